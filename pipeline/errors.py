@@ -1,0 +1,146 @@
+"""Every error this program raises on purpose, as one tree.
+
+::
+
+    ResearchError                      exit 1, unless a class below says otherwise
+    ├── UsageError                     2   what the user wrote cannot be followed
+    │   ├── QueueInvalid                   queries.yaml has faults (all of them, with positions)
+    │   ├── TemplateInvalid                a template cannot be parsed or rendered
+    │   └── CorpusUnusable                 the documents' folder is missing, unreadable or empty
+    ├── NoWorkspace                    10  there is no queries.yaml here
+    ├── WorkspaceLocked                11  another run works here
+    ├── LogError                       20  the event log cannot be trusted or written
+    │   ├── VersionConflict                somebody else appended first
+    │   ├── LogDamaged                     a record was altered, cut or lost
+    │   ├── LogForked                      two segments continue the same record
+    │   ├── EventRejected                  the same event id with other content
+    │   ├── SchemaTooNew                   written by a newer major version of this program
+    │   ├── LogUnwritable                  the disk refuses (full, read-only, failing)
+    │   └── ObjectMissing                  a stored page or exchange is gone or altered
+    ├── CommandRefused                 1   the session's state does not allow it
+    ├── SessionUnknown                 2   no session of that name
+    └── StepError                      1   outside work failed; recorded as ``step.failed``
+        ├── SearchFailed                   a search could not be made (not: found nothing)
+        ├── ReadFailed                     a page could not be read
+        ├── AnswerInvalid                  a reasoner's answer does not fit its question
+        └── ProviderRefused            4   key, quota or credit: nothing more will pass tonight
+
+An error knows what happened (its text), what to do next (``hint``), whether the same call may pass later
+(``retryable``) and the process's exit code (``exit_code``). The command line prints text and hint, never a traceback.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ResearchError(Exception):
+    """The root: one clear message, and what to do next."""
+
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(ResearchError):
+    """What the user wrote cannot be followed."""
+
+    exit_code = 2
+
+
+class QueueInvalid(UsageError):
+    """queries.yaml has faults; the message lists each with its position."""
+
+
+class TemplateInvalid(UsageError):
+    """A template cannot be parsed or rendered; the message names file and line."""
+
+
+class CorpusUnusable(UsageError):
+    """The folder of documents is missing, unreadable, or holds nothing that can be read."""
+
+
+class NoWorkspace(ResearchError):
+    """The folder is no workspace: it has no queries.yaml."""
+
+    exit_code = 10
+
+
+class WorkspaceLocked(ResearchError):
+    """Another run holds the workspace's lock."""
+
+    exit_code = 11
+
+
+class LogError(ResearchError):
+    """The event log cannot be trusted or written."""
+
+    exit_code = 20
+
+
+class VersionConflict(LogError):
+    """The stream's version is not the one the writer expected."""
+
+
+class LogDamaged(LogError):
+    """A record was altered, cut or lost; the message names file and line."""
+
+
+class LogForked(LogError):
+    """Two segments continue the same record."""
+
+
+class EventRejected(LogError):
+    """An event id that is already stored came again with other content."""
+
+
+class SchemaTooNew(LogError):
+    """The log was written by a newer major version of this program."""
+
+
+class LogUnwritable(LogError):
+    """The disk refuses to store an event."""
+
+
+class ObjectMissing(LogError):
+    """A stored page or exchange is gone, or its bytes no longer have the digest they are stored under."""
+
+
+class CommandRefused(ResearchError):
+    """The session's state does not allow this event."""
+
+
+class SessionUnknown(ResearchError):
+    """There is no session of that name."""
+
+    exit_code = 2
+
+
+class StepError(ResearchError):
+    """A step's outside work failed; the loop records it as ``step.failed``."""
+
+
+class SearchFailed(StepError):
+    """A search could not be made. An empty result is not this error."""
+
+    retryable = True
+
+
+class ReadFailed(StepError):
+    """A page could not be read."""
+
+
+class AnswerInvalid(StepError):
+    """A reasoner's answer does not fit its question."""
+
+    retryable = True
+
+
+class ProviderRefused(StepError):
+    """A provider refuses us for good: key, quota or credit."""
+
+    exit_code = 4

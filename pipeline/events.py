@@ -1,0 +1,509 @@
+"""What can happen in a session, as frozen models in one union on ``type``; their canonical JSON; lifting of old ones.
+
+An event is *drafted* without its envelope (``id``, ``session_id``, ``version``, ``at``, ``run_id`` at their empty defaults)
+by whoever did the work, and *stamped* by the one place that records. Envelope and payload stand side by side in the JSON::
+
+    {"id": "…", "session_id": "…", "version": 7, "type": "worker.thought", "at": "2026-11-21T02:15:00.123Z",
+     "run_id": "…", "worker_id": "search_0", …}
+
+Unknown fields are kept, an unknown type becomes ``UnknownEvent`` and is skipped by the fold with one warning, a newer
+major schema is refused. History is never rewritten: old shapes are lifted when read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import from_json
+
+from pipeline.errors import LogDamaged, SchemaTooNew
+from pipeline.values import (
+    Contradiction,
+    Cost,
+    Fact,
+    Gap,
+    Hit,
+    Paragraph,
+    Perspective,
+    PlanNode,
+    Reference,
+    RejectedFact,
+    ReportSection,
+    ResearchConfig,
+    SectionPlan,
+    Sentence,
+    SourceQuality,
+    ValidatedFact,
+    Value,
+    Verdict,
+)
+
+SCHEMA_MAJOR = 1
+SCHEMA_MINOR = 0
+SCHEMA = f"{SCHEMA_MAJOR}.{SCHEMA_MINOR}"
+
+_SCHEMA_IN_RECORD = re.compile(rb'"schema_version":"(\d+)\.(\d+)"')
+
+
+class EventBase(Value):
+    """The envelope. ``version`` counts from 1 within the session; ``at`` is RFC 3339 in UTC with milliseconds."""
+
+    id: str = ""
+    session_id: str = ""
+    version: int = 0
+    type: str = ""
+    at: str = ""
+    run_id: str = ""
+
+
+E = TypeVar("E", bound=EventBase)
+
+
+class Answered(EventBase):
+    """An event that an outside answer ended in: what it cost, and the digest of the stored prompt and raw reply.
+
+    ``exchange`` is "" when nothing was sent anywhere: the embedded reasoner's whole answer is the event itself.
+    """
+
+    cost: Cost = Cost()
+    exchange: str = ""
+
+
+class RunStarted(EventBase):
+    """First in every segment: who writes."""
+
+    type: Literal["run.started"] = "run.started"
+    host: str = ""
+    process: int = 0
+    program: str = ""
+    schema_version: str = SCHEMA
+    branch: str = ""
+    agent: str = ""
+
+
+class ResearchStarted(EventBase):
+    """The session's first act: the question and the limits it runs under."""
+
+    type: Literal["research.started"] = "research.started"
+    query: str
+    query_id: str
+    config: ResearchConfig = ResearchConfig()
+    tags: tuple[str, ...] = ()
+    previous_session: str = ""
+
+
+class TopicSurveyed(Answered):
+    """What a first search found on the query; the plan is made in view of it."""
+
+    type: Literal["topic.surveyed"] = "topic.surveyed"
+    provider: str
+    hits: tuple[Hit, ...]
+
+
+class PlanCreated(Answered):
+    """Perspectives and the DAG."""
+
+    type: Literal["plan.created"] = "plan.created"
+    perspectives: tuple[Perspective, ...]
+    nodes: tuple[PlanNode, ...]
+
+
+class PlanExtended(EventBase):
+    """Workers for the gaps of one round. ``round`` counts from 1: the gap round."""
+
+    type: Literal["plan.extended"] = "plan.extended"
+    round: int
+    perspectives: tuple[Perspective, ...]
+    nodes: tuple[PlanNode, ...]
+
+
+class WorkerStarted(EventBase):
+    """A worker takes up its node; ``worker_id`` is the node's id."""
+
+    type: Literal["worker.started"] = "worker.started"
+    worker_id: str
+    perspective_id: str
+    round: int = 0
+
+
+class WorkerThought(Answered):
+    """What is still to be asked. ``iteration`` counts from 1. No queries: nothing is left to ask."""
+
+    type: Literal["worker.thought"] = "worker.thought"
+    worker_id: str
+    iteration: int
+    reasoning: str
+    queries: tuple[str, ...]
+
+
+class SearchCompleted(Answered):
+    """A search's hits, best first. An empty tuple means: nothing found. A failed search is ``step.failed``."""
+
+    type: Literal["search.completed"] = "search.completed"
+    query: str
+    provider: str
+    hits: tuple[Hit, ...]
+
+
+class PageRead(Answered):
+    """A source as it was read; its text is the object ``digest``. ``url`` is the address asked for, without fragment."""
+
+    type: Literal["page.read"] = "page.read"
+    url: str
+    title: str
+    digest: str
+    characters: int
+    final_url: str = ""
+    media_type: str = ""
+    author: str = ""
+    published: str = ""
+
+
+class FactsObserved(Answered):
+    """What one worker found in one page."""
+
+    type: Literal["facts.observed"] = "facts.observed"
+    worker_id: str
+    iteration: int
+    url: str
+    digest: str
+    facts: tuple[Fact, ...]
+    rejected: tuple[RejectedFact, ...] = ()
+
+
+class WorkerEvaluated(Answered):
+    """Whether a worker knows enough after an iteration, and which of its questions are open."""
+
+    type: Literal["worker.evaluated"] = "worker.evaluated"
+    worker_id: str
+    iteration: int
+    sufficient: bool
+    gaps: tuple[str, ...]
+    reason: str = ""
+
+
+class ContextFolded(Answered):
+    """A worker's context was condensed. ``fold`` counts from 1 within the worker; tokens before and after."""
+
+    type: Literal["context.folded"] = "context.folded"
+    worker_id: str
+    fold: int
+    summary: str
+    tokens_before: int
+    tokens_after: int
+
+
+class WorkerCompleted(EventBase):
+    """A worker is done; ``facts`` is the number it found."""
+
+    type: Literal["worker.completed"] = "worker.completed"
+    worker_id: str
+    reason: str
+    facts: int = 0
+
+
+class WorkerFailed(EventBase):
+    """A worker cannot go on."""
+
+    type: Literal["worker.failed"] = "worker.failed"
+    worker_id: str
+    reason: str
+
+
+class AnalysisStarted(EventBase):
+    """All search nodes of a round have ended. ``round`` counts from 0."""
+
+    type: Literal["analysis.started"] = "analysis.started"
+    round: int
+
+
+class FactsValidated(Answered):
+    """Which facts are borne out by other sources."""
+
+    type: Literal["facts.validated"] = "facts.validated"
+    round: int
+    facts: tuple[ValidatedFact, ...]
+
+
+class ContradictionsFound(Answered):
+    """What the sources disagree on. An empty tuple means: looked, found none."""
+
+    type: Literal["contradictions.found"] = "contradictions.found"
+    round: int
+    contradictions: tuple[Contradiction, ...]
+
+
+class AnalysisCompleted(Answered):
+    """What is still unknown, and how far each source carries."""
+
+    type: Literal["analysis.completed"] = "analysis.completed"
+    round: int
+    gaps: tuple[Gap, ...]
+    source_quality: tuple[SourceQuality, ...]
+
+
+class SynthesisStarted(EventBase):
+    """Gathering is over; the report is being written from ``facts`` facts of ``sources`` sources."""
+
+    type: Literal["synthesis.started"] = "synthesis.started"
+    facts: int
+    sources: int
+
+
+class OutlineCreated(Answered):
+    """The report's title and sections."""
+
+    type: Literal["outline.created"] = "outline.created"
+    title: str
+    sections: tuple[SectionPlan, ...]
+
+
+class SectionWritten(Answered):
+    """A section's first text. The section ``summary`` is written last."""
+
+    type: Literal["section.written"] = "section.written"
+    section_id: str
+    paragraphs: tuple[Paragraph, ...]
+
+
+class ClaimsChecked(Answered):
+    """Each sentence of a section held against its facts. ``revision`` 0 is the first text, 1 the revised one."""
+
+    type: Literal["claims.checked"] = "claims.checked"
+    section_id: str
+    revision: int
+    verdicts: tuple[Verdict, ...]
+
+
+class ReportRevised(Answered):
+    """A section written again because of unsupported sentences. ``revision`` counts from 1."""
+
+    type: Literal["report.revised"] = "report.revised"
+    section_id: str
+    revision: int
+    paragraphs: tuple[Paragraph, ...]
+
+
+class ReportGenerated(EventBase):
+    """The finished report. What stayed unsupported is cut and counted in ``cut``; ``limits`` says what was cut short."""
+
+    type: Literal["report.generated"] = "report.generated"
+    title: str
+    summary: tuple[Sentence, ...]
+    sections: tuple[ReportSection, ...]
+    references: tuple[Reference, ...]
+    contradictions: tuple[Contradiction, ...] = ()
+    unknowns: tuple[Gap, ...] = ()
+    limits: tuple[str, ...] = ()
+    words: int = 0
+    cut: int = 0
+
+
+class ResearchCompleted(EventBase):
+    """The end, with a report. ``duration_s`` is working time: the sum over runs, without the pauses between."""
+
+    type: Literal["research.completed"] = "research.completed"
+    duration_s: float
+    cost: Cost
+    sources: int
+    facts: int
+
+
+class ResearchFailed(EventBase):
+    """The end, without a report. ``cause`` is ``no-evidence`` or the class of the error."""
+
+    type: Literal["research.failed"] = "research.failed"
+    cause: str
+    reason: str
+
+
+class ResearchCancelled(EventBase):
+    """Ended by its user."""
+
+    type: Literal["research.cancelled"] = "research.cancelled"
+    reason: str = ""
+
+
+class ResearchReopened(EventBase):
+    """A failed or cancelled session goes on from its last good step; failed steps may be tried again."""
+
+    type: Literal["research.reopened"] = "research.reopened"
+    reason: str = ""
+
+
+class StepFailed(Answered):
+    """A step's work failed. ``attempt`` counts from 1; ``recoverable``: it will be tried again."""
+
+    type: Literal["step.failed"] = "step.failed"
+    step: str
+    error: str
+    message: str
+    recoverable: bool
+    attempt: int
+
+
+class BudgetExhausted(EventBase):
+    """A cap was reached: gathering stops, the report is written from what there is. ``cap`` is e.g. ``usd``, ``deadline``."""
+
+    type: Literal["budget.exhausted"] = "budget.exhausted"
+    cap: str
+    limit: str
+    spent: str
+
+
+class BatchStarted(EventBase):
+    """A night begins. ``due`` holds query ids in the order they will be taken up."""
+
+    type: Literal["batch.started"] = "batch.started"
+    due: tuple[str, ...]
+    queue_digest: str = ""
+
+
+class QuerySkipped(EventBase):
+    """A query of the queue that this night did not take up, and why."""
+
+    type: Literal["query.skipped"] = "query.skipped"
+    query_id: str
+    query: str
+    reason: str
+
+
+class QueryEnded(EventBase):
+    """What became of a query tonight. ``status`` is the session's; ``session`` its id."""
+
+    type: Literal["query.ended"] = "query.ended"
+    query_id: str
+    query: str
+    session: str
+    status: str
+    reason: str = ""
+    cost: Cost = Cost()
+    duration_s: float = 0.0
+
+
+class BatchEnded(EventBase):
+    """The night's last word. ``exit_code`` is the process's."""
+
+    type: Literal["batch.ended"] = "batch.ended"
+    done: int
+    failed: int
+    skipped: int
+    exit_code: int
+    cost: Cost = Cost()
+    duration_s: float = 0.0
+
+
+class UnknownEvent(EventBase):
+    """An event of a type that this version does not know; kept, and skipped by the fold."""
+
+
+SessionEvent = Annotated[
+    RunStarted
+    | ResearchStarted
+    | TopicSurveyed
+    | PlanCreated
+    | PlanExtended
+    | WorkerStarted
+    | WorkerThought
+    | SearchCompleted
+    | PageRead
+    | FactsObserved
+    | WorkerEvaluated
+    | ContextFolded
+    | WorkerCompleted
+    | WorkerFailed
+    | AnalysisStarted
+    | FactsValidated
+    | ContradictionsFound
+    | AnalysisCompleted
+    | SynthesisStarted
+    | OutlineCreated
+    | SectionWritten
+    | ClaimsChecked
+    | ReportRevised
+    | ReportGenerated
+    | ResearchCompleted
+    | ResearchFailed
+    | ResearchCancelled
+    | ResearchReopened
+    | StepFailed
+    | BudgetExhausted
+    | BatchStarted
+    | QuerySkipped
+    | QueryEnded
+    | BatchEnded,
+    Field(discriminator="type"),
+]
+
+_ADAPTER: TypeAdapter[EventBase] = TypeAdapter(SessionEvent)
+
+Lift = Any  # Callable[[dict[str, Any]], dict[str, Any]]; one per (major, minor) that changed a shape
+LIFTS: Mapping[tuple[int, int], Lift] = MappingProxyType({})
+
+
+def encode(event: EventBase) -> bytes:
+    """Return the event's canonical JSON: one object, fields in declared order, UTF-8, no white space, no line end."""
+    return event.model_dump_json().encode()
+
+
+def decode(data: bytes) -> EventBase:
+    """Return the event that ``data``, one JSON object, holds.
+
+    Raises:
+        LogDamaged: it is no event: not JSON, or a known type with missing or ill-typed fields.
+        SchemaTooNew: it opens a run that a newer major version of this program wrote.
+    """
+    try:
+        event = _ADAPTER.validate_json(data)
+    except ValidationError as error:
+        return _decode_other(data, error)
+    if isinstance(event, RunStarted):
+        _refuse_newer(event.schema_version)
+    return event
+
+
+def decode_all(datas: Iterable[bytes]) -> Iterator[EventBase]:
+    """Yield the events of one stream in order, lifting those written under an older schema."""
+    schema = (SCHEMA_MAJOR, SCHEMA_MINOR)
+    for data in datas:
+        if data.find(b'"type":"run.started"', 0, 400) > 0 and (found := _SCHEMA_IN_RECORD.search(data)):
+            schema = (int(found[1]), int(found[2]))
+        yield decode(data) if schema not in LIFTS else decode(_lifted(data, schema))
+
+
+def _lifted(data: bytes, schema: tuple[int, int]) -> bytes:
+    import json
+
+    return json.dumps(LIFTS[schema](from_json(data)), ensure_ascii=False).encode()
+
+
+def _decode_other(data: bytes, error: ValidationError) -> EventBase:
+    if any(fault["type"] == "union_tag_invalid" for fault in error.errors(include_url=False)):
+        return UnknownEvent.model_validate_json(data)
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    raise LogDamaged(f"a record is no event: {where or 'line'}: {first['msg']}") from error
+
+
+def _refuse_newer(schema: str) -> None:
+    major = schema.partition(".")[0]
+    if not major.isdigit() or int(major) > SCHEMA_MAJOR:
+        raise SchemaTooNew(
+            f"the log was written with event schema {schema}; this program reads up to {SCHEMA_MAJOR}.x",
+            hint="upgrade night-research on this machine",
+        )
+
+
+def timestamp(moment: datetime) -> str:
+    """Return an aware ``moment`` as the envelope writes it: ``2026-11-21T02:15:00.123Z``."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment_of(at: str) -> datetime:
+    """Return the aware UTC moment of an envelope's ``at``."""
+    return datetime.fromisoformat(at.replace("Z", "+00:00"))

@@ -1,0 +1,103 @@
+"""The one text format that every page is stored in, and its parser. Leaf module, no I/O.
+
+Whatever a document was (HTML, markdown, PDF, plain text), its stored text is::
+
+    # Title of the document
+
+    A paragraph on one line.
+
+    ## A heading {#its-anchor}
+
+    - a list item on one line
+    - another
+
+    ```
+    code, kept as it was
+    ```
+
+    | a table row | cells parted by bars |
+
+Blocks are parted by one blank line; a run of list items, or of table rows, stands on lines of its own without blank lines between.
+A heading's anchor is the one under which the original can be addressed (an HTML id, or the slug of the heading).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+BlockKind = Literal["heading", "paragraph", "item", "code", "row"]
+
+_HEADING = re.compile(r"(#{1,6}) (.*?)(?: \{#([^{}\s]+)\})?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of a page.
+
+    ``heading`` and ``anchor`` are those of the nearest heading at or above the block ("" before the first);
+    ``path`` is the chain of headings from the outermost to that one; ``level`` is 1 to 6 for a heading, else 0.
+    """
+
+    kind: BlockKind
+    text: str
+    heading: str
+    anchor: str
+    path: tuple[str, ...]
+    level: int = 0
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the blocks of a stored page's text, in order. Never raises; an unclosed code fence ends with the text."""
+    trail: list[tuple[int, str, str]] = []
+    for kind, body in _cut(text):
+        level = 0
+        if kind == "heading" and (found := _HEADING.match(body)):
+            level, body = len(found[1]), found[2].strip()
+            trail = [entry for entry in trail if entry[0] < level] + [(level, body, found[3] or "")]
+        heading, anchor = (trail[-1][1], trail[-1][2]) if trail else ("", "")
+        yield Block(kind, body, heading, anchor, tuple(entry[1] for entry in trail), level)
+
+
+def _cut(text: str) -> Iterator[tuple[BlockKind, str]]:
+    paragraph: list[str] = []
+    code: list[str] | None = None
+    for line in text.split("\n"):
+        if code is not None:
+            if line.startswith("```"):
+                yield "code", "\n".join(code)
+                code = None
+            else:
+                code.append(line)
+            continue
+        kind = _kind_of(line)
+        if kind == "paragraph":
+            paragraph.append(line)
+            continue
+        if paragraph:
+            yield "paragraph", " ".join(paragraph)
+            paragraph = []
+        if kind == "code":
+            code = []
+        elif kind is not None:
+            yield kind, line[2:] if kind == "item" else line
+    if paragraph:
+        yield "paragraph", " ".join(paragraph)
+    if code:
+        yield "code", "\n".join(code)
+
+
+def _kind_of(line: str) -> BlockKind | None:
+    if not line.strip():
+        return None
+    if line.startswith("```"):
+        return "code"
+    if _HEADING.match(line):
+        return "heading"
+    if line.startswith("- "):
+        return "item"
+    if line.startswith("| "):
+        return "row"
+    return "paragraph"

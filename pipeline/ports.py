@@ -1,0 +1,168 @@
+"""The four doors to the outside, each with one to three methods in daily use. Fakes come in by the same doors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from pipeline.questions import Question
+from pipeline.values import Cost, Hit, Value
+
+A = TypeVar("A", bound=Value)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[A]):
+    """A reasoner's answer, its cost, and the prompt with the raw reply as bytes (b"" when nothing was sent anywhere)."""
+
+    value: A
+    cost: Cost = field(default_factory=Cost)
+    exchange: bytes = b""
+
+
+class Reasoner(Protocol):
+    """Whatever answers the typed questions."""
+
+    @property
+    def name(self) -> str:
+        """How the log names it, e.g. ``extractive``."""
+        ...
+
+    async def answer(self, question: Question[A]) -> Answer[A]:
+        """Answer one question.
+
+        Raises:
+            AnswerInvalid: the reply does not fit the question.
+            ProviderRefused: key, quota or credit.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Hits, best first, and who found them. No hits means: nothing found."""
+
+    provider: str
+    hits: tuple[Hit, ...]
+    cost: Cost = field(default_factory=Cost)
+
+
+class Search(Protocol):
+    """Finds pages."""
+
+    async def search(self, query: str, limit: int) -> SearchResult:
+        """Return at most ``limit`` hits.
+
+        Raises:
+            SearchFailed: the search could not be made.
+            ProviderRefused: key, quota or credit.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A source as read: ``text`` in the format of ``pipeline.page``; ``url`` without fragment; dates as ISO 8601 or ""."""
+
+    url: str
+    title: str
+    text: str
+    media_type: str = "text/plain"
+    author: str = ""
+    published: str = ""
+
+
+class Fetch(Protocol):
+    """Reads pages."""
+
+    async def read(self, url: str) -> Page:
+        """Read the page at ``url`` (no fragment).
+
+        Raises:
+            ReadFailed: it cannot be read, or holds no text.
+        """
+        ...
+
+
+class Record(NamedTuple):
+    """An event as storage sees it: the envelope, and ``data``, the whole event's canonical JSON object (one line)."""
+
+    id: str
+    session_id: str
+    version: int
+    type: str
+    at: str
+    run_id: str
+    data: bytes
+
+
+class Snapshot(NamedTuple):
+    """A folded state after the event ``version``; ``fold_id`` names the program's fold that made it."""
+
+    version: int
+    fold_id: str
+    state: bytes
+
+
+class EventStore(Protocol):
+    """Append-only streams of records, and objects under their digest. A stream is a session or a batch (``batch-…``)."""
+
+    def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
+        """Store ``records`` durably after version ``expected_version`` (0: the stream is new); return the new version.
+
+        All of them or none. Versions run on without a gap; all records are of one run. A record whose id is stored with
+        the same data is acknowledged again without being stored twice.
+
+        Raises:
+            VersionConflict: the stream is at another version.
+            EventRejected: a stored id with other data.
+            LogDamaged, LogForked: the stream cannot be continued.
+            LogUnwritable: the disk refuses; nothing of this batch is acknowledged.
+            WorkspaceLocked: another process writes this stream.
+        """
+        ...
+
+    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        """Return the records of versions above ``after`` in order; empty for an unknown stream. Takes no lock.
+
+        Raises:
+            LogDamaged, LogForked: the stream cannot be trusted.
+        """
+        ...
+
+    def session_ids(self) -> Iterator[str]:
+        """Yield the ids of all sessions, sorted."""
+        ...
+
+    def batch_ids(self) -> Iterator[str]:
+        """Yield the ids of all batches, sorted."""
+        ...
+
+    def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
+        """Return the latest snapshot by that fold whose event is still the stored one, else None."""
+        ...
+
+    def save_snapshot(self, session_id: str, snapshot: Snapshot) -> None:
+        """Keep a snapshot. It is a cache: a failure is never raised."""
+        ...
+
+    def put(self, data: bytes) -> str:
+        """Store an object durably under its SHA-256 and return that digest (64 hex digits).
+
+        Raises:
+            LogUnwritable: the disk refuses.
+        """
+        ...
+
+    def get(self, digest: str) -> bytes:
+        """Return an object's bytes.
+
+        Raises:
+            ObjectMissing: it is not stored, or its bytes no longer have that digest.
+        """
+        ...
+
+    def release(self, session_id: str) -> None:
+        """End this process's writing to a stream: close its segment, free its lock. Unknown ids are ignored."""
+        ...

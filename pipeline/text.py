@@ -1,0 +1,68 @@
+"""Text at the door: cleaning, comparing quotes, slugs, token estimates. Leaf module, no I/O."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+# C0 and C1 controls except tab and newline; zero-width and bidirectional marks; Unicode tags; lone surrogates; BOM.
+_UNWANTED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_QUOTES = str.maketrans(
+    {
+        "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201b": "'", "\u2032": "'",
+        "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u201f": '"', "\u2033": '"', "\u00ab": '"', "\u00bb": '"',
+    }
+)  # fmt: skip
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+def clean(text: str) -> str:
+    """Return ``text`` without control, zero-width, bidirectional and tag characters; line ends become ``\\n``."""
+    return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def normalised(text: str) -> str:
+    """Return ``text`` for comparing quotes: one space for any white space, plain quotation marks."""
+    return " ".join(text.translate(_QUOTES).split())
+
+
+def holds_quote(text: str, quote: str) -> bool:
+    """Tell whether ``quote`` stands in ``text``, white space and quotation marks aside. An empty quote never does."""
+    wanted = normalised(quote)
+    return bool(wanted) and wanted in normalised(text)
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return ``text`` on one line, at most ``limit`` characters, cut at a word with an ellipsis."""
+    line = " ".join(clean(text).split())
+    if len(line) <= limit:
+        return line
+    return line[: limit - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+
+
+def slug(text: str, limit: int = 48) -> str:
+    """Return a file name part of ``[a-z0-9-]``, 1 to ``limit`` characters, cut at a word; never empty.
+
+    Text without a Latin letter or digit becomes ``n`` and eight hex digits of its SHA-256.
+    """
+    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower().replace("'", "")
+    plain = _NOT_SLUG.sub("-", ascii_text).strip("-")
+    if not plain:
+        return "n" + digest_of(text.encode("utf-8", "replace"))[:8]
+    if len(plain) <= limit:
+        return plain
+    cut = plain[: limit + 1].rsplit("-", 1)[0] if "-" in plain[: limit + 1] else plain[:limit]
+    return cut[:limit].strip("-")
+
+
+def digest_of(data: bytes) -> str:
+    """Return the SHA-256 of ``data`` as 64 hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def tokens(text: str) -> int:
+    """Estimate a text's tokens without a download: UTF-8 bytes / 3, rounded up (errs on the high side)."""
+    return -(-len(text.encode("utf-8", "replace")) // 3)
