@@ -17,7 +17,8 @@ Whatever a document was (HTML, markdown, PDF, plain text), its stored text is::
 
     | a table row | cells parted by bars |
 
-Blocks are parted by one blank line; a run of list items, or of table rows, stands on lines of its own without blank lines between.
+Blocks are parted by one blank line; a run of list items, or of table rows, stands on lines of its own without blank lines
+between.
 A heading's anchor is the one under which the original can be addressed (an HTML id, or the slug of the heading).
 """
 

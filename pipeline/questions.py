@@ -176,7 +176,10 @@ class EvaluationQuestion(Question[Evaluation]):
 
 
 class ValidationQuestion(Question[Validation]):
-    """Inside each group of like facts: which are borne out by another source? ``origins`` maps a fact's id to its host or document."""
+    """Inside each group of like facts: which are borne out by another source?
+
+    ``origins`` maps a fact's id to its host or document: only facts of different origins can bear each other out.
+    """
 
     name = "validation"
     answer_type = Validation

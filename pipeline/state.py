@@ -1,0 +1,307 @@
+"""What a session's events add up to: plain data and the questions one may put to it. No I/O, no clock, no events.
+
+Everything here is a fold of events (``pipeline.session``), may be dumped to JSON and read back (snapshots), and holds its sets in
+orders that depend on the plan, never on which step happened to end first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from pipeline.values import (
+    Contradiction,
+    Fact,
+    Gap,
+    Hit,
+    Paragraph,
+    Perspective,
+    PlanNode,
+    Reference,
+    RejectedFact,
+    ReportSection,
+    ResearchConfig,
+    SectionPlan,
+    Sentence,
+    SourceQuality,
+    ValidatedFact,
+    Verdict,
+)
+
+Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "failed", "cancelled"]
+TERMINAL: frozenset[str] = frozenset({"complete", "failed", "cancelled"})
+SUMMARY = "summary"
+
+
+@dataclass(slots=True)
+class Spent:
+    """What the session's answers cost so far. ``calls`` counts answers that cost tokens or money."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    usd: float = 0.0
+
+
+@dataclass(slots=True)
+class RunSpan:
+    """One process's stretch of work: from its first event to its last."""
+
+    run_id: str
+    host: str
+    process: int
+    program: str
+    first_at: str
+    last_at: str
+
+
+@dataclass(slots=True)
+class Failure:
+    """A step that failed. ``final``: it will not be tried again before the session is reopened."""
+
+    step: str
+    attempts: int
+    final: bool
+    error: str
+    message: str
+    at: str
+
+
+@dataclass(slots=True)
+class SearchDone:
+    """A search that was made."""
+
+    provider: str
+    hits: tuple[Hit, ...]
+
+
+@dataclass(slots=True)
+class PageDone:
+    """A page that was read."""
+
+    url: str
+    title: str
+    digest: str
+    characters: int
+    at: str
+    final_url: str = ""
+    media_type: str = ""
+    author: str = ""
+    published: str = ""
+
+
+@dataclass(slots=True)
+class PageObserved:
+    """What a worker took from a page."""
+
+    facts: tuple[Fact, ...]
+    rejected: tuple[RejectedFact, ...]
+
+
+@dataclass(slots=True)
+class Iteration:
+    """One round of a worker: thought, searches, observations by page address, evaluation."""
+
+    reasoning: str
+    queries: tuple[str, ...]
+    observed: dict[str, PageObserved] = field(default_factory=dict)
+    evaluated: bool = False
+    sufficient: bool = False
+    gaps: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Worker:
+    """The ReAct loop of one perspective, or of one gap. ``folded`` counts the iterations that ``summary`` stands for."""
+
+    id: str
+    perspective_id: str
+    round: int
+    started_at: str
+    status: Literal["running", "completed", "failed"] = "running"
+    reason: str = ""
+    iterations: list[Iteration] = field(default_factory=list)
+    folds: int = 0
+    folded: int = 0
+    summary: str = ""
+
+
+@dataclass(slots=True)
+class Analysis:
+    """One round of cross-checking; a part is None until its event arrived."""
+
+    round: int
+    validated: tuple[ValidatedFact, ...] | None = None
+    contradictions: tuple[Contradiction, ...] | None = None
+    gaps: tuple[Gap, ...] | None = None
+    source_quality: tuple[SourceQuality, ...] = ()
+
+
+@dataclass(slots=True)
+class Section:
+    """A section on its way. ``verdicts`` is None until the text of this ``revision`` was checked."""
+
+    plan: SectionPlan
+    paragraphs: tuple[Paragraph, ...] | None = None
+    revision: int = 0
+    verdicts: tuple[Verdict, ...] | None = None
+
+    def unsupported(self) -> tuple[Verdict, ...]:
+        """Return the verdicts against sentences of the current text."""
+        return tuple(verdict for verdict in self.verdicts or () if not verdict.supported)
+
+
+@dataclass(slots=True)
+class Report:
+    """The finished report; see ``ReportGenerated`` for the fields."""
+
+    title: str
+    summary: tuple[Sentence, ...]
+    sections: tuple[ReportSection, ...]
+    references: tuple[Reference, ...]
+    contradictions: tuple[Contradiction, ...]
+    unknowns: tuple[Gap, ...]
+    limits: tuple[str, ...]
+    words: int
+    cut: int
+
+
+@dataclass(slots=True)
+class SessionState:
+    """The whole of a session. Keys: searches by query, pages by address, facts by id, failures by step key."""
+
+    id: str = ""
+    version: int = 0
+    status: Status = "pending"
+    resume_status: Status = "planning"
+    query: str = ""
+    query_id: str = ""
+    tags: tuple[str, ...] = ()
+    previous_session: str = ""
+    config: ResearchConfig = field(default_factory=ResearchConfig)
+    started_at: str = ""
+    ended_at: str = ""
+    end_reason: str = ""
+    runs: list[RunSpan] = field(default_factory=list)
+    spent: Spent = field(default_factory=Spent)
+    survey: SearchDone | None = None
+    perspectives: dict[str, Perspective] = field(default_factory=dict)
+    nodes: dict[str, PlanNode] = field(default_factory=dict)
+    gap_rounds: int = 0
+    workers: dict[str, Worker] = field(default_factory=dict)
+    searches: dict[str, SearchDone] = field(default_factory=dict)
+    pages: dict[str, PageDone] = field(default_factory=dict)
+    facts: dict[str, Fact] = field(default_factory=dict)
+    failures: dict[str, Failure] = field(default_factory=dict)
+    analyses: list[Analysis] = field(default_factory=list)
+    synthesis: bool = False
+    title: str = ""
+    sections: dict[str, Section] = field(default_factory=dict)
+    report: Report | None = None
+    exhausted: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether nothing more will happen unless the session is reopened."""
+        return self.status in TERMINAL
+
+    def failed_for_good(self, step: str) -> bool:
+        """Tell whether the step of that key will not be tried again."""
+        failure = self.failures.get(step)
+        return failure is not None and failure.final
+
+
+def seconds_between(first: str, last: str) -> float:
+    """Return the seconds from one envelope time to another, never below 0 (clocks may step back)."""
+    first_moment = datetime.fromisoformat(first.replace("Z", "+00:00"))
+    last_moment = datetime.fromisoformat(last.replace("Z", "+00:00"))
+    return max(0.0, (last_moment - first_moment).total_seconds())
+
+
+def working_seconds(state: SessionState) -> float:
+    """Return the session's working time in seconds: the sum over its runs, without the pauses between them."""
+    return round(sum(seconds_between(run.first_at, run.last_at) for run in state.runs), 3)
+
+
+def search_nodes(state: SessionState) -> Iterator[PlanNode]:
+    """Yield the plan's search nodes in plan order."""
+    return (node for node in state.nodes.values() if node.task == "search")
+
+
+def workers_in_order(state: SessionState) -> Iterator[Worker]:
+    """Yield the started workers in plan order, not in the order in which they happened to start."""
+    return (state.workers[node.id] for node in search_nodes(state) if node.id in state.workers)
+
+
+def page_of(url: str) -> str:
+    """Return a hit's page address: the url without its fragment."""
+    return url.partition("#")[0]
+
+
+def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[str, ...]:
+    """Return the pages that a worker reads in an iteration (1-based), best first.
+
+    The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60); pages that
+    the worker chose in an earlier iteration do not come again. It depends on the worker's own history alone.
+    """
+    earlier: set[str] = set()
+    chosen: tuple[str, ...] = ()
+    for step in worker.iterations[:iteration]:
+        ranked = [url for url in _fused(state, step.queries) if url not in earlier]
+        chosen = tuple(ranked[: state.config.pages_per_iteration])
+        earlier.update(chosen)
+    return chosen
+
+
+def _fused(state: SessionState, queries: tuple[str, ...]) -> list[str]:
+    scores: dict[str, float] = {}
+    for query in queries:
+        done = state.searches.get(query)
+        ranked = dict.fromkeys(page_of(hit.url) for hit in done.hits) if done else {}
+        for rank, url in enumerate(ranked, start=1):
+            scores[url] = scores.get(url, 0.0) + 1.0 / (60 + rank)
+    return sorted(scores, key=lambda url: (-round(scores[url], 9), url))
+
+
+def focus_of(state: SessionState, worker: Worker, iteration: int, url: str) -> tuple[str, ...]:
+    """Return the anchors at which the iteration's searches hit the page, in order of the searches."""
+    anchors: dict[str, None] = {}
+    for query in worker.iterations[iteration - 1].queries:
+        done = state.searches.get(query)
+        for hit in done.hits if done else ():
+            page, _, anchor = hit.url.partition("#")
+            if page == url and anchor:
+                anchors[anchor] = None
+    return tuple(anchors)
+
+
+def facts_of(state: SessionState, worker: Worker) -> tuple[Fact, ...]:
+    """Return a worker's facts: by iteration, then in the order its pages were chosen; each once."""
+    found: dict[str, Fact] = {}
+    for number, iteration in enumerate(worker.iterations, start=1):
+        for url in chosen_pages(state, worker, number):
+            for fact in iteration.observed[url].facts if url in iteration.observed else ():
+                found.setdefault(fact.id, fact)
+    return tuple(found.values())
+
+
+def all_facts(state: SessionState) -> tuple[Fact, ...]:
+    """Return the session's facts: by worker in plan order, then as in ``facts_of``; each once."""
+    found: dict[str, Fact] = {}
+    for worker in workers_in_order(state):
+        for fact in facts_of(state, worker):
+            found.setdefault(fact.id, fact)
+    return tuple(found.values())
+
+
+def asked_queries(worker: Worker) -> tuple[str, ...]:
+    """Return all that the worker has searched for, in order."""
+    return tuple(query for iteration in worker.iterations for query in iteration.queries)
+
+
+def latest_analysis(state: SessionState) -> Analysis | None:
+    """Return the latest round of analysis, or None."""
+    return state.analyses[-1] if state.analyses else None
