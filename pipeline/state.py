@@ -305,3 +305,27 @@ def asked_queries(worker: Worker) -> tuple[str, ...]:
 def latest_analysis(state: SessionState) -> Analysis | None:
     """Return the latest round of analysis, or None."""
     return state.analyses[-1] if state.analyses else None
+
+
+def standings(state: SessionState) -> dict[str, ValidatedFact]:
+    """Return what cross-checking made of each fact, by fact id in the order of ``all_facts``.
+
+    A fact that a contradiction names is disputed, whatever bears it out; a fact that was not cross-checked stands alone.
+    """
+    validated = next((a.validated for a in reversed(state.analyses) if a.validated is not None), ())
+    known = {entry.fact_id: entry for entry in validated}
+    disputed = {name for pair in contradictions(state) for name in (pair.a, pair.b)}
+    entries = {fact.id: known.get(fact.id) or ValidatedFact(fact_id=fact.id, standing="single") for fact in all_facts(state)}
+    return {
+        name: entry.model_copy(update={"standing": "disputed"}) if name in disputed else entry for name, entry in entries.items()
+    }
+
+
+def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
+    """Return what the sources disagree on, by the latest round that looked."""
+    return next((a.contradictions for a in reversed(state.analyses) if a.contradictions is not None), ())
+
+
+def open_gaps(state: SessionState) -> tuple[Gap, ...]:
+    """Return what is still unknown, by the latest round that looked."""
+    return next((a.gaps for a in reversed(state.analyses) if a.gaps is not None), ())

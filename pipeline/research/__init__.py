@@ -1,0 +1,60 @@
+"""Steps into payloads: each function asks what its step needs and returns drafted events. Nothing here writes.
+
+An asking function reads the state before it first waits, never after: the state goes on while it waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from pipeline import steps as s
+from pipeline.research import analysing, gathering, planning, reporting, writing
+from pipeline.research.desk import Desk, Outcome
+from pipeline.state import SessionState
+
+__all__ = ["Desk", "Outcome", "perform", "perform_pure"]
+
+_PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
+    s.StartWorker: gathering.start_worker,
+    s.FinishWorker: gathering.finish_worker,
+    s.FailWorker: gathering.fail_worker,
+    s.StartAnalysis: analysing.start_analysis,
+    s.ExtendPlan: planning.extend_plan,
+    s.StartSynthesis: writing.start_synthesis,
+    s.MakeReport: reporting.make_report,
+    s.Complete: reporting.complete,
+    s.Fail: reporting.fail,
+}
+
+_ASKING: dict[type[s.Step], Callable[[Any, SessionState, Desk], Awaitable[Outcome]]] = {
+    s.Survey: planning.survey,
+    s.Plan: planning.make_plan,
+    s.Think: gathering.think,
+    s.SearchFor: gathering.search_for,
+    s.Read: gathering.read,
+    s.Observe: gathering.observe,
+    s.Evaluate: gathering.evaluate,
+    s.Fold: gathering.fold_context,
+    s.Validate: analysing.validate,
+    s.Contrast: analysing.contrast,
+    s.FindGaps: analysing.find_gaps,
+    s.MakeOutline: writing.make_outline,
+    s.WriteSection: writing.write_section,
+    s.CheckSection: writing.check_section,
+    s.ReviseSection: writing.revise_section,
+}
+
+
+def perform_pure(step: s.Step, state: SessionState) -> Outcome:
+    """Perform a step that needs no outside answer."""
+    return _PURE[type(step)](step, state)
+
+
+async def perform(step: s.Step, state: SessionState, desk: Desk) -> Outcome:
+    """Perform a step that asks the outside.
+
+    Raises:
+        StepError: the outside failed, or its answer is unusable.
+    """
+    return await _ASKING[type(step)](step, state, desk)

@@ -1,0 +1,124 @@
+"""Cross-checking: corroboration, contradictions, gaps, and how far each source carries."""
+
+from __future__ import annotations
+
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pipeline import events as e
+from pipeline.questions import ContradictionsQuestion, GapsQuestion, ValidationQuestion
+from pipeline.research.desk import Desk, Outcome, Paid, paid
+from pipeline.research.likeness import like_groups
+from pipeline.state import Iteration, SessionState, all_facts, standings, workers_in_order
+from pipeline.steps import Contrast, FindGaps, StartAnalysis, Validate
+from pipeline.text import one_line
+from pipeline.values import Contradiction, Cost, Fact, Gap, SourceQuality, ValidatedFact
+
+
+def origin_of(url: str) -> str:
+    """Return what counts as one independent voice: the host of a web page, the document of a folder."""
+    host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
+    return host.removeprefix("www.") if host else url.partition("#")[0]
+
+
+def start_analysis(step: StartAnalysis, _state: SessionState) -> Outcome:
+    """Open a round."""
+    return Outcome((e.AnalysisStarted(round=step.round),))
+
+
+async def validate(step: Validate, state: SessionState, desk: Desk) -> Outcome:
+    """Ask, inside each group of like facts, which bear each other out; a fact alone in its group stands alone."""
+    facts = all_facts(state)
+    groups = like_groups(facts)
+    found: dict[str, ValidatedFact] = {}
+    spent = Paid(Cost(), "", ())
+    if groups:
+        origins = {fact.id: origin_of(fact.url) for group in groups for fact in group}
+        answer = await desk.reasoner.answer(ValidationQuestion(query=state.query, groups=groups, origins=origins))
+        spent = paid(answer)
+        found = {entry.fact_id: entry for entry in answer.value.facts if entry.fact_id in origins}
+    validated = tuple(_honest(found.get(fact.id), fact, facts) for fact in facts)
+    event = e.FactsValidated(round=step.round, facts=validated, cost=spent.cost, exchange=spent.exchange)
+    return Outcome((event,), spent.objects)
+
+
+def _honest(entry: ValidatedFact | None, fact: Fact, facts: tuple[Fact, ...]) -> ValidatedFact:
+    """The entry with only such support as comes from other origins; the count of origins is ours, not the answer's."""
+    origins = {other.id: origin_of(other.url) for other in facts}
+    named = entry.support if entry else ()
+    support = tuple(name for name in dict.fromkeys(named) if name in origins and origins[name] != origins[fact.id])
+    sources = 1 + len({origins[name] for name in support})
+    confidence = round(min(1.0, max(0.0, entry.confidence)), 4) if entry and support else 0.5
+    standing: Literal["corroborated", "single"] = "corroborated" if support else "single"
+    return ValidatedFact(fact_id=fact.id, standing=standing, support=support, sources=sources, confidence=confidence)
+
+
+async def contrast(step: Contrast, state: SessionState, desk: Desk) -> Outcome:
+    """Ask, inside each group of like facts, which pairs from different origins cannot both hold."""
+    groups = like_groups(all_facts(state))
+    if not groups:
+        return Outcome((e.ContradictionsFound(round=step.round, contradictions=()),))
+    origins = {fact.id: origin_of(fact.url) for group in groups for fact in group}
+    answer = await desk.reasoner.answer(ContradictionsQuestion(query=state.query, groups=groups, origins=origins))
+    pairs = tuple(_sound_pairs(answer.value.contradictions, origins))
+    cost = paid(answer)
+    event = e.ContradictionsFound(round=step.round, contradictions=pairs, cost=cost.cost, exchange=cost.exchange)
+    return Outcome((event,), cost.objects)
+
+
+def _sound_pairs(pairs: tuple[Contradiction, ...], origins: dict[str, str]) -> list[Contradiction]:
+    seen: dict[frozenset[str], Contradiction] = {}
+    for pair in pairs:
+        known = pair.a in origins and pair.b in origins
+        if known and origins[pair.a] != origins[pair.b]:
+            update = {"id": f"{min(pair.a, pair.b)}-{max(pair.a, pair.b)}", "subject": one_line(pair.subject, 120)}
+            seen.setdefault(frozenset((pair.a, pair.b)), pair.model_copy(update=update))
+    return list(seen.values())
+
+
+async def find_gaps(step: FindGaps, state: SessionState, desk: Desk) -> Outcome:
+    """Ask what is still unknown; weigh the sources."""
+    analysis = state.analyses[step.round]
+    validated = tuple(standings(state).values())
+    quality = source_quality(all_facts(state), validated)
+    open_questions = dict.fromkeys(gap for worker in workers_in_order(state) for gap in _last_gaps(worker.iterations))
+    question = GapsQuestion(
+        query=state.query,
+        perspectives=tuple(state.perspectives.values()),
+        facts=all_facts(state),
+        validated=validated,
+        contradictions=analysis.contradictions or (),
+        open_questions=tuple(open_questions),
+    )
+    answer = await desk.reasoner.answer(question)
+    cost = paid(answer)
+    gaps = tuple(_sound_gap(gap) for gap in answer.value.gaps if gap.question.strip())
+    event = e.AnalysisCompleted(round=step.round, gaps=gaps, source_quality=quality, cost=cost.cost, exchange=cost.exchange)
+    return Outcome((event,), cost.objects)
+
+
+def _last_gaps(iterations: list[Iteration]) -> tuple[str, ...]:
+    return iterations[-1].gaps if iterations else ()
+
+
+def _sound_gap(gap: Gap) -> Gap:
+    importance = round(min(1.0, max(0.0, gap.importance)), 4)
+    return gap.model_copy(
+        update={"question": one_line(gap.question, 400), "reason": one_line(gap.reason, 400), "importance": importance}
+    )
+
+
+def source_quality(facts: tuple[Fact, ...], validated: tuple[ValidatedFact, ...]) -> tuple[SourceQuality, ...]:
+    """Weigh each source by how its facts fared: 0.5, up to +0.5 for corroborated and down to -0.5 for disputed ones."""
+    standing = {entry.fact_id: entry.standing for entry in validated}
+    urls = dict.fromkeys(fact.url for fact in facts)
+    return tuple(_quality(url, [standing.get(fact.id, "single") for fact in facts if fact.url == url]) for url in urls)
+
+
+def _quality(url: str, fared: list[str]) -> SourceQuality:
+    corroborated, disputed = fared.count("corroborated"), fared.count("disputed")
+    score = round(0.5 + 0.5 * (corroborated - disputed) / len(fared), 4)
+    reasons = [f"{corroborated} of {len(fared)} facts borne out by other sources"]
+    if disputed:
+        reasons.append(f"{disputed} disputed by other sources")
+    return SourceQuality(url=url, score=score, reasons=tuple(reasons))

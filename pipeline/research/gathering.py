@@ -1,0 +1,240 @@
+"""One worker's work: think, search, read, observe, evaluate, fold."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from pipeline import events as e
+from pipeline.agenda import context_tokens
+from pipeline.errors import ReadFailed
+from pipeline.page import blocks
+from pipeline.questions import EvaluationQuestion, Finding, FoldQuestion, ObservationQuestion, ThoughtQuestion
+from pipeline.research.desk import Desk, Outcome, paid
+from pipeline.research.planning import clean_hits
+from pipeline.state import SessionState, asked_queries, facts_of, focus_of
+from pipeline.steps import Evaluate, FailWorker, FinishWorker, Fold, Observe, Read, SearchFor, StartWorker, Think
+from pipeline.text import clean, digest_of, normalised, one_line
+from pipeline.values import Fact, RejectedFact
+
+MAX_SEARCH = 300  # characters of a search query
+SHORTEST_QUOTE = 3  # words
+
+
+def start_worker(step: StartWorker, state: SessionState) -> Outcome:
+    """Take up a search node."""
+    node = state.nodes[step.worker_id]
+    number = state.gap_rounds if step.worker_id.startswith("gap_") else 0
+    return Outcome((e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number),))
+
+
+def finish_worker(step: FinishWorker, state: SessionState) -> Outcome:
+    """Close a worker that is done."""
+    facts = len(facts_of(state, state.workers[step.worker_id]))
+    return Outcome((e.WorkerCompleted(worker_id=step.worker_id, reason=step.reason, facts=facts),))
+
+
+def fail_worker(step: FailWorker, state: SessionState) -> Outcome:
+    """Close a worker that cannot go on."""
+    failure = state.failures[step.step]
+    return Outcome((e.WorkerFailed(worker_id=step.worker_id, reason=f"{failure.error}: {failure.message}"),))
+
+
+async def think(step: Think, state: SessionState, desk: Desk) -> Outcome:
+    """Ask what to search for next; what was asked before is not asked again."""
+    worker = state.workers[step.worker_id]
+    asked = asked_queries(worker)
+    question = ThoughtQuestion(
+        query=state.query,
+        perspective=state.perspectives[worker.perspective_id],
+        iteration=step.iteration,
+        facts=facts_of(state, worker),
+        gaps=worker.iterations[-1].gaps if worker.iterations else (),
+        asked=asked,
+        summary=worker.summary,
+        limit=state.config.queries_per_thought,
+    )
+    answer = await desk.reasoner.answer(question)
+    cost = paid(answer)
+    thought = e.WorkerThought(
+        worker_id=worker.id,
+        iteration=step.iteration,
+        reasoning=one_line(answer.value.reasoning, 2_000),
+        queries=_new_queries(answer.value.queries, asked, question.limit),
+        cost=cost.cost,
+        exchange=cost.exchange,
+    )
+    return Outcome((thought,), cost.objects)
+
+
+def _new_queries(queries: tuple[str, ...], asked: tuple[str, ...], limit: int) -> tuple[str, ...]:
+    known = {query.casefold() for query in asked}
+    fresh: dict[str, str] = {}
+    for query in (one_line(query, MAX_SEARCH) for query in queries):
+        if query and query.casefold() not in known:
+            fresh.setdefault(query.casefold(), query)
+    return tuple(fresh.values())[:limit]
+
+
+async def search_for(step: SearchFor, state: SessionState, desk: Desk) -> Outcome:
+    """Make one search."""
+    result = await desk.search.search(step.query, state.config.hits_per_query)
+    hits = clean_hits(result.hits)[: state.config.hits_per_query]
+    return Outcome((e.SearchCompleted(query=step.query, provider=result.provider, hits=hits, cost=result.cost),))
+
+
+async def read(step: Read, _state: SessionState, desk: Desk) -> Outcome:
+    """Read one page; its text becomes an object.
+
+    Raises:
+        ReadFailed: the page holds no text.
+    """
+    page = await desk.fetch.read(step.url)
+    text = clean(page.text).strip()
+    if not text:
+        raise ReadFailed(f"{step.url} holds no text")
+    data = text.encode()
+    event = e.PageRead(
+        url=step.url,
+        title=one_line(page.title) or step.url,
+        digest=digest_of(data),
+        characters=len(text),
+        final_url=page.url if page.url != step.url else "",
+        media_type=page.media_type,
+        author=one_line(page.author),
+        published=one_line(page.published, 40),
+    )
+    return Outcome((event,), (data,))
+
+
+async def observe(step: Observe, state: SessionState, desk: Desk) -> Outcome:
+    """Take facts from one page; only what is quoted verbatim counts."""
+    worker = state.workers[step.worker_id]
+    page = state.pages[step.url]
+    text = desk.page_text(page.digest)
+    question = ObservationQuestion(
+        query=state.query,
+        perspective=state.perspectives[worker.perspective_id],
+        searches=worker.iterations[step.iteration - 1].queries,
+        url=page.url,
+        title=page.title,
+        text=text,
+        focus=focus_of(state, worker, step.iteration, page.url),
+        limit=state.config.facts_per_page,
+    )
+    answer = await desk.reasoner.answer(question)
+    facts, rejected = _judged(answer.value.findings[: question.limit], question, page.digest)
+    cost = paid(answer)
+    event = e.FactsObserved(
+        worker_id=worker.id,
+        iteration=step.iteration,
+        url=page.url,
+        digest=page.digest,
+        facts=facts,
+        rejected=rejected,
+        cost=cost.cost,
+        exchange=cost.exchange,
+    )
+    return Outcome((event,), cost.objects)
+
+
+def _judged(
+    findings: tuple[Finding, ...], question: ObservationQuestion, digest: str
+) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
+    facts: dict[str, Fact] = {}
+    rejected: list[RejectedFact] = []
+    for finding in findings:
+        if why := why_rejected(finding, question.text):
+            rejected.append(RejectedFact(claim=clean(finding.claim), quote=clean(finding.quote), reason=why))
+        else:
+            fact = _fact(finding, question, digest)
+            facts.setdefault(fact.id, fact)
+    return tuple(facts.values()), tuple(rejected)
+
+
+def why_rejected(finding: Finding, text: str) -> str:
+    """Return why a finding does not count as a fact of the page ``text``, or ""."""
+    if not finding.claim.strip():
+        return "it claims nothing"
+    if len(finding.quote.split()) < SHORTEST_QUOTE:
+        return f"its quote is shorter than {SHORTEST_QUOTE} words"
+    return "" if normalised(clean(finding.quote)) in _normalised_page(text) else "its quote does not stand in the page"
+
+
+@lru_cache(maxsize=64)
+def _normalised_page(text: str) -> str:
+    return normalised(text)
+
+
+@lru_cache(maxsize=64)
+def _places(text: str) -> tuple[tuple[str, str, str], ...]:
+    return tuple((normalised(block.text), block.anchor, block.heading) for block in blocks(text) if block.kind != "heading")
+
+
+def _fact(finding: Finding, question: ObservationQuestion, digest: str) -> Fact:
+    quote = normalised(clean(finding.quote))
+    place = next(((anchor, heading) for text, anchor, heading in _places(question.text) if quote in text), ("", ""))
+    return Fact(
+        id=digest_of(f"{quote}\n{question.url}".encode())[:12],
+        claim=one_line(finding.claim, 1_000),
+        quote=" ".join(clean(finding.quote).split()),
+        url=question.url,
+        digest=digest,
+        anchor=place[0],
+        heading=one_line(place[1]),
+        question=one_line(finding.question, 400),
+        relevance=round(min(1.0, max(0.0, finding.relevance)), 4),
+    )
+
+
+async def evaluate(step: Evaluate, state: SessionState, desk: Desk) -> Outcome:
+    """Ask what is still open; enough is at least 5 facts and fewer than 2 open questions (see the session's config)."""
+    worker = state.workers[step.worker_id]
+    facts = facts_of(state, worker)
+    question = EvaluationQuestion(
+        query=state.query,
+        perspective=state.perspectives[worker.perspective_id],
+        iteration=step.iteration,
+        facts=facts,
+        summary=worker.summary,
+    )
+    config = state.config
+    answer = await desk.reasoner.answer(question)
+    gaps = tuple(dict.fromkeys(filter(None, map(one_line, answer.value.gaps))))
+    cost = paid(answer)
+    event = e.WorkerEvaluated(
+        worker_id=worker.id,
+        iteration=step.iteration,
+        sufficient=len(facts) >= config.sufficient_facts and len(gaps) < config.max_open_gaps,
+        gaps=gaps,
+        reason=one_line(answer.value.reason, 1_000),
+        cost=cost.cost,
+        exchange=cost.exchange,
+    )
+    return Outcome((event,), cost.objects)
+
+
+async def fold_context(step: Fold, state: SessionState, desk: Desk) -> Outcome:
+    """Condense a worker's context to a quarter of its budget."""
+    worker = state.workers[step.worker_id]
+    before = context_tokens(worker)
+    question = FoldQuestion(
+        query=state.query,
+        perspective=state.perspectives[worker.perspective_id],
+        facts=facts_of(state, worker),
+        searches=asked_queries(worker),
+        summary=worker.summary,
+        limit_tokens=state.config.context_tokens // 4,
+    )
+    answer = await desk.reasoner.answer(question)
+    summary = clean(answer.value.summary)
+    cost = paid(answer)
+    event = e.ContextFolded(
+        worker_id=worker.id,
+        fold=step.fold,
+        summary=summary,
+        tokens_before=before,
+        tokens_after=-(-len(summary.encode()) // 3),
+        cost=cost.cost,
+        exchange=cost.exchange,
+    )
+    return Outcome((event,), cost.objects)

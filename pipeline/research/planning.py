@@ -1,0 +1,81 @@
+"""Survey, plan, and the gap round's extension of the plan."""
+
+from __future__ import annotations
+
+from pipeline import events as e
+from pipeline.agenda import worthwhile_gaps
+from pipeline.errors import AnswerInvalid
+from pipeline.plan import first_plan, gap_plan
+from pipeline.questions import PerspectivesQuestion
+from pipeline.research.desk import Desk, Outcome, paid
+from pipeline.state import SessionState, search_nodes
+from pipeline.steps import ExtendPlan, Plan, Survey
+from pipeline.text import clean, one_line, slug
+from pipeline.values import Gap, Hit, Perspective
+
+
+def clean_hits(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Return the hits with their texts cleaned and bounded; a hit without an address is none."""
+    return tuple(
+        hit.model_copy(
+            update={
+                "title": one_line(hit.title) or hit.url,
+                "snippet": clean(hit.snippet)[:4_000],
+                "heading": one_line(hit.heading),
+            }
+        )
+        for hit in hits
+        if hit.url.strip()
+    )
+
+
+async def survey(_step: Survey, state: SessionState, desk: Desk) -> Outcome:
+    """Search for the query itself."""
+    result = await desk.search.search(state.query, state.config.survey_hits)
+    return Outcome((e.TopicSurveyed(provider=result.provider, hits=clean_hits(result.hits), cost=result.cost),))
+
+
+async def make_plan(_step: Plan, state: SessionState, desk: Desk) -> Outcome:
+    """Ask for perspectives; lay out the DAG.
+
+    Raises:
+        AnswerInvalid: no perspective with a question came back.
+    """
+    config = state.config
+    question = PerspectivesQuestion(
+        query=state.query,
+        hits=state.survey.hits if state.survey else (),
+        count=config.perspectives,
+        questions=config.questions,
+    )
+    answer = await desk.reasoner.answer(question)
+    views = _sound(answer.value.perspectives, config.perspectives, config.questions)
+    cost = paid(answer)
+    plan = e.PlanCreated(perspectives=views, nodes=first_plan(views), cost=cost.cost, exchange=cost.exchange)
+    return Outcome((plan,), cost.objects)
+
+
+def _sound(views: tuple[Perspective, ...], count: int, questions: int) -> tuple[Perspective, ...]:
+    """The perspectives with usable names, unique ids and at least one question, cut to what was asked for."""
+    sound: dict[str, Perspective] = {}
+    for view in views:
+        asked = tuple(dict.fromkeys(filter(None, map(one_line, view.questions))))[:questions]
+        name = one_line(view.name, 80)
+        if asked and name and slug(view.id) not in sound:
+            update = {"id": slug(view.id), "name": name, "focus": one_line(view.focus, 400), "questions": asked}
+            sound[slug(view.id)] = view.model_copy(update=update)
+    if not sound:
+        raise AnswerInvalid("the answer holds no perspective with a question", hint="it will be asked again")
+    return tuple(sound.values())[:count]
+
+
+def extend_plan(step: ExtendPlan, state: SessionState) -> Outcome:
+    """Turn a round's gaps into workers."""
+    first = sum(node.id.startswith("gap_") for node in search_nodes(state))
+    views = tuple(_gap_view(gap, number) for number, gap in enumerate(worthwhile_gaps(state, step.round), start=first))
+    nodes = gap_plan(views, step.round + 1, first)
+    return Outcome((e.PlanExtended(round=step.round + 1, perspectives=views, nodes=nodes),))
+
+
+def _gap_view(gap: Gap, number: int) -> Perspective:
+    return Perspective(id=f"gap-{number}", name=f"Gap: {one_line(gap.question, 80)}", focus=gap.reason, questions=(gap.question,))

@@ -1,0 +1,113 @@
+"""The report put together: numbers, references, what was cut, what limits it; and the session's end. All pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline import events as e
+from pipeline.research.desk import Outcome
+from pipeline.research.writing import sentences_of, supported
+from pipeline.state import SUMMARY, Section, SessionState, contradictions, open_gaps, working_seconds
+from pipeline.steps import Complete, Fail, MakeReport
+from pipeline.values import Cost, Paragraph, Reference, ReportSection, Sentence
+
+_SKIPPED = {
+    "SearchFor": ("search", "searches", "could not be made"),
+    "Read": ("page", "pages", "could not be read"),
+    "Observe": ("page", "pages", "could not be evaluated"),
+}
+_LEFT_OUT = {
+    "Validate": "The facts were not cross-checked",
+    "Contrast": "Disagreements between the sources were not looked for",
+    "FindGaps": "What is still unknown was not looked for",
+}
+
+
+def make_report(_step: MakeReport, state: SessionState) -> Outcome:
+    """Keep what is supported, number the sources in order of first citation, say what limits the report."""
+    sections = tuple(kept for name, part in state.sections.items() if name != SUMMARY and (kept := _kept(part, state)))
+    summary = state.sections.get(SUMMARY)
+    top = supported(summary, state) if summary else ()
+    body = [sentence for section in sections for sentence in sentences_of(section.paragraphs)]
+    if not body:
+        return Outcome((e.ResearchFailed(cause="unsupported", reason="no sentence of the report is supported by its sources"),))
+    written = sum(len(sentences_of(part.paragraphs or ())) for part in state.sections.values())
+    text = [state.title, *(section.title for section in sections), *(sentence.text for sentence in (*top, *body))]
+    report = e.ReportGenerated(
+        title=state.title,
+        summary=top,
+        sections=sections,
+        references=_references(state, (*top, *body)),
+        contradictions=contradictions(state),
+        unknowns=open_gaps(state),
+        limits=tuple(limits(state)),
+        words=sum(len(part.split()) for part in text),
+        cut=written - len(top) - len(body),
+    )
+    return Outcome((report,))
+
+
+def _kept(section: Section, state: SessionState) -> ReportSection | None:
+    good = supported(section, state)
+    paragraphs = []
+    for paragraph in section.paragraphs or ():
+        sentences = tuple(sentence for sentence in paragraph.sentences if sentence in good)
+        if sentences:
+            paragraphs.append(Paragraph(sentences=sentences))
+    if not paragraphs:
+        return None
+    return ReportSection(id=section.plan.id, title=section.plan.title, paragraphs=tuple(paragraphs))
+
+
+def _references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[Reference, ...]:
+    """One entry per page: those that the text cites, then those that only a disagreement names."""
+    cited: dict[str, dict[str, None]] = {}
+    names = [name for sentence in sentences for name in sentence.facts]
+    names += [name for pair in contradictions(state) for name in (pair.a, pair.b)]
+    for name in names:
+        cited.setdefault(state.facts[name].url, {})[name] = None
+    return tuple(
+        Reference(number=number, url=url, title=state.pages[url].title, digest=state.pages[url].digest, facts=tuple(facts))
+        for number, (url, facts) in enumerate(cited.items(), start=1)
+    )
+
+
+def limits(state: SessionState) -> Iterator[str]:
+    """Yield, in words, what the report had to do without."""
+    if state.exhausted:
+        yield f"Gathering was cut short ({state.exhausted}); the facts found by then were not cross-checked any further."
+    final = [failure for failure in state.failures.values() if failure.final]
+    for kind, (one, many, what) in _SKIPPED.items():
+        messages = sorted(failure.message for failure in final if failure.step.startswith(f"{kind}:"))
+        if messages:
+            yield f"{len(messages)} {one if len(messages) == 1 else many} {what}: {messages[0]}"
+    for kind, what in _LEFT_OUT.items():
+        if failed := [failure for failure in final if failure.step.startswith(f"{kind}:")]:
+            yield f"{what}: {failed[-1].message}"
+    for worker in state.workers.values():
+        if worker.status == "failed":
+            yield f"One line of research was given up ({state.perspectives[worker.perspective_id].name}): {worker.reason}"
+    for section in _unwritten(state):
+        yield f"A section could not be written: {section.plan.title}"
+
+
+def _unwritten(state: SessionState) -> list[Section]:
+    return [part for name, part in state.sections.items() if name != SUMMARY and part.paragraphs is None]
+
+
+def complete(_step: Complete, state: SessionState) -> Outcome:
+    """The end, with a report and the bill."""
+    spent = state.spent
+    cost = Cost(
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        total_tokens=spent.total_tokens,
+        usd=spent.usd,
+    )
+    sources = len(state.report.references) if state.report else 0
+    return Outcome((e.ResearchCompleted(duration_s=working_seconds(state), cost=cost, sources=sources, facts=len(state.facts)),))
+
+
+def fail(step: Fail, _state: SessionState) -> Outcome:
+    """The end, without a report."""
+    return Outcome((e.ResearchFailed(cause=step.cause, reason=step.reason),))

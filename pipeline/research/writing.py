@@ -1,0 +1,187 @@
+"""From facts to checked sections: outline, sections, claim check, revision."""
+
+from __future__ import annotations
+
+from pipeline import events as e
+from pipeline.errors import AnswerInvalid
+from pipeline.questions import ClaimCheckQuestion, OutlineQuestion, SectionQuestion
+from pipeline.research.desk import Desk, Outcome, paid
+from pipeline.state import SUMMARY, Section, SessionState, all_facts, contradictions, standings
+from pipeline.steps import CheckSection, MakeOutline, ReviseSection, StartSynthesis, WriteSection
+from pipeline.text import clean, holds_quote, one_line
+from pipeline.values import Fact, Paragraph, SectionPlan, Sentence, Verdict
+
+
+def start_synthesis(_step: StartSynthesis, state: SessionState) -> Outcome:
+    """Close the gathering."""
+    facts = all_facts(state)
+    return Outcome((e.SynthesisStarted(facts=len(facts), sources=len({fact.url for fact in facts})),))
+
+
+async def make_outline(_step: MakeOutline, state: SessionState, desk: Desk) -> Outcome:
+    """Ask for title and sections.
+
+    Raises:
+        AnswerInvalid: no section with a known fact came back.
+    """
+    config = state.config
+    question = OutlineQuestion(
+        query=state.query,
+        perspectives=tuple(state.perspectives.values()),
+        facts=all_facts(state),
+        validated=tuple(standings(state).values()),
+        contradictions=contradictions(state),
+        min_sections=config.min_sections,
+        max_sections=config.max_sections,
+        words=config.report_words - config.summary_words,
+    )
+    answer = await desk.reasoner.answer(question)
+    sections = _sound_sections(answer.value.sections, state)
+    cost = paid(answer)
+    title = one_line(answer.value.title) or state.query
+    event = e.OutlineCreated(title=title, sections=sections, cost=cost.cost, exchange=cost.exchange)
+    return Outcome((event,), cost.objects)
+
+
+def _sound_sections(plans: tuple[SectionPlan, ...], state: SessionState) -> tuple[SectionPlan, ...]:
+    """The sections that have a known fact of their own, with ids by place; a fact belongs to the first that names it."""
+    free = set(state.facts)
+    sound: list[SectionPlan] = []
+    for plan in plans:
+        facts = tuple(name for name in dict.fromkeys(plan.facts) if name in free)
+        free -= set(facts)
+        if facts and one_line(plan.title):
+            update = {"id": f"section_{len(sound) + 1}", "title": one_line(plan.title, 120), "facts": facts}
+            sound.append(plan.model_copy(update=update))
+    if not sound:
+        raise AnswerInvalid("the outline holds no section with a known fact", hint="it will be asked again")
+    return tuple(sound[: state.config.max_sections])
+
+
+async def write_section(step: WriteSection, state: SessionState, desk: Desk) -> Outcome:
+    """Ask for one section's text."""
+    question = _section_question(state, step.section_id)
+    answer = await desk.reasoner.answer(question)
+    cost = paid(answer)
+    event = e.SectionWritten(
+        section_id=step.section_id,
+        paragraphs=_sound_text(answer.value.paragraphs, question.facts),
+        cost=cost.cost,
+        exchange=cost.exchange,
+    )
+    return Outcome((event,), cost.objects)
+
+
+async def revise_section(step: ReviseSection, state: SessionState, desk: Desk) -> Outcome:
+    """Ask for the section again, naming the sentences that nothing supports."""
+    section = state.sections[step.section_id]
+    revision = {"draft": section.paragraphs or (), "unsupported": section.unsupported()}
+    question = _section_question(state, step.section_id).model_copy(update=revision)
+    answer = await desk.reasoner.answer(question)
+    cost = paid(answer)
+    event = e.ReportRevised(
+        section_id=step.section_id,
+        revision=step.revision,
+        paragraphs=_sound_text(answer.value.paragraphs, question.facts),
+        cost=cost.cost,
+        exchange=cost.exchange,
+    )
+    return Outcome((event,), cost.objects)
+
+
+def _section_question(state: SessionState, section_id: str) -> SectionQuestion:
+    body = {name: section for name, section in state.sections.items() if name != SUMMARY}
+    plan, facts, words = _scope(state, section_id, len(body))
+    known = {fact.id for fact in facts}
+    return SectionQuestion(
+        query=state.query,
+        section=plan,
+        facts=facts,
+        validated=tuple(entry for name, entry in standings(state).items() if name in known),
+        contradictions=tuple(pair for pair in contradictions(state) if pair.a in known or pair.b in known),
+        other_sections=tuple(section.plan.title for name, section in body.items() if name != section_id),
+        written=tuple(s for section in body.values() for s in supported(section, state)) if section_id == SUMMARY else (),
+        words=words,
+    )
+
+
+def _scope(state: SessionState, section_id: str, sections: int) -> tuple[SectionPlan, tuple[Fact, ...], int]:
+    """A section's plan, the facts it may use (its own and those that bear them out), and its share of the words."""
+    config = state.config
+    if section_id == SUMMARY:
+        facts = all_facts(state)
+        plan = SectionPlan(id=SUMMARY, title="Summary", facts=tuple(fact.id for fact in facts))
+        return plan, facts, config.summary_words
+    plan = state.sections[section_id].plan
+    known = standings(state)
+    wanted = set(plan.facts).union(*(known[name].support for name in plan.facts if name in known))
+    facts = tuple(fact for fact in all_facts(state) if fact.id in wanted)
+    return plan, facts, (config.report_words - config.summary_words) // max(1, sections)
+
+
+def _sound_text(paragraphs: tuple[Paragraph, ...], facts: tuple[Fact, ...]) -> tuple[Paragraph, ...]:
+    """The text cleaned, without empty sentences and without citations of facts that were not given."""
+    known = {fact.id for fact in facts}
+    sound = []
+    for paragraph in paragraphs:
+        sentences = tuple(
+            Sentence(text=text, facts=tuple(name for name in dict.fromkeys(sentence.facts) if name in known))
+            for sentence in paragraph.sentences
+            if (text := " ".join(clean(sentence.text).split()))
+        )
+        if sentences:
+            sound.append(Paragraph(sentences=sentences))
+    return tuple(sound)
+
+
+async def check_section(step: CheckSection, state: SessionState, desk: Desk) -> Outcome:
+    """Ask for each sentence whether its facts support it; a sentence without a citation is never supported.
+
+    Raises:
+        AnswerInvalid: the verdicts do not match the sentences.
+    """
+    sentences = sentences_of(state.sections[step.section_id].paragraphs or ())
+    if not sentences:
+        return Outcome((e.ClaimsChecked(section_id=step.section_id, revision=step.revision, verdicts=()),))
+    cited = {name for sentence in sentences for name in sentence.facts}
+    facts = tuple(state.facts[name] for name in sorted(cited))
+    answer = await desk.reasoner.answer(ClaimCheckQuestion(query=state.query, sentences=sentences, facts=facts))
+    verdicts = {verdict.sentence: verdict for verdict in answer.value.verdicts}
+    if set(verdicts) != set(range(len(sentences))):
+        raise AnswerInvalid(f"{len(verdicts)} verdicts came for {len(sentences)} sentences", hint="it will be asked again")
+    cost = paid(answer)
+    event = e.ClaimsChecked(
+        section_id=step.section_id,
+        revision=step.revision,
+        verdicts=tuple(_cited(verdicts[place], sentence) for place, sentence in enumerate(sentences)),
+        cost=cost.cost,
+        exchange=cost.exchange,
+    )
+    return Outcome((event,), cost.objects)
+
+
+def _cited(verdict: Verdict, sentence: Sentence) -> Verdict:
+    if sentence.facts:
+        return verdict
+    return Verdict(sentence=verdict.sentence, supported=False, reason="it cites nothing")
+
+
+def sentences_of(paragraphs: tuple[Paragraph, ...]) -> tuple[Sentence, ...]:
+    """Return a text's sentences in order."""
+    return tuple(sentence for paragraph in paragraphs for sentence in paragraph.sentences)
+
+
+def supported(section: Section, state: SessionState) -> tuple[Sentence, ...]:
+    """Return the sentences of a section that may stand in the report.
+
+    Those with a good verdict; of a section that could not be checked, those that stand verbatim in a quote they cite.
+    """
+    sentences = sentences_of(section.paragraphs or ())
+    if section.verdicts is None:
+        return tuple(sentence for sentence in sentences if _is_quote(sentence, state))
+    good = {verdict.sentence for verdict in section.verdicts if verdict.supported}
+    return tuple(sentence for place, sentence in enumerate(sentences) if place in good)
+
+
+def _is_quote(sentence: Sentence, state: SessionState) -> bool:
+    return any(holds_quote(state.facts[name].quote, sentence.text) for name in sentence.facts if name in state.facts)
