@@ -1,0 +1,1 @@
+"""Development scripts; no part of the installed program."""
