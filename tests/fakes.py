@@ -1,0 +1,323 @@
+"""Scripted stand-ins that come in by the real doors: a world of pages, a reasoner with rules, a store in memory.
+
+Every answer is a function of its question alone. ``Journal`` notes each call under a name that an event can be mapped to as well, so a
+test can tell whether an answer that was recorded was asked for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar, cast
+
+from pipeline import events as e
+from pipeline import questions as q
+from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
+from pipeline.events import RunStarted
+from pipeline.ports import Answer, Page, Record, SearchResult, Snapshot
+from pipeline.research import Desk
+from pipeline.run import RunContext
+from pipeline.state import SessionState
+from pipeline.text import digest_of
+from pipeline.values import (
+    Contradiction,
+    Cost,
+    Gap,
+    Hit,
+    Paragraph,
+    Perspective,
+    ResearchConfig,
+    SectionPlan,
+    Sentence,
+    ValidatedFact,
+    Value,
+    Verdict,
+)
+
+A = TypeVar("A", bound=Value)
+Latency = Callable[[str], float]
+START = datetime(2026, 11, 21, 2, 15, tzinfo=UTC)
+
+
+def no_latency(_name: str) -> float:
+    return 0.0
+
+
+def seeded_latency(seed: int, most: float = 0.004) -> Latency:
+    """A latency in seconds that depends on the call's name and the seed only."""
+    return lambda name: most * (int.from_bytes(hashlib.sha256(f"{seed}:{name}".encode()).digest()[:4], "big") / 2**32)
+
+
+@dataclass
+class Journal:
+    """The calls made, by name, in order; ``note`` may write them elsewhere."""
+
+    calls: list[str] = field(default_factory=list)
+    note: Callable[[str], None] = lambda _name: None
+    latency: Latency = no_latency
+    faults: dict[str, list[Exception]] = field(default_factory=dict)
+
+    async def call(self, name: str) -> None:
+        self.calls.append(name)
+        self.note(name)
+        await asyncio.sleep(self.latency(name))
+        if self.faults.get(name):
+            raise self.faults[name].pop(0)
+
+
+def question_name(question: q.Question[Any]) -> str:
+    """The name of a question in the journal; see ``event_name`` for its counterpart."""
+    match question:
+        case q.ThoughtQuestion():
+            return f"thought:{question.perspective.id}:{question.iteration}"
+        case q.ObservationQuestion():
+            return f"observation:{question.perspective.id}:{question.url}"
+        case q.EvaluationQuestion():
+            return f"evaluation:{question.perspective.id}:{question.iteration}"
+        case q.FoldQuestion():
+            return f"fold:{question.perspective.id}:{len(question.facts)}"
+        case q.SectionQuestion():
+            return f"section:{question.section.id}:{len(question.unsupported)}"
+        case q.ClaimCheckQuestion():
+            return f"check:{digest_of(repr(question.sentences).encode())[:8]}"
+        case q.GapsQuestion() | q.ValidationQuestion() | q.ContradictionsQuestion():
+            return f"{question.name}:{len(_ids(question))}"
+    return question.name
+
+
+def _ids(question: q.GapsQuestion | q.ValidationQuestion | q.ContradictionsQuestion) -> set[str]:
+    if isinstance(question, q.GapsQuestion):
+        return {fact.id for fact in question.facts}
+    return {fact.id for group in question.groups for fact in group}
+
+
+def event_names(events: Sequence[e.EventBase], views: dict[str, str]) -> set[str]:
+    """The journal names of the answers that these events hold; ``views`` maps worker ids to perspective ids."""
+    names: set[str] = set()
+    for event in events:
+        match event:
+            case e.WorkerStarted():
+                views[event.worker_id] = event.perspective_id
+            case e.TopicSurveyed():
+                names.add("survey")
+            case e.PlanCreated():
+                names.add("perspectives")
+            case e.WorkerThought():
+                names.add(f"thought:{views[event.worker_id]}:{event.iteration}")
+            case e.SearchCompleted():
+                names.add(f"search:{event.query}")
+            case e.PageRead():
+                names.add(f"read:{event.url}")
+            case e.FactsObserved():
+                names.add(f"observation:{views[event.worker_id]}:{event.url}")
+            case e.WorkerEvaluated():
+                names.add(f"evaluation:{views[event.worker_id]}:{event.iteration}")
+            case e.OutlineCreated():
+                names.add("outline")
+            case e.SectionWritten():
+                names.add(f"section:{event.section_id}:0")
+    return names
+
+
+@dataclass
+class FakeSearch:
+    """A query finds ``limit`` of ``pages`` pages, by its hash. The first search of all is the survey."""
+
+    journal: Journal
+    pages: int = 24
+
+    async def search(self, query: str, limit: int) -> SearchResult:
+        await self.journal.call("survey" if limit > 10 else f"search:{query}")
+        first = int.from_bytes(hashlib.sha256(query.encode()).digest()[:4], "big")
+        numbers = dict.fromkeys((first + 7 * step) % self.pages for step in range(limit))
+        hits = tuple(Hit(url=f"corpus:page-{number}.md#part", title=f"Page {number}") for number in numbers)
+        return SearchResult("fake", hits)
+
+
+@dataclass
+class FakeFetch:
+    """Page n: statements of its own and one that it shares with its neighbour."""
+
+    journal: Journal
+
+    async def read(self, url: str) -> Page:
+        await self.journal.call(f"read:{url}")
+        number = int(url.removeprefix("corpus:page-").removesuffix(".md"))
+        own = " ".join(f"Pump {number} delivers {10 * number + part} litres in mode {part}." for part in range(3))
+        shared = f"Valve {number // 2} opens at {40 + number // 2} degrees in the cold test."
+        return Page(url, f"Page {number}", f"# Page {number}\n\n## Part {{#part}}\n\n{own} {shared}\n")
+
+
+@dataclass
+class FakeReasoner:
+    """Rules instead of a model. Each answer costs 10 + 5 tokens and 0.001 USD, and leaves an exchange."""
+
+    journal: Journal
+    name: str = "fake"
+    doubtful: str = ""  # a first draft's sentence that holds this word is not supported
+
+    async def answer(self, question: q.Question[A]) -> Answer[A]:
+        await self.journal.call(question_name(question))
+        rule = cast(Callable[[q.Question[A]], A], getattr(self, f"_{question.name}"))
+        cost = Cost(input_tokens=10, output_tokens=5, total_tokens=15, usd=0.001, model_requested="fake", model="fake")
+        return Answer(rule(question), cost, question_name(question).encode())
+
+    def _perspectives(self, question: q.PerspectivesQuestion) -> q.Perspectives:
+        views = (
+            Perspective(id=f"view-{n}", name=f"View {n}", focus="pumps", questions=(f"What of pump {n}?", f"And valve {n}?"))
+            for n in range(question.count)
+        )
+        return q.Perspectives(perspectives=tuple(views))
+
+    def _thought(self, question: q.ThoughtQuestion) -> q.Thought:
+        stem = f"{question.perspective.id} after {len(question.facts)} facts"
+        shared = f"common {question.iteration}"
+        return q.Thought(reasoning="Go on.", queries=(f"{stem}, first", f"{stem}, second", shared))
+
+    def _observation(self, question: q.ObservationQuestion) -> q.Observation:
+        body = question.text.split("\n\n")[-1].strip()
+        quotes = [f"{part.strip()}." for part in body.split(".") if part.strip()]
+        skip = len(question.perspective.id) % 2
+        findings = [q.Finding(claim=quote, quote=quote, question=question.perspective.questions[0]) for quote in quotes[skip:]]
+        return q.Observation(findings=(*findings, q.Finding(claim="Made up.", quote="This stands in no page at all.")))
+
+    def _evaluation(self, question: q.EvaluationQuestion) -> q.Evaluation:
+        open_count = 3 - question.iteration
+        return q.Evaluation(gaps=tuple(f"open {n} of {question.perspective.id}" for n in range(max(0, open_count))))
+
+    def _validation(self, question: q.ValidationQuestion) -> q.Validation:
+        entries = []
+        for group in question.groups:
+            for fact in group:
+                same = tuple(o.id for o in group if o.quote == fact.quote and question.origins[o.id] != question.origins[fact.id])
+                entries.append(ValidatedFact(fact_id=fact.id, standing="single", support=same, confidence=0.9))
+        return q.Validation(facts=tuple(entries))
+
+    def _contradictions(self, question: q.ContradictionsQuestion) -> q.Contradictions:
+        pairs = [
+            Contradiction(id="", subject="pumps", kind="number", a=group[0].id, b=group[-1].id, explanation="They differ.")
+            for group in question.groups[:1]
+        ]
+        return q.Contradictions(contradictions=tuple(pairs))
+
+    def _gaps(self, question: q.GapsQuestion) -> q.Gaps:
+        if any(view.id.startswith("gap-") for view in question.perspectives):
+            return q.Gaps(gaps=(Gap(question="Why at all?", importance=0.3, reason="no fact"),))
+        return q.Gaps(gaps=(Gap(question="How loud is it?", importance=0.9, reason="no fact"),))
+
+    def _outline(self, question: q.OutlineQuestion) -> q.Outline:
+        ids = [fact.id for fact in question.facts]
+        size = max(1, len(ids) // 4)
+        plans = [SectionPlan(id=f"s{n}", title=f"Section {n}", facts=tuple(ids[n * size : (n + 1) * size][:8])) for n in range(4)]
+        return q.Outline(title=f"On {question.query}", sections=tuple(plan for plan in plans if plan.facts))
+
+    def _section(self, question: q.SectionQuestion) -> q.SectionText:
+        facts = [fact for fact in question.facts if fact.id in question.section.facts]
+        facts = facts[: 5 if question.section.id == "summary" else 8]
+        if question.unsupported:
+            facts = [fact for fact in facts if self.doubtful not in fact.quote] or facts[:1]
+        sentences = tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in facts)
+        return q.SectionText(paragraphs=(Paragraph(sentences=sentences),))
+
+    def _claim_check(self, question: q.ClaimCheckQuestion) -> q.ClaimCheck:
+        return q.ClaimCheck(
+            verdicts=tuple(
+                Verdict(sentence=n, supported=not (self.doubtful and self.doubtful in sentence.text), reason="looked")
+                for n, sentence in enumerate(question.sentences)
+            )
+        )
+
+    def _fold(self, question: q.FoldQuestion) -> q.FoldedContext:
+        return q.FoldedContext(summary=f"{len(question.facts)} facts so far")
+
+
+class MemoryStore:
+    """The port ``EventStore`` over dictionaries."""
+
+    def __init__(self) -> None:
+        self.streams: dict[str, list[Record]] = {}
+        self.objects: dict[str, bytes] = {}
+        self.snapshots: dict[str, Snapshot] = {}
+
+    def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
+        stream = self.streams.setdefault(session_id, [])
+        known = {record.id: record.data for record in stream}
+        if any(record.id in known and known[record.id] != record.data for record in records):
+            raise EventRejected("the id is stored with other content")
+        fresh = [record for record in records if record.id not in known]
+        if fresh and expected_version + len(records) - len(fresh) != len(stream):
+            raise VersionConflict(f"{session_id} is at version {len(stream)}, not {expected_version}")
+        stream.extend(fresh)
+        return len(stream)
+
+    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        return tuple(self.streams.get(session_id, ())[after:])
+
+    def session_ids(self) -> Iterator[str]:
+        return iter(sorted(name for name in self.streams if not name.startswith("batch-")))
+
+    def batch_ids(self) -> Iterator[str]:
+        return iter(sorted(name for name in self.streams if name.startswith("batch-")))
+
+    def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
+        snapshot = self.snapshots.get(session_id)
+        return snapshot if snapshot and snapshot.fold_id == fold_id else None
+
+    def save_snapshot(self, session_id: str, snapshot: Snapshot) -> None:
+        self.snapshots[session_id] = snapshot
+
+    def put(self, data: bytes) -> str:
+        self.objects[digest_of(data)] = data
+        return digest_of(data)
+
+    def get(self, digest: str) -> bytes:
+        try:
+            return self.objects[digest]
+        except KeyError:
+            raise ObjectMissing(f"{digest} is not stored") from None
+
+    def release(self, session_id: str) -> None:
+        pass
+
+
+@dataclass
+class Ticks:
+    """A clock that goes on by a second with each reading, and ids that count."""
+
+    prefix: str = "run"
+    moment: datetime = START
+    count: int = 0
+
+    def now(self) -> datetime:
+        self.moment += timedelta(seconds=1)
+        return self.moment
+
+    def new_id(self) -> str:
+        self.count += 1
+        return f"{self.prefix}-{self.count:05d}"
+
+
+def desk_for(store: MemoryStore | Any, journal: Journal, **reasoner: Any) -> Desk:
+    return Desk(
+        FakeReasoner(journal, **reasoner), FakeSearch(journal), FakeFetch(journal), lambda digest: store.get(digest).decode()
+    )
+
+
+def context_for(run_id: str = "run-1", **kwargs: Any) -> RunContext:
+    ticks = Ticks(prefix=run_id)
+    agent = RunStarted(host="here", process=1, program="test")
+    return RunContext(run_id, agent, now=ticks.now, new_id=ticks.new_id, **kwargs)
+
+
+def started(query: str = "How do pumps behave?", **config: Any) -> e.ResearchStarted:
+    return e.ResearchStarted(query=query, query_id="pumps", config=ResearchConfig(**config))
+
+
+def report_bytes(state: SessionState) -> bytes:
+    """The report as canonical bytes, for comparing runs."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Any).dump_json(state.report)
