@@ -1,0 +1,83 @@
+"""What the user wrote → settings: ``queries.yaml`` and the environment. The only reader of the environment.
+
+``load_workspace`` reads and checks the file in one pass; ``config_for`` turns one query into the limits its session
+runs under. Nothing here opens a log, a search or a network connection.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pipeline.queue.append import add_query
+from pipeline.queue.document import read
+from pipeline.queue.faults import Fault
+from pipeline.queue.model import Limits, ModelChoice, Query, Queue, Settings
+from pipeline.values import ResearchConfig
+
+__all__ = [
+    "QUEUE_FILE",
+    "Fault",
+    "Limits",
+    "ModelChoice",
+    "Query",
+    "Queue",
+    "Settings",
+    "Workspace",
+    "add_query",
+    "config_for",
+    "environment",
+    "load_workspace",
+]
+
+QUEUE_FILE = "queries.yaml"
+
+_FAST = {"perspectives": 1, "iterations": 1, "gap_rounds": 0}
+_COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds", "budget_usd")
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder with a valid queue."""
+
+    folder: Path
+    queue: Queue
+
+    @property
+    def queue_file(self) -> Path:
+        """The file that ``research add`` appends to."""
+        return self.folder / QUEUE_FILE
+
+    @property
+    def corpus(self) -> Path:
+        """The folder of documents that the local search reads. It need not exist."""
+        return self.folder / self.queue.settings.corpus
+
+
+def load_workspace(folder: Path) -> Workspace:
+    """Read the workspace in ``folder``.
+
+    Raises:
+        NoWorkspace: there is no ``queries.yaml``.
+        QueueInvalid: it cannot be read or has faults; the message lists them all with line and column.
+    """
+    return Workspace(folder, read(folder / QUEUE_FILE))
+
+
+def config_for(query: Query, settings: Settings) -> ResearchConfig:
+    """Return the limits of a session on ``query``: the mode's numbers, unless the query says otherwise."""
+    values: dict[str, Any] = dict(_FAST) if query.mode == "fast" else {}
+    values |= {name: number for name in _COUNTS if (number := getattr(query, name)) is not None}
+    if query.timeout is not None:
+        values["timeout_s"] = query.timeout.total_seconds()
+    search = settings.search if query.search is None else query.search
+    return ResearchConfig(mode=query.mode, search=("local",) if search == "auto" else search, **values)
+
+
+def environment() -> Mapping[str, str]:
+    """Return the process's environment, read-only, as it is now."""
+    return MappingProxyType(dict(os.environ))

@@ -1,0 +1,346 @@
+"""Every fault of queries.yaml, with the exact place where it is reported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import time, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import NoWorkspace, QueueInvalid
+from pipeline.queue.document import checked, parse, read
+from pipeline.queue.model import Query
+from pipeline.queue.source import MAX_BYTES
+
+LIST = "queries:\n"
+
+# The file, the place of its only fault, and words of message and hint.
+FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
+    # the file as a whole
+    ("", 1, 1, "empty", "`queries:`"),
+    ("# only a comment\n", 1, 1, "empty", "`queries:`"),
+    ("- a\n- b\n", 1, 1, "a list where", "`queries:`"),
+    ("Why?\n", 1, 1, 'the text "Why?"', "`queries:`"),
+    ("settings:\n  corpus: x\n", 1, 1, "no list of questions", "`queries:`"),
+    ("queries: Why?\n", 1, 10, "where the list of questions belongs", "`- `"),
+    ("queries: {a: b}\n", 1, 10, "a mapping where the list", "`- `"),
+    ("queries: ~\n", 1, 10, "where the list of questions belongs", "`- `"),
+    ("query: [a]\nqueries: [b]\n", 1, 1, '"query" is not known', "did you mean queries?"),
+    (LIST + "- a\n---\nqueries: [b]\n", 3, 1, "second document", "remove"),
+    (LIST + "- a\nqueries: [b]\n", 3, 1, "stands twice, first in line 1", "keep one"),
+    (LIST + "- " + "[" * 30 + "]" * 30 + "\n", 2, 21, "more than 20 deep", "flat"),
+    ("#" * (MAX_BYTES + 1), 1, 1, "larger than 1 MB", "fewer"),
+    (b"queries:\n- caf\xe9\n", 2, 6, "not UTF-8", "UTF-8"),
+    (b"\xef\xbb\xbf# \xff", 1, 3, "not UTF-8", "UTF-8"),
+    (b"queries:\n- a\0b\n", 2, 4, "zero byte", "UTF-8"),
+    (LIST + "- a\x07b\n", 2, 4, "control character (U+0007)", "delete"),
+    (LIST + "- a\u2028b\n", 2, 4, "control character (U+2028)", "delete"),
+    (LIST + '- "a\\u0007b"\n', 2, 3, "control character (U+0007)", "delete"),
+    (LIST + '- "a\\u202Eb"\n', 2, 3, "control character (U+202E)", "delete"),
+    # text that is not what it looks like
+    (LIST + "- no\n", 2, 3, "yes/no", 'write "no"'),
+    (LIST + "- Yes\n", 2, 3, "yes/no", 'write "Yes"'),
+    (LIST + "- on\n", 2, 3, "yes/no", 'write "on"'),
+    (LIST + "- OFF\n", 2, 3, "yes/no", 'write "OFF"'),
+    (LIST + "- true\n", 2, 3, "yes/no", 'write "true"'),
+    (LIST + "- 12:30\n", 2, 3, "base 60", 'write "12:30"'),
+    (LIST + "- 42\n", 2, 3, "a number", 'write "42"'),
+    (LIST + "- 1.5e3\n", 2, 3, "a number", 'write "1.5e3"'),
+    (LIST + "- 0x1F\n", 2, 3, "a number", 'write "0x1F"'),
+    (LIST + "- .inf\n", 2, 3, "a number", 'write ".inf"'),
+    (LIST + "- 2026-11-21\n", 2, 3, "a date", 'write "2026-11-21"'),
+    (LIST + "- null\n", 2, 3, "is nothing", 'write "null"'),
+    (LIST + "- ~\n", 2, 3, "is nothing", 'write "~"'),
+    (LIST + "- What is new in C #12?\n", 2, 3, 'ends at "What is new in C"', "quotes"),
+    (LIST + "- query: C # or F #\n", 2, 10, 'ends at "C"', "quotes"),
+    (LIST + "- #hashtags, do they work?\n", 2, 2, "is empty", "quotes"),
+    (LIST + "- Rust: is it faster?\n", 2, 3, "a key and its value", '- "Rust: is it faster?"'),
+    (LIST + "- Rust: is it faster?\n  tags: [a]\n", 2, 3, "a key and its value", "quotes"),
+    (LIST + "- query: Rust: is it faster?\n", 2, 14, "a colon and a space", "quotes"),
+    (LIST + "- Why?\n  - How?\n", 2, 3, "two lines are read as one", "one column"),
+    (LIST + "- [draft] Why?\n", 2, 11, "more text after", "quotes"),
+    (LIST + "- [draft]\n", 2, 3, "a list where a question belongs", "quotes"),
+    (LIST + '- "Why" so?\n', 2, 9, "more text after", "quotes"),
+    (LIST + "- 'it's so'\n", 2, 7, "more text after", "quotes"),
+    (LIST + "- 'Why?\n", 2, 3, "never closed", "close"),
+    (LIST + "- {Why?\n", 2, 3, "not closed", "}"),
+    (LIST + "- [Why?\n", 2, 3, "not closed", "]"),
+    (LIST + "- @home, is it safe?\n", 2, 3, "start with @", "quotes"),
+    (LIST + "- `ls`, what is it?\n", 2, 3, "start with `", "quotes"),
+    (LIST + "- %, what is it?\n", 2, 3, "start with %", "quotes"),
+    (LIST + "- > 5 what?\n", 2, 3, "start with > or |", "quotes"),
+    (LIST + "- &anchor Why?\n", 2, 3, "anchor", "quotes"),
+    (LIST + "- & why?\n", 2, 3, "* or &", "quotes"),
+    (LIST + "- *alias\n", 2, 3, "alias", "quotes"),
+    (LIST + "- *bold* why?\n", 2, 3, "* or &", "quotes"),
+    (LIST + "- !important Why?\n", 2, 3, "tag", "quotes"),
+    (LIST + "- !!str 12\n", 2, 3, "tag", "quotes"),
+    (LIST + '- "a\\qb"\n', 2, 5, "unknown escape", "backslash twice"),
+    (LIST + "- query: a\n  <<: {mode: fast}\n", 3, 3, "merge keys", "write the values out"),
+    (LIST + "- query: a\n\tmode: fast\n", 3, 1, "a tab", "spaces"),
+    (LIST + "- query: a\n  \tmode: fast\n", 3, 3, "a tab", "spaces"),
+    (LIST + "- a\nwhy\n", 3, 1, "without its colon", "key: value"),
+    (LIST + "  - a\n - b\n", 3, 2, "does not line up", "indent"),
+    (LIST + "- a\nsettings: {}\n- d\n", 4, 1, "does not line up", "indent"),
+    ("%YAML 3.0\n---\nqueries: [a]\n", 1, 1, "version of YAML", "remove"),
+    # entries
+    (LIST + "- ''\n", 2, 3, "an empty text", "write a question"),
+    (LIST + "-\n", 2, 2, "an empty text", "write a question"),
+    (LIST + '- "\\u200b"\n', 2, 3, "an empty text", "write a question"),
+    (LIST + "- query: ''\n", 2, 10, "an empty text", "write a question"),
+    (LIST + "- query:\n", 2, 9, "query has no value", "remove the line"),
+    (LIST + "- tags: [a]\n", 2, 3, "an entry without a question", "`query:"),
+    (LIST + "- query: [a]\n", 2, 10, "a list where one value belongs", "write a question"),
+    (LIST + "- " + "a" * 1_001 + "\n", 2, 3, "1,001 characters", "1,000"),
+    (LIST + "- qeury: a\n", 2, 3, '"qeury" is not known', "did you mean query?"),
+    (LIST + "- Query: a\n", 2, 3, '"Query" is not known', "did you mean query?"),
+    (LIST + "- query: a\n  piority: 1\n", 3, 3, '"piority" is not known', "did you mean priority?"),
+    (LIST + "- query: a\n  zzz: 1\n", 3, 3, '"zzz" is not known', "known are: query, id"),
+    (LIST + "- query: a\n  [b]: 1\n", 3, 3, "a list where a key belongs", "mode"),
+    (LIST + "- query: a\n  mode: fast\n  mode: deep\n", 4, 3, "twice, first in line 3", "keep one"),
+    (LIST + "- query: a\n  id: A_b\n", 3, 7, '"A_b" is no id', "such as a-b"),
+    (LIST + "- query: a\n  id: -a\n", 3, 7, '"-a" is no id', "such as a"),
+    (LIST + "- query: a\n  id: no\n", 3, 7, "yes/no", 'write "no"'),
+    (LIST + f"- query: a\n  id: {'a' * 49}\n", 3, 7, "is no id", "at most 48"),
+    (LIST + "- query: a\n  mode: deap\n", 3, 9, '"deap" is not known', "did you mean deep?"),
+    (LIST + "- query: a\n  mode: slow\n", 3, 9, '"slow" is not known', "write fast or deep"),
+    (LIST + "- query: a\n  mode: {b: c}\n", 3, 9, "a mapping where one value", "write fast or deep"),
+    (LIST + "- query: a\n  every: 7\n", 3, 10, "no length of time", "7d"),
+    (LIST + "- query: a\n  every: 2 weeks\n", 3, 10, "no length of time", "7d"),
+    (LIST + "- query: a\n  every: 0d\n", 3, 10, "from 1s to 3650d", "7d"),
+    (LIST + "- query: a\n  every: 999999d\n", 3, 10, "from 1s to 3650d", "7d"),
+    (LIST + "- query: a\n  timeout: -5m\n", 3, 12, "no length of time", "90m"),
+    (LIST + "- query: a\n  tags: policy\n", 3, 9, "where a list belongs", "[policy"),
+    (LIST + "- query: a\n  tags: [no]\n", 3, 10, "yes/no", 'write "no"'),
+    (LIST + "- query: a\n  tags: [b, 2026]\n", 3, 13, "a number", 'write "2026"'),
+    (LIST + "- query: a\n  tags: ['b c']\n", 3, 10, "is no tag", "letters"),
+    (LIST + "- query: a\n  tags: ['2026']\n", 3, 10, "is no tag", "one letter"),
+    (LIST + "- query: a\n  priority: '1'\n", 3, 13, "a number in quotes", "write 1"),
+    (LIST + "- query: a\n  priority: high\n", 3, 13, "where a number belongs", "whole number"),
+    (LIST + "- query: a\n  priority: 1.5\n", 3, 13, "where a number belongs", "whole number"),
+    (LIST + f"- query: a\n  priority: {'9' * 5000}\n", 3, 13, "where a number belongs", "whole number"),
+    (LIST + "- query: a\n  max_workers: 0\n", 3, 16, "0 is out of range", "from 1 to 100"),
+    (LIST + "- query: a\n  perspectives: -1\n", 3, 17, "-1 is out of range", "from 1"),
+    (LIST + "- query: a\n  iterations: 0\n", 3, 15, "0 is out of range", "from 1"),
+    (LIST + "- query: a\n  gap_rounds: -1\n", 3, 15, "-1 is out of range", "from 0"),
+    (LIST + "- query: a\n  budget_usd: 0.00\n", 3, 15, "not above zero", "2.50"),
+    (LIST + "- query: a\n  budget_usd: yes\n", 3, 15, "where a number belongs", "2.50"),
+    (LIST + "- query: a\n  search: local\n", 3, 11, "where a list of search providers belongs", "[local]"),
+    (LIST + "- query: a\n  search: []\n", 3, 11, "an empty list", "[local]"),
+    (LIST + "- query: a\n  search: [wikipeda]\n", 3, 12, '"wikipeda" is not known', "did you mean wikipedia?"),
+    (LIST + "- query: a\n  approve: report\n", 3, 12, '"report" is not known', "write plan"),
+    # ids that clash
+    (LIST + "- Why?\n- why?\n", 3, 3, "the question of line 2 again", "remove one"),
+    (LIST + "- a b\n- query: c\n  id: a-b\n", 3, 3, "the id a-b is taken by line 2", "another id"),
+    (LIST + "- query: a\n  id: x\n- query: b\n  id: x\n", 4, 3, "the id x is taken by line 2", "another id"),
+    ("queries: [Why?, Why?]\n", 1, 17, "the question of line 1 again", "remove one"),
+    ("queries: [Why?, {query: b, id: why}]\n", 1, 17, "the id why is taken by line 1", "another id"),
+    # settings
+    ("settings: [a]\nqueries: [a]\n", 1, 11, "a list where a mapping belongs", "key: value"),
+    ("settings:\n  corpsu: a\nqueries: [a]\n", 2, 3, '"corpsu" is not known', "did you mean corpus?"),
+    ("settings:\n  corpus: no\nqueries: [a]\n", 2, 11, "yes/no", 'write "no"'),
+    ("settings:\n  corpus: ''\nqueries: [a]\n", 2, 11, "an empty text", "write a text"),
+    ("settings:\n  reasoner: extractiv\nqueries: [a]\n", 2, 13, "is not known", "did you mean extractive?"),
+    ("settings:\n  search: [local, brve]\nqueries: [a]\n", 2, 19, "is not known", "did you mean brave?"),
+    ("settings:\n  limits: 3\nqueries: [a]\n", 2, 11, "where a mapping belongs", "key: value"),
+    ("settings:\n  limits: {cost_usd: -1}\nqueries: [a]\n", 2, 22, "not above zero", "2.50"),
+    ("settings:\n  limits: {deadline: 06:30}\nqueries: [a]\n", 2, 22, "base 60", 'write "06:30"'),
+    ("settings:\n  limits: {deadline: '6:30'}\nqueries: [a]\n", 2, 22, "no time of day", '"06:30"'),
+    ("settings:\n  limits: {deadline: '24:00'}\nqueries: [a]\n", 2, 22, "no time of day", '"06:30"'),
+    ("settings:\n  limits: {concurrency: 0}\nqueries: [a]\n", 2, 25, "out of range", "from 1 to 100"),
+    ("settings:\n  limits: {max_failures: many}\nqueries: [a]\n", 2, 26, "where a number", "whole number"),
+    ("settings:\n  snapshot_every: 0\nqueries: [a]\n", 2, 19, "out of range", "from 1"),
+    # what this version cannot do
+    (LIST + "- query: a\n  model: big\n", 3, 10, "language model is not available", "remove the line"),
+    (LIST + "- query: a\n  approve: plan\n", 3, 12, "approving a plan is not available", "remove the line"),
+    (LIST + "- query: a\n  search: [local, arxiv]\n", 3, 19, "arxiv is not available", "search: auto"),
+    ("settings:\n  search: [brave]\nqueries: [a]\n", 2, 12, "brave is not available", "search: auto"),
+    ("settings:\n  reasoner: {model: big, fallback: [b]}\nqueries: [a]\n", 2, 13, "model is not available", "extractive"),
+]
+
+
+@pytest.mark.parametrize(("source", "line", "column", "message", "hint"), FAULTS)
+def test_a_fault_is_reported_once_where_it_stands(source: str | bytes, line: int, column: int, message: str, hint: str) -> None:
+    _, faults = parse(source if isinstance(source, bytes) else source.encode())
+    assert [(fault.line, fault.column) for fault in faults] == [(line, column)]
+    assert message in faults[0].message
+    assert hint in faults[0].hint
+
+
+def test_positions_count_characters_and_every_kind_of_line_end() -> None:
+    _, faults = parse("\ufeff# é\r\nqueries:\r\n- {query: '日本', mode: slow}\r- no\n".encode())
+    assert [(fault.line, fault.column) for fault in faults] == [(3, 23), (4, 3)]
+
+
+def test_several_faults_are_told_in_one_pass_in_the_order_of_the_file() -> None:
+    source = 'settings:\n  serach: auto\nqueries:\n- no\n- query: a\n  mode: slow\n  tags: b\n- "c" d\n'
+    with pytest.raises(QueueInvalid) as caught:
+        checked(source.encode(), "queries.yaml")
+    lines = caught.value.message.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [
+        "queries.yaml:2:3",
+        "queries.yaml:4:3",
+        "queries.yaml:6:9",
+        "queries.yaml:7:9",
+        "queries.yaml:8:7",
+    ]
+    assert lines[0] == 'queries.yaml:2:3: the key "serach" is not known here → did you mean search?'
+    assert "5 faults" in caught.value.hint
+    assert caught.value.exit_code == 2
+
+
+def test_every_line_with_a_tab_is_named() -> None:
+    _, faults = parse(b"queries:\n\t- a\n\t- b\n\t# c\n")
+    assert [(fault.line, fault.column) for fault in faults] == [(2, 1), (3, 1)]
+
+
+def test_a_half_entry_before_a_syntax_fault_is_not_blamed_for_what_it_lacks() -> None:
+    _, faults = parse(b"queries:\n- tags: [a]\n  query: b: c\n")
+    assert [(fault.line, fault.column) for fault in faults] == [(3, 11)]
+
+
+def test_a_flood_of_faults_is_cut_and_counted() -> None:
+    with pytest.raises(QueueInvalid) as caught:
+        checked(b"queries:\n" + b"- no\n" * 300, "queries.yaml")
+    assert len(caught.value.message.splitlines()) == 201
+    assert "100 more" in caught.value.message
+
+
+def test_a_full_file_is_read() -> None:
+    source = """
+settings:
+  reasoner: extractive
+  search: [local]
+  corpus: my papers
+  limits: {cost_usd: 2.00, deadline: "06:30", concurrency: 4, max_failures: 2}
+  snapshot_every: 50
+queries:
+  - Does C# compile to native code?      # two spaces: a comment
+  - query: >
+      A question over
+      two lines?
+    id: eu-batteries
+    mode: fast
+    every: 7d
+    tags: [policy, policy, Überblick/eu]
+    priority: -3
+    max_workers: 5
+    perspectives: 4
+    iterations: 2
+    gap_rounds: 0
+    budget_usd: 0.5
+    timeout: 90m
+    search: auto
+"""
+    queue = checked(source.encode(), "queries.yaml")
+    assert (queue.settings.reasoner, queue.settings.search, queue.settings.corpus) == ("extractive", ("local",), "my papers")
+    assert queue.settings.limits.deadline == time(6, 30)
+    assert (queue.settings.limits.cost_usd, queue.settings.limits.concurrency, queue.settings.limits.max_failures) == (2, 4, 2)
+    assert queue.settings.snapshot_every == 50
+    assert queue.queries == (
+        Query(text="Does C# compile to native code?", id="does-c-compile-to-native-code", line=9),
+        Query(
+            text="A question over two lines?",
+            id="eu-batteries",
+            line=10,
+            mode="fast",
+            every=timedelta(days=7),
+            tags=("policy", "Überblick/eu"),
+            priority=-3,
+            max_workers=5,
+            perspectives=4,
+            iterations=2,
+            gap_rounds=0,
+            budget_usd=0.5,
+            timeout=timedelta(minutes=90),
+            search="auto",
+        ),
+    )
+
+
+@pytest.mark.parametrize("source", ["queries:\n", "queries: []\n", "settings:\nqueries:\n  # - later\n"])
+def test_a_queue_without_questions_is_valid(source: str) -> None:
+    assert checked(source.encode(), "queries.yaml").queries == ()
+
+
+def test_questions_that_begin_alike_get_ids_that_do_not_depend_on_their_order() -> None:
+    first, second, third = "- A b?\n", "- A, b!\n", "- c\n"
+    forth = {query.text: query.id for query in checked((LIST + first + second + third).encode(), "q").queries}
+    back = {query.text: query.id for query in checked((LIST + third + second + first).encode(), "q").queries}
+    assert forth == back
+    assert forth["c"] == "c"
+    assert len(set(forth.values())) == 3
+    assert all(forth[text].startswith("a-b-") and len(forth[text]) == 8 for text in ("A b?", "A, b!"))
+
+
+def test_the_same_question_may_stand_twice_under_an_id_of_its_own() -> None:
+    queue = checked(b"queries:\n- Why?\n- {query: Why?, mode: fast, id: why-fast}\n", "queries.yaml")
+    assert [query.id for query in queue.queries] == ["why", "why-fast"]
+
+
+def test_a_missing_file_is_no_workspace(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(NoWorkspace) as caught:
+            read(folder / "queries.yaml")
+        assert caught.value.exit_code == 10
+        assert "research init" in caught.value.hint
+
+
+def _unusable(folder: Path) -> Iterator[tuple[Path, str]]:
+    (folder / "queries.yaml").mkdir()
+    yield folder / "queries.yaml", "is a folder"
+    os.mkfifo(folder / "pipe.yaml")
+    yield folder / "pipe.yaml", "is no regular file"
+
+
+def test_what_is_no_file_is_refused_with_its_path(tmp_path: Path) -> None:
+    for path, reason in _unusable(tmp_path):
+        with pytest.raises(QueueInvalid, match=reason) as caught:
+            read(path)
+        assert str(path) in caught.value.message
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "queries.yaml"
+    path.write_text("queries: [a]\n")
+    path.chmod(0)
+    with pytest.raises(QueueInvalid, match="cannot be read: Permission denied"):
+        read(path)
+
+
+def test_an_error_of_the_disk_is_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    (tmp_path / "queries.yaml").touch()
+    with pytest.raises(QueueInvalid, match="cannot be read: Permission denied"):
+        read(tmp_path / "queries.yaml")
+
+
+_WORDS = """queries: settings: query: id: tags: limits: mode: search: reasoner: roles: every: 7d no 1 06:30 a é
+[ ] { } " ' & * ! | > ? - , % @ << # \\"""
+_PIECES = st.lists(
+    st.sampled_from([*_WORDS.split(), "\n", "\n- ", "\n  ", " ", ": ", "\t", "\r", "---\n", "...\n", "\x07", "\u2028", "\ufeff"]),
+    max_size=40,
+).map(lambda pieces: "".join(pieces).encode())
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(st.binary(max_size=200), _PIECES, _PIECES.map(lambda data: b"queries:\n- " + data)))
+def test_arbitrary_bytes_are_a_queue_or_its_faults(data: bytes) -> None:
+    lines = len(data.decode("utf-8", "replace").splitlines()) + 2
+    try:
+        queue = checked(data, "queries.yaml")
+    except QueueInvalid:
+        _, faults = parse(data)
+        assert faults
+        assert all(1 <= fault.line <= lines and fault.column >= 1 and fault.hint for fault in faults)
+    else:
+        assert all(query.text and query.id for query in queue.queries)
+        assert len({query.id for query in queue.queries}) == len(queue.queries)

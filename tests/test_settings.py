@@ -1,0 +1,67 @@
+"""From a workspace to the limits of its sessions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import NoWorkspace, QueueInvalid
+from pipeline.settings import Query, Settings, config_for, environment, load_workspace
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_sample_queue_is_valid_and_needs_no_network() -> None:
+    workspace = load_workspace(ROOT)
+    assert len(workspace.queue.queries) == 5
+    assert [query.mode for query in workspace.queue.queries].count("fast") == 1
+    assert workspace.corpus == ROOT / "corpus"
+    for query in workspace.queue.queries:
+        config = config_for(query, workspace.queue.settings)
+        assert (config.reasoner, config.search) == ("extractive", ("local",))
+
+
+def test_a_folder_without_a_queue_is_no_workspace(tmp_path: Path) -> None:
+    with pytest.raises(NoWorkspace):
+        load_workspace(tmp_path)
+
+
+def test_a_queue_with_faults_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("queries:\n- no\n")
+    with pytest.raises(QueueInvalid, match=r"queries\.yaml:2:3: "):
+        load_workspace(tmp_path)
+
+
+def test_the_queue_knows_the_digest_of_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("queries: [a]\n")
+    first = load_workspace(tmp_path).queue.digest
+    (tmp_path / "queries.yaml").write_text("queries: [b]\n")
+    assert len(first) == 64
+    assert load_workspace(tmp_path).queue.digest != first
+
+
+def test_fast_is_one_perspective_one_iteration_and_no_gap_round() -> None:
+    config = config_for(Query(text="a", id="a", line=1, mode="fast"), Settings())
+    assert (config.mode, config.perspectives, config.iterations, config.gap_rounds) == ("fast", 1, 1, 0)
+
+
+def test_the_numbers_of_a_query_win_over_its_mode() -> None:
+    query = Query(text="a", id="a", line=1, mode="fast", iterations=2, gap_rounds=1, max_workers=3, budget_usd=0.5)
+    config = config_for(query, Settings())
+    assert (config.perspectives, config.iterations, config.gap_rounds) == (1, 2, 1)
+    assert (config.max_workers, config.budget_usd) == (3, 0.5)
+
+
+def test_a_timeout_is_told_in_seconds(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("queries:\n- {query: a, timeout: 90m}\n- b\n")
+    queue = load_workspace(tmp_path).queue
+    assert [config_for(query, queue.settings).timeout_s for query in queue.queries] == [5_400, None]
+
+
+def test_the_environment_is_read_only_and_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NIGHT_RESEARCH_TEST", "1")
+    found = environment()
+    assert found["NIGHT_RESEARCH_TEST"] == "1"
+    with pytest.raises(TypeError):
+        found["NIGHT_RESEARCH_TEST"] = "2"  # type: ignore[index]
