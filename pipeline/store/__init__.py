@@ -1,0 +1,1 @@
+"""Where events and objects are kept."""

@@ -1,0 +1,112 @@
+"""The few calls by which bytes become durable, and nothing else: the one place where a disk can fail.
+
+Every function lets ``OSError`` through; a short write is one too. No call is ever repeated after a failure: a second
+``fsync`` after a failed one reports success without having written anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import os
+from pathlib import Path
+
+# By these names, so that a test can let each of them fail.
+_write = os.write
+_fsync = os.fsync
+_fdatasync = getattr(os, "fdatasync", os.fsync)  # not every POSIX system has it
+_link = os.link
+
+_serial = itertools.count()
+
+
+def append(fd: int, data: bytes) -> None:
+    """Write ``data`` with one call and wait until it is durable."""
+    _write_whole(fd, data)
+    _fdatasync(fd)
+
+
+def create(path: Path, data: bytes, scratch: Path) -> int:
+    """Make ``path`` appear with ``data`` in it, whole and durable; return its descriptor, open for appending.
+
+    Raises:
+        FileExistsError: the name is taken; that file is left alone.
+    """
+    temporary, fd = _temporary(path.name, data, scratch)
+    try:
+        _link(temporary, path)
+        sync_directory(path.parent)
+    except BaseException:
+        close(fd)
+        raise
+    finally:
+        _discard(temporary)
+    return fd
+
+
+def replace(path: Path, data: bytes, scratch: Path) -> None:
+    """Put ``data`` in the place of whatever ``path`` held, whole and durable."""
+    temporary, fd = _temporary(path.name, data, scratch)
+    close(fd)
+    try:
+        temporary.replace(path)
+        sync_directory(path.parent)
+    finally:
+        _discard(temporary)
+
+
+def make_directories(path: Path) -> None:
+    """Make ``path`` and its missing parents, each durable in its own parent."""
+    if path.is_dir():
+        return
+    make_directories(path.parent)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(0o700)
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory durable."""
+    sync_file(path)
+
+
+def sync_file(path: Path) -> None:
+    """Make durable what an earlier process may have left in the system's cache."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        _fsync(fd)
+    finally:
+        close(fd)
+
+
+def close(fd: int) -> None:
+    """Close ``fd``. What was to be durable is already synced, so an error here says nothing."""
+    with contextlib.suppress(OSError):
+        os.close(fd)
+
+
+def _temporary(name: str, data: bytes, scratch: Path) -> tuple[Path, int]:
+    make_directories(scratch)
+    temporary = scratch / f"{name}.{os.getpid()}-{next(_serial)}"
+    _discard(temporary)
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+    try:
+        _write_whole(fd, data)
+        _fsync(fd)
+    except BaseException:
+        close(fd)
+        _discard(temporary)
+        raise
+    return temporary, fd
+
+
+def _write_whole(fd: int, data: bytes) -> None:
+    written = _write(fd, data)
+    if written != len(data):
+        raise OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes were written")
+
+
+def _discard(temporary: Path) -> None:
+    with contextlib.suppress(OSError):
+        temporary.unlink()
