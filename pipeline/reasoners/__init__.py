@@ -1,0 +1,1 @@
+"""Whatever answers the typed questions."""

@@ -1,0 +1,68 @@
+"""The embedded reasoner: plain statistics over the pages' own sentences. It invents nothing; all it says are quotes.
+
+One module answers one kind of question; each is a pure function of the question. The same question always gets the same
+answer: no clock, no randomness, no network, no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
+
+from pipeline import questions as q
+from pipeline.errors import AnswerInvalid
+from pipeline.ports import Answer
+from pipeline.questions import Question
+from pipeline.reasoners.extractive.check import check
+from pipeline.reasoners.extractive.contradictions import find_contradictions
+from pipeline.reasoners.extractive.fold import fold
+from pipeline.reasoners.extractive.gaps import evaluate, find_gaps
+from pipeline.reasoners.extractive.observation import observe
+from pipeline.reasoners.extractive.outline import outline
+from pipeline.reasoners.extractive.perspectives import perspectives
+from pipeline.reasoners.extractive.section import write
+from pipeline.reasoners.extractive.thought import think
+from pipeline.reasoners.extractive.validation import validate
+from pipeline.values import Cost, Value
+
+__all__ = ["ExtractiveReasoner"]
+
+A = TypeVar("A", bound=Value)
+
+_ANSWERS: Mapping[type[Question[Any]], Callable[[Any], Value]] = MappingProxyType(
+    {
+        q.PerspectivesQuestion: perspectives,
+        q.ThoughtQuestion: think,
+        q.ObservationQuestion: observe,
+        q.EvaluationQuestion: evaluate,
+        q.ValidationQuestion: validate,
+        q.ContradictionsQuestion: find_contradictions,
+        q.GapsQuestion: find_gaps,
+        q.OutlineQuestion: outline,
+        q.SectionQuestion: write,
+        q.ClaimCheckQuestion: check,
+        q.FoldQuestion: fold,
+    }
+)
+_FREE = Cost(model_requested="extractive", model="extractive")
+
+
+class ExtractiveReasoner:
+    """Answers every question of ``pipeline.questions`` by dispatch on its type, at no cost."""
+
+    name = "extractive"
+
+    async def answer(self, question: Question[A]) -> Answer[A]:
+        """Answer one question.
+
+        Raises:
+            AnswerInvalid: nobody here knows this kind of question.
+        """
+        function = _ANSWERS.get(type(question))
+        if function is None:
+            raise AnswerInvalid(
+                f"the extractive reasoner cannot answer a question of type {type(question).__name__}",
+                hint="set `reasoner:` to a language model in queries.yaml",
+            )
+        return Answer(cast(A, function(question)), _FREE)

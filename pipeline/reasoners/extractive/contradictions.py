@@ -1,0 +1,126 @@
+"""Pairs of statements from different sources that cannot both hold. A false alarm costs more trust than a miss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from pipeline.questions import Contradictions, ContradictionsQuestion
+from pipeline.reasoners.extractive.ranking import leans
+from pipeline.reasoners.extractive.statements import Statement, relate, statement
+from pipeline.reasoners.extractive.terms import words
+from pipeline.text import digest_of
+from pipeline.values import Contradiction, ContradictionKind, Fact
+
+_Found = tuple[ContradictionKind, str]
+_LARGEST_GROUP = 400  # facts; pairs are compared one by one
+
+
+def find_contradictions(question: ContradictionsQuestion) -> Contradictions:
+    """Return the contradicting pairs of all groups, each once, in a fixed order."""
+    found: dict[str, Contradiction] = {}
+    for group in question.groups:
+        for pair in _pairs(group, question.origins):
+            found.setdefault(pair.id, pair)
+    return Contradictions(contradictions=tuple(sorted(found.values(), key=lambda pair: (pair.subject, pair.id))))
+
+
+def _pairs(group: Sequence[Fact], origins: Mapping[str, str]) -> Iterator[Contradiction]:
+    ordered = sorted(group, key=lambda fact: fact.id)[:_LARGEST_GROUP]
+    for a, b in combinations(ordered, 2):
+        if origins.get(a.id, a.url) != origins.get(b.id, b.url) and (clash := clashing(a.claim, b.claim)):
+            kind, explanation = clash
+            name = digest_of(f"{kind} {a.id} {b.id}".encode())[:12]
+            yield Contradiction(id=f"c-{name}", subject=_subject(a, b), kind=kind, a=a.id, b=b.id, explanation=explanation)
+
+
+def clashing(first: str, second: str) -> _Found | None:
+    """Return the kind in which two claims contradict each other, with a sentence that says how; None when they do not."""
+    if leans(first) or leans(second):
+        return None
+    a, b = statement(first), statement(second)
+    for judge in _JUDGES:
+        if found := judge(a, b):
+            return found
+    return None
+
+
+def _number(a: Statement, b: Statement) -> _Found | None:
+    relation = relate(a, b, ignore_verbs=True)
+    if not relation.same_subject or a.denies != b.denies or _differ(a.figures.dates, b.figures.dates) or _versions_differ(a, b):
+        return None
+    for mine in a.figures.quantities:
+        like = [other for other in b.figures.quantities if mine.same_measure(other)]
+        own = [other for other in a.figures.quantities if mine.same_measure(other)]
+        bare = "=" in mine.unit and relation.likeness < 0.7
+        if len(like) == len(own) == 1 and not bare and not mine.agrees(like[0]):
+            return "number", _says(mine.text, like[0].text)
+    return None
+
+
+def _date(a: Statement, b: Statement) -> _Found | None:
+    mine, yours = a.figures.dates, b.figures.dates
+    if len(mine) != 1 or len(yours) != 1 or a.denies != b.denies or not relate(a, b).same_subject:
+        return None
+    if (a.subject - b.subject and b.subject - a.subject) or _versions_differ(a, b) or _quantities_differ(a, b):
+        return None
+    (year, month), (other_year, other_month) = mine[0], yours[0]
+    if year != other_year or (month and other_month and month != other_month):
+        return "date", _says(f"{month} {year}".strip(), f"{other_month} {other_year}".strip())
+    return None
+
+
+def _version(a: Statement, b: Statement) -> _Found | None:
+    mine, yours = a.figures.versions, b.figures.versions
+    if len(mine) != 1 or len(yours) != 1 or mine == yours or a.denies != b.denies:
+        return None
+    relation = relate(a, b)
+    if len(relation.shared) < 3 or not relation.same_subject or relation.likeness < 0.7:
+        return None
+    if _is_history(a) or _is_history(b) or _differ(a.figures.dates, b.figures.dates) or _quantities_differ(a, b):
+        return None
+    return "version", _says(f"version {mine[0]}", f"version {yours[0]}")
+
+
+def _polarity(a: Statement, b: Statement) -> _Found | None:
+    relation = relate(a, b)
+    if (a.denies != b.denies) == relation.opposed or a.conditional != b.conditional:
+        return None
+    most = max(relation.only_first, relation.only_second)
+    if not relation.same_subject or len(relation.shared) < (2 if relation.opposed else 3) or most > 0.6 * relation.weight:
+        return None
+    if _differ(a.figures.dates, b.figures.dates) or _versions_differ(a, b) or _quantities_differ(a, b):
+        return None
+    return "polarity", "One source affirms what the other denies."
+
+
+_JUDGES: tuple[Callable[[Statement, Statement], _Found | None], ...] = (_number, _date, _version, _polarity)
+
+
+def _differ(a: Sequence[object], b: Sequence[object]) -> bool:
+    """Tell whether both sides name something here and not the same."""
+    return bool(a) and bool(b) and set(a) != set(b)
+
+
+def _versions_differ(a: Statement, b: Statement) -> bool:
+    return set(a.figures.versions) != set(b.figures.versions)
+
+
+def _quantities_differ(a: Statement, b: Statement) -> bool:
+    mine, yours = a.figures.quantities, b.figures.quantities
+    return any(one.same_measure(other) and not one.agrees(other) for one in mine for other in yours)
+
+
+def _is_history(a: Statement) -> bool:
+    """Tell whether a statement is one of a change log's many: changed in …, and again changed in …."""
+    return bool(a.plain & {"changed", "deprecated", "updated", "modified", "improved", "fixed"})
+
+
+def _says(first: str, second: str) -> str:
+    return f"One source says {first}, the other {second}."
+
+
+def _subject(a: Fact, b: Fact) -> str:
+    shared = relate(statement(a.claim), statement(b.claim)).shared
+    named = [word for word in dict.fromkeys(words(a.claim)) if shared & frozenset(statement(word).subject)]
+    return " ".join(named[:6]) or " ".join(words(a.claim)[:6])

@@ -1,0 +1,156 @@
+"""Which sections tell it best: the strongest facts, gathered around seeds that differ, titled by their headings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipeline.questions import Outline, OutlineQuestion
+from pipeline.reasoners.extractive import cues, phrases, terms
+from pipeline.reasoners.extractive.ranking import distinct, merits
+from pipeline.text import slug
+from pipeline.values import Fact, Perspective, SectionPlan
+
+_PER_SECTION = 3  # facts that make a section worth its heading
+_WEAK = 0.3  # share of the best merit below which a fact is left out
+_REPEATING = 0.3  # what a fact pays for likeness to those already chosen
+_SPARE = 1.25  # words of facts offered for one word wanted
+
+
+@dataclass
+class _Cluster:
+    seed: Fact
+    facts: list[Fact] = field(default_factory=list)
+    words: int = 0
+
+
+def outline(question: OutlineQuestion) -> Outline:
+    """Return title and sections; no section without facts, the weakest and the repeated facts in none."""
+    merit = merits(question.query, question.facts, question.validated)
+    chosen = _chosen(question, merit)
+    count = min(question.max_sections, max(question.min_sections, len(chosen) // _PER_SECTION), len(chosen))
+    clusters = _gathered(chosen, merit, count, question.words)
+    ordered = sorted(clusters, key=lambda cluster: _place(cluster, question, merit))
+    titles = _titles(ordered, question)
+    sections = tuple(_plan(cluster, title, merit) for cluster, title in zip(ordered, titles, strict=True))
+    return Outline(title=title_of(question.query), sections=sections)
+
+
+def title_of(query: str) -> str:
+    """Return the query as a title: one line, opening with a capital."""
+    plain = " ".join(query.split())
+    return plain if not plain or phrases.is_identifier(plain.split(" ")[0]) else plain[:1].upper() + plain[1:]
+
+
+def _chosen(question: OutlineQuestion, merit: Mapping[str, float]) -> list[Fact]:
+    """Return the facts that fit the words, strongest first, spread over what they speak of."""
+    ranked = distinct(sorted(question.facts, key=lambda fact: (-merit[fact.id], fact.id)))
+    strong = [fact for fact in ranked if merit[fact.id] >= _WEAK * merit[ranked[0].id]][:240]
+    scores = [merit[fact.id] for fact in strong]
+    order = terms.spread(scores, [terms.term_set(fact.claim) for fact in strong], 120, _REPEATING)
+    kept: list[Fact] = []
+    words = 0
+    for fact in (strong[index] for index in order):
+        words += len(fact.claim.split())
+        if kept and words > _SPARE * question.words:
+            break
+        kept.append(fact)
+    return kept
+
+
+def _gathered(facts: Sequence[Fact], merit: Mapping[str, float], count: int, words: int) -> list[_Cluster]:
+    """Return the facts in ``count`` clusters around strong facts unlike each other, none much longer than its share."""
+    if not facts:
+        return []
+    described = {fact.id: _described(fact) for fact in facts}
+    seeds = terms.spread([merit[fact.id] for fact in facts], [described[fact.id] for fact in facts], count, 2.0)
+    clusters = [_Cluster(facts[index]) for index in seeds]
+    share = _SPARE * words / count
+    for cluster in clusters:
+        _put(cluster, cluster.seed)
+    taken = {cluster.seed.id for cluster in clusters}
+    for fact in facts:
+        if fact.id not in taken:
+            open_ones = [cluster for cluster in clusters if cluster.words + len(fact.claim.split()) <= share] or clusters
+            _put(max(open_ones, key=lambda cluster: (_nearness(fact, cluster, described), -clusters.index(cluster))), fact)
+    return clusters
+
+
+def _put(cluster: _Cluster, fact: Fact) -> None:
+    cluster.facts.append(fact)
+    cluster.words += len(fact.claim.split())
+
+
+def _described(fact: Fact) -> terms.Terms:
+    return terms.term_set(fact.claim) | terms.term_set(fact.heading.partition("(")[0])
+
+
+def _nearness(fact: Fact, cluster: _Cluster, described: Mapping[str, terms.Terms]) -> float:
+    likeness = [terms.alike(described[fact.id], described[other.id]) for other in cluster.facts]
+    same_heading = any(other.heading and (other.url, other.heading) == (fact.url, fact.heading) for other in cluster.facts)
+    same_page = any(other.url == fact.url for other in cluster.facts)
+    return 0.5 * max(likeness) + 0.5 * sum(likeness) / len(likeness) + 0.2 * same_heading + 0.08 * same_page
+
+
+def _place(cluster: _Cluster, question: OutlineQuestion, merit: Mapping[str, float]) -> tuple[float, str]:
+    """Return where a cluster belongs: answers and definitions first, doubts last."""
+    basic = {text for view in question.perspectives[:1] for text in view.questions}
+    doubts = {text for view in question.perspectives[1:] if view.id == "sceptic" for text in view.questions}
+    count = len(cluster.facts)
+    sceptical = sum(fact.question in doubts or cues.doubts(fact.claim) for fact in cluster.facts) / count
+    plain = sum((fact.question in basic) + cues.defines(fact.claim) for fact in cluster.facts) / count
+    strength = sum(sorted((merit[fact.id] for fact in cluster.facts), reverse=True)[:3]) / min(3, count)
+    return round(1.2 * sceptical - 0.5 * plain - 1.5 * strength, 6), cluster.seed.id
+
+
+def _plan(cluster: _Cluster, title: str, merit: Mapping[str, float]) -> SectionPlan:
+    facts = sorted(cluster.facts, key=lambda fact: (-merit[fact.id], fact.id))
+    return SectionPlan(
+        id=f"s-{slug(title, 40)}",
+        title=title,
+        facts=tuple(fact.id for fact in facts),
+        purpose=f"What the sources say about {title}.",
+    )
+
+
+def _titles(clusters: Sequence[_Cluster], question: OutlineQuestion) -> list[str]:
+    titles: list[str] = []
+    for cluster in clusters:
+        candidates = _candidates(cluster, question)
+        titles.append(next((name for name in candidates if _is_new(name, titles)), f"Further findings {len(titles) + 1}"))
+    return titles
+
+
+def _is_new(name: str, titles: Sequence[str]) -> bool:
+    mine = terms.term_set(name)
+    return all(name.lower() != other.lower() and terms.contained(mine, terms.term_set(other)) < 0.75 for other in titles)
+
+
+def _candidates(cluster: _Cluster, question: OutlineQuestion) -> list[str]:
+    """Return possible titles, best first: headings that stand above several facts, then phrases, then perspectives."""
+    counted: dict[str, float] = {}
+    for place, fact in enumerate(cluster.facts):
+        if name := phrases.heading(fact.heading):
+            about = terms.coverage(dict.fromkeys(terms.term_set(name), 1.0), _spoken(cluster), {})
+            counted[name] = counted.get(name, 0.0) + (1.0 + about) / (1.0 + 0.1 * place)
+    ranked = sorted(counted, key=lambda name: (-counted[name], name))
+    return [*ranked, *_phrases(cluster), *_views(cluster, question.perspectives)]
+
+
+def _spoken(cluster: _Cluster) -> dict[str, float]:
+    counts = terms.document_counts(terms.term_set(fact.claim) for fact in cluster.facts)
+    return {term: min(1.0, 2 * count / len(cluster.facts)) for term, count in counts.items()}
+
+
+def _phrases(cluster: _Cluster) -> list[str]:
+    found: dict[str, int] = {}
+    for fact in cluster.facts:
+        for phrase in dict.fromkeys(phrases.key_phrases(fact.claim)):
+            found[phrase] = found.get(phrase, 0) + 1
+    names = sorted(found, key=lambda phrase: (-found[phrase], phrase))[:5]
+    return [name if phrases.is_identifier(name.split(" ")[0]) else name[:1].upper() + name[1:] for name in names]
+
+
+def _views(cluster: _Cluster, perspectives: Sequence[Perspective]) -> list[str]:
+    asked = {fact.question for fact in cluster.facts}
+    return [view.name for view in perspectives if asked & set(view.questions)]

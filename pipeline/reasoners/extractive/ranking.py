@@ -1,0 +1,70 @@
+"""How well facts answer a question, seen over all the facts at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from pipeline.reasoners.extractive import cues, terms
+from pipeline.reasoners.extractive.vocabulary import LEANING
+from pipeline.values import Fact, ValidatedFact
+
+ANSWERED = 0.42  # from here on a fact counts as an answer
+
+
+def answer_score(question: str, fact: Fact, rare: Mapping[str, float]) -> float:
+    """Return how well one fact answers ``question``, 0 to 1; its heading counts for less than its own words."""
+    own, above = terms.term_set(fact.claim), terms.term_set(fact.heading.partition("(")[0])
+    held = {term: 1.0 if term in own else 0.55 if term in above else 0.0 for term in terms.needs(question)}
+    return terms.coverage(terms.needs(question), held, rare) * (0.7 + 0.3 * cues.fit(question, fact.claim))
+
+
+def rarities(facts: Sequence[Fact]) -> dict[str, float]:
+    """Return how much each term of the facts tells apart."""
+    return terms.rarity(terms.document_counts(terms.term_set(fact.claim) for fact in facts), len(facts))
+
+
+def merits(query: str, facts: Sequence[Fact], validated: Sequence[ValidatedFact] = ()) -> dict[str, float]:
+    """Return each fact's merit for the query, by id: its answer, the observer's estimate, and how well it is borne out."""
+    rare = rarities(facts)
+    confidence = {entry.fact_id: entry.confidence for entry in validated}
+    return {
+        fact.id: 0.5 * answer_score(query, fact, rare)
+        + 0.5 * fact.relevance
+        + 0.08 * (confidence.get(fact.id, 0.5) - 0.5)
+        - 0.08 * leans(fact.claim)
+        for fact in facts
+    }
+
+
+def best_answer(question: str, facts: Sequence[Fact], rare: Mapping[str, float]) -> float:
+    """Return the score of the fact that answers ``question`` best; 0 without facts."""
+    return max((answer_score(question, fact, rare) for fact in facts), default=0.0)
+
+
+def leans(claim: str) -> bool:
+    """Tell whether a claim opens with a word that points back to a sentence before it."""
+    return claim.split(None, 1)[0].rstrip(",").lower() in LEANING if claim.strip() else False
+
+
+@lru_cache(maxsize=4096)
+def shingles(text: str) -> frozenset[tuple[str, ...]]:
+    """Return the runs of three words of ``text``, lower case."""
+    plain = [word.lower() for word in terms.words(text)]
+    return frozenset(zip(plain, plain[1:], plain[2:], strict=False)) or frozenset({tuple(plain)})
+
+
+def is_repeat(a: str, b: str) -> bool:
+    """Tell whether two claims say the same in nearly the same words."""
+    first, second = shingles(a), shingles(b)
+    shared = len(first & second)
+    return shared > 0.6 * min(len(first), len(second)) or terms.alike(terms.term_set(a), terms.term_set(b)) > 0.75
+
+
+def distinct(facts: Sequence[Fact]) -> list[Fact]:
+    """Return ``facts`` in their order without those that repeat an earlier one."""
+    kept: list[Fact] = []
+    for fact in facts:
+        if not any(is_repeat(fact.claim, other.claim) for other in kept):
+            kept.append(fact)
+    return kept
