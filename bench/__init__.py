@@ -1,0 +1,1 @@
+"""Measurements: each prints figures, none asserts a time."""
