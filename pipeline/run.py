@@ -59,7 +59,7 @@ class Recorder:
 
     def __init__(self, session: ResearchSession, store: EventStore, context: RunContext) -> None:
         self._session, self._store, self._context = session, store, context
-        self._opened = False
+        self._opened = bool(session.state.runs) and session.state.runs[-1].run_id == context.run_id
         self._snapshot_at = session.state.version
 
     def record(self, outcomes: Iterable[Outcome]) -> None:

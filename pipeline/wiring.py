@@ -1,0 +1,114 @@
+"""Settings into adapters: the only importer of adapters. Heavy modules are imported where they are first needed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline import __version__, starter
+from pipeline.events import RunStarted
+from pipeline.queue.model import Query
+from pipeline.research import Desk
+from pipeline.run import Listener, RunContext
+from pipeline.settings import Workspace
+from pipeline.store.files import FileStore
+from pipeline.store.lock import WorkspaceLock
+
+if TYPE_CHECKING:
+    from pipeline.projection import BuildReport
+    from pipeline.search.local import LocalFolder
+    from pipeline.store.segments import Finding
+
+
+def store_of(folder: Path) -> FileStore:
+    """Return the workspace's event store."""
+    return FileStore(folder / "events")
+
+
+def lock_of(folder: Path) -> WorkspaceLock:
+    """Return the lock that a run holds on the workspace."""
+    return WorkspaceLock(folder / "events")
+
+
+def documents_of(workspace: Workspace) -> LocalFolder:
+    """Return the search over the workspace's own documents."""
+    from pipeline.search.local import LocalFolder
+
+    return LocalFolder(workspace.corpus, workspace.folder / "events" / "local" / "corpus.sqlite")
+
+
+class Desks:
+    """Gives each query its doors; what can be shared between queries is made once."""
+
+    def __init__(self, workspace: Workspace, store: FileStore) -> None:
+        from pipeline.reasoners.extractive import ExtractiveReasoner
+
+        documents = documents_of(workspace)
+        self._desk = Desk(
+            reasoner=ExtractiveReasoner(),
+            search=documents,
+            fetch=documents,
+            page_text=lambda digest: store.get(digest).decode("utf-8"),
+        )
+
+    def __call__(self, _query: Query | None = None) -> Desk:
+        """Return the desk for one query."""
+        return self._desk
+
+
+def context_of(workspace: Workspace, listener: Listener) -> RunContext:
+    """Return the context of one run of this process."""
+    run_id = secrets.token_hex(8)
+    agent = RunStarted(
+        host=socket.gethostname(),
+        process=os.getpid(),
+        program=f"night-research {__version__}",
+        branch=git_branch(workspace.folder),
+    )
+    return RunContext(run_id, agent, snapshot_every=workspace.queue.settings.snapshot_every, listener=listener)
+
+
+def git_branch(folder: Path) -> str:
+    """Return the branch that the folder's git checkout is on, or "" (none, or detached)."""
+    for parent in (folder.resolve(), *folder.resolve().parents):
+        head = parent / ".git" / "HEAD"
+        if head.is_file():
+            try:
+                name = head.read_text("utf-8").strip()
+            except (OSError, UnicodeDecodeError):
+                return ""
+            return name.removeprefix("ref: refs/heads/") if name.startswith("ref: ") else ""
+    return ""
+
+
+def templates_of(folder: Path) -> Path:
+    """Return the workspace's own templates, or those that came with the program if it has none."""
+    own = folder / "templates" / "vault"
+    return own if own.is_dir() else starter.source() / "templates" / "vault"
+
+
+def build(folder: Path) -> BuildReport:
+    """Bring the vault up to date with the events.
+
+    Raises:
+        TemplateInvalid: a template is faulty; no note was changed.
+        LogError: a session's log cannot be read.
+    """
+    from pipeline.projection import build_vault
+
+    return build_vault(
+        store_of(folder), templates=templates_of(folder), vault=folder / "vault", state_dir=folder / "events" / "local"
+    )
+
+
+def verify_log(folder: Path, *, repair: bool) -> list[Finding]:
+    """Check the whole log; with ``repair`` set damaged files aside and keep what is sound."""
+    from pipeline.store import verify
+
+    findings = verify.verify(folder / "events")
+    if repair and findings:
+        verify.repair(folder / "events")
+    return findings
