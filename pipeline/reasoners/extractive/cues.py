@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from pipeline.reasoners.extractive import terms
+from pipeline.reasoners.extractive.needs import asks_for_default
 from pipeline.reasoners.extractive.vocabulary import NUMBER_WORDS
 
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -85,7 +86,8 @@ _NAME = re.compile(
 def kinds(question: str) -> tuple[str, ...]:
     """Return the kinds of answer that ``question`` may want, the surest first; none when nothing tells."""
     plain = question.strip()
-    return tuple(kind for kind, pattern in _KINDS if pattern.search(plain))
+    found = tuple(kind for kind, pattern in _KINDS if pattern.search(plain))
+    return found if "default" in found or not asks_for_default(question) else ("default", *found)
 
 
 def fit(question: str, statement: str) -> float:

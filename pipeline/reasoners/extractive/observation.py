@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.questions import Finding, Observation, ObservationQuestion
 from pipeline.reasoners.extractive import cues, terms
+from pipeline.reasoners.extractive.needs import Need, coverage, needs_of
 from pipeline.reasoners.extractive.reading import Reading, Unit, read
 
 CUT_OFF = 0.34  # below it a statement does not answer
@@ -55,19 +56,18 @@ def _targets(question: ObservationQuestion) -> list[_Target]:
 
 
 def _scores(reading: Reading, target: str, focus: tuple[str, ...]) -> dict[int, float]:
-    wanted = terms.needs(target)
-    candidates = {index for term in wanted for index in reading.postings.get(term, ())}
+    wanted = needs_of(target)
+    spoken = dict.fromkeys(form for need in wanted for form in (need.term, *need.relatives))
+    candidates = {index for term in spoken for index in reading.postings.get(term, ())}
     covered = {index: _covered(reading, reading.units[index], wanted) for index in candidates}
     ranked = sorted((index for index in covered if covered[index] >= 0.2), key=lambda index: (-covered[index], index))
     return {index: _judged(reading, reading.units[index], covered[index], target, focus) for index in ranked[:_SHORTLIST]}
 
 
-def _covered(reading: Reading, unit: Unit, wanted: Mapping[str, float]) -> float:
+def _covered(reading: Reading, unit: Unit, wanted: tuple[Need, ...]) -> float:
     above = reading.places[unit.place].held
-    held = {
-        term: 1.0 if term in unit.terms else max(above.get(term, 0.0), _BEFORE if term in unit.before else 0.0) for term in wanted
-    }
-    return terms.coverage(wanted, held, reading.rare)
+    around = {**dict.fromkeys(unit.before, _BEFORE), **above} if unit.before else above
+    return coverage(wanted, unit.terms, around, reading.rare)
 
 
 def _judged(reading: Reading, unit: Unit, covered: float, target: str, focus: tuple[str, ...]) -> float:

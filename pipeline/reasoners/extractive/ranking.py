@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from pipeline.reasoners.extractive import cues, terms
+from pipeline.reasoners.extractive.needs import coverage, needs_of
 from pipeline.reasoners.extractive.vocabulary import LEANING
 from pipeline.values import Fact, ValidatedFact
 
@@ -14,9 +15,9 @@ ANSWERED = 0.42  # from here on a fact counts as an answer
 
 def answer_score(question: str, fact: Fact, rare: Mapping[str, float]) -> float:
     """Return how well one fact answers ``question``, 0 to 1; its heading counts for less than its own words."""
-    own, above = terms.term_set(fact.claim), terms.term_set(fact.heading.partition("(")[0])
-    held = {term: 1.0 if term in own else 0.55 if term in above else 0.0 for term in terms.needs(question)}
-    return terms.coverage(terms.needs(question), held, rare) * (0.7 + 0.3 * cues.fit(question, fact.claim))
+    around = dict.fromkeys(terms.term_set(fact.heading.partition("(")[0]), 0.55)
+    covered = coverage(needs_of(question), terms.term_set(fact.claim), around, rare)
+    return covered * (0.7 + 0.3 * cues.fit(question, fact.claim))
 
 
 def rarities(facts: Sequence[Fact]) -> dict[str, float]:

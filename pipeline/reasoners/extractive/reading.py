@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,10 +11,14 @@ from pipeline.page import Block, blocks
 from pipeline.reasoners.extractive import terms
 from pipeline.reasoners.extractive.sentences import MIN_WORDS, is_usable, split
 from pipeline.reasoners.extractive.terms import Terms
-from pipeline.reasoners.extractive.vocabulary import LEANING
+from pipeline.reasoners.extractive.vocabulary import LEANING, NUMBER_WORDS
 
 PAIR_WORDS = 60
 _LONGEST_BLOCK = 100_000  # characters; a longer one is data, not prose
+
+
+# A sentence too short to stand alone that still tells something: "Default five seconds."
+_TELLING = re.compile(rf"\d|\bdefaults?\b|\b(?:{'|'.join(NUMBER_WORDS)}|None|True|False)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ def _pair(first: _Line, second: _Line) -> str:
     """Return two sentences as one quote, or "" where they do not stand side by side in the page or make no prose."""
     side_by_side = first.block == second.block or not (first.item or second.item or second.block - first.block > 1)
     text = _plain(f"{first.text} {second.text}")
-    if not side_by_side or len(text.split()) > PAIR_WORDS or not is_usable(first.text):
+    if not side_by_side or len(text.split()) > PAIR_WORDS or not is_usable(first.text, item=first.item):
         return ""
     return text if second.text.endswith((".", ".)", '."')) and second.text[:1].isupper() else ""
 
@@ -126,7 +131,7 @@ def _leans(sentence: str) -> bool:
 
 
 def _is_short(sentence: str) -> bool:
-    return len(sentence.split()) < MIN_WORDS and any(character.isdigit() for character in sentence)
+    return len(sentence.split()) < MIN_WORDS and (_TELLING.search(sentence) is not None)
 
 
 def _plain(text: str) -> str:

@@ -17,6 +17,7 @@ _SIDE = 32  # characters of a token that are looked at
 _BRACKETED = 400  # a bracket left open holds a sentence together for so many characters, no longer
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 _IDENTIFIER = re.compile(r"[`_]|[A-Za-z_]\w*(?:[._]\w|\(|::)|[a-z]+[A-Z]")
+_NAMING = re.compile(r"[a-z]\w*(?: \([^()]{1,40}\))? ?(?:[–—:]|--?) ?\S")  # a list's "name (type) – what it is"
 _BOILERPLATE = re.compile(
     r"©|\(c\) ?\d{4}|copyright\b|all rights reserved|\bcookies?\b.{0,40}\b(?:accept|consent|use|policy)|privacy policy"
     r"|terms of (?:use|service)|subscribe|newsletter|sign (?:in|up)\b|log ?in to|click here|read more|table of contents"
@@ -47,7 +48,7 @@ def split(text: str) -> list[str]:
 def is_usable(sentence: str, *, item: bool = False) -> bool:
     """Tell whether ``sentence`` is a whole statement of prose that can be quoted. A list's item may lack the full stop."""
     words = sentence.split()
-    if not MIN_WORDS <= len(words) <= MAX_WORDS or not _begins(words[0]):
+    if not MIN_WORDS <= len(words) <= MAX_WORDS or not (_begins(words[0]) or (item and _NAMING.match(sentence))):
         return False
     if not (_finished(sentence) or (item and _has_verb(words))):
         return False

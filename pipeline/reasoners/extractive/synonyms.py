@@ -121,6 +121,48 @@ _GROUPS = """
     give return yield
     guarantee ensure promise
     share common shared
+    hint annotation
+    check enforce verify
+    runtime run execution execute
+    cycle circle loop circular
+    pick choose select
+    wait block sleep
+    fold wrap
+    ready cached preallocated
+    internal implementation implemented
+    install setup deploy
+    ask request query
+    refuse reject deny
+    accept take allow
+    belong owner own
+    leave exit quit
+    arrival added introduced
+    arrive added introduced
+    useless ineffective
+    whole entire complete
+    kill terminate
+    inside within internal
+    guarantee promise
+    precise accurate
+    wrong incorrect invalid
+    right correct valid
+    unlocked released
+    release free
+    hold acquire own
+    case lowercase uppercase
+    notify alert inform
+    encoding charset codec
+    connection connect socket
+    reach arrive
+    become turn
+    slow long
+    time duration seconds
+    often frequency times number
+    quote escape
+    newline linebreak
+    platform windows linux macos unix
+    unusual special
+    equal equality compare
     corrupt damage corruption
     lose loss lost
     flush sync synchronize
