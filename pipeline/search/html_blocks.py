@@ -1,0 +1,187 @@
+"""From an HTML element to the blocks of a page.
+
+The elements are walked with a stack of its own, not by recursion: how deep a document nests is its author's choice.
+"""
+
+from __future__ import annotations
+
+from selectolax.lexbor import LexborNode
+
+from pipeline.search.pagetext import PageText, squash
+
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_IGNORED = frozenset(("-comment", "_comment", "!--", "head", "title", "meta", "link", "img", "colgroup", "col"))
+_LISTS = frozenset(("ul", "ol", "dl", "table"))
+_BLOCK_NAMES = (
+    "div section article main body blockquote ul ol dl dd li figure figcaption details summary address center fieldset hr "
+    "header form table thead tbody tfoot tr td th caption html menu hgroup search"
+)
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+_REGIONS = frozenset(("div", "section", "article", "main"))
+_BREAKING = "p, div, li, dt, dd, tr"
+_LAYOUT = "pre, h1, h2, h3, h4"
+_COMMON_IDS = "body content main page root app container wrapper document"
+_GENERIC_IDS = frozenset(_COMMON_IDS.split())
+_LINKS_OF_A_MENU = 8
+_MENU_SHARE = 0.8
+
+
+class Walk:
+    """One way through a document: what is open, and what is still to be written."""
+
+    def __init__(self, page: PageText) -> None:
+        self._page = page
+        self._inline: list[str] = []
+        self._regions: list[str] = []  # ids of the open regions; "" once a heading has taken it
+        self._target = ""  # the id of an empty element just passed: <a name="x"></a>
+        self._section = 1  # the level of the latest heading of the outline (not of a term)
+        self._terms = 0  # how many lists of terms are open
+        self._lists = 0
+        self._in_item = False  # the next text opens a list item
+        self._lead = ""  # a term without an address: it opens the text of its definition
+
+    def through(self, root: LexborNode) -> None:
+        """Write all blocks of ``root``."""
+        stack: list[tuple[LexborNode, bool]] = [(root, False)]
+        while stack:
+            node, done = stack.pop()
+            if done:
+                self._leave(node)
+            elif self._enter(node):
+                stack.append((node, True))
+                stack.extend((child, False) for child in reversed(list(node.iter(include_text=True))))
+        self._flush()
+        self._settle()
+
+    def _enter(self, node: LexborNode) -> bool:
+        """Take up one node; tell whether its children are to be walked."""
+        tag = node.tag or ""
+        if tag == "-text":
+            self._inline.append(node.text_content or "")
+            return False
+        if tag in _HEADINGS or tag in ("p", "pre", "dt"):
+            self._flush()
+            self._write(tag, node)
+            return False
+        if tag in _BLOCKS:
+            return self._open(tag, node)
+        if tag in ("a", "span") and node.child is None:
+            self._target = _id_of(node)
+        return tag not in _IGNORED
+
+    def _open(self, tag: str, node: LexborNode) -> bool:
+        self._flush()
+        if tag in _LISTS and not self._lists and _is_menu(node):
+            return False
+        if tag == "table" and _holds_data(node):
+            self._rows(node)
+            return False
+        self._lists += tag in _LISTS
+        self._terms += tag == "dl"
+        self._in_item = tag == "li" or (self._in_item and tag not in _LISTS)
+        if tag in _REGIONS:
+            own = _id_of(node)
+            self._regions.append("" if own in _GENERIC_IDS else own)
+        return True
+
+    def _leave(self, node: LexborNode) -> None:
+        tag = node.tag or ""
+        if tag not in _BLOCKS:
+            return
+        self._flush()
+        if tag in ("dd", "dl"):
+            self._settle()
+        self._lists -= tag in _LISTS
+        self._terms -= tag == "dl"
+        self._in_item = self._in_item and tag != "li"
+        if tag in _REGIONS:
+            self._regions.pop()
+
+    def _write(self, tag: str, node: LexborNode) -> None:
+        if tag == "p":
+            self._text(node.text(deep=True))
+        elif tag == "pre":
+            self._settle()
+            self._page.code(node.text(deep=True))
+        elif tag == "dt":
+            self._term(node)
+        else:
+            self._settle()
+            self._section = _HEADINGS[tag]
+            self._page.heading(self._section, node.text(deep=True), self._address(node))
+
+    def _term(self, node: LexborNode) -> None:
+        self._settle()
+        text = squash(node.text(deep=True))
+        own = _id_of(node)
+        if own:
+            self._page.heading(self._section + max(1, self._terms), text, own)
+        else:
+            self._lead = text.rstrip(": ")
+
+    def _address(self, heading: LexborNode) -> str:
+        """Return the id that leads to ``heading``: its own, one inside it, its region's, or one just before it."""
+        inside = heading.css_first("a[name], a[id], span[id]")
+        region = next((own for own in reversed(self._regions) if own), "")
+        self._regions = [""] * len(self._regions)
+        target, self._target = self._target, ""
+        return _id_of(heading) or region or (_id_of(inside) if inside is not None else "") or target
+
+    def _flush(self) -> None:
+        if self._inline:
+            self._text("".join(self._inline))
+            self._inline.clear()
+
+    def _text(self, text: str) -> None:
+        line = squash(text)
+        if not line:
+            return
+        self._target = ""
+        if self._lead:
+            self._page.item(f"{self._lead}: {line}")
+        elif self._in_item:
+            self._page.item(line)
+        else:
+            self._page.paragraph(line)
+        self._lead, self._in_item = "", False
+
+    def _settle(self) -> None:
+        """Write a term that no text followed."""
+        lead, self._lead = self._lead, ""
+        self._page.item(lead)
+
+    def _rows(self, table: LexborNode) -> None:
+        self._settle()
+        for node in table.css(_BREAKING):
+            node.insert_after(" ")
+        caption = table.css_first("caption")
+        if caption is not None:
+            self._page.paragraph(caption.text(deep=True))
+        for row in table.css("tr"):
+            self._page.row(_cells(row))
+
+
+def _holds_data(table: LexborNode) -> bool:
+    """Tell whether a table is one of rows and cells, not a frame around other blocks."""
+    return table.css_first(_LAYOUT) is None and len(table.css("table")) == 1
+
+
+def _cells(row: LexborNode) -> list[str]:
+    cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
+    if len(cells) == 1 and len(parts := cells[0].css("p")) > 1:
+        cells = parts
+    return [cell.text(deep=True) for cell in cells]
+
+
+def _id_of(node: LexborNode) -> str:
+    attributes = node.attributes
+    return (attributes.get("id") or attributes.get("name") or "").strip()
+
+
+def _is_menu(node: LexborNode) -> bool:
+    """Tell whether a list is one of links to elsewhere: nothing is said in it."""
+    links = node.css("a[href]")
+    if len(links) < _LINKS_OF_A_MENU:
+        return False
+    linked = sum(len(squash(link.text(deep=True))) for link in links)
+    return linked > _MENU_SHARE * len(squash(node.text(deep=True)))
