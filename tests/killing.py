@@ -1,0 +1,81 @@
+"""A process that researches one session with scripted fakes over a real event store, and dies when told to.
+
+Run as ``python -m tests.killing FOLDER``; it reads one command a line from standard input, forks a child for it (so that a
+death costs no start-up), and prints how the child ended:
+
+``run``            until the session has ended
+``event N``        killed with SIGKILL right after the event N was acknowledged
+``after SECONDS``  killed with SIGKILL after that time, wherever it is then
+
+Each call of a fake is noted in ``FOLDER/calls``, one line ``child name``, before the answer is given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from pipeline.events import EventBase
+from pipeline.research import Outcome
+from pipeline.run import Recorder, run_session
+from pipeline.session import ResearchSession
+from pipeline.state import SessionState
+from pipeline.store.files import FileStore
+from tests.fakes import Journal, context_for, desk_for, seeded_latency, started
+
+SESSION = "s1"
+LIMITS = {"perspectives": 3, "iterations": 2}
+
+
+def research(folder: Path, child: int, kill_after_event: int | None) -> None:
+    """One run over the session in ``folder``, from wherever it stands."""
+    store = FileStore(folder / "events")
+
+    def listen(event: EventBase, _state: SessionState) -> None:
+        if kill_after_event is not None and event.version >= kill_after_event:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    context = replace(context_for(f"run-{child}"), listener=listen, snapshot_every=10)
+    journal = Journal(note=_noting(folder / "calls", child), latency=seeded_latency(child, 0.002))
+    session = ResearchSession.open(store, SESSION)
+    if session.state.status == "pending":
+        Recorder(session, store, context).record([Outcome((started(**LIMITS),))])
+    asyncio.run(run_session(session, store, desk_for(store, journal), context))
+
+
+def _noting(path: Path, child: int) -> Callable[[str], None]:
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def note(name: str) -> None:
+        os.write(handle, f"{child} {name}\n".encode())
+
+    return note
+
+
+def main(folder: Path) -> None:
+    """Serve commands until standard input ends."""
+    for child, line in enumerate(sys.stdin, start=1):
+        command, _, value = line.strip().partition(" ")
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                research(folder, child, int(value) if command == "event" else None)
+                code = 0
+            finally:
+                os._exit(code)
+        if command == "after":
+            time.sleep(float(value))
+            os.kill(pid, signal.SIGKILL)  # a child that has ended is still ours until it is waited for
+        _, status = os.waitpid(pid, 0)
+        print("killed" if os.WIFSIGNALED(status) else f"exit {os.waitstatus_to_exitcode(status)}", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

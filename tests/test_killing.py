@@ -1,0 +1,98 @@
+"""``kill -9`` of a real process over a real store: nothing recorded is lost, nothing answered is asked again."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+import pytest
+
+from pipeline.evidence import check
+from pipeline.events import decode_all
+from pipeline.session import ResearchSession
+from pipeline.state import SessionState
+from pipeline.store.files import FileStore
+from tests.fakes import event_names, report_bytes
+from tests.killing import SESSION
+
+ROOT = Path(__file__).parent.parent
+
+
+class Victim:
+    """The process of ``tests.killing`` over one folder, and what its log and its journal say."""
+
+    def __init__(self, folder: Path, stdin: IO[str], stdout: IO[str]) -> None:
+        self.folder, self._in, self._out = folder, stdin, stdout
+        self.recorded_before: list[set[str]] = []
+
+    def do(self, command: str) -> str:
+        """Note what is recorded now, have one child do the command, return how it ended."""
+        self.recorded_before.append(self.recorded())
+        self._in.write(command + "\n")
+        self._in.flush()
+        return self._out.readline().strip()
+
+    def recorded(self) -> set[str]:
+        records = FileStore(self.folder / "events").load(SESSION)
+        return event_names(list(decode_all(record.data for record in records)), {})
+
+    def state(self) -> SessionState:
+        return ResearchSession.open(FileStore(self.folder / "events"), SESSION).state
+
+    def asked_again(self) -> list[str]:
+        """The calls of a child for an answer that was recorded before the child began."""
+        calls = [line.split(" ", 1) for line in (self.folder / "calls").read_text().splitlines()]
+        return [name for child, name in calls if name in self.recorded_before[int(child) - 1]]
+
+
+@contextmanager
+def victim(folder: Path) -> Iterator[Victim]:
+    command = [sys.executable, "-m", "tests.killing", str(folder)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Victim(folder, cast(IO[str], process.stdin), cast(IO[str], process.stdout))
+        cast(IO[str], process.stdin).close()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> SessionState:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    with victim(folder) as process:
+        assert process.do("run") == "exit 0"
+        return process.state()
+
+
+def assert_the_same_outcome(process: Victim, undisturbed: SessionState) -> None:
+    state = process.state()
+    assert state.status == "complete"
+    assert report_bytes(state) == report_bytes(undisturbed)
+    assert process.asked_again() == []
+    assert check(state, FileStore(process.folder / "events")).unsupported == ()
+
+
+def test_killed_after_every_single_event_the_session_ends_in_the_same_report(tmp_path: Path, undisturbed: SessionState) -> None:
+    deaths = 0
+    with victim(tmp_path) as process:
+        while process.do(f"event {process.state().version + 2}") == "killed":
+            deaths += 1
+        assert_the_same_outcome(process, undisturbed)
+    assert deaths > 30
+
+
+def test_killed_at_random_instants_the_session_ends_in_the_same_report(tmp_path: Path, undisturbed: SessionState) -> None:
+    chance = random.Random(20261121)
+    kills = 0
+    for attempt in range(100):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        with victim(folder) as process:
+            while process.do(f"after {chance.uniform(0.001, 0.2):.4f}") == "killed":
+                kills += 1
+            assert_the_same_outcome(process, undisturbed)
+        if kills >= 120:
+            break
+    assert kills >= 100
