@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pipeline.settings import Workspace
     from pipeline.state import SessionState
     from pipeline.store.files import FileStore
+    from pipeline.wiring import Desks
 
 EXIT_CODES = """\b
 Exit codes: 0 done, or nothing to do; 1 some query failed; 2 usage, settings or queries.yaml;
@@ -75,11 +76,24 @@ def run(console: Console, ids: tuple[str, ...]) -> None:
         return
     with wiring.lock_of(console.folder):
         decisions = _decisions(workspace, store, ids)
-        night = batch.Night(store, workspace.queue, wiring.Desks(workspace, store), context)
+        night = batch.Night(store, workspace.queue, _desks(console, workspace, store), context)
         result = _await(night.work(decisions))
     _tell_night(console, result)
     _build(console)
     sys.exit(result.exit_code)
+
+
+def _desks(console: Console, workspace: Workspace, store: FileStore) -> Desks:
+    """Open the doors to the outside; name every document that cannot be read, once, before the work begins."""
+    from pipeline import wiring
+    from pipeline.presenting import counted
+
+    desks = wiring.Desks(workspace, store)
+    report = desks.prepare()
+    for problem in report.problems:
+        console.say(f"skipped {workspace.queue.settings.corpus}/{problem.path}: {problem.reason}", fg="yellow")
+    console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
+    return desks
 
 
 def _decisions(workspace: Workspace, store: FileStore, ids: tuple[str, ...]) -> tuple[Decision, ...]:
@@ -172,8 +186,9 @@ def resume(console: Console, session: str) -> None:
     name = _find(store, session)
     context = batch.within(wiring.context_of(workspace, _listener(console)), workspace.queue.settings.limits)
     with wiring.lock_of(console.folder):
+        desks = _desks(console, workspace, store)
         opened = batch.reopened(store, name, context)
-        state = _await(run_session(opened, store, wiring.Desks(workspace, store)(), context))
+        state = _await(run_session(opened, store, desks(), context))
     _show(console, state, None)
     _build(console)
     sys.exit(0 if state.status == "complete" else 1)

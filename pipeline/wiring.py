@@ -19,7 +19,7 @@ from pipeline.store.lock import WorkspaceLock
 
 if TYPE_CHECKING:
     from pipeline.projection import BuildReport
-    from pipeline.search.local import LocalFolder
+    from pipeline.search.local import IndexReport, LocalFolder
     from pipeline.store.segments import Finding
 
 
@@ -46,13 +46,22 @@ class Desks:
     def __init__(self, workspace: Workspace, store: FileStore) -> None:
         from pipeline.reasoners.extractive import ExtractiveReasoner
 
-        documents = documents_of(workspace)
+        self._documents = documents = documents_of(workspace)
         self._desk = Desk(
             reasoner=ExtractiveReasoner(),
             search=documents,
             fetch=documents,
             page_text=lambda digest: store.get(digest).decode("utf-8"),
         )
+
+    def prepare(self) -> IndexReport:
+        """Bring the search index up to date with the documents, and say what was found there.
+
+        Raises:
+            CorpusUnusable: there is nothing to search.
+            SearchFailed: the index cannot be built.
+        """
+        return self._documents.refresh()
 
     def __call__(self, _query: Query | None = None) -> Desk:
         """Return the desk for one query."""

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pipeline.events import EventBase
 from pipeline.research import Outcome
@@ -30,7 +31,7 @@ from pipeline.store.files import FileStore
 from tests.fakes import Journal, context_for, desk_for, seeded_latency, started
 
 SESSION = "s1"
-LIMITS = {"perspectives": 3, "iterations": 2}
+LIMITS: dict[str, Any] = {"perspectives": 3, "iterations": 2}
 
 
 def research(folder: Path, child: int, kill_after_event: int | None) -> None:

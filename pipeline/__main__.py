@@ -1,0 +1,5 @@
+"""``python -m pipeline`` is ``research``."""
+
+from pipeline.cli import main
+
+main()
