@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,21 +25,14 @@ def pages(docs: Path) -> Iterator[Path]:
 
 
 def gather(docs: Path, corpus: Path) -> int:
-    """Link (or copy) the content pages of ``docs`` into the new folder ``corpus``; return their number."""
+    """Copy the content pages of ``docs`` into the new folder ``corpus``; return their number."""
     count = 0
     for relative in pages(docs):
         target = corpus / relative
         target.parent.mkdir(parents=True, exist_ok=True)
-        _link(docs / relative, target)
+        shutil.copyfile(docs / relative, target)
         count += 1
     return count
-
-
-def _link(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def text_of(page: Path) -> str:

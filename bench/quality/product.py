@@ -88,12 +88,12 @@ class _Counter:
     def __init__(self, total: int) -> None:
         self._total, self._done = total, 0
 
-    def __call__(self, event: EventBase, state: SessionState) -> None:
+    def __call__(self, _event: EventBase, state: SessionState) -> None:
         if state.ended:
             self._done += 1
-            print(f"\r{self._done:4}/{self._total} {one_line(state.query, 70):70}", end="", file=sys.stderr, flush=True)
-            if self._done == self._total:
-                print(file=sys.stderr)
+            if sys.stderr.isatty():
+                end = "\n" if self._done == self._total else ""
+                print(f"\r{self._done:4}/{self._total} {one_line(state.query, 70):70}", end=end, file=sys.stderr, flush=True)
 
 
 def summary_of(report: Report | ReportGenerated | None) -> str:

@@ -62,7 +62,7 @@ def _chosen(entry: Narrow | Broad | Subject, options: argparse.Namespace) -> boo
 def _over_documentation(
     folder: Path, options: argparse.Namespace, narrow: Sequence[Narrow], broad: Sequence[Broad]
 ) -> tuple[list[NarrowScore], list[BroadScore]]:
-    asked = [Asked(question.id, question.question) for question in (*narrow, *broad)]
+    asked = [Asked(q.id, q.question) for q in narrow] + [Asked(q.id, q.question) for q in broad]
     if not asked:
         return [], []
     workspace_at(folder, asked, options.mode)

@@ -57,7 +57,5 @@ def facets_in(question: Broad, text: str) -> tuple[str, ...]:
 def by_chance(questions: Sequence[Narrow], summaries: Mapping[str, str]) -> float:
     """Return the share of expected answers found in the summaries of other questions: what a match by accident is worth."""
     texts = {name: first_words(text, SUMMARY_WORDS) for name, text in summaries.items() if text}
-    trials = [
-        bool(found(text, question.expected)) for question in questions for name, text in texts.items() if name != question.id
-    ]
-    return sum(trials) / len(trials) if trials else 0.0
+    pairs = [(question, text) for question in questions for name, text in texts.items() if name != question.id]
+    return sum(bool(found(text, question.expected)) for question, text in pairs) / max(1, len(pairs))

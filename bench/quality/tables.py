@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from bench.quality.conflicts import ConflictScore
 from bench.quality.scoring import BroadScore, NarrowScore
+from bench.quality.sets import Side
 
 S = TypeVar("S", NarrowScore, BroadScore, ConflictScore)
 
@@ -20,8 +21,8 @@ def narrow_table(scores: Sequence[NarrowScore], chance: float) -> Iterator[str]:
         yield f"{score.question.id:34} {score.question.split:8} {_mark(score.own):>5} {_mark(score.plain):>5} {words:>9}"
     for split, group in _by_split(scores):
         own, plain = sum(bool(s.own) for s in group), sum(bool(s.plain) for s in group)
-        mean = _mean([s.own_words for s in group])
-        yield f"narrow {split}: own {own}/{len(group)}, plain {plain}/{len(group)}, {_ratio(own, plain)}, {mean:.0f} words a summary"
+        length = f"{_mean([s.own_words for s in group]):.0f} words a summary"
+        yield f"narrow {split}: own {own}/{len(group)}, plain {plain}/{len(group)}, {_ratio(own, plain)}, {length}"
     yield f"narrow: an expected answer stands in another question's summary in {chance:.1%} of all cases"
 
 
@@ -60,11 +61,14 @@ def details(narrow: Sequence[NarrowScore], broad: Sequence[BroadScore], conflict
         yield f"{entry.question.id}: missing {'; '.join(missing) or 'nothing'}"
     for conflict in conflicts:
         missed = [pair for pair in conflict.subject.planted if pair not in conflict.found]
-        yield from (f"{conflict.subject.id}: missed: {pair.a.sentence} | {pair.b.sentence}" for pair in missed)
-        yield from (
-            f"{conflict.subject.id}: near miss ({pair.note}): {pair.a.sentence} | {pair.b.sentence}" for pair in conflict.near
-        )
-        yield from (f"{conflict.subject.id}: false alarm: {a.sentence} | {b.sentence}" for a, b in conflict.other)
+        lines = [f"missed ({pair.note}): {_sentences(pair.a, pair.b)}" for pair in missed]
+        lines += [f"near miss ({pair.note}): {_sentences(pair.a, pair.b)}" for pair in conflict.near]
+        lines += [f"false alarm: {_sentences(a, b)}" for a, b in conflict.other]
+        yield from (f"{conflict.subject.id}: {line}" for line in lines)
+
+
+def _sentences(a: Side, b: Side) -> str:
+    return f"{a.document}: {a.sentence} | {b.document}: {b.sentence}"
 
 
 def _facets(score: BroadScore) -> tuple[int, int, int]:
