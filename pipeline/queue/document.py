@@ -33,8 +33,8 @@ def parse(data: bytes, file: str = "queries.yaml") -> tuple[Queue, tuple[Fault, 
 
 def _without_echoes(found: tuple[Fault, ...], unparsed: tuple[Fault, ...]) -> tuple[Fault, ...]:
     """Leave out what a line that could not be parsed seems to say."""
-    lines = {fault.line for fault in unparsed}
-    return tuple(fault for fault in found if fault.line not in lines or fault in unparsed)
+    kept, lines = set(unparsed), {fault.line for fault in unparsed}
+    return tuple(fault for fault in found if fault.line not in lines or fault in kept)
 
 
 def read(path: Path) -> Queue:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from datetime import time, timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -275,6 +277,21 @@ def test_questions_that_begin_alike_get_ids_that_do_not_depend_on_their_order() 
     assert forth["c"] == "c"
     assert len(set(forth.values())) == 3
     assert all(forth[text].startswith("a-b-") and len(forth[text]) == 8 for text in ("A b?", "A, b!"))
+
+
+@given(st.lists(st.text("ab -?", min_size=1, max_size=5).map(lambda text: f"Q {text}"), max_size=8), st.randoms())
+def test_an_id_never_depends_on_the_place_in_the_file(texts: list[str], random: Random) -> None:
+    questions = list({" ".join(text.split()): text for text in texts}.values())
+    moved = random.sample(questions, len(questions))
+    forth, back = (parse(("queries: " + json.dumps(order)).encode()) for order in (questions, moved))
+    assert forth[1] == back[1] == ()
+    assert {query.text: query.id for query in forth[0].queries} == {query.text: query.id for query in back[0].queries}
+
+
+def test_ten_thousand_questions_are_all_read() -> None:
+    source = LIST + "".join(f"- Question {number}?\n" for number in range(10_000))
+    queue = checked(source.encode(), "queries.yaml")
+    assert len({query.id for query in queue.queries}) == 10_000
 
 
 def test_the_same_question_may_stand_twice_under_an_id_of_its_own() -> None:
