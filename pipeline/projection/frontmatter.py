@@ -1,0 +1,140 @@
+"""A note's properties as YAML that every reader understands alike.
+
+Obsidian reads YAML 1.2, most of Python's tools write 1.1; the two disagree on unquoted words (``1234e56``, ``0o17``, ``no``).
+So each string is written in double quotes as JSON writes it, which is the same text to both, on one line however long; dates
+carry ``T`` and no zone (UTC is meant), lists are blocks, keys keep the order they are given in, and there are no nested maps,
+which Obsidian cannot show. Reading resolves unquoted words as YAML 1.2 does, so a file that Obsidian rewrote compares equal.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import yaml
+from frontmatter.default_handlers import YAMLHandler
+
+Scalar = str | int | float | bool | date | datetime
+Property = Scalar | tuple[str, ...]
+
+_FENCED = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_KEY = re.compile(r"[a-z][a-z0-9_]*")
+# A key at the start of a line, quoted or not; anything else belongs to the key above it.
+_KEY_LINE = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"\-\[\]{},&*!|>%@`?:][^:\n]*?)[ \t]*:(?=\s|\Z)""")
+# What YAML forbids or breaks lines at, and what plugins look for in the raw file: Templater's signs, comments, inline fields.
+_ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|(?<=[<%])%|%(?=>)|(?<=:):")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+class _Core(yaml.SafeLoader):
+    """YAML with the words of version 1.2's core schema: no dates, no ``yes`` and ``no``, no leading-zero octals."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - emptied on purpose: the parent's are those of YAML 1.1
+
+
+def _integer(_loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    text = node.value
+    return int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
+
+
+_CORE_WORDS: tuple[tuple[str, str, str], ...] = (
+    ("null", r"~|null|Null|NULL|", "~nN"),
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    ("float", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
+)
+for _name, _pattern, _first in _CORE_WORDS:
+    _Core.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})\Z"), [*_first, ""])
+_Core.add_constructor("tag:yaml.org,2002:int", _integer)
+_Core.add_constructor("tag:yaml.org,2002:float", lambda _loader, node: float(node.value))
+
+
+class PropertiesHandler(YAMLHandler):
+    """What python-frontmatter reads and writes properties with."""
+
+    def load(self, fm: str, **kwargs: Any) -> Any:
+        """Return the properties of a YAML block, read as YAML 1.2 reads it."""
+        return super().load(fm, Loader=_Core, **kwargs)
+
+    def export(self, metadata: dict[str, Any], **_: Any) -> str:
+        """Return ``metadata`` as a YAML block without its fences."""
+        return emit(metadata).rstrip("\n")
+
+
+def emit(properties: Mapping[str, Property]) -> str:
+    """Return ``properties`` as YAML lines in the order given; an empty list is left out.
+
+    Raises:
+        TypeError: a value that Obsidian's properties cannot hold: a map, None, NaN; or an unfit key.
+    """
+    return "".join(line + "\n" for name, value in properties.items() for line in _lines(name, value))
+
+
+def _lines(name: str, value: Property) -> Iterable[str]:
+    if not _KEY.fullmatch(name):
+        raise TypeError(f"a property cannot be called {name!r}")
+    if isinstance(value, (tuple, list)):
+        return [f"{name}:", *(f"  - {_scalar(item)}" for item in value)] if value else []
+    return [f"{name}: {_scalar(value)}"]
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return format(Decimal(repr(value)), "f")
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None, microsecond=0).isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"a property cannot hold {value!r}")
+
+
+def quoted(text: str) -> str:
+    """Return ``text`` in double quotes, the same to JSON, YAML 1.1 and YAML 1.2; lone surrogates become U+FFFD."""
+    whole = json.dumps(_SURROGATE.sub("\ufffd", text), ensure_ascii=False)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", whole)
+
+
+def split(text: str) -> tuple[str, str]:
+    """Return a note's raw property lines ("" if it has none) and the text after them."""
+    found = _FENCED.match(text)
+    return (found[1], text[found.end() :]) if found else ("", text)
+
+
+def load(raw: str) -> dict[str, Any]:
+    """Return the properties that raw property lines hold.
+
+    Raises:
+        ValueError: they are no YAML map.
+    """
+    try:
+        found = PropertiesHandler().load(raw)
+    except (yaml.YAMLError, ValueError) as error:
+        raise ValueError("the properties are not valid YAML") from error
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise ValueError("the properties are no list of keys and values")
+    return {str(name): value for name, value in found.items()}
+
+
+def lines_of_others(raw: str, owned: frozenset[str]) -> str:
+    """Return, unchanged, the raw lines of all keys but the ``owned`` ones; a comment belongs to the key above it."""
+    kept: list[str] = []
+    keep = False
+    for line in re.findall(r"[^\n]*\n", raw):
+        if found := _KEY_LINE.match(line):
+            keep = found[1].strip("\"'") not in owned
+        if keep:
+            kept.append(line)
+    return "".join(kept)

@@ -1,0 +1,51 @@
+"""A note as a value, and which properties the program owns. Nothing here knows a template or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pipeline.projection.frontmatter import Property
+
+Kind = Literal["home", "night", "report", "session", "source", "worker"]
+KINDS: tuple[Kind, ...] = ("home", "night", "report", "session", "source", "worker")
+
+# Lists that a person may add to: theirs stay beside ours.
+SHARED_LISTS = ("aliases", "tags", "cssclasses")
+# Tags under these are the program's; any other tag in a note is its reader's.
+OWN_TAGS = ("research/", "status/", "topic/")
+OWN_CLASS = "research"
+
+# Every property that any note has ever had. What is not here belongs to the note's reader and is kept as it is.
+OWNED: frozenset[str] = frozenset(
+    {
+        *SHARED_LISTS,
+        "title", "kind", "created", "ended", "status", "query", "session", "report", "night", "previous",
+        "perspective", "source_url", "host", "author", "published",
+        "cost_usd", "tokens", "duration_s", "words", "sources", "facts", "quotes", "searches", "pages",
+        "versions", "cited_by", "quality", "done", "failed", "skipped", "rounds", "workers", "sessions", "reports",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One note: where it stands (no suffix), what it is, its properties in order, and what its template is given.
+
+    ``view`` is a frozen dataclass; each of its fields is a name in the template.
+    """
+
+    path: str
+    kind: Kind
+    properties: Mapping[str, Property]
+    view: object
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A note as its template made it: properties apart from the body, user blocks empty."""
+
+    path: str
+    properties: Mapping[str, Property]
+    body: str

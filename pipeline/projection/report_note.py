@@ -1,0 +1,175 @@
+"""The report: the answer first, every sentence with the quote it rests on, then what speaks against it and what is missing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pipeline.projection import wording
+from pipeline.projection.inert import Link, plain
+from pipeline.projection.library import Library, Study
+from pipeline.projection.notes import Note
+from pipeline.projection.views import (
+    Cited,
+    Citer,
+    Disagreement,
+    Open,
+    address_words,
+    best_link,
+    last_night,
+    linked,
+    night_links,
+    present,
+    properties_of,
+    report_title,
+    session_link,
+    source_link,
+    worker_link,
+)
+from pipeline.state import Report, workers_in_order, working_seconds
+
+# A heading that Obsidian finds again by its own words; signs in it would have to be left out of the link.
+_LINKABLE = re.compile(r"[^\W_](?:[^\W_]|[ ,'()?-])*")
+DISAGREEMENTS, UNKNOWNS, LIMITS, REFERENCES = "Where the sources disagree", "What was not found", "Limits", "References"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section: title and paragraphs of cited sentences."""
+
+    title: str
+    paragraphs: tuple[tuple[Cited, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """One entry of the references. ``place`` is the host, or the document's path."""
+
+    number: int
+    source: Link
+    place: str
+    quotes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """What ``report.md.j2`` is given."""
+
+    title: str
+    query: str
+    summary: tuple[Cited, ...]
+    contents: tuple[Link | str, ...]
+    sections: tuple[Part, ...]
+    disagreements: tuple[Disagreement, ...]
+    unknowns: tuple[Open, ...]
+    limits: tuple[str, ...]
+    references: tuple[Referred, ...]
+    session: Link
+    workers: tuple[Link, ...]
+    nights: tuple[Link, ...]
+    earlier: Link | None
+    later: Link | None
+    reported_at: str
+    reasoner: str
+    search: tuple[str, ...]
+    seconds: float
+    usd: float
+    tokens: int
+    events: int
+    facts: int
+    pages: int
+    words: int
+
+
+def report_note(library: Library, study: Study, report: Report) -> Note:
+    """Return the note of a study's report."""
+    state = study.state
+    own = present(
+        {
+            "query": plain(state.query, 1_000),
+            "session": linked(session_link(study)),
+            "night": last_night(library, study),
+            "previous": linked(_earlier(library, study)),
+            "sources": len(report.references),
+            "facts": len(state.facts),
+            "words": report.words,
+            "cost_usd": round(state.spent.usd, 6),
+            "duration_s": working_seconds(state),
+        }
+    )
+    properties = properties_of(
+        "report", report_title(study), own, status=state.status, topics=state.tags, created=study.reported_at
+    )
+    return Note(study.report_path, "report", properties, _view(library, study, report))
+
+
+def _view(library: Library, study: Study, report: Report) -> ReportView:
+    state = study.state
+    citer = Citer(library, study)
+    parts = tuple(Part(section.title, citer.paragraphs(section.paragraphs)) for section in report.sections)
+    disagreements = citer.disagreements(report.contradictions)
+    unknowns = tuple(Open(gap.question, gap.reason) for gap in report.unknowns)
+    limits = _limits(report)
+    return ReportView(
+        title=report.title or state.query,
+        query=state.query,
+        summary=tuple(map(citer.sentence, report.summary)),
+        contents=_contents(parts, bool(disagreements), bool(unknowns), bool(limits)),
+        sections=parts,
+        disagreements=disagreements,
+        unknowns=unknowns,
+        limits=limits,
+        references=_references(library, report),
+        session=session_link(study, "how this was researched"),
+        workers=tuple(worker_link(study, worker.id) for worker in workers_in_order(state)),
+        nights=night_links(library, study),
+        earlier=_earlier(library, study),
+        later=_later(library, study),
+        reported_at=study.reported_at,
+        reasoner=state.config.reasoner,
+        search=state.config.search,
+        seconds=working_seconds(state),
+        usd=state.spent.usd,
+        tokens=state.spent.total_tokens,
+        events=state.version,
+        facts=len(state.facts),
+        pages=len(state.pages),
+        words=report.words,
+    )
+
+
+def _contents(parts: tuple[Part, ...], *further: bool) -> tuple[Link | str, ...]:
+    """The headings in order: links where Obsidian will find the heading, plain words elsewhere."""
+    named = zip((DISAGREEMENTS, UNKNOWNS, LIMITS), further, strict=True)
+    titles = [*(part.title for part in parts), *(name for name, stands in named if stands), REFERENCES]
+    return tuple(_heading_link(title) for title in titles)
+
+
+def _heading_link(title: str) -> Link | str:
+    plain_title = " ".join(title.split())
+    return Link(f"#{plain_title}", plain_title) if _LINKABLE.fullmatch(plain_title) else title
+
+
+def _limits(report: Report) -> tuple[str, ...]:
+    if not report.cut:
+        return report.limits
+    cut = wording.count(report.cut, "sentence")
+    were = "was" if report.cut == 1 else "were"
+    return (*report.limits, f"{cut} of the draft {were} cut, because the quotes did not bear them out.")
+
+
+def _references(library: Library, report: Report) -> tuple[Referred, ...]:
+    return tuple(
+        Referred(entry.number, source_link(library.sources[entry.url]), address_words(entry.url), len(entry.facts))
+        for entry in report.references
+    )
+
+
+def _earlier(library: Library, study: Study) -> Link | None:
+    before = library.by_id.get(study.state.previous_session)
+    return best_link(before) if before else None
+
+
+def _later(library: Library, study: Study) -> Link | None:
+    after = library.followers.get(study.id)
+    return best_link(after) if after else None

@@ -1,0 +1,190 @@
+"""The work behind a report: plan, workers, what happened when, what failed, what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.projection.failures import Failed, failures_of
+from pipeline.projection.inert import Link, plain
+from pipeline.projection.journal import Stretch, timeline
+from pipeline.projection.library import Library, Study
+from pipeline.projection.notes import Note
+from pipeline.projection.views import (
+    STATUS_WORDS,
+    Citer,
+    Disagreement,
+    Open,
+    best_link,
+    last_night,
+    linked,
+    night_links,
+    present,
+    properties_of,
+    report_link,
+    worker_link,
+)
+from pipeline.state import (
+    SessionState,
+    Worker,
+    contradictions,
+    facts_of,
+    open_gaps,
+    search_nodes,
+    workers_in_order,
+    working_seconds,
+)
+from pipeline.values import PlanNode
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedView:
+    """A perspective of the plan: the link to its worker's note (its bare name if it never started), and its questions."""
+
+    name: Link | str
+    focus: str
+    questions: tuple[str, ...]
+    is_gap: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """A worker in numbers. ``outcome`` in words."""
+
+    worker: Link
+    rounds: int
+    searches: int
+    pages: int
+    facts: int
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """What ``session.md.j2`` is given."""
+
+    title: str
+    status: str
+    outcome: str
+    unfinished: bool
+    reason: str
+    session_id: str
+    report: Link | None
+    nights: tuple[Link, ...]
+    earlier: Link | None
+    later: Link | None
+    mode: str
+    perspectives: tuple[PlannedView, ...]
+    workers: tuple[WorkerRow, ...]
+    stretches: tuple[Stretch, ...]
+    failures: tuple[Failed, ...]
+    disagreements: tuple[Disagreement, ...]
+    gaps: tuple[Open, ...]
+    reasoner: str
+    search: tuple[str, ...]
+    searches: int
+    pages: int
+    facts: int
+    seconds: float
+    runs: int
+    usd: float
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    events: int
+    started_at: str
+    ended_at: str
+
+
+def session_note(library: Library, study: Study) -> Note:
+    """Return the note of a session."""
+    state = study.state
+    own = present(
+        {
+            "query": plain(state.query, 1_000),
+            "session": state.id,
+            "report": linked(report_link(study)),
+            "night": last_night(library, study),
+            "previous": linked(_earlier(library, study)),
+            "workers": len(state.workers),
+            "searches": len(state.searches),
+            "pages": len(state.pages),
+            "facts": len(state.facts),
+            "cost_usd": round(state.spent.usd, 6),
+            "tokens": state.spent.total_tokens,
+            "duration_s": working_seconds(state),
+        }
+    )
+    properties = properties_of(
+        "session", f"Session: {state.query}", own, status=state.status, topics=state.tags, created=state.started_at
+    )
+    return Note(study.session_path, "session", properties, _view(library, study))
+
+
+def _view(library: Library, study: Study) -> SessionView:
+    state = study.state
+    after = library.followers.get(study.id)
+    return SessionView(
+        title=state.query,
+        status=state.status,
+        outcome=STATUS_WORDS[state.status],
+        unfinished=not state.ended,
+        reason=state.end_reason,
+        session_id=state.id,
+        report=report_link(study),
+        nights=night_links(library, study),
+        earlier=_earlier(library, study),
+        later=best_link(after) if after else None,
+        mode=state.config.mode,
+        perspectives=tuple(_planned(study, node) for node in search_nodes(state)),
+        workers=tuple(_row(study, worker) for worker in workers_in_order(state)),
+        stretches=timeline(study.events),
+        failures=failures_of(state),
+        disagreements=Citer(library, study).disagreements(contradictions(state)),
+        gaps=tuple(Open(gap.question, gap.reason) for gap in open_gaps(state)),
+        reasoner=state.config.reasoner,
+        search=state.config.search,
+        searches=len(state.searches),
+        pages=len(state.pages),
+        facts=len(state.facts),
+        seconds=working_seconds(state),
+        runs=len(state.runs),
+        usd=state.spent.usd,
+        calls=state.spent.calls,
+        input_tokens=state.spent.input_tokens,
+        output_tokens=state.spent.output_tokens,
+        events=state.version,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+    )
+
+
+def _planned(study: Study, node: PlanNode) -> PlannedView:
+    view = study.state.perspectives[node.perspective]
+    name = worker_link(study, node.id) if node.id in study.worker_paths else view.name
+    return PlannedView(name, view.focus, view.questions, node.id.startswith("gap_"))
+
+
+def _row(study: Study, worker: Worker) -> WorkerRow:
+    state = study.state
+    asked = [query for step in worker.iterations for query in step.queries if query in state.searches]
+    pages = {url for step in worker.iterations for url in step.observed}
+    return WorkerRow(
+        worker_link(study, worker.id),
+        len(worker.iterations),
+        len(asked),
+        len(pages),
+        len(facts_of(state, worker)),
+        outcome_of(state, worker),
+    )
+
+
+def outcome_of(state: SessionState, worker: Worker) -> str:
+    """Return in a few words how a worker ended."""
+    if worker.status == "running":
+        return "stopped with the session" if state.ended else "under way"
+    return f"given up: {worker.reason}" if worker.status == "failed" else worker.reason
+
+
+def _earlier(library: Library, study: Study) -> Link | None:
+    before = library.by_id.get(study.state.previous_session)
+    return best_link(before) if before else None

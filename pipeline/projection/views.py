@@ -1,0 +1,213 @@
+"""What the notes of all kinds have in common: links to each other, cited sentences, disagreements, properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline.projection import names, wording
+from pipeline.projection.frontmatter import Property
+from pipeline.projection.inert import Link, host_of, plain
+from pipeline.projection.library import Library, Night, Source, Study
+from pipeline.projection.notes import OWN_CLASS, Kind
+from pipeline.state import Report
+from pipeline.text import one_line, slug
+from pipeline.values import Contradiction, Paragraph, Sentence
+
+_KINDS_OF_CONTRADICTION = {
+    "number": "They give different numbers.",
+    "date": "They give different dates.",
+    "version": "They speak of different versions.",
+    "polarity": "One affirms what the other denies.",
+    "claim": "Both cannot be right.",
+}
+STATUS_WORDS = {
+    "pending": "not started",
+    "planning": "unfinished",
+    "searching": "unfinished",
+    "analyzing": "unfinished",
+    "synthesizing": "unfinished",
+    "complete": "done",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """One sentence and its citations, each a link to the very quote it rests on."""
+
+    text: str
+    citations: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a disagreement: what the source says, and the links to source and quote."""
+
+    quote: str
+    source: Link
+    citation: Link
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two sources that cannot both be right. ``kind`` says in a sentence how they differ."""
+
+    subject: str
+    kind: str
+    explanation: str
+    a: Side
+    b: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A question without a good answer, and why it is open."""
+
+    question: str
+    reason: str
+
+
+def report_title(study: Study) -> str:
+    """Return the title of a study's report; the question while there is none."""
+    return (study.state.report.title if study.state.report else "") or study.state.query
+
+
+def report_link(study: Study) -> Link | None:
+    """Return the link to a study's report, None without one."""
+    return Link(study.report_path, report_title(study)) if study.report_path else None
+
+
+def session_link(study: Study, words: str = "") -> Link:
+    """Return the link to a session's note, shown as ``words`` or as the question."""
+    return Link(study.session_path, words or study.state.query)
+
+
+def best_link(study: Study) -> Link:
+    """Return the link to the report, or to the session's note while there is none."""
+    return report_link(study) or session_link(study)
+
+
+def worker_link(study: Study, worker_id: str) -> Link:
+    """Return the link to a worker's note, shown as its perspective."""
+    view = study.state.perspectives[study.state.workers[worker_id].perspective_id]
+    return Link(study.worker_paths[worker_id], view.name)
+
+
+def night_link(night: Night) -> Link:
+    """Return the link to a night's note."""
+    return Link(night.path, wording.day(night.date))
+
+
+def night_links(library: Library, study: Study) -> tuple[Link, ...]:
+    """Return the links to the nights that worked on a study."""
+    return tuple(night_link(night) for night in library.nights_of.get(study.id, ()))
+
+
+def last_night(library: Library, study: Study) -> str:
+    """Return the link to the latest night that worked on a study as a property's text, "" for none."""
+    return linked(next(reversed(night_links(library, study)), None))
+
+
+def source_link(source: Source, words: str = "") -> Link:
+    """Return the link to a source's note, shown as ``words`` or as its title."""
+    return Link(source.path, words or source.title)
+
+
+def quote_link(source: Source, fact_id: str, words: str = "") -> Link:
+    """Return the link to one quote in a source's note."""
+    return Link(source.path, words or source.title, names.block_id(fact_id))
+
+
+def address_words(url: str) -> str:
+    """Return where a source is, in words: its host, or that it is one of the reader's own documents."""
+    if host := host_of(url):
+        return host
+    scheme, _, rest = url.partition(":")
+    return f"{rest} in your documents" if scheme == "corpus" and rest else url
+
+
+class Citer:
+    """Turns the facts that sentences rest on into numbered links.
+
+    The words of such a link are superscript digits. A bracket cannot stand in the words of a wikilink, brackets around one
+    read as a third bracket of its own, and an HTML ``<sup>`` keeps Obsidian from making the link; superscript digits are
+    plain text to every reader, in running text, in tables and in properties alike.
+    """
+
+    def __init__(self, library: Library, study: Study) -> None:
+        self._library, self._study = library, study
+        self._numbers = _numbers(study.state.report) if study.state.report else {}
+
+    def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[tuple[Cited, ...], ...]:
+        """Return the paragraphs' sentences with their citations."""
+        return tuple(tuple(self.sentence(sentence) for sentence in paragraph.sentences) for paragraph in paragraphs)
+
+    def sentence(self, sentence: Sentence) -> Cited:
+        """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""
+        known = [name for name in dict.fromkeys(sentence.facts) if name in self._study.state.facts]
+        numbers = [self._number(name) for name in known]
+        places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
+        return Cited(sentence.text, tuple(map(self.citation, known, places)))
+
+    def citation(self, fact_id: str, place: int = -1) -> Link:
+        """Return the link to a fact's quote, shown as its source's number in the report."""
+        source = self._library.sources[self._study.state.facts[fact_id].url]
+        return quote_link(source, fact_id, wording.superscript(self._number(fact_id), place))
+
+    def _number(self, fact_id: str) -> int:
+        return self._numbers.get(self._study.state.facts[fact_id].url, 0)
+
+    def disagreements(self, pairs: tuple[Contradiction, ...]) -> tuple[Disagreement, ...]:
+        """Return both sides of each pair whose facts are known."""
+        facts = self._study.state.facts
+        return tuple(self._disagreement(pair) for pair in pairs if pair.a in facts and pair.b in facts)
+
+    def _disagreement(self, pair: Contradiction) -> Disagreement:
+        kind = _KINDS_OF_CONTRADICTION[pair.kind]
+        return Disagreement(pair.subject, kind, pair.explanation, self._side(pair.a), self._side(pair.b))
+
+    def _side(self, fact_id: str) -> Side:
+        fact = self._study.state.facts[fact_id]
+        source = self._library.sources[fact.url]
+        return Side(fact.quote, source_link(source), self.citation(fact_id))
+
+
+def _numbers(report: Report) -> dict[str, int]:
+    return {reference.url: reference.number for reference in report.references}
+
+
+def properties_of(
+    kind: Kind, title: str, own: Mapping[str, Property], *, status: str = "", topics: tuple[str, ...] = (), created: str = ""
+) -> dict[str, Property]:
+    """Return a note's properties in their fixed order: what it is, then ``own``."""
+    shown = plain(title)
+    tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{slug(topic)}" for topic in topics)]
+    properties: dict[str, Property] = {
+        "title": shown,
+        "kind": kind,
+        "aliases": (shown,),
+        "tags": tuple(dict.fromkeys(tags)),
+        "cssclasses": (OWN_CLASS,),
+    }
+    if created:
+        properties["created"] = wording.moment(created)
+    if status:
+        properties["status"] = status
+    return properties | dict(own)
+
+
+def linked(link: Link | None) -> str:
+    """Return a link as a property's text, "" for none."""
+    return str(link.inline) if link else ""
+
+
+def present(properties: Mapping[str, Property]) -> dict[str, Property]:
+    """Return the properties that say something: no empty text, no empty list."""
+    return {name: value for name, value in properties.items() if value not in ("", ())}
+
+
+def heading(text: str, limit: int = 120) -> str:
+    """Return ``text`` as it may head a note."""
+    return one_line(text, limit) or "Untitled"

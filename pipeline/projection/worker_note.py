@@ -1,0 +1,197 @@
+"""One line of research: what it asked, read, found, rejected, and left open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipeline.projection.inert import Link
+from pipeline.projection.library import Library, Study
+from pipeline.projection.notes import Note
+from pipeline.projection.session_note import outcome_of
+from pipeline.projection.views import (
+    address_words,
+    linked,
+    present,
+    properties_of,
+    quote_link,
+    report_link,
+    session_link,
+    source_link,
+)
+from pipeline.state import SessionState, Worker, chosen_pages, facts_of
+from pipeline.values import Fact, RejectedFact, ValidatedFact
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search and its number of hits; ``failure`` says why it could not be made, else ""."""
+
+    query: str
+    hits: int
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageSeen:
+    """A page that was chosen: the link to its source (its address if it could not be read), and what came of it."""
+
+    source: Link | str
+    place: str
+    facts: int
+    rejected: int
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One iteration; ``number`` counts from 1. ``verdict`` is None until it was evaluated."""
+
+    number: int
+    thought: str
+    searches: tuple[Searched, ...]
+    pages: tuple[PageSeen, ...]
+    verdict: bool | None
+    gaps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A fact: the claim ("" where it is the quote itself), the quote, where it stands, and how it fared."""
+
+    claim: str
+    quote: str
+    citation: Link
+    heading: str
+    standing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A finding that does not count, the page it was taken from, and why it does not."""
+
+    claim: str
+    quote: str
+    reason: str
+    source: Link
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView:
+    """What ``worker.md.j2`` is given."""
+
+    title: str
+    query: str
+    focus: str
+    questions: tuple[str, ...]
+    is_gap: bool
+    outcome: str
+    session: Link
+    report: Link | None
+    siblings: tuple[Link, ...]
+    summary: str
+    rounds: tuple[Round, ...]
+    facts: tuple[Found, ...]
+    rejected: tuple[Rejected, ...]
+    gaps: tuple[str, ...]
+    started_at: str
+
+
+def worker_note(library: Library, study: Study, worker: Worker) -> Note:
+    """Return the note of one worker."""
+    state = study.state
+    view = state.perspectives[worker.perspective_id]
+    own = present(
+        {
+            "session": linked(session_link(study)),
+            "report": linked(report_link(study)),
+            "perspective": view.name,
+            "rounds": len(worker.iterations),
+            "facts": len(facts_of(state, worker)),
+        }
+    )
+    title = f"{view.name} — {state.query}"
+    properties = properties_of("worker", title, own, status=worker.status, topics=state.tags, created=worker.started_at)
+    return Note(study.worker_paths[worker.id], "worker", properties, _view(library, study, worker))
+
+
+def _view(library: Library, study: Study, worker: Worker) -> WorkerView:
+    state = study.state
+    view = state.perspectives[worker.perspective_id]
+    return WorkerView(
+        title=view.name,
+        query=state.query,
+        focus=view.focus,
+        questions=view.questions,
+        is_gap=worker.id.startswith("gap_"),
+        outcome=outcome_of(state, worker),
+        session=session_link(study),
+        report=report_link(study),
+        siblings=tuple(_siblings(study, worker)),
+        summary=worker.summary,
+        rounds=tuple(_round(library, state, worker, number) for number in range(1, len(worker.iterations) + 1)),
+        facts=tuple(_found(library, study, fact) for fact in facts_of(state, worker)),
+        rejected=tuple(_rejected(library, worker)),
+        gaps=worker.iterations[-1].gaps if worker.iterations else (),
+        started_at=worker.started_at,
+    )
+
+
+def _siblings(study: Study, worker: Worker) -> Iterator[Link]:
+    for name, path in study.worker_paths.items():
+        if name != worker.id:
+            yield Link(path, study.state.perspectives[study.state.workers[name].perspective_id].name)
+
+
+def _round(library: Library, state: SessionState, worker: Worker, number: int) -> Round:
+    step = worker.iterations[number - 1]
+    return Round(
+        number,
+        step.reasoning,
+        tuple(_searched(state, query) for query in step.queries),
+        tuple(_page(library, state, worker, number, url) for url in chosen_pages(state, worker, number)),
+        step.sufficient if step.evaluated else None,
+        step.gaps,
+    )
+
+
+def _searched(state: SessionState, query: str) -> Searched:
+    done = state.searches.get(query)
+    failure = state.failures.get(f"SearchFor:{query}")
+    return Searched(query, len(done.hits) if done else 0, "" if done else failure.message if failure else "not made")
+
+
+def _page(library: Library, state: SessionState, worker: Worker, number: int, url: str) -> PageSeen:
+    observed = worker.iterations[number - 1].observed.get(url)
+    name: Link | str = source_link(library.sources[url]) if url in state.pages else url
+    failure = state.failures.get(f"Observe:{worker.id}:{number}:{url}" if url in state.pages else f"Read:{url}")
+    why = "" if observed else failure.message if failure else "not evaluated"
+    facts, rejected = (len(observed.facts), len(observed.rejected)) if observed else (0, 0)
+    return PageSeen(name, address_words(url), facts, rejected, why)
+
+
+def _found(library: Library, study: Study, fact: Fact) -> Found:
+    claim = "" if fact.claim.strip() == fact.quote.strip() else fact.claim
+    citation = quote_link(library.sources[fact.url], fact.id)
+    return Found(claim, fact.quote, citation, fact.heading, standing_words(study.standings.get(fact.id)))
+
+
+def standing_words(entry: ValidatedFact | None) -> str:
+    """Return how a fact fared in cross-checking; "" when nobody looked."""
+    if entry is None or (entry.standing == "single" and not entry.support):
+        return ""
+    if entry.standing == "disputed":
+        return "disputed by another source"
+    others = len(entry.support)
+    return f"borne out by {others} other quote{'' if others == 1 else 's'}" if others else "borne out by another source"
+
+
+def _rejected(library: Library, worker: Worker) -> Iterator[Rejected]:
+    for step in worker.iterations:
+        for url, observed in step.observed.items():
+            yield from (_rejection(library, url, entry) for entry in observed.rejected)
+
+
+def _rejection(library: Library, url: str, entry: RejectedFact) -> Rejected:
+    quote = "" if entry.quote.strip() == entry.claim.strip() else entry.quote
+    return Rejected(entry.claim, quote, entry.reason, source_link(library.sources[url]))
