@@ -7,12 +7,13 @@ which documents were indexed. Numbers out of order make FTS5 write its pages ear
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.search.passages import Passage
+from pipeline.search.passages import Passage, Place
 from pipeline.search.terms import prepared
 
 VERSION = "1"  # of the tables and of everything that turns a file into passages: a new one rebuilds the cache
@@ -27,7 +28,7 @@ CREATE TABLE files (
 );
 CREATE INDEX files_digest ON files (digest);
 CREATE TABLE passages (
-    id INTEGER PRIMARY KEY, url TEXT NOT NULL, heading TEXT NOT NULL, anchor TEXT NOT NULL, snippet TEXT NOT NULL
+    id INTEGER PRIMARY KEY, url TEXT NOT NULL, places TEXT NOT NULL, snippet TEXT NOT NULL
 );
 CREATE INDEX passages_url ON passages (url);
 CREATE VIRTUAL TABLE words USING fts5 (
@@ -51,13 +52,12 @@ class IndexedFile(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A passage that matches; ``strength`` is BM25, higher is better."""
+    """A passage that matches; ``places`` as in ``Passage``; ``strength`` is BM25, higher is better."""
 
     url: str
     title: str
     published: str
-    heading: str
-    anchor: str
+    places: tuple[Place, ...]
     snippet: str
     strength: float
 
@@ -135,8 +135,8 @@ class Index:
         self._db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", [file[:7] for file in files])
         rows = sorted(((number, file, passage) for file in files for number, passage in _numbered(file)), key=lambda row: row[0])
         self._db.executemany(
-            "INSERT INTO passages VALUES (?, ?, ?, ?, ?)",
-            [(number, file.url, passage.heading, passage.anchor, passage.snippet) for number, file, passage in rows],
+            "INSERT INTO passages VALUES (?, ?, ?, ?)",
+            [(number, file.url, json.dumps(passage.places), passage.snippet) for number, file, passage in rows],
         )
         self._db.executemany(
             "INSERT INTO words (rowid, title, headings, body) VALUES (?, ?, ?, ?)",
@@ -152,13 +152,14 @@ class Index:
         """Yield the passages that match, best first. Of files with the same bytes only the first by address is searched."""
         ranked = self._db.execute("SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank, rowid", (expression,))
         for number, rank in ranked:
-            row: tuple[str, str, str, str, str, str] | None = self._db.execute(
-                "SELECT p.url, f.title, f.published, p.heading, p.anchor, p.snippet FROM passages p JOIN files f USING (url) "
+            row = self._db.execute(
+                "SELECT p.url, f.title, f.published, p.places, p.snippet FROM passages p JOIN files f USING (url) "
                 "WHERE p.id = ? AND p.url = (SELECT min(url) FROM files WHERE digest = f.digest AND reason = '')",
                 (number,),
             ).fetchone()
             if row:
-                yield Match(*row, -rank)
+                url, title, published, places, snippet = row
+                yield Match(url, title, published, tuple(Place(*place) for place in json.loads(places)), snippet, -rank)
 
 
 def _numbered(file: IndexedFile) -> Iterator[tuple[int, Passage]]:

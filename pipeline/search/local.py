@@ -24,7 +24,7 @@ from pipeline.search.folder import SkippedFile, contents, located
 from pipeline.search.index import Index, Match
 from pipeline.search.pagetext import Document
 from pipeline.search.refresh import IndexReport, refreshed
-from pipeline.search.terms import match_expression
+from pipeline.search.terms import match_expression, overlap
 from pipeline.values import Hit
 
 __all__ = ["IndexReport", "LocalFolder", "SkippedFile"]
@@ -91,7 +91,7 @@ class LocalFolder:
                 self._refreshed()
             if not expression or limit < 1:
                 return ()
-            return self._surely(lambda index: tuple(islice(_chosen(index.matches(expression)), limit)))
+            return self._surely(lambda index: tuple(islice(_chosen(index.matches(expression), query), limit)))
 
     def _read(self, url: str) -> Page:
         path = located(self._folder, url)
@@ -150,7 +150,7 @@ class LocalFolder:
             raise SearchFailed(f"The index of {self._folder} cannot be used: {error}.", hint=hint) from error
 
 
-def _chosen(matches: Iterator[Match]) -> Iterator[Hit]:
+def _chosen(matches: Iterator[Match], query: str) -> Iterator[Hit]:
     """Yield hits, at most two of one document, no text twice."""
     taken: Counter[str] = Counter()
     told: set[str] = set()
@@ -158,15 +158,17 @@ def _chosen(matches: Iterator[Match]) -> Iterator[Hit]:
         if taken[match.url] < PER_DOCUMENT and (not match.snippet or match.snippet not in told):
             taken[match.url] += 1
             told.add(match.snippet)
-            yield _hit(match)
+            yield _hit(match, query)
 
 
-def _hit(match: Match) -> Hit:
+def _hit(match: Match, query: str) -> Hit:
+    # A passage of several small sections leads to the one that the query names, or to its beginning.
+    heading, anchor = max(match.places, key=lambda place: overlap(query, place.heading))
     return Hit(
-        url=f"{match.url}#{match.anchor}" if match.anchor else match.url,
+        url=f"{match.url}#{anchor}" if anchor else match.url,
         title=match.title,
         snippet=match.snippet,
-        heading=match.heading,
+        heading=heading,
         score=round(match.strength / (match.strength + _HALF_SCORE), 6),
         published=match.published,
     )

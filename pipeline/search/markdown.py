@@ -15,7 +15,7 @@ from pipeline.search.pagetext import Document, PageText, squash
 
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _LONGEST_FRONT = 64_000
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _ID = re.compile(r"\{#([^{}\s]+)[^{}]*\}\Z")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*\Z")

@@ -127,7 +127,7 @@ def _joined(drafts: Iterable[_Draft], lift: int) -> str:
             lines.append("")
         lines.append(_line(draft, lift, anchors))
         before = draft.kind
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, ""])
 
 
 def _line(draft: _Draft, lift: int, anchors: _Anchors) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipeline.page import Block, blocks
 
@@ -20,16 +21,22 @@ SNIPPET = 1_600
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """One passage. ``headings`` holds all its headings from the outermost down, ``body`` everything else, code included.
-
-    The page's title is not among the headings. ``heading`` and ``anchor`` lead to the passage ("" right under the title);
-    ``snippet`` is its prose.
-    """
+class Place(NamedTuple):
+    """A heading that a passage stands under, and the anchor that leads there; both "" right under the page's title."""
 
     heading: str
     anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One passage.
+
+    ``places`` are the headings of its sections, one at least, the first being where it begins; ``headings`` holds all
+    headings above and in it but the page's title; ``body`` everything else, code included; ``snippet`` its prose.
+    """
+
+    places: tuple[Place, ...]
     headings: str
     body: str
     snippet: str
@@ -39,8 +46,7 @@ class Passage:
 class _Piece:
     """Blocks under one heading, or under several small ones of one parent."""
 
-    heading: str
-    anchor: str
+    places: tuple[Place, ...]
     path: tuple[str, ...]
     headings: tuple[str, ...]
     parts: tuple[Block, ...]
@@ -57,7 +63,7 @@ def passages(text: str) -> Iterator[Passage]:
 def _passage(piece: _Piece, parts: Sequence[Block]) -> Passage:
     body = "\n".join(part.text for part in parts)
     prose = "\n".join(part.text.strip() for part in parts if part.kind != "code")
-    return Passage(piece.heading, piece.anchor, " / ".join(piece.headings), body, _cut(prose))
+    return Passage(piece.places, " / ".join(piece.headings), body, _cut(prose))
 
 
 def _cut(prose: str) -> str:
@@ -84,8 +90,8 @@ def _sections(page: Iterable[Block]) -> Iterator[_Piece]:
 def _section(head: Block | None, parts: list[Block]) -> _Piece:
     words = sum(_words(part) for part in parts)
     if head is None or head.level == 1:
-        return _Piece("", "", head.path if head else (), (), tuple(parts), words)
-    return _Piece(head.heading, head.anchor, head.path, head.path[1:], tuple(parts), words)
+        return _Piece((Place("", ""),), head.path if head else (), (), tuple(parts), words)
+    return _Piece((Place(head.heading, head.anchor),), head.path, head.path[1:], tuple(parts), words)
 
 
 def _words(part: Block) -> int:
@@ -107,23 +113,24 @@ def _merged(sections: Iterable[_Piece]) -> Iterator[_Piece]:
 
 
 def _belong_together(held: _Piece, section: _Piece) -> bool:
-    """Tell whether two neighbours make one passage: they are parent and child, or of one parent, and one of them is small.
+    """Tell whether a small section goes with the next: both are of one parent, or the next is its child.
 
-    A heading without text goes with what follows it.
+    A heading without text goes with what follows it, however long that is.
     """
     child = section.path[: len(held.path)] == held.path
     siblings = len(held.path) > 1 and held.path[:-1] == section.path[:-1]
     if held.words == 0:
         return child or siblings
-    small = held.words < SMALL or (siblings and section.words < SMALL)
-    return 0 < section.words <= LARGE - held.words and small and (siblings or section.path[:-1] == held.path)
+    near = siblings or section.path[:-1] == held.path
+    return near and held.words < SMALL and 0 < section.words <= LARGE - held.words
 
 
 def _together(held: _Piece, section: _Piece) -> _Piece:
     headings = tuple(dict.fromkeys([*held.headings, *section.headings]))
-    lead = section if held.words == 0 else held
+    named = tuple(place for place in held.places if place.heading)
+    places = (*section.places, *named) if held.words == 0 else (*held.places, *section.places)
     path = section.path if held.words == 0 else held.path
-    return _Piece(lead.heading, lead.anchor, path, headings, held.parts + section.parts, held.words + section.words)
+    return _Piece(places, path, headings, held.parts + section.parts, held.words + section.words)
 
 
 def _packed(parts: Sequence[Block]) -> list[list[Block]]:

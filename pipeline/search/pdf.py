@@ -60,6 +60,8 @@ def read_pdf(data: bytes, name: str) -> Document:
         raise ReadFailed("it has no text layer: a scan must go through text recognition first")
     page = PageText()
     kept = list(_without_edges(pages))
+    if not any(kept):
+        kept = pages
     _write(page, [line for lines in kept for line in lines])
     declared = squash(meta.get("Title", ""))
     title = declared if declared and not _POOR_TITLE.match(declared) else _largest(kept[0]) or page.first_heading or name

@@ -66,6 +66,11 @@ def match_expression(query: str) -> str:
     return " OR ".join([*(f'"{term}"' for term in terms), *(f'"{" ".join(phrase)}"' for phrase in groups)])
 
 
+def overlap(query: str, heading: str) -> int:
+    """Return how many of the query's words, stop words aside, stand in ``heading``."""
+    return len({*_words(prepared(query))}.difference(_STOP).intersection(_words(prepared(heading))))
+
+
 def _words(text: str) -> Iterator[str]:
     if text.isascii():
         return (found[0].lower() for found in _WORD.finditer(text))

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.errors import ReadFailed
+from pipeline.search.documents import MAX_BYTES, MAX_PDF_BYTES, decoded, parse, refuse_by_name_and_size
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ("é".encode(), "é"),
+        (b"\xef\xbb\xbf" + "é".encode(), "é"),
+        ("é".encode("utf-16"), "é"),
+        (b"\xfe\xff" + "é".encode("utf-16-be"), "é"),
+        ("é – “x”".encode("cp1252"), "é – “x”"),
+        (b"<meta charset=windows-1251>" + "слово".encode("cp1251"), "<meta charset=windows-1251>слово"),
+        (b'<?xml version="1.0" encoding="ISO-8859-15"?>\xa4', '<?xml version="1.0" encoding="ISO-8859-15"?>€'),
+        (b"<meta charset=utf-8>" + b"ok \xff ok", "<meta charset=utf-8>ok � ok"),
+        (b"<meta charset=utf-7>+ADw-\xe9", "<meta charset=utf-7>+ADw-é"),
+        (b"<meta charset=unicode_escape>\\u003c\xe9", "<meta charset=unicode_escape>\\u003cé"),
+    ],
+)
+def test_text_is_decoded_by_its_mark_as_utf8_by_declaration_or_as_latin(data: bytes, expected: str) -> None:
+    assert decoded(data) == expected
+
+
+def test_nul_bytes_are_binary() -> None:
+    with pytest.raises(ReadFailed, match="binary"):
+        decoded(b"text \0 text")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_decoded_or_refused(data: bytes) -> None:
+    try:
+        assert isinstance(decoded(data), str)
+    except ReadFailed:
+        assert b"\0" in data
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.MARKDOWN", "a.html", "a.htm", "a.xhtml", "a.txt", "a.text", "a.rst"])
+def test_the_suffix_says_what_a_file_is(name: str) -> None:
+    assert "Some words." in parse(b"Some words.\n", Path(name)).text
+
+
+@pytest.mark.parametrize("name", ["a.png", "a", "a.docx", "a.md.gz"])
+def test_other_suffixes_are_refused(name: str) -> None:
+    with pytest.raises(ReadFailed, match="not a kind of document"):
+        parse(b"Some words.\n", Path(name))
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\t", b"---\ntitle: x\n---\n", b"<!-- x -->"])
+def test_a_file_without_text_is_refused(data: bytes) -> None:
+    with pytest.raises(ReadFailed, match=r"empty|no text"):
+        parse(data, Path("a.md"))
+
+
+def test_files_over_the_limit_are_refused_before_they_are_opened() -> None:
+    refuse_by_name_and_size(Path("a.md"), MAX_BYTES)
+    refuse_by_name_and_size(Path("a.pdf"), MAX_PDF_BYTES)
+    with pytest.raises(ReadFailed, match="50 MB"):
+        refuse_by_name_and_size(Path("a.md"), 50_000_000)
+    with pytest.raises(ReadFailed, match="30 MB"):
+        refuse_by_name_and_size(Path("a.pdf"), MAX_PDF_BYTES + 1)
+
+
+def test_line_ends_of_all_systems_are_the_same() -> None:
+    texts = {parse(f"# A{end}{end}b{end}c{end}".encode(), Path("x.md")).text for end in ("\n", "\r\n", "\r")}
+    assert texts == {"# A\n\nb c\n"}
+
+
+def test_control_and_direction_marks_do_not_reach_the_page() -> None:
+    assert parse("a\u202eb\u200bc\x07d".encode(), Path("x.txt")).text == "# x\n\nabcd\n"
