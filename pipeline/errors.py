@@ -23,6 +23,9 @@
         ├── SearchFailed                   a search could not be made (not: found nothing)
         ├── ReadFailed                     a page could not be read
         ├── AnswerInvalid                  a reasoner's answer does not fit its question
+        ├── ServiceUnavailable             a server cannot be reached, or asks to be left alone; it may pass later
+        ├── ServiceFailed                  a server's answer to this call cannot be used, now or later
+        │   └── Malformed                  what it sent is not the JSON that was asked for
         └── ProviderRefused            4   key, quota or credit: nothing more will pass tonight
 
 An error knows what happened (its text), what to do next (``hint``), whether the same call may pass later
@@ -138,6 +141,35 @@ class AnswerInvalid(StepError):
     """A reasoner's answer does not fit its question."""
 
     retryable = True
+
+
+class ServiceUnavailable(StepError):
+    """A server cannot be reached, or asks to be left alone.
+
+    ``lost`` counts the attempts that were sent but whose reply never came whole: they may have been billed.
+    """
+
+    retryable = True
+
+    def __init__(self, message: str, *, hint: str = "", lost: int = 0) -> None:
+        super().__init__(message, hint=hint)
+        self.lost = lost
+
+
+class ServiceFailed(StepError):
+    """A server's answer to this call cannot be used, now or later. ``lost`` as in ``ServiceUnavailable``."""
+
+    def __init__(self, message: str, *, hint: str = "", lost: int = 0) -> None:
+        super().__init__(message, hint=hint)
+        self.lost = lost
+
+
+class Malformed(ServiceFailed):
+    """What a server sent is not the JSON that was asked for; ``kind`` names the fault in a word or two."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class ProviderRefused(StepError):

@@ -1,0 +1,100 @@
+"""JSON from strangers: parsed strictly, refused with a reason, never a crash.
+
+What readers disagree on is refused: duplicate keys, NaN and infinities, numbers too large. A byte order mark and white space
+in front (servers send it to keep a connection alive) change nothing and are accepted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+from pipeline.errors import Malformed
+
+MAX_DEPTH = 100
+MAX_DIGITS = 40
+
+# Possessive, so that a body of one long string is passed over without backtracking.
+_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def parse_object(data: bytes) -> dict[str, Any]:
+    """Return the JSON object in ``data``.
+
+    Raises:
+        Malformed: it is none, or one that readers disagree on; ``kind`` tells which.
+    """
+    value = parse(_decoded(data))
+    if not isinstance(value, dict):
+        raise Malformed("not an object", f"a JSON object was expected, not {_name(value)}")
+    return value
+
+
+def parse(text: str) -> Any:
+    """Return the JSON value in ``text``, white space around it aside.
+
+    Raises:
+        Malformed: it is none, or one that readers disagree on; ``kind`` tells which.
+    """
+    stripped = text.strip()
+    if not stripped:
+        raise Malformed("empty", "the body is empty")
+    if stripped[0] == "<":
+        raise Malformed("html", "the body is a web page, not JSON")
+    _refuse_deep(stripped)
+    try:
+        return _DECODER.decode(stripped)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(stripped) or "Unterminated" in error.msg
+        raise Malformed("cut" if cut else "syntax", f"the JSON {'is cut off' if cut else 'is faulty'} at {error.pos}") from None
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Malformed("encoding", f"the body is not UTF-8 (byte {error.start})") from None
+
+
+def _refuse_deep(text: str) -> None:
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        mark = found[0]
+        depth += (mark in "[{") - (mark in "]}")
+        if depth > MAX_DEPTH:
+            raise Malformed("too deep", f"the JSON nests more than {MAX_DEPTH} deep")
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Malformed("duplicate key", "an object holds the same key twice")
+    return found
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise Malformed("huge number", f"a number has more than {MAX_DIGITS} digits")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise Malformed("huge number", "a number is too large")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise Malformed("not a number", f"{name} is not JSON")
+
+
+def _name(value: object) -> str:
+    return {list: "a list", str: "a string", type(None): "null"}.get(type(value), "a bare value")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_without_duplicates, parse_int=_integer, parse_float=_float, parse_constant=_constant
+)
