@@ -79,9 +79,9 @@ class PageText:
             self._add(_Draft("item", line))
 
     def row(self, cells: Iterable[str]) -> None:
-        """Add a table row; a row of one filled cell is a list item."""
+        """Add a table row; a row of one cell is a list item."""
         lines = [squash(cell) for cell in cells]
-        if sum(map(bool, lines)) > 1:
+        if len(lines) > 1 and any(lines):
             self._add(_Draft("row", " | ".join(lines)))
         else:
             self.item(" ".join(lines))
