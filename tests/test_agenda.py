@@ -27,6 +27,7 @@ GATHERING = (
     s.Survey, s.Plan, s.StartWorker, s.Think, s.SearchFor, s.Read, s.Observe, s.Evaluate, s.Fold,
     s.StartAnalysis, s.Validate, s.Contrast, s.FindGaps, s.ExtendPlan,
 )  # fmt: skip
+WORK = s.StartWorker | s.Think | s.Observe | s.Evaluate | s.Fold
 BOUND = 400  # steps of a session as small as these
 
 
@@ -115,9 +116,7 @@ class Walk:
         assert not self.recorded.intersection(keys)
         assert not any(state.failed_for_good(key) for key in keys)
         assert bool(keys) != state.ended
-        at_work = {
-            step.worker_id for step in offered if isinstance(step, s.StartWorker | s.Think | s.Observe | s.Evaluate | s.Fold)
-        }
+        at_work = {step.worker_id for step in offered if isinstance(step, WORK)}
         assert len(at_work) <= state.config.max_workers
         if self.cancelled_at < 0:
             assert sum(worker.status == "running" for worker in state.workers.values()) <= state.config.max_workers
@@ -232,20 +231,21 @@ def test_a_budget_that_is_spent_before_there_is_a_plan_ends_the_session() -> Non
         assert "usd exhausted" in step.reason
 
 
-def test_a_worker_that_failed_stays_failed_when_the_analysis_went_on_without_it() -> None:
-    state, _ = before(e.AnalysisStarted)
+def reopened(state: SessionState, *events: e.EventBase) -> SessionState:
+    """The state in which ``search_1`` failed, then ``events`` came, then the session was cancelled and reopened."""
     state.workers["search_1"].status = "failed"
-    fold.apply(state, e.AnalysisStarted(round=0))
-    fold.apply(state, e.ResearchCancelled())
-    fold.apply(state, e.ResearchReopened())
+    for event in (*events, e.ResearchCancelled(), e.ResearchReopened()):
+        fold.apply(state, event)
+    return state
+
+
+def test_a_worker_that_failed_stays_failed_when_the_analysis_went_on_without_it() -> None:
+    state = reopened(before(e.AnalysisStarted)[0], e.AnalysisStarted(round=0))
     assert state.workers["search_1"].status == "failed"
     assert agenda(state) == (s.Validate(0), s.Contrast(0))
 
 
 def test_a_worker_that_failed_goes_on_when_the_session_is_reopened_before_its_analysis() -> None:
-    state, _ = before(e.AnalysisStarted)
-    state.workers["search_1"].status = "failed"
-    fold.apply(state, e.ResearchCancelled())
-    fold.apply(state, e.ResearchReopened())
+    state = reopened(before(e.AnalysisStarted)[0])
     assert state.workers["search_1"].status == "running"
     assert any("search_1" in step.key for step in agenda(state))

@@ -12,6 +12,7 @@ from pipeline.fold import fold_id
 from pipeline.ports import Snapshot
 from pipeline.session import ResearchSession, record_of, state_at
 from pipeline.state import SessionState
+from pipeline.values import Cost
 from tests.fakes import started
 from tests.recorded import SMALL, copied, recorded, records, stream
 
@@ -117,10 +118,10 @@ def test_storage_sees_the_envelope_and_the_canonical_bytes() -> None:
 
 def test_what_an_answer_cost_is_added_up_and_what_cost_nothing_is_no_call() -> None:
     state = folded(2)
-    thought = e.SearchCompleted(query="q", provider="p", hits=(), cost=e.Cost(usd=0.1, total_tokens=3))
+    thought = e.SearchCompleted(query="q", provider="p", hits=(), cost=Cost(usd=0.1, total_tokens=3))
     fold.apply(state, thought)
-    fold.apply(state, thought.model_copy(update={"cost": e.Cost()}))
-    fold.apply(state, thought.model_copy(update={"cost": e.Cost(usd=0.2, input_tokens=7)}))
+    fold.apply(state, thought.model_copy(update={"cost": Cost()}))
+    fold.apply(state, thought.model_copy(update={"cost": Cost(usd=0.2, input_tokens=7)}))
     assert (state.spent.calls, state.spent.usd, state.spent.total_tokens, state.spent.input_tokens) == (2, 0.3, 3, 7)
 
 
