@@ -22,6 +22,7 @@ from pipeline.state import (
     chosen_pages,
     facts_of,
     search_nodes,
+    workers_in_order,
 )
 from pipeline.steps import (
     CheckSection,
@@ -60,6 +61,8 @@ def agenda(state: SessionState) -> tuple[Step, ...]:
     """Return the steps that may start now, each once, in a fixed order; empty when the session has ended."""
     if state.ended or state.status == "pending":
         return ()
+    if state.exhausted and not state.nodes:
+        return (_no_evidence(state),)
     if state.survey is None:
         return (_or_fail(state, Survey()),)
     if not state.nodes:
@@ -112,14 +115,14 @@ def _node_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
 
 def _worker_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
     worker = state.workers.get(node.id)
+    running = [other.id for other in workers_in_order(state) if other.status == "running"]
     if worker is None:
-        running = sum(other.status == "running" for other in state.workers.values())
         waiting = [other.id for other in search_nodes(state) if other.id not in state.workers]
-        if waiting.index(node.id) < state.config.max_workers - running:
+        if waiting.index(node.id) < state.config.max_workers - len(running):
             yield StartWorker(node.id)
     elif state.exhausted:
         yield FinishWorker(worker.id, f"stopped: {state.exhausted} exhausted")
-    else:
+    elif worker.id in running[: state.config.max_workers]:  # a reopened session may have more that could go on
         yield from _iteration_steps(state, worker)
 
 

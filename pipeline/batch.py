@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from pipeline import events as e
-from pipeline.errors import CommandRefused, LogDamaged, ProviderRefused, ResearchError
+from pipeline.errors import CommandRefused, LogError, LogUnwritable, ProviderRefused, ResearchError
 from pipeline.events import EventBase, moment_of, timestamp
 from pipeline.ports import EventStore
 from pipeline.queue.model import Limits, Query, Queue
@@ -19,7 +19,7 @@ from pipeline.run import Recorder, RunContext, run_session
 from pipeline.session import ResearchSession, record_of
 from pipeline.settings import config_for
 from pipeline.state import SessionState, seconds_between, working_seconds
-from pipeline.text import slug
+from pipeline.text import one_line, slug
 from pipeline.values import Cost
 
 Action = Literal["new", "resume", "done", "failed", "cancelled"]
@@ -168,10 +168,11 @@ class Night:
             async with asyncio.TaskGroup() as group:
                 for decision in due:
                     group.create_task(self._attend(decision, log, gate))
+            self._close(log, started_at)
         except* ResearchError as errors:
             raise errors.exceptions[0] from None
-        self._close(log, started_at)
-        self.store.release(log.id)
+        finally:
+            self.store.release(log.id)
         return NightResult(log.id, tuple(self._ended), tuple(self._skipped), self._exit_code())
 
     def _skip(self, log: BatchLog, decisions: Iterable[Decision], reason: str = "") -> None:
@@ -187,37 +188,30 @@ class Night:
             if why := self._stop_reason():
                 self._skip(log, [decision], why)
                 return
-            try:
-                state = await self._research(decision)
-            except ProviderRefused as refusal:
-                self._refused = refusal
-                state = ResearchSession.open(self.store, decision.session).state if decision.session else SessionState()
-                event = self._ending(decision, state, "interrupted", f"the provider refuses: {refusal}")
-            except (LogDamaged, CommandRefused) as error:
-                event = self._ending(decision, SessionState(id=decision.session), "failed", str(error))
-            else:
-                event = self._ending(decision, state, state.status, state.end_reason)
+            event = await self._researched(decision)
             self._ended.append(event)
             log.record(event)
 
-    async def _research(self, decision: Decision) -> SessionState:
-        session = (
-            ResearchSession.open(self.store, decision.session)
-            if decision.action == "resume"
-            else new_session(self.store, decision, self.queue, self.context)
-        )
-        return await run_session(session, self.store, self.desk_of(decision.query), self.context)
+    async def _researched(self, decision: Decision) -> e.QueryEnded:
+        """Research one query. What is wrong with its own log or state ends it alone; a disk that refuses ends the night."""
+        state = SessionState(id=decision.session if decision.action == "resume" else "")
+        try:
+            session = self._session_of(decision)
+            state = session.state
+            await run_session(session, self.store, self.desk_of(decision.query), self.context)
+        except ProviderRefused as refusal:
+            self._refused = refusal
+            return _ending(decision, state, "interrupted", f"the provider refuses: {one_line(str(refusal))}")
+        except LogUnwritable:
+            raise
+        except (LogError, CommandRefused) as error:
+            return _ending(decision, state, "failed", one_line(str(error), 500))
+        return _ending(decision, state, state.status, state.end_reason)
 
-    def _ending(self, decision: Decision, state: SessionState, status: str, reason: str) -> e.QueryEnded:
-        return e.QueryEnded(
-            query_id=decision.query.id,
-            query=decision.query.text,
-            session=state.id or decision.session,
-            status=status,
-            reason=reason,
-            cost=cost_of(state),
-            duration_s=working_seconds(state),
-        )
+    def _session_of(self, decision: Decision) -> ResearchSession:
+        if decision.action == "resume":
+            return ResearchSession.open(self.store, decision.session)
+        return new_session(self.store, decision, self.queue, self.context)
 
     def _stop_reason(self) -> str:
         limits = self.queue.settings.limits
@@ -251,6 +245,18 @@ class Night:
         if any(event.status != "complete" for event in self._ended):
             return 1
         return 3 if any(not event.reason.startswith(("failed:", "cancelled:")) for event in self._skipped) else 0
+
+
+def _ending(decision: Decision, state: SessionState, status: str, reason: str) -> e.QueryEnded:
+    return e.QueryEnded(
+        query_id=decision.query.id,
+        query=decision.query.text,
+        session=state.id,
+        status=status,
+        reason=reason,
+        cost=cost_of(state),
+        duration_s=working_seconds(state),
+    )
 
 
 def new_session(store: EventStore, decision: Decision, queue: Queue, context: RunContext) -> ResearchSession:

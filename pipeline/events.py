@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -483,9 +483,13 @@ def _lifted(data: bytes, schema: tuple[int, int]) -> bytes:
 
 
 def _decode_other(data: bytes, error: ValidationError) -> EventBase:
-    if any(fault["type"] == "union_tag_invalid" for fault in error.errors(include_url=False)):
-        return UnknownEvent.model_validate_json(data)
-    first = error.errors(include_url=False)[0]
+    faults = error.errors(include_url=False)
+    if any(fault["type"] == "union_tag_invalid" for fault in faults):
+        try:
+            return UnknownEvent.model_validate_json(data)
+        except ValidationError as envelope_error:
+            faults = envelope_error.errors(include_url=False)
+    first = faults[0]
     where = ".".join(str(part) for part in first["loc"])
     raise LogDamaged(f"a record is no event: {where or 'line'}: {first['msg']}") from error
 
@@ -501,7 +505,7 @@ def _refuse_newer(schema: str) -> None:
 
 def timestamp(moment: datetime) -> str:
     """Return an aware ``moment`` as the envelope writes it: ``2026-11-21T02:15:00.123Z``."""
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def moment_of(at: str) -> datetime:

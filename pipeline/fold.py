@@ -205,10 +205,11 @@ def _research_cancelled(state: SessionState, event: e.ResearchCancelled) -> None
 
 
 def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
+    """Failed steps may be tried again; a failed worker only as long as the analysis of its round has not begun without it."""
     state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
     state.failures, state.exhausted = {}, ""
     for worker in state.workers.values():
-        if worker.status == "failed":
+        if worker.status == "failed" and worker.round >= len(state.analyses) and not state.synthesis:
             worker.status, worker.reason = "running", ""
 
 

@@ -149,8 +149,19 @@ def _outline_created(state: SessionState, event: e.OutlineCreated) -> str:
         return "the synthesis has not been started"
     if state.sections:
         return "there is an outline already"
+    if why := _unfit_sections([section.id for section in event.sections]):
+        return why
     unknown = sorted({fact for section in event.sections for fact in section.facts} - state.facts.keys())
     return f"the outline names unknown facts: {', '.join(unknown)}" if unknown else ""
+
+
+def _unfit_sections(ids: list[str]) -> str:
+    if not ids:
+        return "the outline has no section"
+    if SUMMARY in ids:
+        return f"the section {SUMMARY} is written by itself, last"
+    twice = sorted({name for name in ids if ids.count(name) > 1})
+    return f"{', '.join(twice)} stands twice in the outline" if twice else ""
 
 
 def _section_written(state: SessionState, event: e.SectionWritten) -> str:

@@ -92,7 +92,12 @@ def _happened_later(event: e.EventBase) -> str:
 
 def log_line(event: e.EventBase) -> str:
     """Return one event as a line: version, time, type, what happened."""
-    return f"{event.version:>5}  {event.at[:19].replace('T', ' ')}  {event.type:<22}  {happened(event)}".rstrip()
+    return _plain(f"{event.version:>5}  {event.at[:19].replace('T', ' ')}  {event.type:<22}  {happened(event)}".rstrip())
+
+
+def _plain(line: str) -> str:
+    """One line without control characters, its columns as they are."""
+    return clean(line).replace("\n", " ").replace("\t", " ")
 
 
 def listed(state: SessionState) -> dict[str, Any]:
@@ -135,6 +140,10 @@ def shown(state: SessionState) -> dict[str, Any]:
 
 def show_lines(state: SessionState, last_event: e.EventBase | None) -> Iterator[str]:
     """Yield what ``show`` tells a person."""
+    yield from map(_plain, _show_lines(state, last_event))
+
+
+def _show_lines(state: SessionState, last_event: e.EventBase | None) -> Iterator[str]:
     about = shown(state)
     yield one_line(state.query, 500)
     yield ""
@@ -170,5 +179,6 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
     for node in state.nodes.values():
         worker = state.workers.get(node.id)
         mark = "done" if node_ended(state, node.id) else "open"
-        detail = f"  ({counted(facts[node.id], 'fact')}; {worker.reason or worker.status})" if worker else ""
-        yield f"  {worker.status if worker else mark:<10} {node.id:<17} {clean(node.description)}{detail}"
+        reason = one_line(worker.reason or worker.status) if worker else ""
+        detail = f"  ({counted(facts[node.id], 'fact')}; {reason})" if worker else ""
+        yield f"  {worker.status if worker else mark:<10} {node.id:<17} {one_line(node.description)}{detail}"

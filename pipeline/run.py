@@ -21,6 +21,7 @@ from pipeline.research import Desk, Outcome, perform, perform_pure
 from pipeline.session import ResearchSession, record_of
 from pipeline.state import SessionState, seconds_between, working_seconds
 from pipeline.steps import Step
+from pipeline.text import one_line
 
 _log = logging.getLogger("pipeline.run")
 
@@ -60,7 +61,7 @@ class Recorder:
     def __init__(self, session: ResearchSession, store: EventStore, context: RunContext) -> None:
         self._session, self._store, self._context = session, store, context
         self._opened = bool(session.state.runs) and session.state.runs[-1].run_id == context.run_id
-        self._snapshot_at = session.state.version
+        self._stored = self._snapshot_at = session.state.version
 
     def record(self, outcomes: Iterable[Outcome]) -> None:
         """Store the outcomes' objects and events in one append.
@@ -77,9 +78,8 @@ class Recorder:
         drafts = [draft for outcome in outcomes for draft in outcome.drafts]
         if not self._opened:
             drafts.insert(0, self._context.agent)
-        before = self._session.state.version
         events = [self._stamped(draft) for draft in drafts]
-        self._store.append(self._session.id, [record_of(event) for event in events], before)
+        self._stored = self._store.append(self._session.id, [record_of(event) for event in events], self._stored)
         self._opened = True
         for event in events:
             self._context.listener(event, self._session.state)
@@ -92,8 +92,8 @@ class Recorder:
         return self._session.record(draft, run_id=context.run_id, event_id=context.new_id(), at=at)
 
     def snapshot(self) -> None:
-        """Keep the state so that the next opening is quick."""
-        if self._session.state.version > self._snapshot_at:
+        """Keep the state so that the next opening is quick; not one that holds events which could not be stored."""
+        if self._snapshot_at < self._session.state.version == self._stored:
             self._store.save_snapshot(self._session.id, self._session.snapshot())
             self._snapshot_at = self._session.state.version
 
@@ -174,10 +174,8 @@ def _failure(state: SessionState, step: Step, error: Exception) -> StepFailed:
         _log.error("%s failed unexpectedly", step.key, exc_info=error)
     retryable = isinstance(error, StepError) and error.retryable and attempt < state.config.attempts
     recoverable = retryable or isinstance(error, ProviderRefused)
-    message = str(error) or type(error).__name__
-    return StepFailed(
-        step=step.key, error=type(error).__name__, message=message[:2_000], recoverable=recoverable, attempt=attempt
-    )
+    message = one_line(str(error), 2_000) or type(error).__name__
+    return StepFailed(step=step.key, error=type(error).__name__, message=message, recoverable=recoverable, attempt=attempt)
 
 
 def _reached_cap(state: SessionState, context: RunContext) -> BudgetExhausted | None:

@@ -23,8 +23,7 @@ def _state_codec() -> TypeAdapter[SessionState]:
 class ResearchSession:
     """The events so far as a state, and the only way to add one.
 
-    ``new_id`` gives event ids and ``now`` the envelope's time (RFC 3339, UTC, milliseconds); both come from outside, so a session
-    is a function of what it is given.
+    Event ids and the envelope's time (RFC 3339, UTC, milliseconds) come from outside: a session is a function of its input.
     """
 
     def __init__(self, session_id: str, state: SessionState | None = None) -> None:

@@ -13,9 +13,9 @@ Standing = Literal["corroborated", "single", "disputed"]
 
 
 class Value(BaseModel):
-    """A frozen value. Fields that a newer version of this program added are kept."""
+    """A frozen value. Fields that a newer version of this program added are kept; numbers that JSON cannot hold are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
 
 class Cost(Value):

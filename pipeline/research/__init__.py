@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from pydantic_core import PydanticSerializationError
+
 from pipeline import steps as s
+from pipeline.errors import AnswerInvalid
+from pipeline.events import encode
 from pipeline.research import analysing, gathering, planning, reporting, writing
 from pipeline.research.desk import Desk, Outcome
 from pipeline.state import SessionState
@@ -57,4 +61,15 @@ async def perform(step: s.Step, state: SessionState, desk: Desk) -> Outcome:
     Raises:
         StepError: the outside failed, or its answer is unusable.
     """
-    return await _ASKING[type(step)](step, state, desk)
+    outcome = await _ASKING[type(step)](step, state, desk)
+    _refuse_what_cannot_be_stored(outcome)
+    return outcome
+
+
+def _refuse_what_cannot_be_stored(outcome: Outcome) -> None:
+    """Half a surrogate pair deep inside an answer must fail its own step, not the log."""
+    try:
+        for draft in outcome.drafts:
+            encode(draft)
+    except PydanticSerializationError as error:
+        raise AnswerInvalid(f"the answer holds text that is not Unicode: {error}") from error

@@ -15,17 +15,18 @@ from pipeline.values import Gap, Hit, Perspective
 
 
 def clean_hits(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Return the hits with their texts cleaned and bounded; a hit without an address is none."""
+    """Return the hits with their texts cleaned and bounded; a hit without an address, or with an unsound one, is none."""
     return tuple(
         hit.model_copy(
             update={
                 "title": one_line(hit.title) or hit.url,
                 "snippet": clean(hit.snippet)[:4_000],
                 "heading": one_line(hit.heading),
+                "published": one_line(hit.published, 40),
             }
         )
         for hit in hits
-        if hit.url.strip()
+        if hit.url.strip() and clean(hit.url) == hit.url
     )
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from pipeline.search.passages import Passage, Place
 from pipeline.search.terms import prepared
 
-VERSION = "1"  # of the tables and of everything that turns a file into passages: a new one rebuilds the cache
+VERSION = "2"  # of the tables and of everything that turns a file into passages: a new one rebuilds the cache
 _ORDINAL_BITS = 20
 _BUSY_S = 60.0
 

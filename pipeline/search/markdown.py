@@ -15,6 +15,7 @@ from pipeline.search.pagetext import Document, PageText, squash
 
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _LONGEST_FRONT = 64_000
+_MOST_CELLS = 200
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _ID = re.compile(r"\{#([^{}\s]+)[^{}]*\}\Z")
@@ -132,7 +133,7 @@ class _Reader:
         self._end()
         for line in [first, *self._while(lambda next_: "|" in next_)]:
             if not _is_delimiter(line):
-                self._page.row(plain(cell) for cell in _CELL_BAR.split(line.strip().strip("|")))
+                self._page.row(plain(cell) for cell in _CELL_BAR.split(line.strip().strip("|"), _MOST_CELLS))
 
     def _heading(self, level: int, text: str) -> None:
         text = text.strip()

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
 
+from pipeline.errors import ReadFailed
 from pipeline.text import clean, slug
 
 _MARKED = re.compile(r"```|- |\| |#{1,6} ")
 _ANCHORED = re.compile(r" \{#[^{}\s]+\}\Z")
 _IN_FRAGMENTS = "!$&*+,;=:@/?-._~"
 _DEEPEST = 6
+MAX_BLOCKS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +49,40 @@ def squash(text: str) -> str:
 
 
 class PageText:
-    """Collects the blocks of one page in order. What is empty is left out."""
+    """Collects the blocks of one page in order. What is empty is left out.
+
+    Raises:
+        ReadFailed: on adding more than ``MAX_BLOCKS``, which no document written by people has.
+    """
 
     def __init__(self) -> None:
         self._drafts: list[_Draft] = []
 
+    def _add(self, draft: _Draft) -> None:
+        if len(self._drafts) >= MAX_BLOCKS:
+            raise ReadFailed(f"more than {MAX_BLOCKS:,} paragraphs")
+        self._drafts.append(draft)
+
     def heading(self, level: int, text: str, anchor: str = "") -> None:
         """Add a heading; ``level`` counts from 1; ``anchor`` is the original's id, or "" for one made of the text."""
         if line := squash(text):
-            self._drafts.append(_Draft("heading", line, max(1, level), anchor))
+            self._add(_Draft("heading", line, max(1, level), anchor))
 
     def paragraph(self, text: str) -> None:
         """Add a paragraph; its line breaks become spaces."""
         if line := squash(text):
-            self._drafts.append(_Draft("paragraph", line))
+            self._add(_Draft("paragraph", line))
 
     def item(self, text: str) -> None:
         """Add a list item."""
         if line := squash(text):
-            self._drafts.append(_Draft("item", line))
+            self._add(_Draft("item", line))
 
     def row(self, cells: Iterable[str]) -> None:
-        """Add a table row; a row of one filled cell is a list item."""
+        """Add a table row; a row of one cell is a list item."""
         lines = [squash(cell) for cell in cells]
-        if sum(map(bool, lines)) > 1:
-            self._drafts.append(_Draft("row", " | ".join(lines)))
+        if len(lines) > 1 and any(lines):
+            self._add(_Draft("row", " | ".join(lines)))
         else:
             self.item(" ".join(lines))
 
@@ -83,7 +94,7 @@ class PageText:
         while lines and not lines[-1]:
             lines.pop()
         if lines:
-            self._drafts.append(_Draft("code", "\n".join(lines)))
+            self._add(_Draft("code", "\n".join(lines)))
 
     @property
     def first_heading(self) -> str:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from itertools import pairwise
 
 MAX_TERMS = 64
 
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
 _SHARP = re.compile(r"(?<!\w)([A-Za-z])(#|\+\+)(?!\w)")
+_SHORT_FORM = re.compile(r"['’](?:s|t|re|ve|ll|d|m)(?!\w)", re.IGNORECASE)
 _QUOTED = re.compile(r'"([^"]{1,300})"')
 _WORD = re.compile(r"[^\W_]+", re.ASCII)
 _STOP_TEXT = (
@@ -25,7 +25,8 @@ _STOP_TEXT = (
     "most much must my no nor not of off on once one only or other others our out over own please rather s same shall she "
     "should so some such t tell than that the their them then there these they this those through to too under until up upon "
     "us use used using very was we were what when where whether which while who whom whose why will with within without would "
-    "you your"
+    "you your happens happen unless nobody somebody someone anyone anything something nothing everything don doesn didn isn "
+    "aren won couldn wouldn shouldn myself yourself ever really actually exactly"
 )
 _STOP = frozenset(_STOP_TEXT.split())
 
@@ -51,16 +52,15 @@ def _in_pairs(found: re.Match[str]) -> str:
 def match_expression(query: str) -> str:
     """Return ``query`` for FTS5: its terms and phrases, quoted and joined by OR; "" when there is nothing to look for.
 
-    Words that stand side by side, the parts of an identifier (``os.replace``) and what the user put in quotation marks are
-    also looked for as phrases: passages that hold them so come first.
+    The parts of an identifier (``os.replace``) and what the user put in quotation marks are also looked for as phrases, so
+    that passages which hold them so come first. Any two words side by side are not: that was measured, and found worse.
     """
-    text = prepared(query)
+    text = _SHORT_FORM.sub("", prepared(query))
     phrases = [tuple(_words(found[1])) for found in _QUOTED.finditer(text)]
     chunks = [tuple(_words(chunk)) for chunk in text.split()]
     words = [word for chunk in chunks for word in chunk]
     wanted = [word for word in words if word not in _STOP] or words
     phrases += [chunk for chunk in chunks if len(chunk) > 1]
-    phrases += [pair for pair in pairwise(words) if not _STOP.intersection(pair)]
     terms = [*dict.fromkeys(wanted)][:MAX_TERMS]
     groups = [*dict.fromkeys(phrase for phrase in phrases if 1 < len(phrase) <= MAX_TERMS)][:MAX_TERMS]
     return " OR ".join([*(f'"{term}"' for term in terms), *(f'"{" ".join(phrase)}"' for phrase in groups)])

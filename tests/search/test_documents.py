@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import ReadFailed
 from pipeline.search.documents import MAX_BYTES, MAX_PDF_BYTES, decoded, parse, refuse_by_name_and_size
+from pipeline.search.pagetext import MAX_BLOCKS
 
 
 @pytest.mark.parametrize(
@@ -75,3 +76,9 @@ def test_line_ends_of_all_systems_are_the_same() -> None:
 
 def test_control_and_direction_marks_do_not_reach_the_page() -> None:
     assert parse("a\u202eb\u200bc\x07d".encode(), Path("x.txt")).text == "# x\n\nabcd\n"
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.txt", "a.html"])
+def test_a_file_of_countless_paragraphs_is_refused(name: str) -> None:
+    with pytest.raises(ReadFailed, match="paragraphs"):
+        parse(b"<p>a\n\n" * (MAX_BLOCKS + 1), Path(name))

@@ -1,0 +1,62 @@
+"""Streams of whole scripted sessions, and the states along them. Each configuration is researched once a test process."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from typing import Any
+
+from pipeline import events as e
+from pipeline import fold
+from pipeline.events import decode_all
+from pipeline.ports import Record
+from pipeline.research import Outcome
+from pipeline.run import Recorder, run_session
+from pipeline.session import ResearchSession
+from pipeline.state import SessionState
+from tests.fakes import Journal, MemoryStore, context_for, desk_for, started
+
+SMALL = {"perspectives": 2, "iterations": 2, "queries_per_thought": 2, "hits_per_query": 2, "pages_per_iteration": 2}
+
+
+@cache
+def recorded(**config: Any) -> MemoryStore:
+    """The store after one undisturbed session named ``s1``; not to be changed."""
+    store, context = MemoryStore(), context_for()
+    session = ResearchSession("s1")
+    Recorder(session, store, context).record([Outcome((started(**(config or SMALL)),))])
+    asyncio.run(run_session(session, store, desk_for(store, Journal()), context))
+    return store
+
+
+def copied(store: MemoryStore) -> MemoryStore:
+    """A store of the same content that a test may change."""
+    copy = MemoryStore()
+    copy.streams = {name: list(records) for name, records in store.streams.items()}
+    copy.objects = dict(store.objects)
+    return copy
+
+
+def records(**config: Any) -> tuple[Record, ...]:
+    return tuple(recorded(**config).load("s1"))
+
+
+def stream(**config: Any) -> list[e.EventBase]:
+    return list(decode_all(record.data for record in records(**config)))
+
+
+def before(kind: type[e.EventBase], **config: Any) -> tuple[SessionState, Any]:
+    """The state before the stream's first event of that class, and that event."""
+    state = SessionState(id="s1")
+    for event in stream(**config):
+        if isinstance(event, kind):
+            return state, event
+        fold.apply(state, event)
+    raise AssertionError(f"the scripted session has no {kind.__name__}")
+
+
+def after(kind: type[e.EventBase], **config: Any) -> tuple[SessionState, Any]:
+    """The state after the stream's first event of that class, and that event."""
+    state, event = before(kind, **config)
+    fold.apply(state, event)
+    return state, event
