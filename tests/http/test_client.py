@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from email.utils import formatdate
 from random import Random
 
@@ -234,15 +234,20 @@ def test_a_success_sets_the_count_of_failures_back() -> None:
     assert [sent(http).status for _ in range(3)] == [200, 200, 200]
 
 
-def test_what_a_reply_means_is_for_the_judge_to_say() -> None:
-    replies: Sequence[tuple[Verdict, type[Exception]]] = [
-        (Again("empty"), ServiceUnavailable),
-        (Failed("no such model"), ServiceFailed),
-        (Refused("no credit", "buy some"), ProviderRefused),
-    ]
-    for verdict, error in replies:
-        with pytest.raises(error):
-            sent(client(Server(), Clock()), lambda reply, verdict=verdict: verdict)  # type: ignore[misc]
+VERDICTS: list[tuple[Verdict, type[Exception]]] = [
+    (Again("empty"), ServiceUnavailable),
+    (Failed("no such model"), ServiceFailed),
+    (Refused("no credit", "buy some"), ProviderRefused),
+]
+
+
+@pytest.mark.parametrize(("verdict", "error"), VERDICTS)
+def test_what_a_reply_means_is_for_the_judge_to_say(verdict: Verdict, error: type[Exception]) -> None:
+    def judge(reply: Reply) -> Verdict:
+        return verdict
+
+    with pytest.raises(error):
+        sent(client(Server(), Clock()), judge)
 
 
 def test_a_malformed_body_is_asked_for_again() -> None:
@@ -283,6 +288,7 @@ def test_every_fault_of_the_network_is_translated_once(error: Exception, hits: i
     with pytest.raises((ServiceUnavailable, ServiceFailed)) as caught:
         sent(client(server, Clock()))
     assert server.hits == hits
+    assert isinstance(caught.value, ServiceUnavailable | ServiceFailed)
     assert caught.value.lost == lost
     assert "sk-canary" not in str(caught.value) + repr(caught.value)
 
