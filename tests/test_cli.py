@@ -214,7 +214,7 @@ def test_a_broken_a_huge_and_a_binary_file_are_named_and_skipped(workspace: Path
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("# {{ title }\n", "report.md.j2"), ("# {{ no_such_name }}\n", "no_such_name"), ("{% for x in %}\n", "report.md.j2:1")],
+    [("# {{ title }\n", "report.md.j2"), ("# {{ no_such_name }}\n", "no_such_name"), ("{% for x in %}\n", "report.md.j2, line 1")],
 )
 def test_a_broken_template_is_named_and_every_note_stays_as_it_was(
     workspace: Path, research: Research, text: str, expected: str
