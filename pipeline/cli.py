@@ -125,7 +125,8 @@ def _nothing_to_do(console: Console, decisions: tuple[Decision, ...]) -> None:
     lines = ["nothing to do"] + [
         f"  {d.query.id}: {d.action}: {d.reason} (research run {d.query.id} tries anew)" for d in waiting
     ]
-    console.data(lines, {"nothing_to_do": True, "failed": [d.query.id for d in waiting]})
+    if console.as_json or not console.quiet:
+        console.data(lines, {"nothing_to_do": True, "failed": [d.query.id for d in waiting]})
     _build(console)
 
 
@@ -169,7 +170,8 @@ def _tell_night(console: Console, result: NightResult) -> None:
         "skipped": [entry.model_dump(include={"query_id", "reason"}) for entry in result.skipped],
         "exit_code": result.exit_code,
     }
-    console.data(lines, value)
+    if console.as_json or result.exit_code or not console.quiet:
+        console.data(lines, value)
 
 
 @cli.command()

@@ -117,6 +117,13 @@ def test_a_deleted_vault_is_rebuilt_byte_for_byte(workspace: Path, research: Res
     assert again["written"] == []
 
 
+def test_a_quiet_run_is_silent_unless_something_fails(workspace: Path, research: Research) -> None:
+    assert research(workspace, "-q", "run") == Said(0, "", "")
+    assert research(workspace, "-q", "run") == Said(0, "", "")
+    (workspace / "queries.yaml").write_text("queries:\n  - query: Zyzzyva quokka xylophone?\n    id: none\n")
+    assert "no evidence was found" in research(workspace, "-q", "run").out
+
+
 def test_list_show_and_log_speak_to_people_and_to_programs(sample: Path, research: Research) -> None:
     listed = json.loads(research(sample, "--json", "list").out)
     assert {query["action"] for query in listed["queries"]} == {"done"}
@@ -214,7 +221,11 @@ def test_a_broken_a_huge_and_a_binary_file_are_named_and_skipped(workspace: Path
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("# {{ title }\n", "report.md.j2"), ("# {{ no_such_name }}\n", "no_such_name"), ("{% for x in %}\n", "report.md.j2:1")],
+    [
+        ("# {{ title }\n", "report.md.j2"),
+        ("# {{ no_such_name }}\n", "no_such_name"),
+        ("{% for x in %}\n", "report.md.j2, line 1"),
+    ],
 )
 def test_a_broken_template_is_named_and_every_note_stays_as_it_was(
     workspace: Path, research: Research, text: str, expected: str
