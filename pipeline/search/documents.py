@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from pipeline.documents.pagetext import Document, squash
 from pipeline.errors import ReadFailed
-from pipeline.search.pagetext import Document, squash
 
 MAX_BYTES = 10_000_000
 MAX_PDF_BYTES = 30_000_000
@@ -54,7 +54,7 @@ def refuse_by_name_and_size(path: Path, size: int) -> None:
 
 def _parsed(data: bytes, suffix: str, name: str) -> Document:
     if suffix == ".pdf":
-        from pipeline.search.pdf import read_pdf
+        from pipeline.documents.pdf import read_pdf
 
         return read_pdf(data, name)
     return _READERS[suffix](decoded(data), name)
@@ -83,25 +83,25 @@ def _declared(data: bytes) -> str:
 
 
 def _html(source: str, name: str) -> Document:
-    from pipeline.search.html import read_html
+    from pipeline.documents.html import read_html
 
     return read_html(source, name)
 
 
 def _markdown(source: str, name: str) -> Document:
-    from pipeline.search.markdown import read_markdown
+    from pipeline.documents.markdown import read_markdown
 
     return read_markdown(source.replace("\r\n", "\n").replace("\r", "\n"), name)
 
 
 def _text(source: str, name: str) -> Document:
-    from pipeline.search.plaintext import read_text
+    from pipeline.documents.plaintext import read_text
 
     return read_text(source.replace("\r\n", "\n").replace("\r", "\n"), name)
 
 
 def _rst(source: str, name: str) -> Document:
-    from pipeline.search.plaintext import read_text
+    from pipeline.documents.plaintext import read_text
 
     return read_text(source.replace("\r\n", "\n").replace("\r", "\n"), name, markup=True)
 

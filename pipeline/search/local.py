@@ -17,12 +17,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
+from pipeline.documents.pagetext import Document
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Page, SearchResult
 from pipeline.search.documents import parse
 from pipeline.search.folder import SkippedFile, contents, located
 from pipeline.search.index import Index, Match
-from pipeline.search.pagetext import Document
 from pipeline.search.refresh import IndexReport, refreshed
 from pipeline.search.terms import match_expression, overlap
 from pipeline.values import Hit

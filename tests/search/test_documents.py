@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.documents.pagetext import MAX_BLOCKS
 from pipeline.errors import ReadFailed
 from pipeline.search.documents import MAX_BYTES, MAX_PDF_BYTES, decoded, parse, refuse_by_name_and_size
-from pipeline.search.pagetext import MAX_BLOCKS
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.documents.pagetext import Document
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.page import blocks
 from pipeline.ports import Fetch, Page, Search
@@ -16,9 +17,8 @@ from pipeline.search import refresh
 from pipeline.search.documents import parse
 from pipeline.search.folder import contents
 from pipeline.search.local import LocalFolder
-from pipeline.search.pagetext import Document
 from pipeline.values import Hit
-from tests.search.pdfs import pdf
+from tests.documents.pdfs import pdf
 
 WORDS = "Filler words that say nothing of note stand here so that a section is long enough to be one of its own. " * 4
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.search.pagetext import PageText
+from pipeline.documents.pagetext import PageText
 from pipeline.search.passages import LARGE, SMALL, SNIPPET, Passage, passages
 
 WORD = st.text(st.sampled_from("abcdefgh"), min_size=1, max_size=4)

@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from pipeline.documents.pdf import read_pdf
 from pipeline.errors import ReadFailed
-from pipeline.search.pdf import read_pdf
-from tests.search.pdfs import Line, pdf
+from tests.documents.pdfs import Line, pdf
 
 LONG = "an append-only log survives a power cut when every record is written out"
 

@@ -10,8 +10,8 @@ from typing import Any
 import frontmatter
 import yaml
 
-from pipeline.search.markdown_inline import plain
-from pipeline.search.pagetext import Document, PageText, squash
+from pipeline.documents.markdown_inline import plain
+from pipeline.documents.pagetext import Document, PageText, squash
 
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _LONGEST_FRONT = 64_000

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from pipeline.documents.html import MAX_ATTRIBUTES, MAX_DEPTH, read_html
 from pipeline.errors import ReadFailed
 from pipeline.page import blocks
-from pipeline.search.html import MAX_ATTRIBUTES, MAX_DEPTH, read_html
 
 
 def body(markup: str) -> str:

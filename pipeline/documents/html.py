@@ -10,9 +10,9 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from pipeline.documents.html_blocks import Walk
+from pipeline.documents.pagetext import Document, PageText, squash
 from pipeline.errors import ReadFailed
-from pipeline.search.html_blocks import Walk
-from pipeline.search.pagetext import Document, PageText, squash
 
 MAX_DEPTH = 1_000
 MAX_ATTRIBUTES = 500

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
 
+from pipeline.documents.pagetext import Document, PageText, squash
 from pipeline.errors import ReadFailed
-from pipeline.search.pagetext import Document, PageText, squash
 
 MAX_PAGES = 2_000
 

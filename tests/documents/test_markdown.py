@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.documents.markdown import read_markdown
+from pipeline.documents.markdown_inline import plain
 from pipeline.page import blocks
-from pipeline.search.markdown import read_markdown
-from pipeline.search.markdown_inline import plain
 
 
 def body(source: str) -> str:

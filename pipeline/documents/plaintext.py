@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pipeline.search.pagetext import Document, PageText, squash
+from pipeline.documents.pagetext import Document, PageText, squash
 
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+:.])\1{2,}\s*\Z")
 _UNDERLINES = "=-~^\"'`#*+:."

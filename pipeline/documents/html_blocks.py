@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborNode
 
-from pipeline.search.pagetext import PageText, squash
+from pipeline.documents.pagetext import PageText, squash
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _IGNORED = frozenset(("-comment", "_comment", "!--", "head", "title", "meta", "link", "img", "colgroup", "col"))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.search.plaintext import read_text
+from pipeline.documents.plaintext import read_text
 
 
 def body(source: str, *, markup: bool = False) -> str:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.documents.pagetext import PageText, squash
 from pipeline.page import blocks
-from pipeline.search.pagetext import PageText, squash
 from pipeline.text import holds_quote
 
 TEXTS = st.text(st.one_of(st.sampled_from("#-`|{} ~\n\t.a\u2028\x85"), st.characters(codec="utf-8")), max_size=60)
