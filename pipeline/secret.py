@@ -67,7 +67,7 @@ def _percent(value: str) -> str:
 
 def _char(char: str) -> str:
     encoded = "".join(f"%{byte:02x}" for byte in char.encode())
-    return f"(?:{re.escape(char)}|(?i:{encoded}))"
+    return f"(?:(?i:{encoded})|{re.escape(char)})"
 
 
 def _within_base64(value: bytes) -> list[str]:
