@@ -23,6 +23,8 @@
         ├── SearchFailed                   a search could not be made (not: found nothing)
         ├── ReadFailed                     a page could not be read
         ├── AnswerInvalid                  a reasoner's answer does not fit its question
+        ├── AnswerWithheld                 a model, or its provider's filter, will not answer on this material
+        ├── BudgetSpent                    the worst case of the next call does not fit under a cap; it was not sent
         ├── ServiceUnavailable             a server cannot be reached, or asks to be left alone; it may pass later
         ├── ServiceFailed                  a server's answer to this call cannot be used, now or later
         │   └── Malformed                  what it sent is not the JSON that was asked for
@@ -34,7 +36,10 @@ An error knows what happened (its text), what to do next (``hint``), whether the
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from pipeline.values import Cost
 
 
 class ResearchError(Exception):
@@ -124,7 +129,13 @@ class SessionUnknown(ResearchError):
 
 
 class StepError(ResearchError):
-    """A step's outside work failed; the loop records it as ``step.failed``."""
+    """A step's outside work failed; the loop records it as ``step.failed``.
+
+    ``cost`` is what it cost all the same (None: nothing), ``exchange`` the prompts with the raw replies (b"": nothing was sent).
+    """
+
+    cost: Cost | None = None
+    exchange: bytes = b""
 
 
 class SearchFailed(StepError):
@@ -141,6 +152,21 @@ class AnswerInvalid(StepError):
     """A reasoner's answer does not fit its question."""
 
     retryable = True
+
+
+class AnswerWithheld(StepError):
+    """A model, or its provider's filter, will not answer on this material; asking again does not help."""
+
+
+class BudgetSpent(StepError):
+    """The worst case of the next call does not fit under a cap, so it was not sent.
+
+    ``cap`` is ``usd``, ``tokens`` or ``calls``; ``limit`` and ``spent`` are its figures in words; ``ledger`` names whose cap it is.
+    """
+
+    def __init__(self, message: str, *, ledger: str, cap: str, limit: str, spent: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.ledger, self.cap, self.limit, self.spent = ledger, cap, limit, spent
 
 
 class ServiceUnavailable(StepError):

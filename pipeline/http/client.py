@@ -51,10 +51,11 @@ class Http:
         self._random = random or Random()  # noqa: S311 - spreads waits, guards nothing
         self._circuits: dict[str, Circuit] = {}
 
-    async def send(self, call: Call, judge: Judge) -> Reply:
+    async def send(self, call: Call, judge: Judge, before: Callable[[], None] = lambda: None) -> Reply:
         """Return the first reply that ``judge`` finds good.
 
-        ``judge`` says what a reply means; a ``Malformed`` that it raises counts as ``Again``.
+        ``judge`` says what a reply means; a ``Malformed`` that it raises counts as ``Again``. ``before`` is called ahead of every
+        attempt (a budget sets its worst case aside there); what it raises ends the call.
 
         Raises:
             ServiceUnavailable: it may pass later: attempts, time or the service's circuit ran out.
@@ -66,6 +67,7 @@ class Http:
         lost = 0
         for attempt in count(1):
             await self._admitted(call, circuit, deadline, lost)
+            before()
             outcome = await self._attempt(call, judge, circuit, deadline)
             lost += outcome.lost
             if isinstance(outcome.verdict, Good) and outcome.reply is not None:
