@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pipeline.agenda import agenda
-from pipeline.errors import LogError, ProviderRefused, ResearchError, StepError
+from pipeline.errors import BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
 from pipeline.events import BudgetExhausted, EventBase, RunStarted, StepFailed, timestamp
 from pipeline.ports import EventStore
 from pipeline.research import Desk, Outcome, perform, perform_pure
 from pipeline.session import ResearchSession, record_of
 from pipeline.state import SessionState, seconds_between, working_seconds
 from pipeline.steps import Step
-from pipeline.text import one_line
+from pipeline.text import digest_of, one_line
+from pipeline.values import Cost
 
 _log = logging.getLogger("pipeline.run")
 
@@ -106,41 +107,47 @@ async def run_session(session: ResearchSession, store: EventStore, desk: Desk, c
         LogError: the log cannot be written or trusted.
     """
     recorder = Recorder(session, store, context)
-    in_flight: dict[asyncio.Task[Outcome], Step] = {}
-    fatal: Exception | None = None
+    flight = _Flight()
     try:
         while True:
-            if fatal is None:
-                _start(session.state, recorder, desk, context, in_flight)
-            if not in_flight:
+            if flight.fatal is None:
+                _start(session.state, recorder, desk, context, flight)
+            if not flight.tasks:
                 break
-            done, _ = await asyncio.wait(in_flight, return_when=asyncio.FIRST_COMPLETED)
-            fatal = _collect(session.state, recorder, {task: in_flight.pop(task) for task in done}) or fatal
+            done, _ = await asyncio.wait(flight.tasks, return_when=asyncio.FIRST_COMPLETED)
+            _collect(session.state, recorder, flight, done)
     finally:
-        await _abandon(in_flight)
+        await _abandon(flight)
         recorder.snapshot()
         store.release(session.id)
-    if fatal is not None:
-        raise fatal
+    if flight.fatal is not None:
+        raise flight.fatal
     return session.state
 
 
-def _start(
-    state: SessionState, recorder: Recorder, desk: Desk, context: RunContext, in_flight: dict[asyncio.Task[Outcome], Step]
-) -> None:
+@dataclass(slots=True)
+class _Flight:
+    """What is under way; an error after which nothing new may start; a cap that a step's next call would have passed."""
+
+    tasks: dict[asyncio.Task[Outcome], Step] = field(default_factory=dict)
+    fatal: Exception | None = None
+    spent: BudgetSpent | None = None
+
+
+def _start(state: SessionState, recorder: Recorder, desk: Desk, context: RunContext, flight: _Flight) -> None:
     """Record all that needs no outside answer, then start what the agenda offers and the limits allow."""
     while pure := [step for step in agenda(state) if step.pure]:
         recorder.record([perform_pure(step, state) for step in pure])
-    cap = _reached_cap(state, context)
+    cap = _reached_cap(state, context, flight.spent)
     if cap is not None:
-        if not in_flight:
+        if not flight.tasks:
             recorder.record([Outcome((cap,))])
-            _start(state, recorder, desk, context, in_flight)
+            _start(state, recorder, desk, context, flight)
         return
-    busy = set(in_flight.values())
+    busy = set(flight.tasks.values())
     free = context.concurrency - len(busy)
     for step in [step for step in agenda(state) if step not in busy][: max(0, free)]:
-        in_flight[asyncio.create_task(_gated(step, state, desk, context), name=step.key)] = step
+        flight.tasks[asyncio.create_task(_gated(step, state, desk, context), name=step.key)] = step
 
 
 async def _gated(step: Step, state: SessionState, desk: Desk, context: RunContext) -> Outcome:
@@ -148,44 +155,58 @@ async def _gated(step: Step, state: SessionState, desk: Desk, context: RunContex
         return await perform(step, state, desk)
 
 
-def _collect(state: SessionState, recorder: Recorder, done: dict[asyncio.Task[Outcome], Step]) -> Exception | None:
-    """Record what ended, in a fixed order; return an error after which nothing new may start, if there was one."""
-    fatal: Exception | None = None
+def _collect(state: SessionState, recorder: Recorder, flight: _Flight, done: Iterable[asyncio.Task[Outcome]]) -> None:
+    """Record what ended, in a fixed order. An answer that was paid for is recorded before any error is acted on."""
     outcomes: list[Outcome] = []
-    for task, step in sorted(done.items(), key=lambda entry: entry[1].key):
+    for step, task in sorted(((flight.tasks.pop(task), task) for task in done), key=lambda entry: entry[0].key):
         error = task.exception()
         if error is None:
             outcomes.append(task.result())
-            continue
-        if not isinstance(error, Exception):
+        elif not isinstance(error, Exception):
             raise error
-        if isinstance(error, LogError | ProviderRefused):
-            fatal = error
-        if not isinstance(error, LogError):
-            outcomes.append(Outcome((_failure(state, step, error),)))
+        elif isinstance(error, BudgetSpent) and not state.synthesis and not state.exhausted:
+            flight.spent = error
+            outcomes += [_failed(state, step, error)] if error.cost else []
+        elif isinstance(error, LogError):
+            flight.fatal = error
+        else:
+            flight.fatal = error if isinstance(error, ProviderRefused) else flight.fatal
+            outcomes.append(_failed(state, step, error))
     recorder.record(outcomes)
-    return fatal
 
 
-def _failure(state: SessionState, step: Step, error: Exception) -> StepFailed:
-    """A step's error as an event. An error that is none of ours is a fault of the program: logged whole, never retried."""
+def _failed(state: SessionState, step: Step, error: Exception) -> Outcome:
+    """A step's error as an event, with what it cost all the same.
+
+    An error that is none of ours is a fault of the program: logged whole, never retried.
+    """
     attempt = 1 + (state.failures[step.key].attempts if step.key in state.failures else 0)
     if not isinstance(error, ResearchError):
         _log.error("%s failed unexpectedly", step.key, exc_info=error)
     retryable = isinstance(error, StepError) and error.retryable and attempt < state.config.attempts
-    recoverable = retryable or isinstance(error, ProviderRefused)
-    message = one_line(str(error), 2_000) or type(error).__name__
-    return StepFailed(step=step.key, error=type(error).__name__, message=message, recoverable=recoverable, attempt=attempt)
+    exchange = error.exchange if isinstance(error, StepError) else b""
+    event = StepFailed(
+        step=step.key,
+        error=type(error).__name__,
+        message=one_line(str(error), 2_000) or type(error).__name__,
+        recoverable=retryable or isinstance(error, ProviderRefused | BudgetSpent),
+        attempt=attempt,
+        cost=(error.cost if isinstance(error, StepError) else None) or Cost(),
+        exchange=digest_of(exchange) if exchange else "",
+    )
+    return Outcome((event,), (exchange,) if exchange else ())
 
 
-def _reached_cap(state: SessionState, context: RunContext) -> BudgetExhausted | None:
+def _reached_cap(state: SessionState, context: RunContext, spent: BudgetSpent | None) -> BudgetExhausted | None:
     """Return the cap that ends the gathering now, if one is reached."""
     config = state.config
     if state.ended or state.exhausted or state.synthesis:
         return None
-    now = context.now()
+    if spent is not None:
+        return BudgetExhausted(cap=spent.cap, limit=spent.limit, spent=spent.spent)
     if config.budget_usd is not None and state.spent.usd >= config.budget_usd:
         return BudgetExhausted(cap="usd", limit=f"{config.budget_usd:.2f}", spent=f"{state.spent.usd:.4f}")
+    now = context.now()
     worked = working_seconds(state)
     if state.runs and state.runs[-1].run_id == context.run_id:
         worked += seconds_between(state.runs[-1].last_at, timestamp(now))
@@ -196,8 +217,8 @@ def _reached_cap(state: SessionState, context: RunContext) -> BudgetExhausted | 
     return None
 
 
-async def _abandon(in_flight: dict[asyncio.Task[Outcome], Step]) -> None:
+async def _abandon(flight: _Flight) -> None:
     """Cancel what is still under way; its answers were not recorded and will be asked again."""
-    for task in in_flight:
+    for task in flight.tasks:
         task.cancel()
-    await asyncio.gather(*in_flight, return_exceptions=True)
+    await asyncio.gather(*flight.tasks, return_exceptions=True)
