@@ -185,11 +185,12 @@ def _failed(state: SessionState, step: Step, error: Exception) -> Outcome:
         _log.error("%s failed unexpectedly", step.key, exc_info=error)
     retryable = isinstance(error, StepError) and error.retryable and attempt < state.config.attempts
     exchange = error.exchange if isinstance(error, StepError) else b""
+    not_its_fault = isinstance(error, ProviderRefused) or (isinstance(error, BudgetSpent) and not state.exhausted)
     event = StepFailed(
         step=step.key,
         error=type(error).__name__,
         message=one_line(str(error), 2_000) or type(error).__name__,
-        recoverable=retryable or isinstance(error, ProviderRefused | BudgetSpent),
+        recoverable=retryable or not_its_fault,
         attempt=attempt,
         cost=(error.cost if isinstance(error, StepError) else None) or Cost(),
         exchange=digest_of(exchange) if exchange else "",
