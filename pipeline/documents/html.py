@@ -51,7 +51,7 @@ def read_html(source: str, name: str) -> Document:
     Raises:
         ReadFailed: it would take too long to parse, or holds no text.
     """
-    _refuse_bombs(source)
+    refuse_bombs(source)
     tree = LexborHTMLParser(source)
     declared = _declared_title(tree)
     meta = _meta(tree)
@@ -66,7 +66,12 @@ def read_html(source: str, name: str) -> Document:
     return Document(title, page.finished(title), "text/html", meta.get("author", "") or meta.get("dc.creator", ""), published)
 
 
-def _refuse_bombs(source: str) -> None:
+def refuse_bombs(source: str) -> None:
+    """Refuse a document before it is parsed.
+
+    Raises:
+        ReadFailed: its nesting or its attributes would cost the parser minutes.
+    """
     depth = 0
     opened: dict[str, int] = {}
     for closing, raw, attributes in _TAG.findall(source):

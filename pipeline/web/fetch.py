@@ -1,0 +1,158 @@
+"""Reading pages of the web: the port ``Fetch``. Robots, turns at hosts, redirects, and re-reading only what has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from pipeline import __version__
+from pipeline.documents.pagetext import Document
+from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
+from pipeline.http.client import Http
+from pipeline.http.exchange import Again, Call, Failed, Good, Reply, Verdict
+from pipeline.ports import Page
+from pipeline.web.addresses import canonical, host_of, joined
+from pipeline.web.extractor import Extractor
+from pipeline.web.kept import KeptPage, KeptPages, keepable
+from pipeline.web.sites import Sites
+from pipeline.web.turns import Turns
+
+AGENT = "night-research"
+REDIRECTS = 5
+_REDIRECTING = frozenset((301, 302, 303, 307, 308))
+_ACCEPT = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
+_REFRESH = re.compile(
+    rb"""<meta[^>]{0,100}http-equiv\s{0,5}=\s{0,5}["']?refresh["']?[^>]{0,100}content\s{0,5}=\s{0,5}["']\s{0,5}[0-5]\s{0,5};"""
+    rb"""\s{0,5}url\s{0,5}=\s{0,5}["']?([^"'>]{1,2000})""",
+    re.IGNORECASE,
+)
+_REFRESH_BYTES = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """What reading one page may cost. Bytes as they come and as they are unpacked; times in seconds.
+
+    ``exchange_s`` bounds one request with its body; ``page_s`` is the time after which no further redirect is followed;
+    ``pause_s`` is the least time between two requests to one host.
+    """
+
+    max_bytes: int = 15_000_000
+    exchange_s: float = 30.0
+    page_s: float = 90.0
+    pause_s: float = 1.0
+
+
+class WebFetch:
+    """Reads pages. ``contact`` goes into the user agent, for the sites' owners; ``kept`` remembers pages between nights.
+
+    Belongs to one event loop; close it when done.
+    """
+
+    def __init__(
+        self,
+        http: Http,
+        extractor: Extractor,
+        *,
+        contact: str = "",
+        kept: KeptPages | None = None,
+        limits: ReadingLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._http = http
+        self._extractor = extractor
+        self._kept = kept
+        self._limits = limits or ReadingLimits()
+        self._clock = clock
+        agent = f"{AGENT}/{__version__}" + (f" (+{contact})" if contact else "")
+        self._headers = {"user-agent": agent, "accept": _ACCEPT}
+        self._sites = Sites(http, AGENT, {"user-agent": agent}, clock)
+        self._turns = Turns(self._limits.pause_s, clock, sleep)
+
+    async def read(self, url: str) -> Page:
+        """Read the page at ``url``; the page's own address is where the redirects ended.
+
+        Raises:
+            ReadFailed: it cannot be read, must not be read, or holds no text.
+        """
+        try:
+            return await self._read(canonical(url))
+        except (ServiceUnavailable, ServiceFailed) as error:
+            raise ReadFailed(error.message, hint=error.hint) from error
+
+    async def aclose(self) -> None:
+        """End the extracting process. The HTTP client is its owner's to close."""
+        await self._extractor.aclose()
+
+    async def _read(self, url: str) -> Page:
+        began = self._clock()
+        for _ in range(REDIRECTS + 1):
+            kept = self._kept.get(url) if self._kept is not None else None
+            reply = await self._asked(url, kept)
+            if reply.status == 304 and kept is not None:
+                return kept.page
+            target = _redirect(url, reply)
+            if target is None:
+                return await self._page(url, reply)
+            if self._clock() - began > self._limits.page_s:
+                raise ReadFailed(f"its redirects took longer than {self._limits.page_s:g} s")
+            url = target
+        raise ReadFailed(f"it redirects more than {REDIRECTS} times")
+
+    async def _asked(self, url: str, kept: KeptPage | None) -> Reply:
+        """Ask for ``url`` when its site allows it and it is our turn there."""
+        host = host_of(url)
+        if not self._sites.knows(url):
+            async with self._turns.at(host):
+                await self._sites.learn(url)
+        headers = self._headers | (kept.conditions() if kept is not None else {})
+        call = Call(host, "GET", url, headers, max_bytes=self._limits.max_bytes, deadline_s=self._limits.exchange_s)
+        async with self._turns.at(host, self._sites.refuse(url)):
+            return await self._http.send(call, judged)
+
+    async def _page(self, url: str, reply: Reply) -> Page:
+        document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
+        page = _page_of(url, document)
+        if self._kept is not None and (kept := keepable(page, reply.headers)) is not None:
+            self._kept.put(url, kept)
+        return page
+
+
+def judged(reply: Reply) -> Verdict:
+    """Judge a page's reply: a server that refuses one page is not one that refuses us."""
+    if reply.status in (200, 203, 304) or reply.status in _REDIRECTING:
+        return Good()
+    if reply.status in (408, 425, 429) or reply.status >= 500:
+        return Again(f"it answered with status {reply.status}")
+    return Failed(_MEANINGS.get(reply.status, f"it answered with status {reply.status}"))
+
+
+_MEANINGS = {
+    401: "it wants a log-in (status 401)",
+    402: "it wants to be paid (status 402)",
+    403: "it may not be read (status 403)",
+    404: "there is no such page (status 404)",
+    410: "the page is gone for good (status 410)",
+    451: "the page is blocked for legal reasons (status 451)",
+}
+
+
+def _redirect(url: str, reply: Reply) -> str | None:
+    """Return where the reply leads on to, by its status or by the page's own refresh; None when it is the page."""
+    if reply.status in _REDIRECTING:
+        if not reply.headers.get("location", "").strip():
+            raise ReadFailed("it redirects to nowhere")
+        return joined(url, reply.headers["location"])
+    found = _REFRESH.search(reply.body[:_REFRESH_BYTES])
+    if found is None:
+        return None
+    target = joined(url, found[1].decode("utf-8", "replace"))
+    return target if target != url else None
+
+
+def _page_of(url: str, document: Document) -> Page:
+    return Page(url, document.title, document.text, document.media_type, document.author, document.published)

@@ -1,0 +1,58 @@
+"""Pages that say 200 and are none: told apart by what little they hold, so that nobody takes facts from a captcha."""
+
+from __future__ import annotations
+
+import re
+
+MOST_WORDS = 250
+_SHELL_WORDS = 40
+
+_CHECKS = (
+    (
+        "it asks whether a human is reading (a captcha)",
+        r"just a moment|verify(?:ing)? (?:that )?you are (?:a )?human|are you (?:a )?(?:human|robot)|not a robot|captcha"
+        r"|unusual traffic|checking (?:if the site connection is secure|your browser)|ddos protection by|bot detection"
+        r"|attention required! \| cloudflare|press (?:&|and) hold to confirm|enable javascript and cookies to continue",
+    ),
+    (
+        "it wants a log-in or a subscription",
+        r"(?:log|sign) ?in to (?:continue|view|read|access|your account)|please (?:log|sign) ?in"
+        r"|you must (?:be logged|log|sign) ?in|login required"
+        r"|subscribe to (?:continue|read|unlock)|subscribers? only|create (?:a free|an) account to"
+        r"|already a (?:subscriber|member)\?|this (?:content|article) is (?:reserved )?for (?:subscribers|members)",
+    ),
+    ("it wants consent before it shows anything", r"before you continue|we value your privacy|accept (?:all )?cookies to"),
+    (
+        "it says that there is no such page",
+        r"\A\W*(?:error )?404\b|page (?:was )?not found|(?:page|file) (?:you (?:are looking for|requested) )?(?:does not|doesn.t)"
+        r" exist|page (?:is )?no longer (?:available|exists)",
+    ),
+    (
+        "it is an error or a block in place of the page",
+        r"access (?:to this page has been )?denied|request blocked|403 forbidden|service (?:is )?(?:temporarily )?unavailable"
+        r"|bad gateway|internal server error|under maintenance|too many requests|rate limit(?:ed| exceeded)",
+    ),
+    ("the domain is parked", r"domain (?:name )?(?:is|may be) for sale|buy this domain|domain is parked"),
+)
+_PATTERNS = tuple((why, re.compile(pattern, re.IGNORECASE)) for why, pattern in _CHECKS)
+_PASSWORD = re.compile(r"""<input[^>]{0,300}type\s{0,5}=\s{0,5}["']?password""", re.IGNORECASE)
+_SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
+_WANTS_SCRIPT = re.compile(r"(?:enable|requires?|needs?|turn on|without) javascript", re.IGNORECASE)
+
+
+def why_no_page(source: str, title: str, text: str) -> str:
+    """Return why a page with status 200 is none, or "". ``source`` is its HTML, ``text`` what could be read of it.
+
+    A page with more than 250 words is always taken for one: whoever writes about captchas may be read.
+    """
+    words = len(text.split())
+    if words > MOST_WORDS:
+        return ""
+    for why, pattern in _PATTERNS:
+        if pattern.search(title) or pattern.search(text):
+            return why
+    if _PASSWORD.search(source):
+        return "it wants a log-in or a subscription"
+    if words < _SHELL_WORDS and _SCRIPT.search(source) and (len(source) > 20 * len(text) or _WANTS_SCRIPT.search(source)):
+        return "it is an empty shell that a program in the browser would fill"
+    return ""
