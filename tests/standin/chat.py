@@ -1,0 +1,199 @@
+"""Chat completions: ``/api/v1/…`` speaks as OpenRouter, ``/v1/…`` as OpenAI; with the key, the models and the bills of each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from tests.standin import bodies
+from tests.standin.charges import Charge, Price, charge_of, tokens_in
+from tests.standin.misbehaving import Said, Setting, say, secrets_in
+from tests.standin.options import State
+from tests.standin.prompt import Prompt, read_prompt
+from tests.standin.refusals import chat_refusal
+from tests.standin.wire import Reply, Request, json_reply
+
+BIRTH = 1_763_750_000
+"""The ``created`` of every reply, so that replies repeat."""
+
+
+def complete(request: Request, state: State, kind: str = "", turn: str = "") -> Reply:
+    """Answer ``POST …/chat/completions`` as the model ``kind`` ("": the server's usual one); ``turn`` seeds its chance."""
+    refused = unauthorised(request, state)
+    body = request.json_object()
+    if refused is not None or body is None or not isinstance(body.get("messages"), list):
+        return refused or chat_refusal(400, request)
+    model, refused = _chosen_model(request, body, state)
+    price = (state.options.models or {}).get(model, state.options.price)
+    prompt = read_prompt(body)
+    refused = refused or _over_limits(request, body, prompt, price, state)
+    if refused is not None:
+        return refused
+    said = _said(kind or state.options.model, prompt, state, turn, _most(body))
+    return _reply(request, body, _cut(said, body), prompt, price, model, turn)
+
+
+def unauthorised(request: Request, state: State) -> Reply | None:
+    """Return the 401 that a missing or wrong key meets."""
+    key = request.header("Authorization").removeprefix("Bearer ").strip()
+    return None if state.key_fits("chat", key) else chat_refusal(401, request)
+
+
+def _chosen_model(request: Request, body: dict[str, Any], state: State) -> tuple[str, Reply | None]:
+    wanted = [str(name) for name in [body.get("model"), *(body.get("models") or ())] if name]
+    known = [name for name in wanted if state.options.models is None or name in state.options.models]
+    if not known:
+        return "", bodies.unknown_model(request)
+    up = [name for name in known if name not in state.options.down]
+    return (up[0], None) if up else ("", bodies.at_capacity(request))
+
+
+def _over_limits(request: Request, body: dict[str, Any], prompt: Prompt, price: Price, state: State) -> Reply | None:
+    """Return what stops the call before the model sees it: rate, quota, or a worst case that the credit does not cover."""
+    if state.over_rate("chat"):
+        return chat_refusal(429, request).with_headers(retry_after="1")
+    if state.over_quota("chat"):
+        return bodies.out_of_quota(request)
+    told = body.get("max_tokens") or body.get("max_completion_tokens")
+    wanted = int(told or state.options.largest_answer)
+    left = state.credit_left - tokens_in(prompt.text) * price.input
+    affordable = max(0, left // price.output) if price.output else wanted
+    if not told and state.options.strict_max_tokens:
+        affordable = min(affordable, wanted - 1)
+    if wanted <= affordable:
+        state.count_answer("chat")
+        return None
+    openrouter = request.path.startswith("/api/")
+    return bodies.no_credit(request, wanted, affordable) if openrouter else bodies.out_of_quota(request)
+
+
+def _said(kind: str, prompt: Prompt, state: State, turn: str, most: int) -> Said:
+    state.secrets.extend(secret for secret in secrets_in(prompt.text) if secret not in state.secrets)
+    chance = Random(f"{state.options.seed}/{turn}")
+    return say(kind, prompt, Setting(chance, state.base(), tuple(state.secrets), most))
+
+
+def _most(body: dict[str, Any]) -> int:
+    return int(body.get("max_tokens") or body.get("max_completion_tokens") or 1 << 30)
+
+
+def _cut(said: Said, body: dict[str, Any]) -> Said:
+    most = _most(body)
+    return said if tokens_in(said.content) <= most else Said(said.content[: 4 * most], said.refusal, "length", said.model)
+
+
+# ---- replies ---------------------------------------------------------------------------------------------------
+
+
+def _reply(request: Request, body: dict[str, Any], said: Said, prompt: Prompt, price: Price, model: str, turn: str) -> Reply:
+    openrouter = request.path.startswith("/api/")
+    digest = hashlib.sha256(request.body + turn.encode()).hexdigest()[:12]
+    generation = f"{'gen-' if openrouter else 'chatcmpl-'}{BIRTH}-{digest}"
+    spoken = tokens_in(said.content or said.refusal or "")
+    charge = charge_of(tokens_in(prompt.text), spoken, price, said.model or model, generation)
+    head: dict[str, Any] = {"id": generation, "object": "chat.completion", "created": BIRTH, "model": charge.model}
+    head |= {"provider": "Stand-in", "system_fingerprint": None} if openrouter else {"system_fingerprint": None}
+    headers = {"X-Generation-Id": generation} if openrouter else {}
+    usage = _usage(charge, price, openrouter=openrouter)
+    if body.get("stream"):
+        return _streamed(head, said, usage, headers, charge)
+    value = {**head, "choices": [_choice(said, openrouter=openrouter)], "usage": usage}
+    made = json_reply(value, headers=headers)
+    return Reply(made.status, made.body, made.headers, charge)
+
+
+def _choice(said: Said, *, openrouter: bool) -> dict[str, Any]:
+    content = None if said.refusal and not said.content else said.content
+    message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": said.refusal}
+    choice: dict[str, Any] = {"logprobs": None, "finish_reason": said.finish, "index": 0, "message": message}
+    if openrouter:
+        message["reasoning"] = None
+        choice["native_finish_reason"] = {"length": "max_output_tokens"}.get(said.finish, said.finish)
+    return choice
+
+
+def _usage(charge: Charge, price: Price, *, openrouter: bool) -> dict[str, Any]:
+    counts: dict[str, Any] = {
+        **{"prompt_tokens": charge.input_tokens, "completion_tokens": charge.output_tokens},
+        "total_tokens": charge.input_tokens + charge.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+    }
+    if not openrouter:
+        return counts
+    parts = {"prompt": charge.input_tokens * price.input / 1e9, "completions": charge.output_tokens * price.output / 1e9}
+    details = {"upstream_inference_cost": None, **{f"upstream_inference_{name}_cost": cost for name, cost in parts.items()}}
+    counts["prompt_tokens_details"] = {"cached_tokens": 0, "cache_write_tokens": 0, "audio_tokens": 0, "video_tokens": 0}
+    counts["completion_tokens_details"] = {"reasoning_tokens": 0, "image_tokens": 0}
+    return {**counts, "cost": charge.usd, "is_byok": False, "cost_details": details}
+
+
+def _streamed(head: dict[str, Any], said: Said, usage: dict[str, Any], headers: dict[str, str], charge: Charge) -> Reply:
+    head = {**head, "object": "chat.completion.chunk"}
+    pieces = [said.content[at : at + 200] for at in range(0, len(said.content), 200)]
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces)]
+    chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    chunks.append({**head, "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": said.finish}]})
+    chunks.append({**head, "choices": [], "usage": usage})
+    return Reply(200, _events(chunks), {"Content-Type": "text/event-stream", **headers}, charge)
+
+
+def _events(chunks: Sequence[dict[str, Any]]) -> bytes:
+    data = "".join(f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n" for chunk in chunks)
+    return f": OPENROUTER PROCESSING\n\n{data}data: [DONE]\n\n".encode()
+
+
+# ---- the account -----------------------------------------------------------------------------------------------
+
+
+def key(request: Request, state: State) -> Reply:
+    """Answer ``GET /api/v1/key``: what the key may spend and has spent."""
+    refused = unauthorised(request, state)
+    if refused is not None:
+        return refused
+    spent = state.log.charged().usd
+    usage = dict.fromkeys(("usage", "usage_daily", "usage_weekly", "usage_monthly"), spent)
+    byok = dict.fromkeys(("byok_usage", "byok_usage_daily", "byok_usage_weekly", "byok_usage_monthly"), 0)
+    limits = {"limit": state.options.credit_usd, "limit_reset": "daily", "limit_remaining": state.credit_left / 1e9}
+    data = {"label": "sk-or-v1-sta...din", **limits, "include_byok_in_limit": False, **usage, **byok, "is_free_tier": False}
+    return json_reply({"data": data})
+
+
+def generation(request: Request, state: State) -> Reply:
+    """Answer ``GET /api/v1/generation?id=``: what one reply was billed, also when it never arrived."""
+    refused = unauthorised(request, state)
+    if refused is not None:
+        return refused
+    wanted = request.query.get("id", "")
+    for hit in state.log.of("chat"):
+        if hit.charge and hit.charge.generation == wanted:
+            return json_reply({"data": _billed(hit.charge)})
+    return chat_refusal(404, request)
+
+
+def _billed(charge: Charge) -> dict[str, Any]:
+    tokens = {"tokens_prompt": charge.input_tokens, "tokens_completion": charge.output_tokens}
+    return {
+        "id": charge.generation,
+        "model": charge.model,
+        "total_cost": charge.usd,
+        "usage": charge.usd,
+        **tokens,
+        "is_byok": False,
+    }
+
+
+def models(request: Request, state: State) -> Reply:
+    """Answer ``GET …/models``."""
+    known = state.options.models or {"standin/model": state.options.price}
+    rows = [
+        {
+            **{"id": name, "object": "model", "created": BIRTH, "owned_by": "standin", "context_length": 128_000},
+            "pricing": {"prompt": f"{price.input / 1e9:.9f}", "completion": f"{price.output / 1e9:.9f}"},
+        }
+        for name, price in known.items()
+    ]
+    return json_reply({"object": "list", "data": rows})

