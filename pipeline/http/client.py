@@ -88,6 +88,17 @@ class Http:
         now = self._clock()
         return float("inf") if circuit.refusal else max(circuit.blocked_s(now), circuit.rest_until - now, 0.0)
 
+    def check(self, url: str) -> None:
+        """Refuse an address that no call could be sent to, by its spelling alone.
+
+        Raises:
+            ServiceFailed: the guard refuses it.
+        """
+        try:
+            self._guard.check_url(url)
+        except AddressRefused as error:
+            raise ServiceFailed(str(error)) from None
+
     async def aclose(self) -> None:
         """Close all connections."""
         if self._transport is not None:

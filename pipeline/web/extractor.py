@@ -7,9 +7,11 @@ import json
 import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pipeline.documents.pagetext import Document
 from pipeline.errors import ReadFailed
@@ -28,13 +30,22 @@ class Limits:
 
 
 class Extractor:
-    """Extracts documents, one at a time. Belongs to one event loop; the process is started on first use."""
+    """Extracts documents, one at a time. Belongs to one event loop; the process is started on first use.
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    ``program`` is what Python is to run as the worker.
+    """
+
+    def __init__(self, limits: Limits | None = None, *, program: Sequence[str] = ("-m", "pipeline.web.worker")) -> None:
         self._limits = limits or Limits()
+        self._program = tuple(program)
         self._process: Process | None = None
         self._turn = asyncio.Lock()
         self._served = 0
+
+    @property
+    def pid(self) -> int:
+        """The id of the running worker process; 0 when none runs."""
+        return self._process.pid if self._process is not None and self._process.returncode is None else 0
 
     async def document(self, data: bytes, content_type: str, url: str) -> Document:
         """Return the document in ``data``.
@@ -61,7 +72,7 @@ class Extractor:
         """End the process."""
         await self._kill()
 
-    async def _exchange(self, data: bytes, content_type: str, url: str) -> bytes:
+    async def _exchange(self, data: bytes, content_type: str, url: str) -> dict[str, Any]:
         process = await self._running()
         requests, answers = process.stdin, process.stdout
         if requests is None or answers is None:
@@ -73,7 +84,10 @@ class Extractor:
         if not line.endswith(b"\n"):
             raise EOFError
         self._served += 1
-        return line
+        answer: dict[str, Any] = json.loads(line)
+        if answer.get("spent"):
+            await self._kill()
+        return answer
 
     async def _running(self) -> Process:
         if self._process is not None and (self._process.returncode is not None or self._served >= self._limits.pages):
@@ -86,7 +100,7 @@ class Extractor:
     async def _started(self) -> Process:
         limits = (str(self._limits.cpu_s), str(self._limits.memory_bytes))
         return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "pipeline.web.worker", *limits,
+            sys.executable, *self._program, *limits,
             stdin=PIPE, stdout=PIPE, stderr=DEVNULL, limit=_ANSWER_BYTES, start_new_session=True,
             cwd=Path(__file__).parents[2], env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         )  # fmt: skip
@@ -100,8 +114,7 @@ class Extractor:
         await process.wait()
 
 
-def _document(answer: bytes) -> Document:
-    found = json.loads(answer)
-    if "failed" in found:
-        raise ReadFailed(str(found["failed"]))
-    return Document(**found["document"])
+def _document(answer: dict[str, Any]) -> Document:
+    if "failed" in answer:
+        raise ReadFailed(str(answer["failed"]))
+    return Document(**answer["document"])

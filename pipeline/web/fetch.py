@@ -105,6 +105,7 @@ class WebFetch:
 
     async def _asked(self, url: str, kept: KeptPage | None) -> Reply:
         """Ask for ``url`` when its site allows it and it is our turn there."""
+        self._http.check(url)
         host = host_of(url)
         if not self._sites.knows(url):
             async with self._turns.at(host):

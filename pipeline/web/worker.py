@@ -17,7 +17,7 @@ from pipeline.web.extract import page_text
 
 
 def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) -> None:
-    """Answer every request until stdin ends, or until one has used up the memory."""
+    """Answer every request until stdin ends."""
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_AS, memory_bytes)
@@ -25,23 +25,20 @@ def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) 
         request = json.loads(line)
         data = requests.read(request["size"])
         _allow_cpu(cpu_s)
-        answer, healthy = _answer(data, request)
-        answers.write(json.dumps(answer).encode("ascii") + b"\n")
+        answers.write(json.dumps(_answer(data, request)).encode("ascii") + b"\n")
         answers.flush()
-        if not healthy:
-            return
 
 
-def _answer(data: bytes, request: dict[str, str]) -> tuple[dict[str, object], bool]:
-    """Return the answer, and whether the process is fit for another request."""
+def _answer(data: bytes, request: dict[str, str]) -> dict[str, object]:
+    """Return the answer; ``spent`` in it says that this process should serve no more."""
     try:
-        return {"document": asdict(page_text(data, request["content_type"], request["url"]))}, True
+        return {"document": asdict(page_text(data, request["content_type"], request["url"]))}
     except ReadFailed as error:
-        return {"failed": error.message}, True
+        return {"failed": error.message}
     except MemoryError:
-        return {"failed": "reading it takes too much memory"}, False
+        return {"failed": "reading it takes too much memory", "spent": True}
     except Exception as error:  # noqa: BLE001 - a reader's own fault costs one page, never the night
-        return {"failed": f"reading it failed ({type(error).__name__})"}, False
+        return {"failed": f"reading it failed ({type(error).__name__})", "spent": True}
 
 
 def _limit(what: int, value: int) -> None:
