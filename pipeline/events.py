@@ -188,7 +188,11 @@ class WorkerEvaluated(Answered):
 
 
 class ContextFolded(Answered):
-    """A worker's context was condensed. ``fold`` counts from 1 within the worker; tokens before and after."""
+    """A worker's context was condensed. ``fold`` counts from 1 within the worker; tokens before and after.
+
+    ``granular``: the latest interactions were folded into level 0; ``deep``: they and the lower levels into ``level``. ``levels`` are
+    all condensed memories as they then stood, level 0 first; ``summary`` is the whole of them as one text.
+    """
 
     type: Literal["context.folded"] = "context.folded"
     worker_id: str
@@ -196,6 +200,9 @@ class ContextFolded(Answered):
     summary: str
     tokens_before: int
     tokens_after: int
+    mode: Literal["granular", "deep"] = "granular"
+    level: int = 0
+    levels: tuple[str, ...] = ()
 
 
 class WorkerCompleted(EventBase):

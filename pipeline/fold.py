@@ -121,6 +121,7 @@ def _worker_evaluated(state: SessionState, event: e.WorkerEvaluated) -> None:
 def _context_folded(state: SessionState, event: e.ContextFolded) -> None:
     worker = state.workers[event.worker_id]
     worker.folds, worker.folded, worker.summary = event.fold, len(worker.iterations), event.summary
+    worker.levels = event.levels or (event.summary,)
 
 
 def _worker_completed(state: SessionState, event: e.WorkerCompleted) -> None:

@@ -6,7 +6,7 @@ Nothing here says who answers: a language model with a prompt template of the qu
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Literal, TypeVar
 
 from pipeline.values import (
     Contradiction,
@@ -23,6 +23,7 @@ from pipeline.values import (
 )
 
 A_co = TypeVar("A_co", bound=Value, covariant=True)
+FoldMode = Literal["granular", "deep"]
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------
@@ -101,9 +102,27 @@ class ClaimCheck(Value):
 
 
 class FoldedContext(Value):
-    """A worker's condensed memory."""
+    """A worker's condensed memory.
+
+    ``granular``: ``summary`` stands for level 0 and what is new. ``deep``: it stands for the level that is folded into as well.
+    """
 
     summary: str
+    mode: FoldMode = "granular"
+
+
+class WorkerContext(Value):
+    """What a worker remembers beside its facts.
+
+    ``levels`` are its condensed memories: level 0, the youngest and finest, first. ``folded`` holds the ids of the facts that
+    they stand for. ``recent`` are its last interactions in words; ``queries`` and ``pages`` what it searched for and read.
+    """
+
+    levels: tuple[str, ...] = ()
+    folded: tuple[str, ...] = ()
+    recent: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
 
 
 # ---- questions -------------------------------------------------------------------------------------------------
@@ -144,6 +163,7 @@ class ThoughtQuestion(Question[Thought]):
     asked: tuple[str, ...]
     summary: str
     limit: int
+    context: WorkerContext = WorkerContext()
 
 
 class ObservationQuestion(Question[Observation]):
@@ -173,6 +193,7 @@ class EvaluationQuestion(Question[Evaluation]):
     iteration: int
     facts: tuple[Fact, ...]
     summary: str
+    context: WorkerContext = WorkerContext()
 
 
 class ValidationQuestion(Question[Validation]):
@@ -252,7 +273,11 @@ class ClaimCheckQuestion(Question[ClaimCheck]):
 
 
 class FoldQuestion(Question[FoldedContext]):
-    """Condense what this worker knows into at most ``limit_tokens`` tokens, losing no fact that its questions need."""
+    """Condense what this worker knows into at most ``limit_tokens`` tokens, losing no fact that its questions need.
+
+    Granular: ``facts``, found since the last fold, and level 0 of ``context`` become the new level 0. Deep: they and the level
+    ``deep_level`` (1 or 2), with all levels below it, become that level. ``summary`` is the whole memory so far.
+    """
 
     name = "fold"
     answer_type = FoldedContext
@@ -261,3 +286,5 @@ class FoldQuestion(Question[FoldedContext]):
     searches: tuple[str, ...]
     summary: str
     limit_tokens: int
+    deep_level: int = 1
+    context: WorkerContext = WorkerContext()

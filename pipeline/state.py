@@ -115,7 +115,10 @@ class Iteration:
 
 @dataclass(slots=True)
 class Worker:
-    """The ReAct loop of one perspective, or of one gap. ``folded`` counts the iterations that ``summary`` stands for."""
+    """The ReAct loop of one perspective, or of one gap. ``folded`` counts the iterations that ``summary`` stands for.
+
+    ``levels`` are the parts of ``summary``: level 0, the youngest and finest, first.
+    """
 
     id: str
     perspective_id: str
@@ -127,6 +130,7 @@ class Worker:
     folds: int = 0
     folded: int = 0
     summary: str = ""
+    levels: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

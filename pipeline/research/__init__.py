@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError
 from pipeline import steps as s
 from pipeline.errors import AnswerInvalid
 from pipeline.events import encode
-from pipeline.research import analysing, gathering, planning, reporting, writing
+from pipeline.research import analysing, folding, gathering, planning, reporting, writing
 from pipeline.research.desk import Desk, Outcome
 from pipeline.state import SessionState
 
@@ -39,7 +39,7 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, Desk], Awaitable[Outcom
     s.Read: gathering.read,
     s.Observe: gathering.observe,
     s.Evaluate: gathering.evaluate,
-    s.Fold: gathering.fold_context,
+    s.Fold: folding.fold_context,
     s.Validate: analysing.validate,
     s.Contrast: analysing.contrast,
     s.FindGaps: analysing.find_gaps,

@@ -1,18 +1,18 @@
-"""One worker's work: think, search, read, observe, evaluate, fold."""
+"""One worker's work: think, search, read, observe, evaluate."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from pipeline import events as e
-from pipeline.agenda import context_tokens
 from pipeline.errors import ReadFailed
 from pipeline.page import blocks
-from pipeline.questions import EvaluationQuestion, Finding, FoldQuestion, ObservationQuestion, ThoughtQuestion
+from pipeline.questions import EvaluationQuestion, Finding, ObservationQuestion, ThoughtQuestion
 from pipeline.research.desk import Desk, Outcome, paid
+from pipeline.research.folding import context_of
 from pipeline.research.planning import clean_hits
 from pipeline.state import SessionState, asked_queries, facts_of, focus_of
-from pipeline.steps import Evaluate, FailWorker, FinishWorker, Fold, Observe, Read, SearchFor, StartWorker, Think
+from pipeline.steps import Evaluate, FailWorker, FinishWorker, Observe, Read, SearchFor, StartWorker, Think
 from pipeline.text import clean, digest_of, normalised, one_line
 from pipeline.values import Fact, RejectedFact
 
@@ -52,6 +52,7 @@ async def think(step: Think, state: SessionState, desk: Desk) -> Outcome:
         asked=asked,
         summary=worker.summary,
         limit=state.config.queries_per_thought,
+        context=context_of(state, worker),
     )
     answer = await desk.reasoner.answer(question)
     cost = paid(answer)
@@ -196,6 +197,7 @@ async def evaluate(step: Evaluate, state: SessionState, desk: Desk) -> Outcome:
         iteration=step.iteration,
         facts=facts,
         summary=worker.summary,
+        context=context_of(state, worker),
     )
     config = state.config
     answer = await desk.reasoner.answer(question)
@@ -207,33 +209,6 @@ async def evaluate(step: Evaluate, state: SessionState, desk: Desk) -> Outcome:
         sufficient=len(facts) >= config.sufficient_facts and len(gaps) < config.max_open_gaps,
         gaps=gaps,
         reason=one_line(answer.value.reason, 1_000),
-        cost=cost.cost,
-        exchange=cost.exchange,
-    )
-    return Outcome((event,), cost.objects)
-
-
-async def fold_context(step: Fold, state: SessionState, desk: Desk) -> Outcome:
-    """Condense a worker's context to a quarter of its budget."""
-    worker = state.workers[step.worker_id]
-    before = context_tokens(worker)
-    question = FoldQuestion(
-        query=state.query,
-        perspective=state.perspectives[worker.perspective_id],
-        facts=facts_of(state, worker),
-        searches=asked_queries(worker),
-        summary=worker.summary,
-        limit_tokens=state.config.context_tokens // 4,
-    )
-    answer = await desk.reasoner.answer(question)
-    summary = clean(answer.value.summary)
-    cost = paid(answer)
-    event = e.ContextFolded(
-        worker_id=worker.id,
-        fold=step.fold,
-        summary=summary,
-        tokens_before=before,
-        tokens_after=-(-len(summary.encode()) // 3),
         cost=cost.cost,
         exchange=cost.exchange,
     )

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from pipeline.questions import FoldedContext, FoldQuestion
+from pipeline.questions import FoldedContext, FoldMode, FoldQuestion
 from pipeline.reasoners.extractive.ranking import distinct, merits
 from pipeline.text import tokens
 
 
 def fold(question: FoldQuestion) -> FoldedContext:
-    """Return the best facts' claims, one a line, then what was known before, within the limit."""
+    """Return the best new facts' claims, one a line, then what was known before on the levels folded, within the limit."""
     merit = merits(question.query, question.facts)
     ranked = distinct(sorted(question.facts, key=lambda fact: (-merit[fact.id], fact.id)))
+    mode = _mode(question)
     lines: list[str] = []
     left = question.limit_tokens
-    for line in dict.fromkeys([*(fact.claim for fact in ranked), *question.summary.splitlines()]):
+    for line in dict.fromkeys([*(fact.claim for fact in ranked), *_known(question, mode)]):
         cost = tokens(line + "\n")
         if line.strip() and cost <= left:
             lines.append(line)
             left -= cost
-    return FoldedContext(summary="\n".join(lines))
+    return FoldedContext(summary="\n".join(lines), mode=mode)
+
+
+def _mode(question: FoldQuestion) -> FoldMode:
+    """Deep once the youngest level has taken half of its room."""
+    levels = question.context.levels
+    return "deep" if levels and tokens(levels[0]) > question.limit_tokens / 2 else "granular"
+
+
+def _known(question: FoldQuestion, mode: FoldMode) -> list[str]:
+    levels = question.context.levels
+    if not levels:
+        return question.summary.splitlines()
+    folded = levels[: question.deep_level + 1] if mode == "deep" else levels[:1]
+    return [line for text in folded for line in text.splitlines()]

@@ -1,0 +1,21 @@
+"""Write the schemas of a model's replies beside the prompts' templates. Run it after a change of the wire models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pipeline.reasoners.openai.wire import WIRES, schema_of
+
+FOLDER = Path(__file__).resolve().parent.parent / "templates" / "prompts"
+
+
+def main() -> None:
+    """Write one file a question."""
+    for name, wire in WIRES.items():
+        text = json.dumps(schema_of(wire), indent=2, ensure_ascii=False) + "\n"
+        (FOLDER / f"{name}.schema.json").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
