@@ -10,6 +10,8 @@ from typing import Any
 from tests.standin.prompt import KeyedFact, Prompt, keys_in, sentences
 from tests.standin.world import terms
 
+_SECTIONS = re.compile(r"\b(\d+) to \d+ sections\b")
+_CITES = re.compile(r"\(cites [^()]*\)$")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _ANGLES = ("basic-facts", "costs", "practice", "history", "sceptic")
 _ASKED = {
@@ -34,8 +36,8 @@ def answer(prompt: Prompt) -> dict[str, Any]:
 
 def perspectives(prompt: Prompt) -> dict[str, Any]:
     """As many points of view as asked for, the basic facts first and the sceptic last."""
-    count = min(_bound(prompt, "perspectives", 3), len(_ANGLES))
-    each = _bound(prompt, "questions", 3)
+    count = min(prompt.limit("points", 3), len(_ANGLES))
+    each = prompt.limit("questions", 3)
     chosen = _ANGLES[: count - 1] + _ANGLES[-1:] if count > 1 else _ANGLES[:1]
     subject = " ".join(_subject(prompt))
     return {"perspectives": [_perspective(angle, subject, each) for angle in chosen]}
@@ -49,7 +51,7 @@ def _perspective(angle: str, subject: str, each: int) -> dict[str, Any]:
 
 def thought(prompt: Prompt) -> dict[str, Any]:
     """One search for each question that has no fact yet, without those already made."""
-    limit = _bound(prompt, "queries", 3)
+    limit = prompt.limit("search", 3)
     queries = (" ".join(_ordered_terms(question)) for question in _unanswered(prompt) or prompt.open_questions)
     new = [query for query in dict.fromkeys(queries) if query and query not in prompt.items]
     return {"reasoning": "These questions have no fact yet.", "queries": new[:limit]}
@@ -59,7 +61,7 @@ def observation(prompt: Prompt) -> dict[str, Any]:
     """The sentences of the page that share most words with the questions, verbatim."""
     told = dict.fromkeys(sentence for _, text in prompt.pages for sentence in sentences(text))
     liked = sorted((sentence for sentence in told if _likeness(sentence, prompt)), key=lambda one: -_likeness(one, prompt))
-    return {"findings": [_finding(sentence, prompt) for sentence in liked[: _bound(prompt, "findings", 8)]]}
+    return {"findings": [_finding(sentence, prompt) for sentence in liked[: prompt.limit("best", 8)]]}
 
 
 def _finding(sentence: str, prompt: Prompt) -> dict[str, Any]:
@@ -81,14 +83,15 @@ def evaluation(prompt: Prompt) -> dict[str, Any]:
 
 
 def validation(prompt: Prompt) -> dict[str, Any]:
-    """Facts of other sources with the same numbers bear a fact out."""
-    return {"entries": [_validated(fact, prompt.facts) for fact in prompt.facts]}
+    """Facts of other sources with the same numbers bear a fact out; what nothing bears out is left out."""
+    entries = (_validated(fact, prompt.facts) for fact in prompt.facts)
+    return {"entries": [entry for entry in entries if entry["borne_out_by"]]}
 
 
 def _validated(fact: KeyedFact, everything: Sequence[KeyedFact]) -> dict[str, Any]:
     others = [other for other in everything if other.block == fact.block and other.origin != fact.origin and _alike(fact, other)]
     same = [other.key for other in others if _numbers(other) == _numbers(fact)]
-    return {"evidence": fact.key, "borne_out_by": same, "confidence": "high" if same else "medium"}
+    return {"evidence": fact.key, "borne_out_by": same, "confidence": "high"}
 
 
 def contradictions(prompt: Prompt) -> dict[str, Any]:
@@ -118,7 +121,8 @@ def gaps(prompt: Prompt) -> dict[str, Any]:
 def outline(prompt: Prompt) -> dict[str, Any]:
     """All facts dealt out over the sections, each to one."""
     keys = [fact.key for fact in prompt.facts]
-    count = min(_bound(prompt, "sections", 4), len(keys))
+    asked = _SECTIONS.search(prompt.frame)
+    count = min(int(asked[1]) if asked else 4, len(keys))
     titles = ("What it is", "What was measured", "What it costs", "Where it ends", "What is disputed", "What is open")
     sections = [
         {"title": titles[at % len(titles)], "purpose": "Tells what the facts say.", "evidence": keys[at::count]}
@@ -131,7 +135,7 @@ def section(prompt: Prompt) -> dict[str, Any]:
     """One sentence a fact, in the fact's own words, with its key, within the words allowed."""
     left = prompt.limit("words", 250)
     told: list[dict[str, Any]] = []
-    for fact in prompt.facts:
+    for fact in prompt.own:
         left -= len(fact.quote.split())
         if left >= 0 or not told:
             told.append({"text": fact.quote, "evidence": [fact.key]})
@@ -146,15 +150,16 @@ def claim_check(prompt: Prompt) -> dict[str, Any]:
 
 def _verdict(key: str, text: str, quotes: dict[str, str]) -> dict[str, Any]:
     cited = " ".join(quotes.get(name, "") for name in keys_in(text))
-    wanted = terms(re.sub(r"\bE\d+\b", "", text))
+    wanted = terms(_CITES.sub("", text))
     supported = bool(wanted) and 2 * len(wanted & terms(cited)) >= len(wanted)
     return {"sentence": key, "supported": supported, "reason": "" if supported else "The quotes do not say so."}
 
 
 def fold(prompt: Prompt) -> dict[str, Any]:
     """The facts' quotes, one after the other, within the words allowed."""
-    words = " ".join(fact.quote for fact in prompt.facts).split() or ["Nothing", "is", "known", "yet."]
-    return {"mode": "granular", "summary": " ".join(words[: prompt.limit("words", 200)])}
+    words = " ".join([*prompt.memory, *(fact.quote for fact in prompt.facts)]).split() or ["Nothing", "is", "known", "yet."]
+    mode = "deep" if any(line.startswith("L0: ") for line in prompt.memory) else "granular"
+    return {"mode": mode, "summary": " ".join(words[: prompt.limit("words", 200)])}
 
 
 RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
@@ -176,8 +181,7 @@ RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
 
 
 def _subject(prompt: Prompt) -> tuple[str, ...]:
-    first = next(iter(prompt.asked), "the question")
-    return _ordered_terms(first)[:4] or ("the", "question")
+    return _ordered_terms(prompt.query)[:4] or ("the", "question")
 
 
 def _ordered_terms(text: str) -> tuple[str, ...]:
@@ -191,12 +195,13 @@ def _overlap(question: str, text: str) -> int:
 
 
 def _unanswered(prompt: Prompt) -> tuple[str, ...]:
-    return tuple(question for question in prompt.open_questions if not _spoken_to(question, prompt.facts))
+    known = [*prompt.memory, *(fact.quote for fact in prompt.facts)]
+    return tuple(question for question in prompt.open_questions if not _spoken_to(question, known))
 
 
-def _spoken_to(question: str, facts: Iterable[KeyedFact]) -> bool:
+def _spoken_to(question: str, known: Iterable[str]) -> bool:
     wanted = terms(question)
-    return any(2 * len(wanted & terms(fact.quote)) >= len(wanted) for fact in facts)
+    return any(2 * len(wanted & terms(text)) >= len(wanted) for text in known)
 
 
 def _alike(one: KeyedFact, other: KeyedFact) -> bool:
@@ -206,9 +211,3 @@ def _alike(one: KeyedFact, other: KeyedFact) -> bool:
 
 def _numbers(fact: KeyedFact) -> frozenset[str]:
     return frozenset(_DIGITS.findall(fact.quote))
-
-
-def _bound(prompt: Prompt, name: str, usual: int) -> int:
-    """Return how many ``name`` are wanted: the schema's limit, else the prompt's words, else ``usual``."""
-    part = (prompt.schema.get("properties") or {}).get(name) or {}
-    return int(part["maxItems"]) if "maxItems" in part else prompt.limit(name, usual)

@@ -188,7 +188,8 @@ def garbage(prompt: Prompt, setting: Setting) -> Said:
         words = " ".join(setting.chance.choices(_WORDS, k=6))
         return {"string": words, "number": setting.chance.random(), "integer": setting.chance.randint(0, 9)}.get(kind, True)
 
-    empty = {name: [None] * setting.chance.randint(1, 3) for name in (prompt.schema.get("properties") or {})}
+    parts = (prompt.schema.get("properties") or {}).items()
+    empty = {name: [None] * setting.chance.randint(1, 3) for name, part in parts if part.get("type") == "array"}
     return Said(_dumped(_fitted(prompt, empty, noise)))
 
 

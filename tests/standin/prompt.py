@@ -15,13 +15,33 @@ from functools import cached_property
 from typing import Any
 
 MATERIAL = re.compile(r"^<<material (\S+) (\w+)>>\n(.*?)\n<<end material \1 \2>>", re.M | re.S)
+BY_FIELD = {
+    "perspectives": "perspectives",
+    "queries": "thought",
+    "findings": "observation",
+    "open_questions": "evaluation",
+    "entries": "validation",
+    "contradictions": "contradictions",
+    "gaps": "gaps",
+    "sections": "outline",
+    "paragraphs": "section",
+    "verdicts": "claim_check",
+    "summary": "fold",
+}
+"""The question that an answer's field belongs to."""
+
+_SCHEMA = re.compile(r"\{\s*\"(?:\$defs|\$schema|type|properties|title|additionalProperties|required)\"")
+MARKED = re.compile(r"<<material \S+ (\w+)>>")
 _FACT = re.compile(r"^\[(E\d+)\] \"(.*)\" \((S\d+)\b.*\)$", re.M)
 _CHECKED = re.compile(r"^[\s\-*]*[\[(]?(T\d+)[\])]?[:.)]?\s+(.+)$", re.M)
 _ASKED = re.compile(r"^[\s\-*]*(?:[\[(]?(Q\d+)[\])]?[:.)]?\s+)?(.+\?)[\"'”]?\s*$", re.M)
 _KEY = re.compile(r"\bE\d+\b")
 _BULLET = re.compile(r"^[\s\-*]*")
 _LABEL = re.compile(r"^[A-Z][\w' ]{0,40}:\s+")
-_LIMIT = re.compile(r"\b(?:at most|up to|no more than|exactly|about|not more than|or fewer)\s+(\d+)\s+(\w+)|\b(\d+) (\w+)", re.I)
+_QUERY = re.compile(r"^The user asks: (.+)$", re.M)
+_OWN = re.compile(r"^Evidence of this section: (.+)$", re.M)
+_FAULTY = re.compile(r"^.*\bUNSUPPORTED\b.*$", re.M)
+_LIMIT = re.compile(r"\b(?:at most|up to|no more than|exactly|about)\s+(\d+),?\s+(\w+)|\b(\d+) (\w+)", re.I)
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?](?=\s|$)")
 
 
@@ -68,6 +88,24 @@ class Prompt:
         for block, text in self.blocks:
             if not re.fullmatch(r"S\d+", block):
                 yield from (KeyedFact(found[1], found[2], found[3], block) for found in _FACT.finditer(text))
+
+    @cached_property
+    def memory(self) -> tuple[str, ...]:
+        """The lines of what a worker remembers."""
+        return tuple(line for block, text in self.blocks if block == "MEMORY" for line in text.split("\n") if line)
+
+    @cached_property
+    def query(self) -> str:
+        """What the user asks, or the first question."""
+        found = _QUERY.search(self.frame)
+        return found[1] if found else next(iter(self.asked), "")
+
+    @cached_property
+    def own(self) -> tuple[KeyedFact, ...]:
+        """The facts that a section is to be written from: its own, without those that did not bear their sentence."""
+        named, faulty = _OWN.search(self.frame), keys_in("\n".join(_FAULTY.findall(self.frame)))
+        keys = keys_in(named[1]) if named else self.keys
+        return tuple(fact for fact in self.facts if fact.key in keys and fact.key not in faulty)
 
     @cached_property
     def asked(self) -> dict[str, str]:
@@ -119,14 +157,14 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def read_prompt(body: Mapping[str, Any]) -> Prompt:
-    """Read a chat request; the schema is the request's own, or the last JSON schema that stands in its text."""
+    """Read a chat request; schema and question are the request's own, else told by the first JSON schema in its text."""
     text = "\n\n".join(_content(message) for message in body.get("messages") or () if isinstance(message, Mapping))
     wanted = body.get("response_format")
     named = wanted.get("json_schema") if isinstance(wanted, Mapping) else None
     if isinstance(named, Mapping):
         return Prompt(str(named.get("name", "")), named.get("schema") or {}, text)
     schema = _schema_in(text)
-    return Prompt(str(schema.get("title", "")) or _named_in(text), schema, text)
+    return Prompt(next((BY_FIELD[name] for name in schema.get("properties", ()) if name in BY_FIELD), ""), schema, text)
 
 
 def _content(message: Mapping[str, Any]) -> str:
@@ -138,19 +176,11 @@ def _content(message: Mapping[str, Any]) -> str:
 
 def _schema_in(text: str) -> dict[str, Any]:
     decoder = json.JSONDecoder()
-    found: dict[str, Any] = {}
-    for start in re.finditer(r"\{\s*\"(?:\$defs|\$schema|type|properties|title|additionalProperties|required)\"", text):
+    for start in _SCHEMA.finditer(text):
         try:
             value, _ = decoder.raw_decode(text, start.start())
         except ValueError:
             continue
-        if "properties" in value and (
-            not found or "$defs" in value or (value.get("type") == "object" and len(str(value)) > len(str(found)))
-        ):
-            found = value
-    return found
-
-
-def _named_in(text: str) -> str:
-    found = re.search(r"^(?:question|task)\s*:\s*([a-z_]+)\s*$", text, re.M | re.I)
-    return found[1] if found else ""
+        if "properties" in value:
+            return dict(value)
+    return {}

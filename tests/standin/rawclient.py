@@ -72,7 +72,8 @@ def post(server: Standin, target: str, body: Any, headers: Mapping[str, str] | N
 
 def _head(method: str, target: str, headers: Mapping[str, str]) -> bytes:
     everything = {"Host": "127.0.0.1:1", "User-Agent": "standin-test", "Connection": "close", **headers}
-    return f"{method} {target} HTTP/1.1\r\n{''.join(f'{name}: {value}{chr(13)}{chr(10)}' for name, value in everything.items())}".encode()
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in everything.items())]
+    return "".join(line + "\r\n" for line in lines).encode()
 
 
 def ask(server: Standin, text: str = "Why is it so?", *, path: str = "/api/v1/chat/completions", **more: Any) -> Seen:

@@ -17,7 +17,7 @@ from tests.standin.charges import Charge
 from tests.standin.delivery import TLS_ALERT, Delivery, deliver
 from tests.standin.log import Hit, Log
 from tests.standin.options import MODEL_KINDS, Options, State
-from tests.standin.prompt import MATERIAL
+from tests.standin.prompt import MARKED
 from tests.standin.wire import LARGEST_HEAD, BadRequest, Reply, Request, read_request
 
 Handler = Callable[[Request, State], Reply]
@@ -246,7 +246,7 @@ class Standin:
         return handler(request, self.state)
 
     def _fingerprint(self, request: Request) -> str:
-        nonces = {found[2] for found in MATERIAL.finditer(request.body.decode("utf-8", "replace").replace("\\n", "\n"))}
+        nonces = set(MARKED.findall(request.body.decode("utf-8", "replace")))
         return faults.fingerprint(request, (f":{self.state.port}", *sorted(nonces)))
 
     def _coded(self, reply: Reply, request: Request) -> Reply:

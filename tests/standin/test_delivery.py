@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import socket
+from random import Random
 
 import pytest
 
+from tests.standin.delivery import Delivery
+from tests.standin.faults import delivery, parse
 from tests.standin.fixtures import standin
 from tests.standin.rawclient import get, talk
 from tests.standin.server import Standin
@@ -32,10 +35,10 @@ def test_delay_holds_the_reply_back(standin: Standin) -> None:
     assert get(standin, PAGE).seconds >= 0.3
 
 
-def test_latency_jitter_stays_within_its_limit_and_varies(standin: Standin) -> None:
-    standin.fault("pages", "latency_jitter:0.2")
-    times = [get(standin, f"/pages/{number}").seconds for number in range(1, 6)]
-    assert max(times) - min(times) > 0.01
+def test_latency_jitter_stays_within_its_limit_and_varies_with_its_seed() -> None:
+    delays = [delivery(parse("latency_jitter:0.2"), Delivery(), Random(seed)).delay_s for seed in range(50)]
+    assert len(set(delays)) == 50
+    assert all(0 <= delay <= 0.2 for delay in delays)
 
 
 def test_drip_sends_no_faster_than_told(standin: Standin) -> None:
