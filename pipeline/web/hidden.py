@@ -24,12 +24,14 @@ _RULE = re.compile(r"([^{}]{1,1000})\{([^{}]{0,5000})\}")
 _SIMPLE = re.compile(r"[a-zA-Z0-9 .#_>-]{1,120}\Z")
 _MAX_RULES = 300
 
-_FURNITURE = re.compile(
-    r"(?:^|[\s_-])(?:cookies?|consent|gdpr|newsletter|subscribe|signup|popup|modal|share|sharing|social|comments?|disqus|related"
-    r"|recommended|promo|sponsor(?:ed)?|advert(?:isement)?|ads?|pagination|pager|sidebar|navbar|navigation|menu|breadcrumbs?|footer"
-    r"|masthead|toolbar|skip-?links?)(?:$|[\s_-])",
-    re.IGNORECASE,
+_NAMES = (
+    "cookies?|consent|gdpr|newsletter|subscribe|signup|popup|modal|share|sharing|social|comments?|disqus|related|recommended"
+    "|promo|sponsor(?:ed)?|advert(?:isement)?|ads?|pagination|pager|sidebar|navbar|navigation|menu|breadcrumbs?|footer|masthead"
+    "|toolbar|skip-?links?"
 )
+_IN_CLASS = re.compile(rf"(?:^|[\s_-])(?:{_NAMES})(?:$|[\s_-])", re.IGNORECASE)
+# An id is also the name of a section, which may well be about menus.
+_AS_ID = re.compile(rf"(?:{_NAMES})\Z", re.IGNORECASE)
 _FURNITURE_SHARE = 0.3
 
 
@@ -71,8 +73,11 @@ def _hiding_selectors(tree: LexborHTMLParser) -> list[str]:
 def _drop_furniture(body: LexborNode) -> None:
     """Drop elements whose class or id names furniture, unless they hold much of the page's text."""
     whole = len(body.text(deep=True)) or 1
-    for node in body.css("div[class], div[id], section[class], section[id], ul[class], ul[id], aside, nav"):
-        names = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
-        furniture = node.tag in ("aside", "nav") or _FURNITURE.search(names)
-        if furniture and len(node.text(deep=True)) < _FURNITURE_SHARE * whole and node.css_first("h1") is None:
+    for node in body.css("div[class], div[id], section[class], ul[class], ul[id], aside, nav"):
+        named = _IN_CLASS.search(node.attributes.get("class") or "") or _AS_ID.match(node.attributes.get("id") or "")
+        if (
+            (named or node.tag in ("aside", "nav"))
+            and len(node.text(deep=True)) < _FURNITURE_SHARE * whole
+            and node.css_first("h1") is None
+        ):
             node.decompose()

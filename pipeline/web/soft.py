@@ -37,6 +37,8 @@ _CHECKS = (
 _PATTERNS = tuple((why, re.compile(pattern, re.IGNORECASE)) for why, pattern in _CHECKS)
 _PASSWORD = re.compile(r"""<input[^>]{0,300}type\s{0,5}=\s{0,5}["']?password""", re.IGNORECASE)
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
+_NO_WORDS = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.IGNORECASE | re.DOTALL)
+_SHELL = "it is an empty shell that a program in the browser would fill"
 _WANTS_SCRIPT = re.compile(r"(?:enable|requires?|needs?|turn on|without) javascript", re.IGNORECASE)
 
 
@@ -53,6 +55,12 @@ def why_no_page(source: str, title: str, text: str) -> str:
             return why
     if _PASSWORD.search(source):
         return "it wants a log-in or a subscription"
-    if words < _SHELL_WORDS and _SCRIPT.search(source) and (len(source) > 20 * len(text) or _WANTS_SCRIPT.search(source)):
-        return "it is an empty shell that a program in the browser would fill"
-    return ""
+    return _SHELL if words < _SHELL_WORDS and _is_shell(source) else ""
+
+
+def _is_shell(source: str) -> bool:
+    """Tell whether the page itself has next to no words, navigation included, but programs to make some."""
+    if not _SCRIPT.search(source):
+        return False
+    written = len(_NO_WORDS.sub(" ", source).split())
+    return written < _SHELL_WORDS and (len(source) > 1_000 or bool(_WANTS_SCRIPT.search(source)))

@@ -82,3 +82,12 @@ def test_what_is_shown_stays(markup: str) -> None:
 
 def test_a_style_sheet_that_hides_the_body_hides_nothing() -> None:
     assert "text" in read_html(visible("<style>body { opacity: 0 }</style><body><p>text</p></body>"), "n").text
+
+
+def test_a_section_about_menus_is_no_menu() -> None:
+    page = (
+        "<section id=file-menu><h2>File menu</h2><p>shown</p></section><section id=menus><p>too</p></section>" + "<p>x</p>" * 50
+    )
+    text = read_html(visible(f"<body>{page}</body>"), "n").text
+    assert "shown" in text
+    assert "too" in text

@@ -49,3 +49,8 @@ def test_a_short_page_with_an_answer_is_a_page() -> None:
 
 def test_a_long_page_about_captchas_is_a_page() -> None:
     assert why_no_page("<script></script>", "What a captcha is", "captcha access denied 404 " * MOST_WORDS) == ""
+
+
+def test_a_page_of_links_alone_is_not_called_a_shell() -> None:
+    links = "".join(f"<li><a href=/{n}>Chapter {n}</a></li>" for n in range(60))
+    assert why_no_page(f"<script src=a.js></script><ul>{links}</ul>" + " " * 2_000, "Contents", "") == ""
