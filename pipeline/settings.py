@@ -13,31 +13,37 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pipeline.keys import Keys, read_keys
 from pipeline.queue.append import add_query
 from pipeline.queue.document import read
 from pipeline.queue.faults import Fault
-from pipeline.queue.model import Limits, ModelChoice, Query, Queue, Settings
+from pipeline.queue.model import Limits, ModelChoice, Price, Query, QueryLimits, Queue, Settings
+from pipeline.services import reasoner_for, searches_for
 from pipeline.values import ResearchConfig
 
 __all__ = [
     "QUEUE_FILE",
     "Fault",
+    "Keys",
     "Limits",
     "ModelChoice",
+    "Price",
     "Query",
+    "QueryLimits",
     "Queue",
     "Settings",
     "Workspace",
     "add_query",
     "config_for",
     "environment",
+    "keys_of",
     "load_workspace",
 ]
 
 QUEUE_FILE = "queries.yaml"
 
 _FAST = {"perspectives": 1, "iterations": 1, "gap_rounds": 0}
-_COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds", "budget_usd")
+_COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +74,43 @@ def load_workspace(folder: Path) -> Workspace:
     return Workspace(folder, read(folder / QUEUE_FILE))
 
 
-def config_for(query: Query, settings: Settings) -> ResearchConfig:
-    """Return the limits of a session on ``query``: the mode's numbers, unless the query says otherwise."""
+def config_for(query: Query, settings: Settings, keys: Keys | None = None) -> ResearchConfig:
+    """Return the limits of a session on ``query``: the mode's numbers, unless the query says otherwise; and who answers.
+
+    Without ``keys`` there are none.
+
+    Raises:
+        UsageError: query or settings name a model or a provider that is not set up.
+    """
+    keys = Keys() if keys is None else keys
     values: dict[str, Any] = dict(_FAST) if query.mode == "fast" else {}
     values |= {name: number for name in _COUNTS if (number := getattr(query, name)) is not None}
-    if query.timeout is not None:
-        values["timeout_s"] = query.timeout.total_seconds()
-    search = settings.search if query.search is None else query.search
-    return ResearchConfig(mode=query.mode, search=("local",) if search == "auto" else search, **values)
+    return ResearchConfig(
+        mode=query.mode,
+        reasoner=reasoner_for(settings, keys, query.model).name,
+        search=searches_for(settings.search if query.search is None else query.search, settings, keys).names,
+        **_caps(query, settings.query_limits),
+        **values,
+    )
+
+
+def _caps(query: Query, usual: QueryLimits) -> dict[str, Any]:
+    timeout = query.timeout or usual.timeout
+    return {
+        "budget_usd": usual.cost_usd if query.budget_usd is None else query.budget_usd,
+        "budget_tokens": usual.tokens if query.budget_tokens is None else query.budget_tokens,
+        "budget_calls": usual.calls if query.budget_calls is None else query.budget_calls,
+        "timeout_s": timeout.total_seconds() if timeout else None,
+    }
+
+
+def keys_of(folder: Path) -> Keys:
+    """Return the keys that the environment and the workspace's ``.env`` hold.
+
+    Raises:
+        UsageError: there is a ``.env`` that cannot be read.
+    """
+    return read_keys(environment(), folder)
 
 
 def environment() -> Mapping[str, str]:

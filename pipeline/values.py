@@ -54,6 +54,8 @@ class ResearchConfig(Value):
     report_words: int = 1_500
     attempts: int = 2
     budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
     timeout_s: float | None = None
     reasoner: str = "extractive"
     search: tuple[str, ...] = ("local",)

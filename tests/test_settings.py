@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import NoWorkspace, QueueInvalid
-from pipeline.settings import Query, Settings, config_for, environment, load_workspace
+from pipeline.settings import Keys, Query, QueryLimits, Settings, config_for, environment, keys_of, load_workspace
 
 ROOT = Path(__file__).parent.parent
 
@@ -57,6 +58,35 @@ def test_a_timeout_is_told_in_seconds(tmp_path: Path) -> None:
     (tmp_path / "queries.yaml").write_text("queries:\n- {query: a, timeout: 90m}\n- b\n")
     queue = load_workspace(tmp_path).queue
     assert [config_for(query, queue.settings).timeout_s for query in queue.queries] == [5_400, None]
+
+
+def test_caps_of_all_queries_hold_where_a_query_names_none() -> None:
+    settings = Settings(query_limits=QueryLimits(0.5, 1_000, 20, timedelta(minutes=5)))
+    config = config_for(Query(text="a", id="a", line=1), settings)
+    assert (config.budget_usd, config.budget_tokens, config.budget_calls, config.timeout_s) == (0.5, 1_000, 20, 300)
+    own = Query(text="a", id="a", line=1, budget_usd=2, budget_tokens=9, budget_calls=8, timeout=timedelta(seconds=7))
+    config = config_for(own, settings)
+    assert (config.budget_usd, config.budget_tokens, config.budget_calls, config.timeout_s) == (2, 9, 8, 7)
+
+
+def test_a_session_records_who_answers_and_who_searches() -> None:
+    keys = Keys(env={"OPENAI_API_KEY": "sk-canary-1", "TAVILY_API_KEY": "tvly-canary"})
+    config = config_for(Query(text="a", id="a", line=1), Settings(), keys)
+    assert (config.reasoner, config.search) == ("gpt-5-mini", ("tavily",))
+    config = config_for(Query(text="a", id="a", line=1, model="big", search=("arxiv", "local")), Settings(), keys)
+    assert (config.reasoner, config.search) == ("big", ("arxiv", "local"))
+    assert "canary" not in config.model_dump_json()
+
+
+def test_keys_come_from_the_environment_and_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".env").write_text("TAVILY_API_KEY=from-workspace\n")
+    monkeypatch.setenv("BRAVE_API_KEY", "from-environment")
+    monkeypatch.delenv("TAVILY_API_KEY", raising=False)
+    keys = keys_of(tmp_path)
+    assert [keys.secret(name).reveal() for name in ("BRAVE_API_KEY", "TAVILY_API_KEY")] == [  # type: ignore[union-attr]
+        "from-environment",
+        "from-workspace",
+    ]
 
 
 def test_the_environment_is_read_only_and_current(monkeypatch: pytest.MonkeyPatch) -> None:

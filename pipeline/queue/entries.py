@@ -13,7 +13,7 @@ from pipeline.queue.available import refuse_approval
 from pipeline.queue.faults import Faults, shown
 from pipeline.queue.fields import Reader, choice, duration, kind, listing, mapping, money, near, text, whole
 from pipeline.queue.model import Query
-from pipeline.queue.options import model, search
+from pipeline.queue.options import MOST, model, search
 from pipeline.queue.source import Listing, Mapping, Node, Refused, Scalar
 
 MAX_CHARACTERS = 1_000
@@ -129,6 +129,8 @@ _FIELDS: dict[str, Reader] = {
     "iterations": whole(1, 20),
     "gap_rounds": whole(0, 10),
     "budget_usd": money,
+    "budget_tokens": whole(1, MOST),
+    "budget_calls": whole(1, MOST),
     "timeout": duration,
     "search": search,
     "model": model,

@@ -126,6 +126,18 @@ def money(node: Node, faults: Faults) -> float | None:
     return float(found.value)
 
 
+def price(node: Node, faults: Faults) -> float | None:
+    """Read an amount in USD, zero or more."""
+    wanted = "write an amount in USD, such as 0.25, or 0"
+    found = scalar(node, faults, wanted)
+    if found is None or not _is_number(found, _MONEY, faults, wanted):
+        return None
+    if float(found.value) < 0:
+        faults.add(node, f"{found.value} is below zero", wanted)
+        return None
+    return float(found.value)
+
+
 def _is_number(node: Scalar, pattern: re.Pattern[str], faults: Faults, wanted: str) -> bool:
     if not node.plain and pattern.fullmatch(node.value):
         faults.add(node, "a number in quotes", f"write {node.value} without quotes")

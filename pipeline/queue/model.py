@@ -11,32 +11,69 @@ from pipeline.values import Mode
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The caps of one night. ``deadline`` is local time of day; ``concurrency`` and ``max_failures`` are counts."""
+    """The caps of one night; None is no cap. ``deadline`` is local time of day, ``timeout`` counts from the start.
+
+    ``tokens``, ``calls`` (requests to a model), ``concurrency`` and ``max_failures`` are counts.
+    """
 
     cost_usd: float | None = None
+    tokens: int | None = None
+    calls: int | None = None
+    timeout: timedelta | None = None
     deadline: time | None = None
     concurrency: int = 8
     max_failures: int = 5
 
 
 @dataclass(frozen=True, slots=True)
+class QueryLimits:
+    """The caps of each query that does not name its own; None is no cap. Counts as in ``Limits``."""
+
+    cost_usd: float | None = None
+    tokens: int | None = None
+    calls: int | None = None
+    timeout: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in USD for a million tokens."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A language model to answer the questions. ``roles`` pairs a role with the model that plays it."""
+    """A language model to answer the questions. ``roles`` pairs a role with the model that plays it.
+
+    ``key`` is the name of the variable that holds the server's key, "" for the one that belongs to its address.
+    """
 
     model: str
     base_url: str = ""
+    key: str = ""
     fallback: tuple[str, ...] = ()
     roles: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The ``settings`` section. ``corpus`` is a folder relative to the workspace; ``search`` is in order of preference."""
+    """The ``settings`` section. ``corpus`` is a folder relative to the workspace; ``search`` is in order of preference.
+
+    ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
+    address or a page, tells those whose servers are asked who is asking.
+    """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
     search: Literal["auto"] | tuple[str, ...] = "auto"
     corpus: str = "corpus"
     limits: Limits = Limits()
+    query_limits: QueryLimits = QueryLimits()
+    prices: tuple[tuple[str, Price], ...] = ()
+    searxng_url: str = ""
+    search_urls: tuple[tuple[str, str], ...] = ()
+    contact: str = ""
     snapshot_every: int = 20
 
 
@@ -59,6 +96,8 @@ class Query:
     iterations: int | None = None
     gap_rounds: int | None = None
     budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
     timeout: timedelta | None = None
     search: Literal["auto"] | tuple[str, ...] | None = None
     model: str | None = None

@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipeline.queue.available import refuse_model, refuse_providers
 from pipeline.queue.faults import Faults, shown
-from pipeline.queue.fields import Reader, choice, clock, kind, listing, mapping, money, text, whole
-from pipeline.queue.model import Limits, ModelChoice, Settings
+from pipeline.queue.fields import Reader, choice, clock, duration, kind, listing, mapping, money, price, text, whole
+from pipeline.queue.model import Limits, ModelChoice, Price, QueryLimits, Settings
 from pipeline.queue.source import Listing, Mapping, Node, Refused, Scalar
 
 PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
 
+ROLES = ("plan", "work", "write", "check")
+MOST = 999_999_999
+
+_WITH_ADDRESS = tuple(name for name in PROVIDERS if name not in ("local", "searxng"))
+_KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,60}")
+_KEY_WANTED = "write the variable's name, such as MY_SERVER_API_KEY, and set it in the environment or in .env"
+_CONTACT = re.compile(r"[!-'*-~]{3,200}")
 _ADDRESS = re.compile(r"https?://[^\s/]+\S*")
 _SECTION = "indent what belongs to it: `key: value`"
 
@@ -34,35 +40,56 @@ def search(node: Node, faults: Faults) -> object:
     return None
 
 
-def _provider(node: Node, faults: Faults) -> object:
-    name = choice(*PROVIDERS)(node, faults)
-    refuse_providers(node, [name] if isinstance(name, str) else [], faults)
-    return name
-
-
 def model(node: Node, faults: Faults) -> object:
     """Read the name of a language model."""
-    name = text(node, faults, "write the model's name")
-    if name is not None:
-        refuse_model(node, faults)
-    return name
+    return text(node, faults, "write the model's name")
 
 
 def _reasoner(node: Node, faults: Faults) -> object:
     if not isinstance(node, Mapping):
         return choice("auto", "extractive")(node, faults)
     values: dict[str, Any] = mapping(node, faults, _MODEL)
-    refuse_model(node, faults)
     if not any(isinstance(key, Scalar) and key.value == "model" for key, _ in node.pairs):
         faults.add(node, "a reasoner without a model", "write {model: …}, or reasoner: auto")
     return ModelChoice(**values) if "model" in values else None
 
 
 def _roles(node: Node, faults: Faults) -> object:
-    if not isinstance(node, Mapping):
-        return _mapping(node, faults, {}).get("")
-    names = [key.value for key, _ in node.pairs if isinstance(key, Scalar)]
-    return tuple(mapping(node, faults, dict.fromkeys(names, text)).items())
+    return tuple(_mapping(node, faults, dict.fromkeys(ROLES, model)).items())
+
+
+def _prices(node: Node, faults: Faults) -> object:
+    names = [key.value for key, _ in node.pairs if isinstance(key, Scalar)] if isinstance(node, Mapping) else []
+    return tuple(_mapping(node, faults, dict.fromkeys(names, _price)).items())
+
+
+def _price(node: Node, faults: Faults) -> Price | None:
+    before = len(faults.sorted())
+    values: dict[str, Any] = _mapping(node, faults, {"input": price, "output": price})
+    if len(values) == 2:
+        return Price(**values)
+    if len(faults.sorted()) == before:
+        faults.add(node, "a price needs both input and output", "write {input: 0.25, output: 2.00}, in USD for a million tokens")
+    return None
+
+
+def _key_name(node: Node, faults: Faults) -> str | None:
+    found = text(node, faults, _KEY_WANTED)
+    if found is None or _KEY_NAME.fullmatch(found):
+        return found
+    faults.add(
+        node, "key takes the name of an environment variable, never a key itself", _KEY_WANTED
+    )  # what stands there is not shown
+    return None
+
+
+def _contact(node: Node, faults: Faults) -> str | None:
+    wanted = "write an e-mail address or a page: you@example.org"
+    found = text(node, faults, wanted)
+    if found is None or _CONTACT.fullmatch(found):
+        return found
+    faults.add(node, f"{shown(found)} is no address", wanted)
+    return None
 
 
 def _address(node: Node, faults: Faults) -> object:
@@ -73,8 +100,16 @@ def _address(node: Node, faults: Faults) -> object:
     return None
 
 
+def _search_urls(node: Node, faults: Faults) -> object:
+    return tuple(_mapping(node, faults, dict.fromkeys(_WITH_ADDRESS, _address)).items())
+
+
 def _limits(node: Node, faults: Faults) -> Limits:
     return Limits(**_mapping(node, faults, _LIMITS))
+
+
+def _query_limits(node: Node, faults: Faults) -> QueryLimits:
+    return QueryLimits(**_mapping(node, faults, _QUERY_LIMITS))
 
 
 def _mapping(node: Node, faults: Faults, fields: dict[str, Reader]) -> dict[str, Any]:
@@ -85,16 +120,23 @@ def _mapping(node: Node, faults: Faults, fields: dict[str, Reader]) -> dict[str,
     return {}
 
 
-_names = listing(_provider, "write a list: [local]")
+_names = listing(choice(*PROVIDERS), "write a list: [local]")
 
 _MODEL: dict[str, Reader] = {
     "model": text,
     "base_url": _address,
+    "key": _key_name,
     "fallback": listing(text, "write a list of models: [a, b]"),
     "roles": _roles,
 }
-_LIMITS: dict[str, Reader] = {
+_QUERY_LIMITS: dict[str, Reader] = {
     "cost_usd": money,
+    "tokens": whole(1, MOST),
+    "calls": whole(1, MOST),
+    "timeout": duration,
+}
+_LIMITS: dict[str, Reader] = {
+    **_QUERY_LIMITS,
     "deadline": clock,
     "concurrency": whole(1, 100),
     "max_failures": whole(1, 10_000),
@@ -104,5 +146,10 @@ _SETTINGS: dict[str, Reader] = {
     "search": search,
     "corpus": text,
     "limits": _limits,
+    "query_limits": _query_limits,
+    "prices": _prices,
+    "searxng_url": _address,
+    "search_urls": _search_urls,
+    "contact": _contact,
     "snapshot_every": whole(1, 100_000),
 }
