@@ -8,6 +8,9 @@ from collections.abc import Sequence
 
 from tests.standin.options import MODEL_KINDS, Options
 from tests.standin.server import Standin
+from tests.standin.world import FIXED
+
+SEARCHES = ("brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -61,21 +64,30 @@ async def _serve(chosen: argparse.Namespace) -> None:
 
 def directions(server: Standin) -> str:
     """Return how to point a program at the server."""
-    hosts = ", ".join(f"http://{host}:{server.state.port}" for host in server.state.options.hosts)
     return "\n".join(
         (
             f"Chat completions as OpenRouter: {server.openrouter_url}   as OpenAI: {server.openai_url}",
-            f"Brave, Tavily, SearXNG, Wikipedia, arXiv, OpenAlex, Semantic Scholar: {server.base_url}",
-            f"Pages: {hosts}/pages/1 … /pages/24",
+            f"Pages: {', '.join(server.addresses)}, each with /pages/1 … /pages/{FIXED}",
             f"TLS that fails: {server.tls_bad_url}",
             "",
-            "Any key will do. To try it without the program:",
-            f"  curl '{server.base_url}/search?q=heat+pumps&format=json'",
-            f"  curl -H 'Authorization: Bearer x' {server.openrouter_url}/key",
+            "In queries.yaml, with anything in STANDIN_API_KEY, BRAVE_API_KEY and TAVILY_API_KEY:",
             "",
-            "To use it, give these addresses as the base URLs of the model and of the search providers in queries.yaml,",
-            "and allow them as local servers. Ctrl-C stops it.",
+            settings(server),
+            f"By hand: curl '{server.base_url}/search?q=heat+pumps&format=json'",
+            "Ctrl-C stops it.",
         )
+    )
+
+
+def settings(server: Standin) -> str:
+    """Return the section of ``queries.yaml`` that sends everything here."""
+    urls = "".join(f"    {name}: {server.base_url}\n" for name in SEARCHES if name != "searxng")
+    return (
+        "settings:\n"
+        f"  reasoner: {{model: standin/model, base_url: {server.openrouter_url}, key: STANDIN_API_KEY}}\n"
+        f"  search: [{', '.join(SEARCHES)}]\n"
+        f"  searxng_url: {server.base_url}\n"
+        f"  search_urls:\n{urls}"
     )
 
 

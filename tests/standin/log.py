@@ -73,6 +73,7 @@ class Log:
 
     def __init__(self) -> None:
         self.hits: list[Hit] = []
+        self.spent_nano_usd = 0
         self._calls: dict[str, int] = {}
 
     def enter(self, route: str, request: Request, at: float, connection: int) -> Hit:
@@ -81,6 +82,11 @@ class Log:
         hit = Hit(len(self.hits) + 1, self._calls[route], route, at, connection, request)
         self.hits.append(hit)
         return hit
+
+    def charge(self, hit: Hit, charge: Charge | None) -> None:
+        """Bill a hit."""
+        hit.charge = charge
+        self.spent_nano_usd += charge.nano_usd if charge else 0
 
     def of(self, route: str) -> tuple[Hit, ...]:
         """Return the hits of one route (``chat``, ``brave`` …) or of one path (``/pages/3``)."""

@@ -44,7 +44,7 @@ class Options:
     rates: Mapping[str, float] = field(default_factory=dict)
     poisoned: bool = False
     listed_formats: tuple[str, ...] = ("html", "json")
-    robots: str = "User-agent: *\nDisallow: /private/\nDisallow: /login/\nCrawl-delay: 0\n"
+    robots: str = "User-agent: *\nDisallow: /private/\nCrawl-delay: 0\n"
     gzip: bool = True
 
 
@@ -68,7 +68,7 @@ class State:
     @property
     def credit_left(self) -> int:
         """Nano-dollars that the chat key may still spend."""
-        return round(self.options.credit_usd * 1_000_000_000) - self.log.charged().nano_usd
+        return round(self.options.credit_usd * 1_000_000_000) - self.log.spent_nano_usd
 
     def over_rate(self, service: str) -> bool:
         """Count a request of a service, and say whether it comes too soon."""

@@ -69,6 +69,11 @@ class Standin:
         return f"http://127.0.0.1:{self.state.port}"
 
     @property
+    def addresses(self) -> tuple[str, ...]:
+        """The base URLs of all hosts: what a client that guards its connections must be allowed."""
+        return tuple(dict.fromkeys((self.base_url, *(self.state.base(at) for at in range(len(self.state.options.hosts))))))
+
+    @property
     def openrouter_url(self) -> str:
         """The base URL of the OpenRouter flavour."""
         return f"{self.base_url}/api/v1"
@@ -228,7 +233,7 @@ class Standin:
         reply = faults.replacement(verbs, route, request)
         if reply is None:
             reply = self._made(handler, request, faults.model_named(verbs), f"{print_}/{turn}")
-        hit.charge = reply.charge
+        self.log.charge(hit, reply.charge)
         reply = faults.damaged(verbs, reply)
         hit.status = reply.status
         base = Delivery(delay_s=self.state.options.latency_s)

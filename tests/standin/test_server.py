@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.standin.__main__ import directions
+from pipeline.queue.document import parse
+from tests.standin.__main__ import SEARCHES, directions, settings
 from tests.standin.fixtures import hosted, standin
 from tests.standin.options import Options
 from tests.standin.rawclient import ask, get, talk
@@ -180,6 +181,14 @@ def test_the_directions_name_every_address(standin: Standin) -> None:
     assert all(url in text for url in (standin.openrouter_url, standin.openai_url, standin.base_url, standin.tls_bad_url))
 
 
+def test_the_settings_it_prints_are_valid_and_send_everything_here(standin: Standin) -> None:
+    queue, faults = parse(f"{settings(standin)}queries: []\n".encode())
+    assert faults == ()
+    assert queue.settings.search == SEARCHES
+    assert getattr(queue.settings.reasoner, "base_url", "") == standin.openrouter_url
+    assert {url for _, url in queue.settings.search_urls} == {queue.settings.searxng_url} == {standin.base_url}
+
+
 def test_by_hand_it_prints_its_addresses_and_serves() -> None:
     command = [sys.executable, "-m", "tests.standin", "--port", "0", "--fault", "pages=status:418"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -187,3 +196,9 @@ def test_by_hand_it_prints_its_addresses_and_serves() -> None:
         first = process.stdout.readline()
         process.terminate()
     assert "/api/v1" in first
+
+
+def test_every_address_is_named_once_for_a_client_that_guards_its_connections() -> None:
+    with hosted(Options(hosts=("127.0.0.1", "127.0.0.2", "pages.test"))) as server:
+        hosts = [address.removesuffix(f":{server.state.port}") for address in server.addresses]
+        assert hosts == ["http://127.0.0.1", "http://127.0.0.2", "http://pages.test"]

@@ -68,6 +68,7 @@ class Document:
         return " ".join(self.sentences[:2])
 
 
+@lru_cache(maxsize=16_384)
 def terms(text: str) -> frozenset[str]:
     """Return the words of a text that mean something, in lower case."""
     return frozenset(word for word in _WORD.findall(text.lower()) if len(word) > 2 and word not in _COMMON)
