@@ -72,7 +72,7 @@ class Http:
             lost += outcome.lost
             if isinstance(outcome.verdict, Good) and outcome.reply is not None:
                 return replace(outcome.reply, lost=lost)
-            wait = self._wait_after(outcome, circuit, attempt)
+            wait = self._wait_after(outcome, circuit, attempt, call.gap_s)
             if not isinstance(outcome.verdict, Again):
                 raise _ended(call, outcome.verdict, lost)
             if wait is None or self._clock() + wait >= deadline:
@@ -147,7 +147,7 @@ class Http:
         except Malformed as error:
             return _Outcome(Again(error.message), reply)
 
-    def _wait_after(self, outcome: _Outcome, circuit: Circuit, attempt: int) -> float | None:
+    def _wait_after(self, outcome: _Outcome, circuit: Circuit, attempt: int, gap_s: float) -> float | None:
         """Tell the circuit of a failed attempt; return the wait before the next, None when there is none."""
         if not isinstance(outcome.verdict, Again):
             return None
@@ -160,7 +160,7 @@ class Http:
             circuit.told_to_wait(asked, now)
         if attempt >= self._policy.attempts or circuit.blocked_s(now) > 0:
             return None
-        return max(asked or 0.0, self._policy.backoff(attempt, self._random))
+        return max(asked or 0.0, gap_s, self._policy.backoff(attempt, self._random))
 
 
 def _unavailable(call: Call, why: str, attempts: int, lost: int) -> ServiceUnavailable:

@@ -17,6 +17,7 @@ class Call:
     ``service`` names the circuit that the call runs on (``openrouter``, ``brave``, a page's host). ``params`` are added to the
     query of ``url``; ``json`` becomes the body. ``max_bytes`` caps the body twice: as it comes over the wire, and decoded.
     ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
+    ``gap_s`` is the least wait in seconds before it is sent again after a failure.
     Headers, parameters and body are never shown in a representation: they hold keys.
     """
 
@@ -28,6 +29,7 @@ class Call:
     json: Any = field(default=None, repr=False)
     max_bytes: int = 5_000_000
     deadline_s: float = 60.0
+    gap_s: float = 0.0
 
     @property
     def target(self) -> str:
@@ -50,8 +52,9 @@ class Call:
 class Reply:
     """What a server answered, whole and decoded.
 
-    Header names are in lower case; values of a repeated header are joined by ``, ``. ``seconds`` is the time of this exchange.
-    ``lost`` counts earlier attempts of the same call that were sent but whose reply never came whole: they may have been billed.
+    ``url`` is the call's, without its parameters. Header names are in lower case; values of a repeated header are joined by
+    ``, ``. ``seconds`` is the time of this exchange. ``lost`` counts earlier attempts of the same call that were sent but whose
+    reply never came whole: they may have been billed.
     """
 
     status: int

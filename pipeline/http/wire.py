@@ -25,6 +25,7 @@ from pipeline.http.guard import AddressRefused, Guard
 Transport = httpx.AsyncBaseTransport
 
 _CONNECT_S = 15.0
+_FIRST_CONNECT_S = 4.0  # for an address that has others after it: a host without IPv6 must not wait for it in vain
 _CONNECTIONS = httpx.Limits(max_connections=200, max_keepalive_connections=20, keepalive_expiry=15.0)
 
 for _name in ("httpx", "httpcore"):
@@ -57,7 +58,7 @@ _TABLE = (
     _Row((httpx.LocalProtocolError, httpx.UnsupportedProtocol), "the request is not one that can be sent", False, False),
     _Row((httpx.RemoteProtocolError,), "the connection was cut, or what came is not HTTP"),
     _Row((httpx.TransportError, OSError), "the connection broke"),
-    _Row((httpx.InvalidURL, UnicodeError), "the address cannot be understood", passing=False, sent=False),
+    _Row((httpx.InvalidURL, UnicodeError), "the address or a header holds what cannot be sent", passing=False, sent=False),
 )
 
 
@@ -90,7 +91,8 @@ class _GuardedBackend(httpcore.AsyncNetworkBackend):
             raise httpcore.ConnectError("the name cannot be resolved") from None
         for address in addresses[:-1]:
             try:
-                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+                short = min(_FIRST_CONNECT_S, timeout or _FIRST_CONNECT_S)
+                return await self._inner.connect_tcp(address, port, short, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 continue
         return await self._inner.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
@@ -122,7 +124,7 @@ async def exchange(transport: Transport, call: Call, within_s: float, clock: Cal
         if fault is None:
             raise
         raise fault from None
-    return Reply(response.status_code, _headers(response), body, call.target, clock() - began)
+    return Reply(response.status_code, _headers(response), body, call.url, clock() - began)
 
 
 def _request(call: Call, within_s: float) -> httpx.Request:

@@ -25,7 +25,7 @@ class Limits:
 
     wall_s: float = 20.0
     cpu_s: int = 10
-    memory_bytes: int = 1_000_000_000
+    memory_bytes: int = 250_000_000
     pages: int = 500
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from pipeline import __version__
 from pipeline.ports import Page
 from pipeline.text import digest_of
 
@@ -68,7 +69,8 @@ class KeptPages:
             self._shrink()
 
     def _path(self, url: str) -> Path:
-        return self._folder / f"{digest_of(url.encode('utf-8', 'replace'))}.json.gz"
+        # Another version of the program may read the same page differently.
+        return self._folder / f"{digest_of(f'{__version__} {url}'.encode('utf-8', 'replace'))}.json.gz"
 
     def _shrink(self) -> None:
         with os.scandir(self._folder) as entries:

@@ -14,6 +14,7 @@ from pipeline.http.client import Http
 from pipeline.http.exchange import Call, judged_by_status
 from pipeline.http.guard import AddressRefused, Guard, is_public, origin_of
 from pipeline.http.policy import Policy
+from pipeline.http.wire import Fault, exchange, guarded
 from tests.http.raw_server import always, raw_server, response
 
 PUBLIC = "93.184.215.14"
@@ -114,6 +115,11 @@ def connected(canary: socket.socket) -> int:
         found += 1
 
 
+def test_the_canary_hears_a_connection(canary: socket.socket) -> None:
+    socket.create_connection(canary.getsockname()).close()
+    assert connected(canary) == 1
+
+
 async def _canary_addresses(host: str, port: int) -> list[str]:
     return ["127.0.0.1"]
 
@@ -124,6 +130,19 @@ def test_no_spelling_of_a_private_address_leads_to_a_connection(spelling: str, c
     http = Http(Policy(attempts=1), guard=Guard(resolve=_canary_addresses))
     with pytest.raises(ServiceFailed):
         asyncio.run(http.send(Call("pages", "GET", url, deadline_s=2), judged_by_status))
+    assert connected(canary) == 0
+
+
+ADDRESSES = [spelling for spelling in SPELLINGS if spelling.startswith("http://") and "good.example.org" not in spelling]
+
+
+@pytest.mark.parametrize("spelling", ADDRESSES)
+def test_the_wall_at_the_connection_stands_alone(spelling: str, canary: socket.socket) -> None:
+    """The same addresses, as the system's own resolver reads them, without the check of their spelling."""
+    url = spelling.replace("{port}", str(canary.getsockname()[1]))
+    transport = guarded(Guard())
+    with pytest.raises(Fault):
+        asyncio.run(exchange(transport, Call("pages", "GET", url), within_s=2))
     assert connected(canary) == 0
 
 

@@ -198,3 +198,25 @@ def test_no_address_is_written_to_a_log(caplog: pytest.LogCaptureFixture) -> Non
     with caplog.at_level(logging.INFO):
         against(always(response(b"x")))
     assert "127.0.0.1" not in caplog.text
+
+
+@pytest.mark.parametrize("value", ["Bearer canary\r\nx: y", "Bearer “canary”", "canary\x00"])
+def test_a_key_that_no_header_can_hold_is_a_failure_that_does_not_show_it(value: str) -> None:
+    async def scenario() -> str:
+        async with raw_server(always(response(b"x"))) as server:
+            http = Http(Policy(), guard=Guard(allowed=[server.base]))
+            with pytest.raises(ServiceFailed) as caught:
+                await http.send(Call("raw", "GET", server.base, {"authorization": value}), judged_by_status)
+            assert server.seen == []
+            return str(caught.value)
+
+    assert "canary" not in asyncio.run(scenario())
+
+
+def test_an_answer_s_address_holds_no_parameters() -> None:
+    async def scenario() -> Reply:
+        async with raw_server(always(response(b"x"))) as server:
+            http = Http(Policy(), guard=Guard(allowed=[server.base]))
+            return await http.send(Call("raw", "GET", server.base + "/a", params={"api_key": "canary"}), judged_by_status)
+
+    assert "canary" not in asyncio.run(scenario()).url
