@@ -190,8 +190,8 @@ class WorkerEvaluated(Answered):
 class ContextFolded(Answered):
     """A worker's context was condensed. ``fold`` counts from 1 within the worker; tokens before and after.
 
-    ``granular``: the latest interactions were folded into level 0; ``deep``: they and the lower levels into ``level``. ``levels`` are
-    all condensed memories as they then stood, level 0 first; ``summary`` is the whole of them as one text.
+    ``granular``: the latest interactions were folded into level 0; ``deep``: they and the lower levels into ``level``.
+    ``levels`` are all condensed memories as they then stood, level 0 first; ``summary`` is the whole of them as one text.
     """
 
     type: Literal["context.folded"] = "context.folded"

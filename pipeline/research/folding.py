@@ -1,8 +1,8 @@
 """A worker's context: what its next prompt is made of, and the fold that keeps it within its budget.
 
-Three levels of condensed memory, level 0 the youngest. A granular fold takes what is new into level 0; a deep one takes it, with the
-lower levels, into the next. Which of the two is the reasoner's choice; into which level a deep one goes is not: level 1, or
-level 2 when level 1 is taken. Between folds nothing is lost: all of it is computed from events.
+Three levels of condensed memory, level 0 the youngest. A granular fold takes what is new into level 0; a deep one takes it, with
+the lower levels, into the next. Which of the two is the reasoner's choice; into which level a deep one goes is not: level 1,
+or level 2 when level 1 is taken. Between folds nothing is lost: all of it is computed from events.
 """
 
 from __future__ import annotations

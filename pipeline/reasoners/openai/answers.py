@@ -41,7 +41,7 @@ def _perspectives(question: q.PerspectivesQuestion, said: w.PerspectivesWire, ke
             name=keys.prose(view.name),
             focus=keys.prose(view.focus),
             questions=tuple(filter(None, map(keys.prose, view.questions)))[: question.questions],
-            keywords=tuple(view.keywords[:12]),
+            keywords=tuple(filter(None, map(keys.prose, view.keywords[:12]))),
         )
         for name, view in zip(ids, chosen, strict=True)
     )

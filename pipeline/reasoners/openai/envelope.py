@@ -19,10 +19,18 @@ _MODEL = "correct the model's name in queries.yaml (`reasoner:`)"
 
 _REFUSING = frozenset(
     {
-        "authentication", "authentication_error", "billing_hard_limit_reached", "billing_not_active",
-        "enforced_spend_limit_reached", "insufficient_quota", "invalid_api_key", "payment_required", "permission_denied", "permission_error",
+        "authentication",
+        "authentication_error",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "enforced_spend_limit_reached",
+        "insufficient_quota",
+        "invalid_api_key",
+        "payment_required",
+        "permission_denied",
+        "permission_error",
     }
-)  # fmt: skip
+)
 _FILTERING = frozenset({"content_policy_violation", "content_filter", "refusal", "moderation"})
 _TOO_LONG = frozenset(
     {"context_length_exceeded", "max_tokens_exceeded", "token_limit_exceeded", "string_too_long", "payload_too_large"}
