@@ -59,7 +59,9 @@ def _verdicts(prompt: str) -> Any:
 
 RULES: dict[str, Any] = {
     "perspectives": lambda _: {
-        "perspectives": [{"name": f"View {n}", "focus": "f", "questions": [f"What of {n}?"], "keywords": []} for n in range(2)]
+        "perspectives": [
+            {"name": f"View {n}", "focus": "f", "questions": [f"What of {n}?", f"How is {n}?"], "keywords": []} for n in range(2)
+        ]
     },
     "thought": lambda prompt: {"reasoning": "r", "queries": [f"pumps {len(prompt)}", "valves"]},
     "observation": lambda prompt: {
@@ -68,7 +70,7 @@ RULES: dict[str, Any] = {
             for q in (*QUOTE.findall(prompt), "made up words here")
         ]
     },
-    "evaluation": lambda _: {"open_questions": ["Q1", "Q7"], "reason": "r"},
+    "evaluation": lambda _: {"open_questions": ["Q1", "Q2", "Q7"], "reason": "r"},
     "validation": lambda _: {"entries": []},
     "contradictions": lambda _: {"contradictions": []},
     "gaps": lambda _: {"gaps": []},
