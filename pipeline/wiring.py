@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,15 @@ from pipeline.events import RunStarted
 from pipeline.queue.model import Query
 from pipeline.research import Desk
 from pipeline.run import Listener, RunContext
-from pipeline.settings import Workspace
+from pipeline.services import agent_of, own_servers, search_access
+from pipeline.settings import Keys, Settings, Workspace
 from pipeline.store.files import FileStore
 from pipeline.store.lock import WorkspaceLock
 
 if TYPE_CHECKING:
+    from pipeline.http.client import Http
     from pipeline.projection import BuildReport
+    from pipeline.search.chain import Chain, Member
     from pipeline.search.local import IndexReport, LocalFolder
     from pipeline.store.segments import Finding
 
@@ -38,6 +42,66 @@ def documents_of(workspace: Workspace) -> LocalFolder:
     from pipeline.search.local import LocalFolder
 
     return LocalFolder(workspace.corpus, workspace.folder / "events" / "local" / "corpus.sqlite")
+
+
+def http_of(settings: Settings, keys: Keys) -> Http:
+    """Return the client for models and providers; what the user named may lie in a private network. Close it when done."""
+    from pipeline.http.client import Http
+    from pipeline.http.guard import Guard
+    from pipeline.http.policy import Policy
+
+    return Http(Policy(), guard=Guard(own_servers(settings, keys)))
+
+
+class Searches:
+    """The searches that settings and queries name. Each is made once, so that all queries of a night share its pace and fate.
+
+    Belongs to one event loop; ``documents`` is the search called ``local``.
+    """
+
+    def __init__(self, settings: Settings, keys: Keys, http: Http, documents: LocalFolder) -> None:
+        from pipeline.search.chain import Member
+
+        self._settings, self._keys, self._http = settings, keys, http
+        self._members = {"local": Member(documents)}
+
+    def chain(self, names: Iterable[str]) -> Chain:
+        """Return the search that asks ``names`` in order of preference.
+
+        Raises:
+            UsageError: one of them needs a key or an address which is not set.
+        """
+        from pipeline.search.chain import Chain
+
+        return Chain([self._member(name) for name in names])
+
+    def _member(self, name: str) -> Member:
+        from pipeline.search.catalogue import web_search
+        from pipeline.search.chain import Member
+
+        if name not in self._members and (access := search_access(name, self._settings, self._keys)):
+            headers = {"user-agent": agent_of(self._settings)}
+            self._members[name] = Member(web_search(name, access.url, access.key, self._http, headers))
+        return self._members[name]
+
+
+def corpus_files(workspace: Workspace) -> tuple[int, int]:
+    """Count the documents in the workspace's folder, and the files there that are skipped; nothing is indexed.
+
+    Raises:
+        CorpusUnusable: the folder is missing or cannot be listed.
+    """
+    from pipeline.search.folder import FoundFile, scan
+
+    files = list(scan(workspace.corpus))
+    found = sum(isinstance(file, FoundFile) for file in files)
+    return found, len(files) - found
+
+
+def prompts_of(folder: Path) -> Path:
+    """Return the workspace's own prompt templates, or those that came with the program if it has none."""
+    own = folder / "templates" / "prompts"
+    return own if own.is_dir() else starter.source() / "templates" / "prompts"
 
 
 class Desks:

@@ -38,15 +38,11 @@ class Arxiv:
         if reply.status == 429:
             return Again("it wants fewer requests", GAP_S)
         if reply.status not in (200, 400):
-            verdict = judged_by_status(reply)
-            return Again(verdict.why, GAP_S) if isinstance(verdict, Again) else verdict
-        try:
-            error = next((entry for entry in feed_in(reply.body).iter(f"{ATOM}entry") if _is_error(entry)), None)
-            if error is not None or reply.status == 400:
-                return Failed(said(None if error is None else error.findtext(f"{ATOM}summary"), "it does not take the query"))
-            self.hits(reply)
-        except Malformed as fault:
-            return Again(fault.message, GAP_S)
+            return judged_by_status(reply)
+        error = next((entry for entry in feed_in(reply.body).iter(f"{ATOM}entry") if _is_error(entry)), None)
+        if error is not None or reply.status == 400:
+            return Failed(said(None if error is None else error.findtext(f"{ATOM}summary"), "it does not take the query"))
+        self.hits(reply)
         return Good()
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:

@@ -67,6 +67,11 @@ class Pacer:
         self._answered = False
         self._free_at = 0.0
 
+    @property
+    def gap_s(self) -> float:
+        """The gap between two starts, in seconds."""
+        return self._gap_s
+
     async def run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do ``work`` when it is its turn."""
         async with self._lock:

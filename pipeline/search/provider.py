@@ -77,8 +77,9 @@ class WebSearch:
         if not wanted:
             raise SearchFailed(f"{self.name} was asked for nothing", hint="write a query")
         call = self._provider.call(wanted, limit)
-        call = replace(call, headers={**self._headers, **call.headers}, max_bytes=MAX_BYTES, deadline_s=DEADLINE_S)
-        reply = await self._sent(call)
+        headers = {**self._headers, **call.headers}
+        gap_s = self._pacer.gap_s
+        reply = await self._sent(replace(call, headers=headers, max_bytes=MAX_BYTES, deadline_s=DEADLINE_S, gap_s=gap_s))
         hits = distinct(self._provider.hits(reply))[:limit]
         return SearchResult(self.name, hits, _cost(self._provider.usd(reply) + reply.lost * self._provider.price))
 

@@ -72,11 +72,19 @@ DAMAGED = [
 
 @pytest.mark.parametrize("body", DAMAGED)
 def test_a_damaged_feed_is_a_failure_and_tries_keep_the_distance(body: str | bytes) -> None:
-    bench = Bench(Arxiv(), lambda: reply(body))
+    bench = Bench(Arxiv(), lambda: reply(body), gap_s=3.0)
     with pytest.raises(SearchFailed):
         asyncio.run(bench.search.search("a", 5))
     assert bench.hits == 3
     assert all(wait >= 3 for wait in bench.clock.slept)
+
+
+def test_a_lost_connection_keeps_the_distance_too() -> None:
+    bench = Bench(Arxiv(), ConnectionResetError(), gap_s=3.0)
+    with pytest.raises(SearchFailed):
+        asyncio.run(bench.search.search("a", 5))
+    assert bench.hits == 3
+    assert bench.clock.slept == [3.0, 3.0]
 
 
 def test_entities_are_never_expanded() -> None:
