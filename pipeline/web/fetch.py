@@ -110,10 +110,20 @@ class WebFetch:
         if not self._sites.knows(url):
             async with self._turns.at(host):
                 await self._sites.learn(url)
-        headers = self._headers | (kept.conditions() if kept is not None else {})
-        call = Call(host, "GET", url, headers, max_bytes=self._limits.max_bytes, deadline_s=self._limits.exchange_s)
         async with self._turns.at(host, self._sites.refuse(url)):
-            return await self._http.send(call, judged)
+            return await self._http.send(self._call(url, kept), judged)
+
+    def _call(self, url: str, kept: KeptPage | None) -> Call:
+        limits = self._limits
+        return Call(
+            host_of(url),
+            "GET",
+            url,
+            self._headers | (kept.conditions() if kept is not None else {}),
+            max_bytes=limits.max_bytes,
+            deadline_s=limits.exchange_s,
+            gap_s=limits.pause_s,
+        )
 
     async def _page(self, url: str, reply: Reply) -> Page:
         document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
