@@ -16,8 +16,9 @@ from pipeline.console import Console, errors_told
 
 if TYPE_CHECKING:
     from pipeline.batch import Decision, NightResult
+    from pipeline.doctor import Finding
     from pipeline.events import EventBase
-    from pipeline.settings import Workspace
+    from pipeline.settings import Keys, Workspace
     from pipeline.state import SessionState
     from pipeline.store.files import FileStore
     from pipeline.wiring import Desks
@@ -353,6 +354,41 @@ def _check_evidence(console: Console) -> tuple[int, int, list[Any]]:
         quotes, citations = quotes + checked.quotes, citations + checked.citations
         unsupported += checked.unsupported
     return quotes, citations, unsupported
+
+
+@cli.command()
+@click.option("--online", is_flag=True, help="Also ask each service that is set up once; a search may cost what a search costs.")
+@click.pass_obj
+def doctor(console: Console, online: bool) -> None:
+    """Look at settings, keys, files, clock, log and templates: what is set up and why, and what to do where it cannot work."""
+    from datetime import UTC, datetime
+
+    from pipeline import doctor
+    from pipeline.settings import keys_of, load_workspace
+
+    workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    findings = doctor.examine(workspace, keys, datetime.now(UTC))
+    findings += _await(_probed(workspace, keys)) if online else []
+    code = doctor.exit_code(findings)
+    lines = [f"{finding.level:<5}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]
+    value = [{"about": finding.about, "level": finding.level, "text": finding.text, "todo": finding.todo} for finding in findings]
+    console.data(lines, {"findings": value, "exit_code": code})
+    sys.exit(code)
+
+
+def _todo(finding: Finding) -> str:
+    return f"\n       → {finding.todo}" if finding.todo else ""
+
+
+async def _probed(workspace: Workspace, keys: Keys) -> list[Finding]:
+    from pipeline.doctor.online import probe
+    from pipeline.wiring import http_of
+
+    http = http_of(workspace.queue.settings, keys)
+    try:
+        return [finding async for finding in probe(workspace, keys, http)]
+    finally:
+        await http.aclose()
 
 
 @cli.command()

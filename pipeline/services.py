@@ -200,6 +200,12 @@ def own_servers(settings: Settings, keys: Keys) -> tuple[str, ...]:
     return tuple(filter(None, (model, _searxng_url(settings, keys), *dict(settings.search_urls).values())))
 
 
+def secrets_of(settings: Settings, keys: Keys) -> tuple[Secret, ...]:
+    """Return every key that is set, also the one that the reasoner names: what is taken out of all that is written."""
+    named = settings.reasoner.key if isinstance(settings.reasoner, ModelChoice) else ""
+    return keys.secrets(*filter(None, [named]))
+
+
 def agent_of(settings: Settings) -> str:
     """Return the user agent: who asks, and how to reach whoever runs it."""
     return f"night-research/{__version__}" + (f" (+{settings.contact})" if settings.contact else "")

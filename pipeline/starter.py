@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.errors import ResearchError, UsageError
 
-PARTS = ("queries.yaml", "templates", "corpus", "vault")
+PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault")
 # In a checkout the vault also holds what runs have made; only this of it is starter material.
 _VAULT_PARTS = (".obsidian", "my")
 

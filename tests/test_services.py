@@ -7,7 +7,7 @@ import pytest
 from pipeline.errors import UsageError
 from pipeline.keys import Keys
 from pipeline.queue.model import ModelChoice, Settings
-from pipeline.services import agent_of, own_servers, reasoner_for, search_access, searches_for
+from pipeline.services import agent_of, own_servers, reasoner_for, search_access, searches_for, secrets_of
 
 ROUTER = {"OPENROUTER_API_KEY": "router-canary"}
 OPENAI = {"OPENAI_API_KEY": "openai-canary"}
@@ -99,6 +99,13 @@ def test_only_addresses_that_the_user_named_may_be_private() -> None:
         "http://127.0.0.1:1",
     )
     assert own_servers(Settings(), Keys(env=ROUTER)) == ()
+
+
+def test_the_key_that_a_reasoner_names_is_a_secret_whatever_it_is_called() -> None:
+    keys = Keys(env={"MINE": "my-canary", **ROUTER})
+    settings = Settings(reasoner=ModelChoice("a", "https://models.example/v1", "MINE"))
+    assert {secret.reveal() for secret in secrets_of(settings, keys)} == {"my-canary", "router-canary"}
+    assert {secret.reveal() for secret in secrets_of(Settings(), keys)} == {"router-canary"}
 
 
 def test_the_user_agent_names_the_program_and_whom_to_ask() -> None:
