@@ -333,3 +333,9 @@ def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
 def open_gaps(state: SessionState) -> tuple[Gap, ...]:
     """Return what is still unknown, by the latest round that looked."""
     return next((a.gaps for a in reversed(state.analyses) if a.gaps is not None), ())
+
+
+def admitted_facts(state: SessionState) -> tuple[Fact, ...]:
+    """Return the facts, as in ``all_facts``, of the sources that may carry the report."""
+    refused = {quality.url for analysis in state.analyses[-1:] for quality in analysis.source_quality if not quality.admitted}
+    return tuple(fact for fact in all_facts(state) if fact.url not in refused)

@@ -7,12 +7,13 @@ from urllib.parse import urlsplit
 
 from pipeline import events as e
 from pipeline.questions import ContradictionsQuestion, GapsQuestion, ValidationQuestion
+from pipeline.research.admission import source_quality
 from pipeline.research.desk import Desk, Outcome, Paid, paid
 from pipeline.research.likeness import like_groups
 from pipeline.state import Iteration, SessionState, all_facts, standings, workers_in_order
 from pipeline.steps import Contrast, FindGaps, StartAnalysis, Validate
 from pipeline.text import one_line
-from pipeline.values import Contradiction, Cost, Fact, Gap, SourceQuality, ValidatedFact
+from pipeline.values import Contradiction, Cost, Fact, Gap, ValidatedFact
 
 
 def origin_of(url: str) -> str:
@@ -80,7 +81,7 @@ async def find_gaps(step: FindGaps, state: SessionState, desk: Desk) -> Outcome:
     """Ask what is still unknown; weigh the sources."""
     analysis = state.analyses[step.round]
     validated = tuple(standings(state).values())
-    quality = source_quality(all_facts(state), validated)
+    quality = source_quality(all_facts(state), validated, state.pages)
     open_questions = dict.fromkeys(gap for worker in workers_in_order(state) for gap in _last_gaps(worker.iterations))
     question = GapsQuestion(
         query=state.query,
@@ -106,19 +107,3 @@ def _sound_gap(gap: Gap) -> Gap:
     return gap.model_copy(
         update={"question": one_line(gap.question, 400), "reason": one_line(gap.reason, 400), "importance": importance}
     )
-
-
-def source_quality(facts: tuple[Fact, ...], validated: tuple[ValidatedFact, ...]) -> tuple[SourceQuality, ...]:
-    """Weigh each source by how its facts fared: 0.5, up to +0.5 for corroborated and down to -0.5 for disputed ones."""
-    standing = {entry.fact_id: entry.standing for entry in validated}
-    urls = dict.fromkeys(fact.url for fact in facts)
-    return tuple(_quality(url, [standing.get(fact.id, "single") for fact in facts if fact.url == url]) for url in urls)
-
-
-def _quality(url: str, fared: list[str]) -> SourceQuality:
-    corroborated, disputed = fared.count("corroborated"), fared.count("disputed")
-    score = round(0.5 + 0.5 * (corroborated - disputed) / len(fared), 4)
-    reasons = [f"{corroborated} of {len(fared)} facts borne out by other sources"]
-    if disputed:
-        reasons.append(f"{disputed} disputed by other sources")
-    return SourceQuality(url=url, score=score, reasons=tuple(reasons))

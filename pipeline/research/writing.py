@@ -6,7 +6,7 @@ from pipeline import events as e
 from pipeline.errors import AnswerInvalid
 from pipeline.questions import ClaimCheckQuestion, OutlineQuestion, SectionQuestion
 from pipeline.research.desk import Desk, Outcome, paid
-from pipeline.state import SUMMARY, Section, SessionState, all_facts, contradictions, standings
+from pipeline.state import SUMMARY, Section, SessionState, admitted_facts, contradictions, standings
 from pipeline.steps import CheckSection, MakeOutline, ReviseSection, StartSynthesis, WriteSection
 from pipeline.text import clean, holds_quote, one_line
 from pipeline.values import Fact, Paragraph, SectionPlan, Sentence, Verdict
@@ -14,7 +14,7 @@ from pipeline.values import Fact, Paragraph, SectionPlan, Sentence, Verdict
 
 def start_synthesis(_step: StartSynthesis, state: SessionState) -> Outcome:
     """Close the gathering."""
-    facts = all_facts(state)
+    facts = admitted_facts(state)
     return Outcome((e.SynthesisStarted(facts=len(facts), sources=len({fact.url for fact in facts})),))
 
 
@@ -28,7 +28,7 @@ async def make_outline(_step: MakeOutline, state: SessionState, desk: Desk) -> O
     question = OutlineQuestion(
         query=state.query,
         perspectives=tuple(state.perspectives.values()),
-        facts=all_facts(state),
+        facts=admitted_facts(state),
         validated=tuple(standings(state).values()),
         contradictions=contradictions(state),
         min_sections=config.min_sections,
@@ -109,13 +109,13 @@ def _scope(state: SessionState, section_id: str, sections: int) -> tuple[Section
     """A section's plan, the facts it may use (its own and those that bear them out), and its share of the words."""
     config = state.config
     if section_id == SUMMARY:
-        facts = all_facts(state)
+        facts = admitted_facts(state)
         plan = SectionPlan(id=SUMMARY, title="Summary", facts=tuple(fact.id for fact in facts))
         return plan, facts, config.summary_words
     plan = state.sections[section_id].plan
     known = standings(state)
     wanted = set(plan.facts).union(*(known[name].support for name in plan.facts if name in known))
-    facts = tuple(fact for fact in all_facts(state) if fact.id in wanted)
+    facts = tuple(fact for fact in admitted_facts(state) if fact.id in wanted)
     return plan, facts, (config.report_words - config.summary_words) // max(1, sections)
 
 
