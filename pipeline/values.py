@@ -19,12 +19,16 @@ class Value(BaseModel):
 
 
 class Cost(Value):
-    """What one outside answer cost. All zero for the embedded reasoner and the local folder."""
+    """What one outside answer cost. All zero for the embedded reasoner and the local folder.
+
+    ``assumed_usd`` is the part of ``usd`` that no bill says: the worst cases of calls whose reply was lost or gave no account.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     total_tokens: int = 0
     usd: float = 0.0
+    assumed_usd: float = 0.0
     model_requested: str = ""
     model: str = ""
 
@@ -150,11 +154,12 @@ class Gap(Value):
 
 
 class SourceQuality(Value):
-    """How far a source carries: ``score`` 0 to 1, with the reasons in words."""
+    """How far a source carries: ``score`` 0 to 1, with the reasons in words. Only an ``admitted`` one may carry the report."""
 
     url: str
     score: float
     reasons: tuple[str, ...] = ()
+    admitted: bool = True
 
 
 class SectionPlan(Value):
