@@ -18,11 +18,13 @@ from pipeline.projection.views import (
     last_night,
     linked,
     night_links,
+    open_questions,
     present,
     properties_of,
     report_link,
     worker_link,
 )
+from pipeline.projection.wording import count
 from pipeline.state import (
     SessionState,
     Worker,
@@ -140,7 +142,7 @@ def _view(library: Library, study: Study) -> SessionView:
         stretches=timeline(study.events),
         failures=failures_of(state),
         disagreements=Citer(library, study).disagreements(contradictions(state)),
-        gaps=tuple(Open(gap.question, gap.reason) for gap in open_gaps(state)),
+        gaps=open_questions(open_gaps(state)),
         reasoner=state.config.reasoner,
         search=state.config.search,
         searches=len(state.searches),
@@ -182,7 +184,10 @@ def outcome_of(state: SessionState, worker: Worker) -> str:
     """Return in a few words how a worker ended."""
     if worker.status == "running":
         return "stopped with the session" if state.ended else "under way"
-    return f"given up: {worker.reason}" if worker.status == "failed" else worker.reason
+    if worker.status == "failed":
+        return f"given up: {worker.reason}"
+    rounds = worker.reason.removesuffix(" iterations")
+    return f"stopped after {count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
 
 
 def _earlier(library: Library, study: Study) -> Link | None:
