@@ -99,9 +99,10 @@ def deadline_after(limits: Limits, now: datetime) -> datetime | None:
     """Return the next moment at which the local clock shows the night's deadline, or None."""
     if limits.deadline is None:
         return None
-    local = now.astimezone()
-    moment = local.replace(hour=limits.deadline.hour, minute=limits.deadline.minute, second=0, microsecond=0)
-    return moment if moment > local else moment + timedelta(days=1)
+    today = now.astimezone().date()
+    # Each day's clock time is made aware by itself: between two days the clocks may be put forward or back.
+    moments = (datetime.combine(today + timedelta(days=days), limits.deadline).astimezone() for days in (0, 1))
+    return next(moment for moment in moments if moment > now)
 
 
 @dataclass

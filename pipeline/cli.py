@@ -17,9 +17,9 @@ from pipeline.console import Console, errors_told
 if TYPE_CHECKING:
     from pipeline.batch import Decision, NightResult
     from pipeline.events import EventBase
+    from pipeline.ports import EventStore
     from pipeline.settings import Workspace
     from pipeline.state import SessionState
-    from pipeline.store.files import FileStore
     from pipeline.wiring import Desks
 
 EXIT_CODES = """\b
@@ -83,7 +83,7 @@ def run(console: Console, ids: tuple[str, ...]) -> None:
     sys.exit(result.exit_code)
 
 
-def _desks(console: Console, workspace: Workspace, store: FileStore) -> Desks:
+def _desks(console: Console, workspace: Workspace, store: EventStore) -> Desks:
     """Open the doors to the outside; name every document that cannot be read, once, before the work begins."""
     from pipeline import wiring
     from pipeline.presenting import counted
@@ -96,7 +96,7 @@ def _desks(console: Console, workspace: Workspace, store: FileStore) -> Desks:
     return desks
 
 
-def _decisions(workspace: Workspace, store: FileStore, ids: tuple[str, ...]) -> tuple[Decision, ...]:
+def _decisions(workspace: Workspace, store: EventStore, ids: tuple[str, ...]) -> tuple[Decision, ...]:
     from datetime import UTC, datetime
 
     from pipeline import batch
@@ -229,7 +229,7 @@ def _word(decision: Decision) -> str:
     return {"new": "due", "resume": "interrupted"}.get(decision.action, decision.action)
 
 
-def _find(store: FileStore, name: str) -> str:
+def _find(store: EventStore, name: str) -> str:
     """Return the session that a name means: a session's id, a query's id (its latest session), or how one of them begins."""
     from pipeline.batch import latest_sessions
     from pipeline.errors import SessionUnknown

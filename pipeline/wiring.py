@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pipeline import __version__, starter
 from pipeline.events import RunStarted
+from pipeline.ports import EventStore
 from pipeline.queue.model import Query
 from pipeline.research import Desk
 from pipeline.run import Listener, RunContext
@@ -43,7 +44,7 @@ def documents_of(workspace: Workspace) -> LocalFolder:
 class Desks:
     """Gives each query its doors; what can be shared between queries is made once."""
 
-    def __init__(self, workspace: Workspace, store: FileStore) -> None:
+    def __init__(self, workspace: Workspace, store: EventStore) -> None:
         from pipeline.reasoners.extractive import ExtractiveReasoner
 
         self._documents = documents = documents_of(workspace)
