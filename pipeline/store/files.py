@@ -50,9 +50,7 @@ class FileStore:
         """
         _refuse_unfit(session_id, records, expected_version)
         self._prepare()
-        with self._guard:
-            writer = self._writers.setdefault(session_id, Writer(self._layout, session_id, self._chain))
-        return writer.append(records, expected_version)
+        return self._writer(session_id).append(records, expected_version)
 
     def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
         """Return the records of versions above ``after``; all of the stream is verified.
@@ -122,6 +120,13 @@ class FileStore:
             writer.release()
             if not writer.in_doubt:
                 del self._writers[session_id]
+
+    def _writer(self, stream: str) -> Writer:
+        with self._guard:
+            writer = self._writers.get(stream)
+            if writer is None:
+                writer = self._writers[stream] = Writer(self._layout, stream, self._chain)
+            return writer
 
     def _chain(self, stream: str) -> Chain:
         chain = refuse_damage(read_chain(self._layout, stream), stream)
