@@ -19,6 +19,7 @@ from pipeline.projection.views import (
     linked,
     night_links,
     open_questions,
+    perspective_name,
     present,
     properties_of,
     report_link,
@@ -70,6 +71,7 @@ class SessionView:
     unfinished: bool
     reason: str
     session_id: str
+    query_id: str
     report: Link | None
     nights: tuple[Link, ...]
     earlier: Link | None
@@ -132,6 +134,7 @@ def _view(library: Library, study: Study) -> SessionView:
         unfinished=not state.ended,
         reason=state.end_reason,
         session_id=state.id,
+        query_id=state.query_id,
         report=report_link(study),
         nights=night_links(library, study),
         earlier=_earlier(library, study),
@@ -162,7 +165,7 @@ def _view(library: Library, study: Study) -> SessionView:
 
 def _planned(study: Study, node: PlanNode) -> PlannedView:
     view = study.state.perspectives[node.perspective]
-    name = worker_link(study, node.id) if node.id in study.worker_paths else view.name
+    name = worker_link(study, node.id) if node.id in study.worker_paths else perspective_name(view)
     return PlannedView(name, view.focus, view.questions, node.id.startswith("gap_"))
 
 

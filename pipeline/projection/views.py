@@ -12,7 +12,7 @@ from pipeline.projection.library import Library, Night, Source, Study
 from pipeline.projection.notes import OWN_CLASS, Kind
 from pipeline.state import Report
 from pipeline.text import one_line, slug
-from pipeline.values import Contradiction, Gap, Paragraph, Sentence
+from pipeline.values import Contradiction, Gap, Paragraph, Perspective, Sentence
 
 _KINDS_OF_CONTRADICTION = {
     "number": "They give different numbers.",
@@ -100,7 +100,12 @@ def best_link(study: Study) -> Link:
 def worker_link(study: Study, worker_id: str) -> Link:
     """Return the link to a worker's note, shown as its perspective."""
     view = study.state.perspectives[study.state.workers[worker_id].perspective_id]
-    return Link(study.worker_paths[worker_id], view.name)
+    return Link(study.worker_paths[worker_id], perspective_name(view))
+
+
+def perspective_name(view: Perspective) -> str:
+    """Return a perspective's name; a gap's is its question, and that it is a gap is said beside it."""
+    return view.name.removeprefix("Gap: ")
 
 
 def night_link(night: Night) -> Link:
