@@ -49,6 +49,14 @@ def asks_for_default(question: str) -> bool:
     return stem("default") in needs(question) or _LEFT_OPEN.search(question) is not None
 
 
+def speaks_of(wanted: tuple[Need, ...], own: Terms, around: Mapping[str, float]) -> bool:
+    """Tell whether a statement speaks of the question at all: of two of its terms, at least, if it has as many."""
+    spoken = 0
+    for term, _, relatives in wanted:
+        spoken += term in own or term in around or any(relative in own for relative in relatives)
+    return spoken >= min(2, len(wanted))
+
+
 def coverage(wanted: tuple[Need, ...], own: Terms, around: Mapping[str, float], rare: Mapping[str, float]) -> float:
     """Return the share, 0 to 1, of what is wanted that a statement covers.
 
