@@ -32,9 +32,8 @@ def main(folder: Path, question: str) -> None:
         start = time.perf_counter()
         report = desks.prepare()
         indexed = time.perf_counter() - start
-        print(
-            f"{counted(report.files, 'document')}, {counted(report.passages, 'passage')}: {report.files / indexed:.0f}/s, {indexed:.1f} s"
-        )
+        found = f"{counted(report.files, 'document')}, {counted(report.passages, 'passage')}"
+        print(f"{found}: {report.files / indexed:.0f} documents/s, {indexed:.1f} s")
         start = time.perf_counter()
         context = wiring.context_of(workspace, lambda _event, _state: None)
         due = batch.decide(workspace.queue, {}, context.now())
