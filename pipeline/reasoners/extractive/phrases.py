@@ -98,7 +98,9 @@ def _parts_phrases(word: str) -> bool:
     lowered = word.lower()
     if lowered in STOP or lowered in AUXILIARIES or lowered in VERBS or lowered in _QUALIFIERS:
         return True
-    return (lowered.endswith("ly") and len(lowered) > 5) or not any(character.isalpha() for character in word)
+    return (lowered.endswith("ly") and len(lowered) > 5 and "-" not in lowered) or not any(
+        character.isalpha() for character in word
+    )
 
 
 def key_phrases(text: str) -> list[str]:
