@@ -107,8 +107,8 @@ def test_the_summary_answers_first() -> None:
 def test_a_revision_drops_what_nothing_supports() -> None:
     draft = (Paragraph(sentences=(Sentence(text="One."), Sentence(text="Two."))), Paragraph(sentences=(Sentence(text="Three."),)))
     question = SectionQuestion(
-        query=QUERY, section=SectionPlan(id="s", title="S", facts=()), facts=(), validated=(), contradictions=(), other_sections=(),
-        written=(), words=100, draft=draft,
+        query=QUERY, section=SectionPlan(id="s", title="S", facts=()), facts=(), validated=(), contradictions=(),
+        other_sections=(), written=(), words=100, draft=draft,
         unsupported=(Verdict(sentence=0, supported=False), Verdict(sentence=2, supported=False)),
     )  # fmt: skip
     assert write(question).paragraphs == (Paragraph(sentences=(Sentence(text="Two."),)),)
