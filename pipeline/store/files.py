@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.ports import Record, Snapshot
-from pipeline.store import objects, snapshots
+from pipeline.store import disk, objects, snapshots
 from pipeline.store.chain import Chain, refuse_damage
 from pipeline.store.layout import Layout, is_plain
 from pipeline.store.reading import read_chain
@@ -93,9 +93,11 @@ class FileStore:
         Raises:
             LogUnwritable: the disk refuses.
         """
-        self._prepare()
         digest = digest_of(data)
         try:
+            with self._guard:  # else another thread could take a folder for durable that is only just made
+                self._prepare()
+                disk.make_directories(self._layout.object(digest).parent)
             objects.write(self._layout.object(digest), data, self._layout.scratch)
         except OSError as error:
             raise LogUnwritable(f"an object cannot be stored: {error.strerror}", hint="check space and permissions") from error
