@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from pipeline import batch, evidence, wiring
+from pipeline.overview import read_all
 from pipeline.presenting import counted
 from pipeline.session import ResearchSession
 from pipeline.settings import load_workspace
@@ -36,7 +37,7 @@ def main(folder: Path, question: str) -> None:
         print(f"{found}: {report.files / indexed:.0f} documents/s, {indexed:.1f} s")
         start = time.perf_counter()
         context = wiring.context_of(workspace, lambda _event, _state: None)
-        due = batch.decide(workspace.queue, {}, context.now())
+        due = batch.decide(workspace.queue, read_all(store), context.now())
         result = asyncio.run(batch.Night(store, workspace.queue, desks, context).work(due))
         state = ResearchSession.open(store, result.ended[0].session).state
         checked = evidence.check(state, store)

@@ -13,16 +13,20 @@ import pytest
 
 from pipeline import batch
 from pipeline import events as e
-from pipeline.batch import Decision, Night, NightResult, deadline_after, decide, latest_sessions, reopened, within
-from pipeline.errors import CommandRefused, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed
+from pipeline.batch import Decision, Night, NightResult, deadline_after, decide, reopened, within
+from pipeline.errors import CommandRefused, LogDamaged, LogError, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed
 from pipeline.events import decode_all, moment_of
+from pipeline.overview import Overview, read_all
 from pipeline.queue.model import Limits, Query, Queue, Settings
 from pipeline.research import Desk
-from pipeline.session import ResearchSession
 from pipeline.state import SessionState, Status
 from tests.fakes import START, Journal, MemoryStore, context_for, desk_for
 
 NOW = START
+
+
+def known(latest: dict[str, SessionState]) -> Overview:
+    return Overview(tuple(latest.values()), {})
 
 
 def query(name: str, **fields: Any) -> Query:
@@ -40,7 +44,7 @@ def last(name: str, status: Status = "complete", days_ago: float = 1, **fields: 
 
 
 def decided(one: Query, latest: dict[str, SessionState], *only: str) -> Decision:
-    (decision,) = decide(queue(one), latest, NOW, only)
+    (decision,) = decide(queue(one), known(latest), NOW, only)
     return decision
 
 
@@ -91,19 +95,19 @@ def test_a_recurring_query_is_due_again_when_its_time_has_passed(days_ago: float
 def test_interrupted_queries_come_first_then_by_priority_then_as_in_the_file() -> None:
     names = ("low", "first", "second", "high", "halfway")
     queries = [query(name, priority={"low": -1, "high": 9}.get(name, 0)) for name in names]
-    decisions = decide(queue(*queries), last("halfway", "searching"), NOW)
+    decisions = decide(queue(*queries), known(last("halfway", "searching")), NOW)
     assert [decision.query.id for decision in decisions] == ["halfway", "high", "first", "second", "low"]
 
 
 def test_only_the_named_queries_are_taken_up() -> None:
-    decisions = decide(queue(query("pumps"), query("valves"), query("seals")), {}, NOW, ("seals", "pumps"))
+    decisions = decide(queue(query("pumps"), query("valves"), query("seals")), known({}), NOW, ("seals", "pumps"))
     assert [decision.query.id for decision in decisions] == ["pumps", "seals"]
 
 
 def test_the_latest_session_of_a_query_is_the_one_that_started_last() -> None:
     older, newer = last("pumps", days_ago=3)["pumps"], last("pumps", days_ago=1, id="s-2")["pumps"]
     stray = SessionState(id="stray")
-    assert latest_sessions([newer, stray, older]) == {"pumps": newer}
+    assert Overview((newer, stray, older), {}).latest() == {"pumps": newer}
 
 
 def test_the_deadline_is_the_next_time_the_local_clock_shows_it() -> None:
@@ -138,7 +142,7 @@ class Bench:
     store: MemoryStore
 
     def work(self, latest: dict[str, SessionState] | None = None) -> NightResult:
-        return asyncio.run(self.night.work(decide(self.night.queue, latest or {}, NOW)))
+        return asyncio.run(self.night.work(decide(self.night.queue, known(latest or {}), NOW)))
 
 
 def bench(
@@ -166,7 +170,7 @@ def events_of(store: MemoryStore, result: NightResult) -> list[e.EventBase]:
 
 
 def sessions(store: MemoryStore) -> dict[str, SessionState]:
-    return latest_sessions(ResearchSession.open(store, name).state for name in store.session_ids())
+    return read_all(store).latest()
 
 
 def endings(result: NightResult) -> dict[str, str]:
@@ -386,3 +390,16 @@ def test_a_session_is_named_for_its_day_and_query_and_never_like_another() -> No
     names = {batch.new_session(store, decision, queue(query("pumps")), context).id for _ in range(5)}
     assert len(names) == 5
     assert all(name.startswith("2026-11-21-pumps-") for name in names)
+
+
+def test_a_query_whose_session_is_damaged_is_left_alone_and_the_others_go_on() -> None:
+    damaged: dict[str, LogError] = {"2026-11-20-pumps-1a2b": LogDamaged("line 3 was altered")}
+    decisions = decide(queue(query("pumps"), query("valves")), Overview((), damaged), NOW)
+    assert [(d.query.id, d.action) for d in decisions] == [("pumps", "damaged"), ("valves", "new")]
+    assert decisions[0].session == "2026-11-20-pumps-1a2b"
+
+
+def test_a_damaged_session_that_a_sound_one_has_followed_is_history() -> None:
+    damaged: dict[str, LogError] = {"2020-01-01-pumps-1a2b": LogDamaged("line 3 was altered")}
+    (decision,) = decide(queue(query("pumps")), Overview(tuple(last("pumps", "complete").values()), damaged), NOW)
+    assert decision.action == "done"
