@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -12,6 +12,7 @@ from typing import Literal
 from pipeline import events as e
 from pipeline.errors import CommandRefused, LogError, LogUnwritable, ProviderRefused, ResearchError
 from pipeline.events import EventBase, moment_of, timestamp
+from pipeline.overview import Overview
 from pipeline.ports import EventStore
 from pipeline.queue.model import Limits, Query, Queue
 from pipeline.research import Desk, Outcome
@@ -22,7 +23,8 @@ from pipeline.state import SessionState, seconds_between, working_seconds
 from pipeline.text import one_line, slug
 from pipeline.values import Cost
 
-Action = Literal["new", "resume", "done", "failed", "cancelled"]
+Action = Literal["new", "resume", "done", "failed", "cancelled", "damaged"]
+LEFT = frozenset({"failed", "cancelled", "damaged"})
 SESSIONS_AT_ONCE = 4
 
 
@@ -51,23 +53,28 @@ class NightResult:
     exit_code: int = 0
 
 
-def latest_sessions(states: Iterable[SessionState]) -> dict[str, SessionState]:
-    """Return each query id's latest session."""
-    latest: dict[str, SessionState] = {}
-    for state in sorted(states, key=lambda state: (state.started_at, state.id)):
-        if state.query_id:
-            latest[state.query_id] = state
-    return latest
-
-
-def decide(queue: Queue, latest: Mapping[str, SessionState], now: datetime, only: Sequence[str] = ()) -> tuple[Decision, ...]:
+def decide(queue: Queue, known: Overview, now: datetime, only: Sequence[str] = ()) -> tuple[Decision, ...]:
     """Return what is to be done about each query: interrupted ones first, then by priority, then in the file's order.
 
-    ``only`` restricts the night to these query ids; a failed query named there is researched anew.
+    ``only`` restricts the night to these query ids; a failed query named there is researched anew. A query whose session
+    cannot be read is left alone: its answers may be in there, and would be paid for again.
     """
+    latest = known.latest()
     chosen = [query for query in queue.queries if not only or query.id in only]
-    decisions = [_decision(query, latest.get(query.id), now, named=query.id in only) for query in chosen]
+    decisions = [
+        _damaged(query, latest.get(query.id), known) or _decision(query, latest.get(query.id), now, named=query.id in only)
+        for query in chosen
+    ]
     return tuple(sorted(decisions, key=lambda decision: (decision.action != "resume", -decision.query.priority)))
+
+
+def _damaged(query: Query, last: SessionState | None, known: Overview) -> Decision | None:
+    """Tell the query's damaged sessions, by their names, from those that a sound one has followed since."""
+    since = last.started_at[:10] if last else ""
+    mine = [name for name in known.damaged if name[11:-5] == slug(query.id, 40) and name[:10] >= since]
+    if not mine:
+        return None
+    return Decision(query, "damaged", f"the log of {mine[-1]} is damaged: research verify", mine[-1])
 
 
 def _decision(query: Query, last: SessionState | None, now: datetime, *, named: bool) -> Decision:
@@ -99,9 +106,10 @@ def deadline_after(limits: Limits, now: datetime) -> datetime | None:
     """Return the next moment at which the local clock shows the night's deadline, or None."""
     if limits.deadline is None:
         return None
-    local = now.astimezone()
-    moment = local.replace(hour=limits.deadline.hour, minute=limits.deadline.minute, second=0, microsecond=0)
-    return moment if moment > local else moment + timedelta(days=1)
+    today = now.astimezone().date()
+    # Each day's clock time is made aware by itself: between two days the clocks may be put forward or back.
+    moments = (datetime.combine(today + timedelta(days=days), limits.deadline).astimezone() for days in (0, 1))
+    return next(moment for moment in moments if moment > now)
 
 
 @dataclass
@@ -162,7 +170,7 @@ class Night:
         started_at = timestamp(self.context.now())
         log = BatchLog(self.store, self.context, f"batch-{started_at[:19].replace(':', '').lower()}-{secrets.token_hex(2)}")
         log.record(e.BatchStarted(due=tuple(d.query.id for d in due), queue_digest=self.queue.digest))
-        self._skip(log, (d for d in decisions if d.action in {"failed", "cancelled"}))
+        self._skip(log, (d for d in decisions if d.action in LEFT))
         gate = asyncio.Semaphore(self.sessions_at_once)
         try:
             async with asyncio.TaskGroup() as group:
@@ -244,7 +252,7 @@ class Night:
             return self._refused.exit_code
         if any(event.status != "complete" for event in self._ended):
             return 1
-        return 3 if any(not event.reason.startswith(("failed:", "cancelled:")) for event in self._skipped) else 0
+        return 3 if any(not event.reason.startswith(tuple(f"{action}:" for action in LEFT)) for event in self._skipped) else 0
 
 
 def _ending(decision: Decision, state: SessionState, status: str, reason: str) -> e.QueryEnded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import sys
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
     from pipeline.batch import Decision, NightResult
     from pipeline.doctor import Finding
     from pipeline.events import EventBase
+    from pipeline.ports import EventStore
     from pipeline.settings import Keys, Workspace
     from pipeline.state import SessionState
-    from pipeline.store.files import FileStore
     from pipeline.wiring import Desks
+
+# Events and states hold no circles; to look for some as often as Python does takes a third of the time of reading a log.
+COLLECTION = (50_000, 20, 100)
 
 EXIT_CODES = """\b
 Exit codes: 0 done, or nothing to do; 1 some query failed; 2 usage, settings or queries.yaml;
@@ -71,20 +75,20 @@ def run(console: Console, ids: tuple[str, ...]) -> None:
     _refuse_unknown(workspace, ids)
     store = wiring.store_of(console.folder)
     context = batch.within(wiring.context_of(workspace, _listener(console)), workspace.queue.settings.limits)
-    decisions = _decisions(workspace, store, ids)
+    decisions = _decisions(console, workspace, store, ids)
     if not any(decision.due for decision in decisions):
         _nothing_to_do(console, decisions)
         return
     with wiring.lock_of(console.folder):
-        decisions = _decisions(workspace, store, ids)
+        decisions = _decisions(console, workspace, store, ids)
         night = batch.Night(store, workspace.queue, _desks(console, workspace, store), context)
         result = _await(night.work(decisions))
     _tell_night(console, result)
     _build(console)
-    sys.exit(result.exit_code)
+    sys.exit(20 if result.exit_code < 2 and any(decision.action == "damaged" for decision in decisions) else result.exit_code)
 
 
-def _desks(console: Console, workspace: Workspace, store: FileStore) -> Desks:
+def _desks(console: Console, workspace: Workspace, store: EventStore) -> Desks:
     """Open the doors to the outside; name every document that cannot be read, once, before the work begins."""
     from pipeline import wiring
     from pipeline.presenting import counted
@@ -97,14 +101,16 @@ def _desks(console: Console, workspace: Workspace, store: FileStore) -> Desks:
     return desks
 
 
-def _decisions(workspace: Workspace, store: FileStore, ids: tuple[str, ...]) -> tuple[Decision, ...]:
+def _decisions(console: Console, workspace: Workspace, store: EventStore, ids: tuple[str, ...]) -> tuple[Decision, ...]:
     from datetime import UTC, datetime
 
     from pipeline import batch
-    from pipeline.session import ResearchSession
+    from pipeline.overview import read_all
 
-    latest = batch.latest_sessions(ResearchSession.open(store, name).state for name in store.session_ids())
-    return batch.decide(workspace.queue, latest, datetime.now(UTC), ids)
+    known = read_all(store)
+    for error in known.damaged.values():
+        console.say(f"damaged: {error.message}", fg="red")
+    return batch.decide(workspace.queue, known, datetime.now(UTC), ids)
 
 
 def _refuse_unknown(workspace: Workspace, ids: tuple[str, ...]) -> None:
@@ -122,13 +128,15 @@ def _refuse_unknown(workspace: Workspace, ids: tuple[str, ...]) -> None:
 
 def _nothing_to_do(console: Console, decisions: tuple[Decision, ...]) -> None:
     """Nothing is due. A vault that a stopped run left behind is still brought up to date."""
-    waiting = [d for d in decisions if d.action in {"failed", "cancelled"}]
-    lines = ["nothing to do"] + [
-        f"  {d.query.id}: {d.action}: {d.reason} (research run {d.query.id} tries anew)" for d in waiting
-    ]
+    from pipeline.batch import LEFT
+
+    waiting = [d for d in decisions if d.action in LEFT]
+    lines = ["nothing to do", *(f"  {d.query.id}: {d.action}: {d.reason}" for d in waiting)]
+    lines += ["  research run ID tries a failed one anew"] if any(d.action == "failed" for d in waiting) else []
     if console.as_json or not console.quiet:
-        console.data(lines, {"nothing_to_do": True, "failed": [d.query.id for d in waiting]})
+        console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in waiting]})
     _build(console)
+    sys.exit(20 if any(d.action == "damaged" for d in waiting) else 0)
 
 
 def _await(work: Any) -> Any:
@@ -202,16 +210,16 @@ def resume(console: Console, session: str) -> None:
 def list_(console: Console) -> None:
     """List the queries of the queue and what became of them, then sessions whose query is gone."""
     from pipeline import wiring
+    from pipeline.overview import read_all
     from pipeline.presenting import listed
-    from pipeline.session import ResearchSession
     from pipeline.settings import load_workspace
     from pipeline.text import one_line
 
     workspace = load_workspace(console.folder)
     store = wiring.store_of(console.folder)
-    decisions = _decisions(workspace, store, ())
+    decisions = _decisions(console, workspace, store, ())
     known = {d.query.id for d in decisions}
-    states = [ResearchSession.open(store, name).state for name in store.session_ids()]
+    states = read_all(store).states
     gone = [state for state in states if state.query_id not in known]
     decisions = tuple(sorted(decisions, key=lambda decision: decision.query.line))
     lines = [f"{_word(d):<10} {d.query.id:<40}  {one_line(d.query.text, 70)}\n           {d.reason}" for d in decisions]
@@ -230,18 +238,17 @@ def _word(decision: Decision) -> str:
     return {"new": "due", "resume": "interrupted"}.get(decision.action, decision.action)
 
 
-def _find(store: FileStore, name: str) -> str:
+def _find(store: EventStore, name: str) -> str:
     """Return the session that a name means: a session's id, a query's id (its latest session), or how one of them begins."""
-    from pipeline.batch import latest_sessions
     from pipeline.errors import SessionUnknown
-    from pipeline.session import ResearchSession
+    from pipeline.overview import read_all
 
     ids = list(store.session_ids())
     if name in ids:
         return name
-    latest = latest_sessions(ResearchSession.open(store, known).state for known in ids)
+    latest = read_all(store).latest()
     found = {state.id for query, state in latest.items() if query.startswith(name)}
-    found = {latest[name].id} if name in latest else found or {known for known in ids if known.startswith(name)}
+    found = {latest[name].id} if name in latest else found or {known for known in ids if name in known}
     if len(found) == 1:
         return found.pop()
     meant = f"could be any of: {', '.join(sorted(found)[:5])}" if found else "research list shows what there is"
@@ -423,5 +430,6 @@ def _require_workspace(folder: Path) -> None:
 
 def main() -> None:
     """Run the command line: the entry point of the console command ``research``."""
+    gc.set_threshold(*COLLECTION)
     with errors_told():
         cli(prog_name="research", standalone_mode=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,6 +55,10 @@ def errors_told() -> Iterator[None]:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except Exception as error:
+        logging.getLogger("pipeline").info("unexpected", exc_info=error)
+        hint = "this is a fault of the program; what was recorded is safe; -v shows where it happened"
+        _fail(f"unexpected {type(error).__name__}: {error}", hint, 1, "Unexpected")
 
 
 def json_wanted() -> bool:

@@ -23,7 +23,7 @@ from pipeline.state import (
     SessionState,
     Worker,
 )
-from pipeline.values import SectionPlan
+from pipeline.values import Cost, SectionPlan
 
 _log = logging.getLogger("pipeline.fold")
 
@@ -35,22 +35,20 @@ def apply(state: SessionState, event: e.EventBase) -> None:
         change(state, event)
     elif isinstance(event, e.UnknownEvent):
         _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
-    if isinstance(event, e.Answered):
-        _charge(state, event)
+    if isinstance(event, e.Answered) and (event.cost.total_tokens or event.cost.usd):
+        _charge(state, event.cost)
     state.version = event.version
     if state.runs:
         state.runs[-1].last_at = event.at
 
 
-def _charge(state: SessionState, event: e.Answered) -> None:
-    cost = event.cost
-    if not cost.total_tokens and not cost.usd:
-        return
-    state.spent.calls += 1
-    state.spent.input_tokens += cost.input_tokens
-    state.spent.output_tokens += cost.output_tokens
-    state.spent.total_tokens += cost.total_tokens
-    state.spent.usd = round(state.spent.usd + cost.usd, 9)
+def _charge(state: SessionState, cost: Cost) -> None:
+    spent = state.spent
+    spent.calls += 1
+    spent.input_tokens += cost.input_tokens
+    spent.output_tokens += cost.output_tokens
+    spent.total_tokens += cost.total_tokens
+    spent.usd = round(spent.usd + cost.usd, 9)
 
 
 def _run_started(state: SessionState, event: e.RunStarted) -> None:

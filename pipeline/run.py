@@ -57,26 +57,36 @@ class RunContext:
 
 
 class Recorder:
-    """The one place that records: objects first, then the events that name them, durable before anything builds on them."""
+    """The one place that records: objects first, then the events that name them, durable before anything builds on them.
+
+    Objects are kept in threads, side by side: waiting for the disk one after another would take longer than the events do.
+    """
 
     def __init__(self, session: ResearchSession, store: EventStore, context: RunContext) -> None:
         self._session, self._store, self._context = session, store, context
         self._opened = bool(session.state.runs) and session.state.runs[-1].run_id == context.run_id
         self._stored = self._snapshot_at = session.state.version
 
+    async def keep(self, outcome: Outcome) -> Outcome:
+        """Store an outcome's objects and return it, ready to be recorded.
+
+        Raises:
+            LogError: they could not be stored.
+        """
+        for data in outcome.objects:
+            await asyncio.to_thread(self._store.put, data)
+        return outcome
+
     def record(self, outcomes: Iterable[Outcome]) -> None:
-        """Store the outcomes' objects and events in one append.
+        """Store the outcomes' events in one append. Their objects have been kept.
 
         Raises:
             CommandRefused: an event does not fit the state.
             LogError: it could not be stored; the session's state is ahead of the log and must be dropped.
         """
-        outcomes = list(outcomes)
-        if not outcomes:
-            return
-        for data in (data for outcome in outcomes for data in outcome.objects):
-            self._store.put(data)
         drafts = [draft for outcome in outcomes for draft in outcome.drafts]
+        if not drafts:
+            return
         if not self._opened:
             drafts.insert(0, self._context.agent)
         events = [self._stamped(draft) for draft in drafts]
@@ -147,12 +157,19 @@ def _start(state: SessionState, recorder: Recorder, desk: Desk, context: RunCont
     busy = set(flight.tasks.values())
     free = context.concurrency - len(busy)
     for step in [step for step in agenda(state) if step not in busy][: max(0, free)]:
-        flight.tasks[asyncio.create_task(_gated(step, state, desk, context), name=step.key)] = step
+        flight.tasks[asyncio.create_task(_worked(step, state, recorder, desk, context), name=step.key)] = step
 
 
-async def _gated(step: Step, state: SessionState, desk: Desk, context: RunContext) -> Outcome:
+async def _worked(step: Step, state: SessionState, recorder: Recorder, desk: Desk, context: RunContext) -> Outcome:
+    """Perform a step and keep its objects; those of an answer that was paid for and could not be used, too."""
     async with context.gate:
-        return await perform(step, state, desk)
+        try:
+            outcome = await perform(step, state, desk)
+        except StepError as error:
+            if error.exchange:
+                await recorder.keep(Outcome((), (error.exchange,)))
+            raise
+    return await recorder.keep(outcome)
 
 
 def _collect(state: SessionState, recorder: Recorder, flight: _Flight, done: Iterable[asyncio.Task[Outcome]]) -> None:
@@ -195,7 +212,7 @@ def _failed(state: SessionState, step: Step, error: Exception) -> Outcome:
         cost=(error.cost if isinstance(error, StepError) else None) or Cost(),
         exchange=digest_of(exchange) if exchange else "",
     )
-    return Outcome((event,), (exchange,) if exchange else ())
+    return Outcome((event,))
 
 
 def _reached_cap(state: SessionState, context: RunContext, spent: BudgetSpent | None) -> BudgetExhausted | None:

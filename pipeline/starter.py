@@ -41,7 +41,7 @@ def lay_out(folder: Path) -> Laid:
     try:
         for name in _files(source()):
             target = folder / name
-            if target.exists():
+            if target.exists() or target.is_symlink():
                 kept.append(name.as_posix())
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)

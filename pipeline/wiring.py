@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pipeline import __version__, starter
 from pipeline.events import RunStarted
+from pipeline.ports import EventStore
 from pipeline.queue.model import Query
 from pipeline.research import Desk
 from pipeline.run import Listener, RunContext
@@ -107,7 +108,7 @@ def prompts_of(folder: Path) -> Path:
 class Desks:
     """Gives each query its doors; what can be shared between queries is made once."""
 
-    def __init__(self, workspace: Workspace, store: FileStore) -> None:
+    def __init__(self, workspace: Workspace, store: EventStore) -> None:
         from pipeline.reasoners.extractive import ExtractiveReasoner
 
         self._documents = documents = documents_of(workspace)

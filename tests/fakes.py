@@ -1,7 +1,7 @@
 """Scripted stand-ins that come in by the real doors: a world of pages, a reasoner with rules, a store in memory.
 
-Every answer is a function of its question alone. ``Journal`` notes each call under a name that an event can be mapped to as well, so a
-test can tell whether an answer that was recorded was asked for again.
+Every answer is a function of its question alone. ``Journal`` notes each call under a name that an event can be mapped to as
+well, so a test can tell whether an answer that was recorded was asked for again.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
 
 from pipeline import cli, starter
@@ -70,8 +71,8 @@ def small(folder: Path) -> Path:
     (folder / "corpus").mkdir(parents=True)
     (folder / "queries.yaml").write_text("queries:\n  - query: How deep is the harbour?\n    id: harbour\n    mode: fast\n")
     for number in (1, 2):
-        text = f"# Harbour {number}\n\nThe harbour is {10 + number} metres deep at low tide. Ships wait outside the harbour at night.\n"
-        (folder / "corpus" / f"harbour-{number}.md").write_text(text)
+        text = f"The harbour is {10 + number} metres deep at low tide. Ships wait outside the harbour at night."
+        (folder / "corpus" / f"harbour-{number}.md").write_text(f"# Harbour {number}\n\n{text}\n")
     return folder
 
 
@@ -282,6 +283,22 @@ def test_damage_in_the_log_is_refused_and_named_and_repaired_with_a_copy_set_asi
     assert research(workspace, "run").code == 0
 
 
+def test_one_damaged_session_does_not_keep_the_night_from_the_other_questions(workspace: Path, research: Research) -> None:
+    research(workspace, "run")
+    segment = next((workspace / "events" / "sessions").rglob("*.jsonl"))
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    with (workspace / "queries.yaml").open("a") as queue:
+        queue.write("  - query: Where do ships wait at night?\n    mode: fast\n")
+    said = research(workspace, "run")
+    assert said.code == 20
+    assert segment.name in said.err
+    assert "where-do-ships-wait" in said.out
+    actions = {query["id"]: query["action"] for query in json.loads(research(workspace, "--json", "list").out)["queries"]}
+    assert actions == {"harbour": "damaged", "where-do-ships-wait-at-night": "done"}
+
+
 def test_two_runs_at_once_one_works_and_the_other_is_told_at_once(workspace: Path, research: Research) -> None:
     with WorkspaceLock(workspace / "events"):
         said = research(workspace, "run")
@@ -315,11 +332,12 @@ def test_every_command_has_help_and_stands_in_the_readme(research: Research, tmp
         assert f"research {name}" in readme, name
         assert research(tmp_path, name, "--help").code == 0
         for option in command.params:
-            if isinstance(option, cli.click.Option):
+            if isinstance(option, click.Option):
                 assert option.help, f"{name} {option.opts}"
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys, pipeline.cli; print(sorted({'pydantic', 'jinja2', 'ruamel', 'httpx', 'asyncio', 'sqlite3'} & set(sys.modules)))"
+    heavy = {"pydantic", "jinja2", "yaml", "httpx", "asyncio", "sqlite3", "selectolax", "frontmatter"}
+    code = f"import sys, pipeline.cli; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

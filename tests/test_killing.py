@@ -12,8 +12,8 @@ from typing import IO, cast
 
 import pytest
 
-from pipeline.evidence import check
 from pipeline.events import decode_all
+from pipeline.evidence import check
 from pipeline.session import ResearchSession
 from pipeline.state import SessionState
 from pipeline.store.files import FileStore

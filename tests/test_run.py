@@ -263,6 +263,55 @@ def test_a_log_that_cannot_be_written_stops_the_run() -> None:
         asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
 
 
+def test_an_event_whose_object_cannot_be_stored_is_not_recorded() -> None:
+    class Full(MemoryStore):
+        def put(self, data: bytes) -> str:
+            if data == b"outline":
+                raise LogUnwritable("no space left on the device")
+            return super().put(data)
+
+    store, context = Full(), context_for()
+    with pytest.raises(LogUnwritable):
+        asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
+    assert not any(isinstance(event, e.OutlineCreated) for event in stored(store))
+    assert all(event.exchange in store.objects for event in stored(store) if isinstance(event, e.Answered) and event.exchange)
+
+
+def test_what_could_not_be_stored_stands_in_no_snapshot() -> None:
+    class Full(MemoryStore):
+        def append(self, *args: Any) -> int:
+            if len(self.streams.get("s1", ())) > 30:
+                raise LogUnwritable("no space left on the device")
+            return super().append(*args)
+
+    store, context = Full(), context_for()
+    with pytest.raises(LogUnwritable):
+        asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
+    assert store.snapshots["s1"].version <= len(store.load("s1"))
+
+
+def test_an_answer_that_cannot_be_stored_fails_its_own_step_alone() -> None:
+    store, context = MemoryStore(), context_for()
+    desk = desk_for(store, Journal())
+
+    class Broken:
+        name = "broken"
+
+        async def answer(self, question: Any) -> Any:
+            answer = await desk.reasoner.answer(question)
+            if question.name == "claim_check":
+                verdicts = [verdict.model_copy(update={"reason": "half \ud83d"}) for verdict in answer.value.verdicts]
+                return type(answer)(type(answer.value)(verdicts=tuple(verdicts)), answer.cost)
+            return answer
+
+    broken = type(desk)(Broken(), desk.search, desk.fetch, desk.page_text)
+    state = asyncio.run(run_session(begin(store, context), store, broken, context))
+    assert state.status == "complete"
+    failure = state.failures["CheckSection:section_1:0"]
+    assert (failure.error, failure.attempts) == ("AnswerInvalid", 2)
+    assert "not Unicode" in failure.message
+
+
 def test_a_snapshot_and_the_tail_give_the_full_fold() -> None:
     store = MemoryStore()
     state = research(Journal(), store)

@@ -17,6 +17,7 @@ from pipeline import wiring
 from pipeline.batch import Night, decide
 from pipeline.errors import LogError
 from pipeline.events import EventBase, QueryEnded, ReportGenerated
+from pipeline.overview import read_all
 from pipeline.ports import Search
 from pipeline.session import ResearchSession
 from pipeline.settings import QUEUE_FILE, load_workspace
@@ -61,7 +62,7 @@ async def research(folder: Path) -> dict[str, SessionState]:
     store = wiring.store_of(folder)
     context = wiring.context_of(workspace, _Counter(len(workspace.queue.queries)))
     night = Night(store, workspace.queue, wiring.Desks(workspace, store), context, _SESSIONS_AT_ONCE)
-    result = await night.work(decide(workspace.queue, {}, context.now()))
+    result = await night.work(decide(workspace.queue, read_all(store), context.now()))
     return {ended.query_id: _state(store, ended) for ended in result.ended}
 
 

@@ -91,7 +91,8 @@ def _scalar(value: object) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float) and math.isfinite(value):
-        return format(Decimal(repr(value)), "f")
+        digits = format(Decimal(repr(value)), "f")
+        return digits if "." in digits else f"{digits}.0"
     if isinstance(value, datetime):
         return value.replace(tzinfo=None, microsecond=0).isoformat()
     if isinstance(value, date):

@@ -30,7 +30,8 @@ _RISKY = re.compile(
 )
 _LONG_NUMBER = re.compile(r"\A(\d{4,9})([.)])")
 # A last character that would join with what a template writes next: `!` with a link is an embed, `:` with a colon a field.
-_JOINING = {"!": "&#33;", ":": "&#58;", "[": "&#91;", "<": "&lt;"}
+# An entity keeps even the raw signs apart, which a plugin may look for; for the very common `!` a backslash must do.
+_JOINING = {"!": "\\!", ":": "&#58;", "[": "&#91;", "<": "&lt;"}
 _IN_LABEL = str.maketrans(
     {
         "[": "(",
@@ -87,10 +88,15 @@ class Link:
 
 
 def inert(text: str) -> Inert:
-    """Return ``text`` on one line, harmless wherever a template puts it; ``Inert`` comes back unchanged."""
+    """Return ``text`` on one line, harmless wherever a template puts it; ``Inert`` comes back unchanged.
+
+    White space at its ends goes, but white space alone stays a space: templates print it between things.
+    """
     if isinstance(text, Inert):
         return text
     line = " ".join(clean(text).split())
+    if text.isspace():
+        return Inert(" ")
     tail = _JOINING.get(line[-1:], "")
     body = _LONG_NUMBER.sub(r"\1\\\2", _escaped(line[:-1] if tail else line))
     return Inert(body + tail)

@@ -50,7 +50,7 @@ def _sentence(phase: str, events: Sequence[e.EventBase], resumed: bool) -> str:
         return "Taken up again" if resumed else "Started"
     parts = [part for part in _TELLERS[phase](events) if part]
     if failed := _of(events, e.StepFailed):
-        parts.append(count(len(failed), "step") + " failed")
+        parts.append(f"met {count(len(failed), 'failure')}")
     return joined(parts)
 
 
@@ -64,7 +64,7 @@ def _told(number: int, what: str, one: str, many: str = "") -> str:
 
 def _survey(events: Sequence[e.EventBase]) -> Iterator[str]:
     for event in _of(events, e.TopicSurveyed):
-        yield f"Surveyed the topic: {count(len(event.hits), 'passage')} found"
+        yield f"Surveyed the topic ({count(len(event.hits), 'passage')} found)"
 
 
 def _plan(events: Sequence[e.EventBase]) -> Iterator[str]:
@@ -81,18 +81,18 @@ def _gather(events: Sequence[e.EventBase]) -> Iterator[str]:
     yield _told(len(_of(events, e.PageRead)), "read ", "page")
     yield _told(len({fact.id for event in observed for fact in event.facts}), "found ", "fact")
     yield _told(sum(len(event.rejected) for event in observed), "rejected ", "finding")
-    yield _told(len(_of(events, e.WorkerCompleted)), "", "line of research finished", "lines of research finished")
-    yield _told(len(_of(events, e.WorkerFailed)), "", "line of research given up", "lines of research given up")
+    yield _told(len(_of(events, e.WorkerCompleted)), "finished ", "line of research", "lines of research")
+    yield _told(len(_of(events, e.WorkerFailed)), "gave up ", "line of research", "lines of research")
 
 
 def _analyse(events: Sequence[e.EventBase]) -> Iterator[str]:
     for validated in _of(events, e.FactsValidated):
         borne_out = sum(entry.standing == "corroborated" for entry in validated.facts)
-        yield f"Cross-checked {count(len(validated.facts), 'fact')}: {count(borne_out, 'is', 'are')} borne out by other sources"
+        yield f"cross-checked {count(len(validated.facts), 'fact')} ({borne_out or 'none'} borne out by other sources)"
     for found in _of(events, e.ContradictionsFound):
         yield f"found {count(len(found.contradictions), 'disagreement')}"
     for ended in _of(events, e.AnalysisCompleted):
-        yield f"{count(len(ended.gaps), 'question')} left open"
+        yield f"left {count(len(ended.gaps), 'question')} open"
 
 
 def _write(events: Sequence[e.EventBase]) -> Iterator[str]:

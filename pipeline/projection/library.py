@@ -36,6 +36,12 @@ class Study:
         return standings(self.state)
 
     @cached_property
+    def cited_facts(self) -> frozenset[str]:
+        """The ids of the facts that the report cites."""
+        references = self.state.report.references if self.state.report else ()
+        return frozenset(name for entry in references for name in entry.facts)
+
+    @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """What the sources disagree on."""
         return contradictions(self.state)

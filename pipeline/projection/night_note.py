@@ -122,11 +122,16 @@ def _worked(library: Library, entry: e.QueryEnded, all_ended: Iterable[e.QueryEn
 def _skipped(library: Library, night: Night, worked: set[str]) -> tuple[Skipped, ...]:
     """What no run of the night took up, by reason."""
     reasons: dict[str, dict[str, Link | str]] = {}
-    for batch in night.batches:
-        for entry in batch.skipped:
-            if entry.query_id not in worked:
-                reasons.setdefault(entry.reason, {})[entry.query_id] = _latest(library, entry, night.date)
+    for entry in (entry for batch in night.batches for entry in batch.skipped):
+        if entry.query_id not in worked:
+            reasons.setdefault(_reason(entry.reason), {})[entry.query_id] = _latest(library, entry, night.date)
     return tuple(Skipped(reason, tuple(queries.values())) for reason, queries in reasons.items())
+
+
+def _reason(text: str) -> str:
+    """An earlier outcome reads as one; it is not this night's."""
+    outcome, colon, why = text.partition(": ")
+    return f"{outcome} earlier ({why})" if colon and outcome in {"failed", "cancelled"} else text
 
 
 def _latest(library: Library, entry: e.QuerySkipped, date: str) -> Link | str:

@@ -21,7 +21,7 @@ OWN_CLASS = "research"
 OWNED: frozenset[str] = frozenset(
     {
         *SHARED_LISTS,
-        "title", "kind", "created", "ended", "status", "query", "session", "report", "night", "previous",
+        "title", "kind", "created", "status", "query", "session", "report", "night", "previous",
         "perspective", "source_url", "host", "author", "published",
         "cost_usd", "tokens", "duration_s", "words", "sources", "facts", "quotes", "searches", "pages",
         "versions", "cited_by", "quality", "done", "failed", "skipped", "rounds", "workers", "sessions", "reports",

@@ -19,6 +19,7 @@ from pipeline.projection.notes import Rendered
 from pipeline.text import digest_of
 
 ATTIC = "attic"
+_LEFT = "left as it is, so that no words are lost; put that right and build again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +84,27 @@ class Output:
 
     def _put(self, path: str, note: Rendered) -> None:
         data = self._tree.read(path)
-        fresh = keeping.compose(note, keeping.Kept())
-        entry = self._manifest.get(path)
-        if data is None or data == fresh.encode():
+        if data is None or data == keeping.compose(note, keeping.Kept()).encode():
             self._finish(path, note, keeping.Kept(), data)
-            return
+        elif (additions := self._reconciled(path, note, data)) is not None:
+            self._finish(path, note, additions, data)
+
+    def _reconciled(self, path: str, note: Rendered, data: bytes) -> keeping.Kept | None:
+        """What a person added to the file that stands there, after an edited one was set aside; None if it must stay."""
+        entry = self._manifest.get(path)
         try:
             disk = keeping.parse(data.decode("utf-8", "surrogateescape"))
         except ValueError as error:
-            self._done.problems.append(
-                f"{path}: {error}; left as it is, so that no words are lost; put that right and build again"
-            )
-            return
-        additions = keeping.kept(disk, note, entry.aliases if entry else ())
+            self._done.problems.append(f"{path}: {error}; {_LEFT}")
+            return None
         if entry is None and not disk.is_ours:
             self._done.problems.append(f"{path}: a file that is not ours stands there; rename or move it and build again")
-            return
-        text = keeping.compose(note, additions).encode("utf-8", "surrogateescape")
-        if text != data and (entry is None or entry.skeleton != disk.skeleton):
+            return None
+        additions = keeping.kept(disk, note, entry.aliases if entry else ())
+        edited = entry is None or entry.skeleton != disk.skeleton
+        if edited and keeping.compose(note, additions).encode("utf-8", "surrogateescape") != data:
             self._set_aside(path, data)
-        self._finish(path, note, additions, data)
+        return additions
 
     def _finish(self, path: str, note: Rendered, additions: keeping.Kept, data: bytes | None) -> None:
         text = keeping.compose(note, additions).encode("utf-8", "surrogateescape")

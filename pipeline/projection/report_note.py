@@ -19,6 +19,7 @@ from pipeline.projection.views import (
     last_night,
     linked,
     night_links,
+    open_questions,
     present,
     properties_of,
     report_title,
@@ -30,7 +31,11 @@ from pipeline.state import Report, workers_in_order, working_seconds
 
 # A heading that Obsidian finds again by its own words; signs in it would have to be left out of the link.
 _LINKABLE = re.compile(r"[^\W_](?:[^\W_]|[ ,'()?-])*")
-DISAGREEMENTS, UNKNOWNS, LIMITS, REFERENCES = "Where the sources disagree", "What was not found", "Limits", "References"
+# The headings that the template writes for the parts that every report has.
+DISAGREEMENTS = "Where the sources disagree"
+UNKNOWNS = "What was not found"
+LIMITS = "What limits this report"
+REFERENCES = "References"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,7 @@ def _view(library: Library, study: Study, report: Report) -> ReportView:
     citer = Citer(library, study)
     parts = tuple(Part(section.title, citer.paragraphs(section.paragraphs)) for section in report.sections)
     disagreements = citer.disagreements(report.contradictions)
-    unknowns = tuple(Open(gap.question, gap.reason) for gap in report.unknowns)
+    unknowns = open_questions(report.unknowns)
     limits = _limits(report)
     return ReportView(
         title=report.title or state.query,
@@ -154,8 +159,12 @@ def _limits(report: Report) -> tuple[str, ...]:
     if not report.cut:
         return report.limits
     cut = wording.count(report.cut, "sentence")
-    were = "was" if report.cut == 1 else "were"
-    return (*report.limits, f"{cut} of the draft {were} cut, because the quotes did not bear them out.")
+    rest = (
+        "was cut, because the quotes did not bear it out"
+        if report.cut == 1
+        else "were cut, because the quotes did not bear them out"
+    )
+    return (*report.limits, f"{cut} of the draft {rest}.")
 
 
 def _references(library: Library, report: Report) -> tuple[Referred, ...]:

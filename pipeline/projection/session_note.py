@@ -18,11 +18,14 @@ from pipeline.projection.views import (
     last_night,
     linked,
     night_links,
+    open_questions,
+    perspective_name,
     present,
     properties_of,
     report_link,
     worker_link,
 )
+from pipeline.projection.wording import count
 from pipeline.state import (
     SessionState,
     Worker,
@@ -68,6 +71,7 @@ class SessionView:
     unfinished: bool
     reason: str
     session_id: str
+    query_id: str
     report: Link | None
     nights: tuple[Link, ...]
     earlier: Link | None
@@ -130,6 +134,7 @@ def _view(library: Library, study: Study) -> SessionView:
         unfinished=not state.ended,
         reason=state.end_reason,
         session_id=state.id,
+        query_id=state.query_id,
         report=report_link(study),
         nights=night_links(library, study),
         earlier=_earlier(library, study),
@@ -140,7 +145,7 @@ def _view(library: Library, study: Study) -> SessionView:
         stretches=timeline(study.events),
         failures=failures_of(state),
         disagreements=Citer(library, study).disagreements(contradictions(state)),
-        gaps=tuple(Open(gap.question, gap.reason) for gap in open_gaps(state)),
+        gaps=open_questions(open_gaps(state)),
         reasoner=state.config.reasoner,
         search=state.config.search,
         searches=len(state.searches),
@@ -160,7 +165,7 @@ def _view(library: Library, study: Study) -> SessionView:
 
 def _planned(study: Study, node: PlanNode) -> PlannedView:
     view = study.state.perspectives[node.perspective]
-    name = worker_link(study, node.id) if node.id in study.worker_paths else view.name
+    name = worker_link(study, node.id) if node.id in study.worker_paths else perspective_name(view)
     return PlannedView(name, view.focus, view.questions, node.id.startswith("gap_"))
 
 
@@ -182,7 +187,10 @@ def outcome_of(state: SessionState, worker: Worker) -> str:
     """Return in a few words how a worker ended."""
     if worker.status == "running":
         return "stopped with the session" if state.ended else "under way"
-    return f"given up: {worker.reason}" if worker.status == "failed" else worker.reason
+    if worker.status == "failed":
+        return f"given up: {worker.reason}"
+    rounds = worker.reason.removesuffix(" iterations")
+    return f"stopped after {count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
 
 
 def _earlier(library: Library, study: Study) -> Link | None:

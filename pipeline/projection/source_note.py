@@ -44,7 +44,15 @@ class QuoteView:
     standing: str
     support: tuple[Link, ...]
     against: tuple[Link, ...]
-    found_by: tuple[Link, ...]
+    cited_in: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFor:
+    """A study that read the source, and its workers that took something from it."""
+
+    session: Link
+    workers: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +80,10 @@ class SourceView:
     score: float
     score_reasons: tuple[str, ...]
     cited_in: tuple[CitedIn, ...]
-    other_sessions: tuple[Link, ...]
+    read_for: tuple[ReadFor, ...]
     nights: tuple[Link, ...]
     quotes: tuple[QuoteView, ...]
+    further_quotes: tuple[QuoteView, ...]
     readings: tuple[Reading, ...]
     versions: int
     first_read_at: str
@@ -103,13 +112,13 @@ def source_note(library: Library, source: Source) -> Note:
 def _view(library: Library, source: Source, quality: SourceQuality | None) -> SourceView:
     page = source.readings[-1][1]
     cited = library.citations.get(source.url, ())
-    citing = {entry.study.id for entry in cited}
+    quotes = tuple(_quote(library, quote) for quote in source.quotes)
     studies = {study.id: study for study, _ in source.readings}
     nights = {night.path: night for study in studies.values() for night in night_links(library, study)}
     return SourceView(
         title=source.title,
         address=_address(source.url),
-        final_address=_address(page.final_url) if page.final_url not in {"", source.url} else Inert(""),
+        final_address=_address(page.final_url) if page.final_url.rstrip("/") not in {"", source.url.rstrip("/")} else Inert(""),
         place=address_words(source.url),
         author=page.author,
         published=page.published,
@@ -117,9 +126,10 @@ def _view(library: Library, source: Source, quality: SourceQuality | None) -> So
         score=quality.score if quality else 0.0,
         score_reasons=quality.reasons if quality else (),
         cited_in=tuple(map(_cited_in, cited)),
-        other_sessions=tuple(session_link(study) for study in studies.values() if study.id not in citing),
+        read_for=tuple(_read_for(study, source.url) for study in studies.values()),
         nights=tuple(nights.values()),
-        quotes=tuple(_quote(library, quote) for quote in source.quotes),
+        quotes=tuple(quote for quote in quotes if quote.cited_in),
+        further_quotes=tuple(quote for quote in quotes if not quote.cited_in),
         readings=_readings(source),
         versions=len({page.digest for _, page in source.readings}),
         first_read_at=source.readings[0][1].at,
@@ -159,8 +169,14 @@ def _quote(library: Library, quote: Quote) -> QuoteView:
         standing=entry.standing if entry else "",
         support=_quote_links(library, latest, entry.support if entry else ()),
         against=_quote_links(library, latest, _opponents(latest, fact.id)),
-        found_by=tuple(link for study in quote.studies for link in _finders(study, fact.id)),
+        cited_in=_cited_in_latest(quote),
     )
+
+
+def _cited_in_latest(quote: Quote) -> tuple[Link, ...]:
+    """The reports that cite a quote; of a question that was researched again and again, the latest."""
+    citing = {study.state.query_id: study for study in quote.studies if quote.fact.id in study.cited_facts}
+    return tuple(map(best_link, citing.values()))
 
 
 def _opponents(study: Study, fact_id: str) -> tuple[str, ...]:
@@ -173,13 +189,13 @@ def _quote_links(library: Library, study: Study, facts: tuple[str, ...]) -> tupl
     return tuple(quote_link(library.sources[fact.url], fact.id) for fact in known)
 
 
-def _finders(study: Study, fact_id: str) -> list[Link]:
-    finders = [worker for worker in workers_in_order(study.state) if _found(worker.iterations, fact_id)]
-    return [worker_link(study, worker.id) for worker in finders]
+def _read_for(study: Study, url: str) -> ReadFor:
+    workers = [worker for worker in workers_in_order(study.state) if _used(worker.iterations, url)]
+    return ReadFor(session_link(study), tuple(worker_link(study, worker.id) for worker in workers))
 
 
-def _found(iterations: list[Iteration], fact_id: str) -> bool:
-    return any(fact.id == fact_id for step in iterations for page in step.observed.values() for fact in page.facts)
+def _used(iterations: list[Iteration], url: str) -> bool:
+    return any(url in step.observed and step.observed[url].facts for step in iterations)
 
 
 def _readings(source: Source) -> tuple[Reading, ...]:

@@ -71,7 +71,7 @@ def _user_block(name: str) -> Inert:
     return Inert(blocks.empty_block(name))
 
 
-_FILTERS = {
+FILTERS = {
     "cell": _cell,
     "listed": _listed,
     "counted": wording.count,
@@ -97,7 +97,7 @@ class Renderer:
             keep_trailing_newline=True,
             finalize=_printed,
         )
-        self._environment.filters.update(_FILTERS)
+        self._environment.filters.update(FILTERS)
         self._environment.globals["user_block"] = _user_block
 
     def render(self, note: Note) -> Rendered:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pipeline.projection import names, wording
@@ -12,7 +12,7 @@ from pipeline.projection.library import Library, Night, Source, Study
 from pipeline.projection.notes import OWN_CLASS, Kind
 from pipeline.state import Report
 from pipeline.text import one_line, slug
-from pipeline.values import Contradiction, Paragraph, Sentence
+from pipeline.values import Contradiction, Gap, Paragraph, Perspective, Sentence
 
 _KINDS_OF_CONTRADICTION = {
     "number": "They give different numbers.",
@@ -63,10 +63,18 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A question without a good answer, and why it is open."""
+    """Questions without a good answer that are open for the same reason (which may be "")."""
 
-    question: str
     reason: str
+    questions: tuple[str, ...]
+
+
+def open_questions(gaps: Iterable[Gap]) -> tuple[Open, ...]:
+    """Return the gaps' questions by reason, in the order in which the reasons come up."""
+    reasons: dict[str, list[str]] = {}
+    for gap in gaps:
+        reasons.setdefault(gap.reason, []).append(gap.question)
+    return tuple(Open(reason, tuple(questions)) for reason, questions in reasons.items())
 
 
 def report_title(study: Study) -> str:
@@ -92,7 +100,12 @@ def best_link(study: Study) -> Link:
 def worker_link(study: Study, worker_id: str) -> Link:
     """Return the link to a worker's note, shown as its perspective."""
     view = study.state.perspectives[study.state.workers[worker_id].perspective_id]
-    return Link(study.worker_paths[worker_id], view.name)
+    return Link(study.worker_paths[worker_id], perspective_name(view))
+
+
+def perspective_name(view: Perspective) -> str:
+    """Return a perspective's name; a gap's is its question, and that it is a gap is said beside it."""
+    return view.name.removeprefix("Gap: ")
 
 
 def night_link(night: Night) -> Link:

@@ -45,7 +45,7 @@ def money(usd: float) -> str:
     """Return an amount as ``nothing``, ``$0.0042``, ``$1.25``."""
     if usd <= 0:
         return "nothing"
-    return f"${usd:,.2f}" if usd >= 0.1 else f"${usd:.4f}"
+    return f"${usd:,.2f}" if usd >= 0.01 else f"${usd:.4f}"
 
 
 def day(at: str) -> str:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.projection.inert import Link
+from pipeline.projection.inert import Link, plain
 from pipeline.projection.library import Library, Study
 from pipeline.projection.notes import Note
 from pipeline.projection.session_note import outcome_of
 from pipeline.projection.views import (
     address_words,
     linked,
+    perspective_name,
     present,
     properties_of,
     quote_link,
     report_link,
     session_link,
     source_link,
+    worker_link,
 )
 from pipeline.state import SessionState, Worker, chosen_pages, facts_of
 from pipeline.values import Fact, RejectedFact, ValidatedFact
@@ -61,6 +63,7 @@ class Found:
 
     claim: str
     quote: str
+    source: Link
     citation: Link
     heading: str
     standing: str
@@ -105,12 +108,12 @@ def worker_note(library: Library, study: Study, worker: Worker) -> Note:
         {
             "session": linked(session_link(study)),
             "report": linked(report_link(study)),
-            "perspective": view.name,
+            "perspective": plain(perspective_name(view)),
             "rounds": len(worker.iterations),
             "facts": len(facts_of(state, worker)),
         }
     )
-    title = f"{view.name} — {state.query}"
+    title = f"{perspective_name(view)} — {state.query}"
     properties = properties_of("worker", title, own, status=worker.status, topics=state.tags, created=worker.started_at)
     return Note(study.worker_paths[worker.id], "worker", properties, _view(library, study, worker))
 
@@ -119,7 +122,7 @@ def _view(library: Library, study: Study, worker: Worker) -> WorkerView:
     state = study.state
     view = state.perspectives[worker.perspective_id]
     return WorkerView(
-        title=view.name,
+        title=perspective_name(view),
         query=state.query,
         focus=view.focus,
         questions=view.questions,
@@ -138,9 +141,9 @@ def _view(library: Library, study: Study, worker: Worker) -> WorkerView:
 
 
 def _siblings(study: Study, worker: Worker) -> Iterator[Link]:
-    for name, path in study.worker_paths.items():
+    for name in study.worker_paths:
         if name != worker.id:
-            yield Link(path, study.state.perspectives[study.state.workers[name].perspective_id].name)
+            yield worker_link(study, name)
 
 
 def _round(library: Library, state: SessionState, worker: Worker, number: int) -> Round:
@@ -172,8 +175,9 @@ def _page(library: Library, state: SessionState, worker: Worker, number: int, ur
 
 def _found(library: Library, study: Study, fact: Fact) -> Found:
     claim = "" if fact.claim.strip() == fact.quote.strip() else fact.claim
-    citation = quote_link(library.sources[fact.url], fact.id)
-    return Found(claim, fact.quote, citation, fact.heading, standing_words(study.standings.get(fact.id)))
+    source = library.sources[fact.url]
+    citation = quote_link(source, fact.id, "in the source")
+    return Found(claim, fact.quote, source_link(source), citation, fact.heading, standing_words(study.standings.get(fact.id)))
 
 
 def standing_words(entry: ValidatedFact | None) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.ports import Record, Snapshot
-from pipeline.store import objects, snapshots
+from pipeline.store import disk, objects, snapshots
 from pipeline.store.chain import Chain, refuse_damage
 from pipeline.store.layout import Layout, is_plain
 from pipeline.store.reading import read_chain
@@ -50,9 +50,7 @@ class FileStore:
         """
         _refuse_unfit(session_id, records, expected_version)
         self._prepare()
-        with self._guard:
-            writer = self._writers.setdefault(session_id, Writer(self._layout, session_id, self._chain))
-        return writer.append(records, expected_version)
+        return self._writer(session_id).append(records, expected_version)
 
     def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
         """Return the records of versions above ``after``; all of the stream is verified.
@@ -95,9 +93,11 @@ class FileStore:
         Raises:
             LogUnwritable: the disk refuses.
         """
-        self._prepare()
         digest = digest_of(data)
         try:
+            with self._guard:  # else another thread could take a folder for durable that is only just made
+                self._prepare()
+                disk.make_directories(self._layout.object(digest).parent)
             objects.write(self._layout.object(digest), data, self._layout.scratch)
         except OSError as error:
             raise LogUnwritable(f"an object cannot be stored: {error.strerror}", hint="check space and permissions") from error
@@ -122,6 +122,13 @@ class FileStore:
             writer.release()
             if not writer.in_doubt:
                 del self._writers[session_id]
+
+    def _writer(self, stream: str) -> Writer:
+        with self._guard:
+            writer = self._writers.get(stream)
+            if writer is None:
+                writer = self._writers[stream] = Writer(self._layout, stream, self._chain)
+            return writer
 
     def _chain(self, stream: str) -> Chain:
         chain = refuse_damage(read_chain(self._layout, stream), stream)

@@ -19,6 +19,7 @@ What may stand at the end of a segment, and what it means:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal, NamedTuple
@@ -107,18 +108,26 @@ def open_line(raw: bytes) -> Line | None:
 def parse(path: str, content: bytes, stream: str) -> Segment:
     """Return the sound prefix of a segment of ``stream``; ``path`` is how findings name it."""
     segment = Segment(path)
-    *complete, rest = content.split(b"\n")
-    for number, raw in enumerate(complete, 1):
+    rest = content[content.rfind(b"\n") + 1 :]
+    for number, raw in enumerate(_complete_lines(content), 1):
         line = open_line(raw)
         fault = _altered(raw) if line is None else _misplaced(segment, line, stream)
         if line is None or fault:
-            kind: FindingKind = "torn" if b"\0\0" in raw and number == len(complete) and not rest.strip(b"\0") else "corrupt"
-            segment.finding = Finding(path, number, kind, fault)
+            cut = b"\0\0" in raw and number == content.count(b"\n") and not rest.strip(b"\0")
+            segment.finding = Finding(path, number, "torn" if cut else "corrupt", fault)
             return segment
         segment.lines.append(line)
     if rest:
-        _end(segment, rest, len(complete) + 1, stream)
+        _end(segment, rest, content.count(b"\n") + 1, stream)
     return segment
+
+
+def _complete_lines(content: bytes) -> Iterator[bytes]:
+    """Yield the lines one by one; all at once would be a second copy of the file in memory."""
+    start = 0
+    while (end := content.find(b"\n", start)) >= 0:
+        yield content[start:end]
+        start = end + 1
 
 
 def _end(segment: Segment, rest: bytes, number: int, stream: str) -> None:

@@ -46,7 +46,7 @@ def store(tmp_path: Path) -> FileStore:
 
 def test_a_batch_cut_anywhere_is_acknowledged_once_when_it_comes_again(tmp_path: Path) -> None:
     length = 3 * len(b"".join(one.data for one in records([3, 4, 5]))) // 2 + 3 * 60
-    for count in range(0, length, 17):
+    for count in range(0, length, 29):
         store = FileStore(tmp_path / str(count))
         store.append("s-1", records([1, 2]), 0)
         with pytest.MonkeyPatch.context() as patch:

@@ -13,7 +13,7 @@ NOTES = st.one_of(
 )
 
 
-def lines_of(first: int, last: int, prev: bytes = ZEROS, note: object = "é") -> tuple[list[bytes], bytes]:
+def lines_of(first: int, last: int, prev: bytes = ZEROS, note: object = "é J@ *") -> tuple[list[bytes], bytes]:
     lines = []
     for stored in records(range(first, last + 1), note=note):
         line, prev = seal(stored.data, prev)

@@ -76,6 +76,12 @@ _DOUBT = re.compile(
     r"|n't\b",
     re.IGNORECASE,
 )
+_ADVICE = re.compile(
+    r"\b(?:should|must|recommended|prefer(?:red|ably)?|always|ensures?|make sure|important|note that|instead|best|useful"
+    r"|can be used|allows?|supports?|by default)\b",
+    re.IGNORECASE,
+)
+_EXACT = frozenset({"version", "date", "number", "default", "name", "choice"})
 _NAME = re.compile(
     r"\b\w+\(\)|\b\w+(?:\.\w+)+|\b[A-Z]\w*[a-z]\w*[A-Z]\w*|\b[a-z]+_\w+"
     r"|(?<=[\w,;] )[A-Z][\w-]+|-{1,2}[a-z][\w-]*|['\"][^'\"]{1,20}['\"]"
@@ -156,3 +162,13 @@ def defines(statement: str) -> bool:
 def doubts(statement: str) -> bool:
     """Tell whether a statement speaks of a limit, a failure, a risk or a warning."""
     return _DOUBT.search(statement) is not None
+
+
+def is_wide(question: str) -> bool:
+    """Tell whether ``question`` asks for more than one figure, name or yes: many statements answer it together."""
+    return not _EXACT.intersection(kinds(question))
+
+
+def is_telling(statement: str) -> bool:
+    """Tell whether a statement advises, warns or defines."""
+    return _ADVICE.search(statement) is not None or defines(statement) or doubts(statement)

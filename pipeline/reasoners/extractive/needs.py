@@ -14,9 +14,11 @@ _RELATIVE = 0.6  # strength of a word that stands for the one asked for
 _DEFAULT = 0.7  # weight of a default that the question only implies
 # "… if I don't say", "… unless I configure it", "… when none is given": the question asks for a default.
 _LEFT_OPEN = re.compile(
-    r"\b(?:if|when|unless|without|while)\b[^,;?]{0,30}?(?:n't|\bnot|\bnobody|\bno one|\bnone|\bnothing|\bnever|\bunless|\bwithout|\bno)\b"
-    r"[^,;?]{0,20}?\b(?:sa(?:y|id)|specif\w+|giv\w+|set\w*|pick\w*|cho(?:ose|sen)|chang\w+|configur\w+|pass\w*|tell|told|ask\w*|nam\w+|stat\w+"
-    r"|suppl\w+|provid\w+)\b|\bunless (?:i|you|we|it|they|one)\b[^,;?]{0,20}\b(?:sa|specif|giv|set|pick|cho|chang|configur|pass|tell|ask)\w*"
+    r"\b(?:if|when|unless|without|while)\b[^,;?]{0,30}?(?:n't|\bnot|\bnobody|\bno one"
+    r"|\bnone|\bnothing|\bnever|\bunless|\bwithout|\bno)\b"
+    r"[^,;?]{0,20}?\b(?:sa(?:y|id)|specif\w+|giv\w+|set\w*|pick\w*|cho(?:ose|sen)|chang\w+|configur\w+|pass\w*|tell"
+    r"|told|ask\w*|nam\w+|stat\w+|suppl\w+|provid\w+)\b|\bunless (?:i|you|we|it|they|one)\b[^,;?]{0,20}"
+    r"\b(?:sa|specif|giv|set|pick|cho|chang|configur|pass|tell|ask)\w*"
     r"|\bout of the box\b|\bleft (?:out|unset|unspecified)\b|\bomit\w*",
     re.IGNORECASE,
 )
@@ -47,6 +49,14 @@ def _relatives(term: str, asked: Mapping[str, float]) -> tuple[str, ...]:
 def asks_for_default(question: str) -> bool:
     """Tell whether ``question`` asks what holds when nobody says otherwise."""
     return stem("default") in needs(question) or _LEFT_OPEN.search(question) is not None
+
+
+def speaks_of(wanted: tuple[Need, ...], own: Terms, around: Mapping[str, float]) -> bool:
+    """Tell whether a statement speaks of the question at all: of two of its terms, at least, if it has as many."""
+    spoken = 0
+    for term, _, relatives in wanted:
+        spoken += term in own or term in around or any(relative in own for relative in relatives)
+    return spoken >= min(2, len(wanted))
 
 
 def coverage(wanted: tuple[Need, ...], own: Terms, around: Mapping[str, float], rare: Mapping[str, float]) -> float:

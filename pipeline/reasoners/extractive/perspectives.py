@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pipeline.questions import Perspectives, PerspectivesQuestion
 from pipeline.reasoners.extractive import phrases, terms
+from pipeline.reasoners.extractive.vocabulary import COMMON
 from pipeline.text import slug
 from pipeline.values import Hit, Perspective
 
@@ -37,8 +38,8 @@ def perspectives(question: PerspectivesQuestion) -> Perspectives:
     """Return ``count`` perspectives with ``questions`` questions each, the basic facts first and the sceptic last."""
     topic = phrases.subject(question.query)
     found = [_basic(question, topic)]
-    for part in _subtopics(question, topic, max(0, question.count - 2)):
-        found.append(_subtopic(question, topic, part))
+    for part, keywords in _subtopics(question, topic, max(0, question.count - 2)):
+        found.append(_subtopic(question, topic, part, keywords))
     if question.count > 1:
         found.append(_sceptic(question, topic))
     return Perspectives(perspectives=tuple(found))
@@ -55,15 +56,15 @@ def _basic(question: PerspectivesQuestion, topic: str) -> Perspective:
     )
 
 
-def _subtopic(question: PerspectivesQuestion, topic: str, part: str) -> Perspective:
-    inside = part if phrases.is_identifier(part.split(" ")[0]) or part.isupper() else part[:1].lower() + part[1:]
+def _subtopic(question: PerspectivesQuestion, topic: str, part: str, keywords: tuple[str, ...]) -> Perspective:
+    inside = part if phrases.is_identifier(part.split(" ")[0]) or part[:2].isupper() else part[:1].lower() + part[1:]
     made = tuple(text.format(topic=topic, part=inside) for text in _SUBTOPIC)
     return Perspective(
         id=slug(part, 40),
         name=part,
         focus=f"What the sources say about {inside} in connection with {topic}.",
         questions=made[: max(1, question.questions)],
-        keywords=tuple(phrases.salient_words(part)),
+        keywords=tuple(dict.fromkeys((*phrases.salient_words(part, 4), *keywords)))[:7],
     )
 
 
@@ -77,50 +78,54 @@ def _sceptic(question: PerspectivesQuestion, topic: str) -> Perspective:
     )
 
 
-def _subtopics(question: PerspectivesQuestion, topic: str, count: int) -> list[str]:
-    scores = _candidates(question.hits, question.query)
-    asked = terms.term_set(question.query)
-    fresh = {name: score for name, score in scores.items() if terms.term_set(name) - asked}
-    names = sorted(fresh, key=lambda name: (-fresh[name], name))[:60]
-    picked = terms.spread([fresh[name] for name in names], [terms.term_set(name) for name in names], count * 2, 1.5)
-    chosen = _distinct([names[index] for index in picked], count)
-    return chosen + _fallbacks(topic, count - len(chosen))
+def _subtopics(question: PerspectivesQuestion, topic: str, count: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return names and keywords of the subtopics: the hits that answer best and are least alike, by what sets them apart."""
+    spoken = [terms.term_set(f"{hit.heading} {hit.snippet}") for hit in question.hits]
+    wanted = terms.needs(question.query)
+    scores = [
+        terms.coverage(wanted, dict.fromkeys(held | terms.term_set(hit.title), 1.0), {}) / (1 + rank / 12)
+        for rank, (hit, held) in enumerate(zip(question.hits, spoken, strict=True))
+    ]
+    chosen: dict[str, tuple[str, ...]] = {}
+    order = terms.spread(scores, spoken, len(spoken), 1.0)
+    for names in (_headings, _phrases):
+        for index in order:
+            name = names(question.hits[index], terms.term_set(question.query))
+            if len(chosen) < count and name and _is_new(name, chosen):
+                chosen[name] = _keywords(question.hits[index], spoken, question.query)
+    return [*chosen.items(), *((name, ()) for name in _fallbacks(topic, count - len(chosen)))]
 
 
-def _distinct(names: Sequence[str], count: int) -> list[str]:
-    chosen: list[str] = []
-    taken = {"basic-facts", "sceptic"}
-    for name in names:
-        if slug(name, 40) not in taken and all(
-            terms.contained(terms.term_set(name), terms.term_set(other)) < 0.6 for other in chosen
-        ):
-            chosen.append(name)
-            taken.add(slug(name, 40))
-    return chosen[:count]
+def _headings(hit: Hit, asked: terms.Terms) -> str:
+    """Return a hit's heading, or its title, if it names more than the query does; else ""."""
+    names = [name for name in (phrases.heading(hit.heading), phrases.heading(hit.title)) if name and not name.endswith("?")]
+    return next((name for name in names if terms.term_set(name) - asked and len(terms.term_set(name)) <= 7), "")
+
+
+def _phrases(hit: Hit, asked: terms.Terms) -> str:
+    """Return the first phrase of a hit's text that names more than the query does; else ""."""
+    found = (name for name in phrases.key_phrases(hit.snippet) if terms.term_set(name) - asked)
+    return next((name[:1].upper() + name[1:] for name in found), "")
+
+
+def _is_new(name: str, chosen: Iterable[str]) -> bool:
+    mine = terms.term_set(name)
+    taken = {"basic-facts", "sceptic", *(slug(other, 40) for other in chosen)}
+    return slug(name, 40) not in taken and all(terms.contained(mine, terms.term_set(other)) < 0.6 for other in chosen)
+
+
+def _keywords(hit: Hit, spoken: Sequence[terms.Terms], query: str) -> tuple[str, ...]:
+    """Return the words that set this hit apart from the others, as written."""
+    rare = terms.rarity(terms.document_counts(spoken), len(spoken))
+    asked = terms.term_set(query)
+    weights: dict[str, float] = {}
+    for word in terms.words(hit.snippet):
+        form = (terms.forms(word) or ("",))[0]
+        if form and form not in asked and len(word) > 3 and word.lower() not in COMMON and not word[0].isdigit():
+            weights[word.lower()] = weights.get(word.lower(), 0.0) + rare.get(form, 0.0)
+    return tuple(sorted(weights, key=lambda word: (-weights[word], word))[:3])
 
 
 def _fallbacks(topic: str, count: int) -> list[str]:
     plain = ("Practice", "Background", "Alternatives", "Consequences", "Costs", "Requirements", "Exceptions", "History")
     return [f"{name} of {topic}" for name in plain[: max(0, count)]]
-
-
-def _candidates(hits: Sequence[Hit], query: str) -> dict[str, float]:
-    """Score the hits' headings, titles and phrases: high ranks count most, and what several hits share."""
-    wanted = terms.needs(query)
-    scores: dict[str, float] = {}
-    written: dict[terms.Terms, str] = {}
-    for rank, hit in enumerate(hits):
-        near = terms.coverage(wanted, dict.fromkeys(terms.term_set(f"{hit.title} {hit.heading} {hit.snippet}"), 1.0), {})
-        weight = (0.3 + near) / (1 + rank / 6)
-        for name, factor in _names(hit):
-            key = terms.term_set(name)
-            shown = written.setdefault(key, name)
-            scores[shown] = scores.get(shown, 0.0) + weight * factor
-    return scores
-
-
-def _names(hit: Hit) -> list[tuple[str, float]]:
-    found = {phrases.heading(hit.heading): 1.0, phrases.heading(hit.title): 0.6}
-    for phrase in phrases.key_phrases(hit.snippet):
-        found.setdefault(phrase[:1].upper() + phrase[1:], 0.35)
-    return [(name, factor) for name, factor in found.items() if name and 1 <= len(terms.term_set(name)) <= 9]

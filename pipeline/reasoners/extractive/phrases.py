@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from pipeline.reasoners.extractive import terms
@@ -23,6 +23,8 @@ _GENERIC = word_list(
     functions classes exceptions constants methods
     """
 )
+_AFTER_PRONOUN = re.compile(r"\b(I|you|we|they|one|it|to) (?!and\b)[a-z]+\b", re.IGNORECASE)  # what follows is a verb
+_QUALIFIERS = word_list("wrong right good bad best better worse worst main important possible necessary sure aware")
 _LONGEST = 64
 
 
@@ -47,16 +49,27 @@ def is_identifier(word: str) -> bool:
 
 @lru_cache(maxsize=512)
 def subject(query: str) -> str:
-    """Return what a question is about, as a phrase from its own words, with its article."""
-    found = list(_runs(query))
+    """Return what a question is about, in its own words: its weightiest noun phrases, at most three, in their order."""
+    found = list(dict.fromkeys(_runs(_AFTER_PRONOUN.sub(r"\1 ,", query))))
     if not found:
         return " ".join(query.split()).rstrip("?!. ")
     weights = terms.needs(query)
-    scored = [
-        (sum(weights.get(form, 0.0) for word in run for form in terms.forms(word)[:1]), -place) for place, run in enumerate(found)
-    ]
-    best = found[-max(scored)[1]]
-    return _with_article(query, " ".join(best))
+    scores = [sum(weights.get(form, 0.0) for word in run for form in terms.forms(word)[:1]) for run in found]
+    best = sorted(sorted(range(len(found)), key=lambda place: (-scores[place], place))[:3])
+    return listed([_with_article(query, " ".join(found[place])) for place in best])
+
+
+@lru_cache(maxsize=512)
+def core(query: str) -> tuple[str, ...]:
+    """Return the words of a question's noun phrases, as written and in order: what its searches are tied to."""
+    nouns = [word for run in _runs(_AFTER_PRONOUN.sub(r"\1 ,", query)) for piece in run for word in terms.words(piece)]
+    told = [word for word in dict.fromkeys(nouns) if terms.forms(word)]
+    return tuple(told) if len(told) > 1 else tuple(salient_words(query))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def _with_article(query: str, phrase: str) -> str:
@@ -83,7 +96,11 @@ def _runs(text: str, longest: int = 4) -> Iterator[tuple[str, ...]]:
 
 def _parts_phrases(word: str) -> bool:
     lowered = word.lower()
-    return lowered in STOP or lowered in AUXILIARIES or lowered in VERBS or not any(character.isalpha() for character in word)
+    if lowered in STOP or lowered in AUXILIARIES or lowered in VERBS or lowered in _QUALIFIERS:
+        return True
+    return (lowered.endswith("ly") and len(lowered) > 5 and "-" not in lowered) or not any(
+        character.isalpha() for character in word
+    )
 
 
 def key_phrases(text: str) -> list[str]:

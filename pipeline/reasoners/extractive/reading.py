@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pipeline.page import Block, blocks
@@ -14,6 +14,7 @@ from pipeline.reasoners.extractive.terms import Terms
 from pipeline.reasoners.extractive.vocabulary import LEANING, NUMBER_WORDS
 
 PAIR_WORDS = 60
+_AROUND = 0.25  # strength of a term that stands elsewhere under the same heading
 _LONGEST_BLOCK = 100_000  # characters; a longer one is data, not prose
 
 
@@ -23,7 +24,10 @@ _TELLING = re.compile(rf"\d|\bdefaults?\b|\b(?:{'|'.join(NUMBER_WORDS)}|None|Tru
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where sentences stand: the headings above them, nearest last, as terms with their strength (0 to 1)."""
+    """Where sentences stand: what is spoken of around them, as terms with their strength (0 to 1).
+
+    The nearest heading counts most, then those above it, then the other sentences under the same heading.
+    """
 
     heading: str
     anchor: str
@@ -65,11 +69,13 @@ class _Line:
 
 
 @lru_cache(maxsize=24)
-def read(text: str, title: str) -> Reading:
+def read(text: str) -> Reading:
     """Return the reading of a page's stored ``text``."""
     places: list[Place] = []
-    lines = _lines(text, title, places)
+    lines = _lines(text, places)
     units = tuple(_units(lines))
+    spoken = _spoken(units)
+    places = [replace(place, held={**spoken.get(index, {}), **place.held}) for index, place in enumerate(places)]
     postings: dict[str, list[int]] = {}
     for index, unit in enumerate(units):
         for term in unit.terms:
@@ -78,21 +84,29 @@ def read(text: str, title: str) -> Reading:
     return Reading(units, tuple(places), {term: tuple(found) for term, found in postings.items()}, rare)
 
 
-def _lines(text: str, title: str, places: list[Place]) -> list[_Line]:
+def _spoken(units: tuple[Unit, ...]) -> dict[int, dict[str, float]]:
+    """Return by place the terms of its sentences."""
+    found: dict[int, dict[str, float]] = {}
+    for unit in units:
+        found.setdefault(unit.place, {}).update(dict.fromkeys(unit.terms, _AROUND))
+    return found
+
+
+def _lines(text: str, places: list[Place]) -> list[_Line]:
     lines: list[_Line] = []
     path: tuple[str, ...] | None = None
     for number, block in enumerate(blocks(text)):
         if path != block.path or block.kind == "heading":
             path = block.path
-            places.append(_place(block, title))
+            places.append(_place(block))
         if block.kind in ("paragraph", "item") and len(block.text) <= _LONGEST_BLOCK:
             item = block.kind == "item"
             lines += [_Line(sentence, len(places) - 1, item, number) for sentence in split(block.text)]
     return lines
 
 
-def _place(block: Block, title: str) -> Place:
-    held = dict.fromkeys(terms.term_set(title), 0.3)
+def _place(block: Block) -> Place:
+    held: dict[str, float] = {}
     for depth, heading in enumerate(reversed(block.path[-4:])):
         name, _, arguments = heading.partition("(")
         for part, strength in ((arguments, 0.25), (name, 0.6 if depth == 0 else 0.4)):

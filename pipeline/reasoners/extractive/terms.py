@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from pipeline.reasoners.extractive.vocabulary import COMMON, IRREGULAR, STOP
+from pipeline.reasoners.extractive.vocabulary import COMMON, IRREGULAR, STOP, VERBS
 
 _WORD = re.compile(r"[^\W_]+(?:[._'’+-]{1,2}[^\W_]+)*")
 _INNER_CAP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -135,6 +135,8 @@ def _weight(word: str, form: str, place: int) -> float:
         return 1.5
     if word.lower() in COMMON:
         return 0.5
+    if word.lower() in VERBS:
+        return 0.7
     return 1.3 if place and word[0].isupper() else 1.0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pipeline.questions import Thought, ThoughtQuestion
 from pipeline.reasoners.extractive import phrases, terms
 from pipeline.reasoners.extractive.synonyms import others
-from pipeline.reasoners.extractive.vocabulary import COMMON
+from pipeline.reasoners.extractive.vocabulary import COMMON, FRAME
 from pipeline.values import Fact
 
 _FIRST = 3  # searches of a first iteration; more would only bring the same pages again
@@ -22,18 +22,20 @@ def think(question: ThoughtQuestion) -> Thought:
 
 
 def _first(question: ThoughtQuestion) -> Iterable[str]:
-    core = phrases.salient_words(question.query)
+    core = phrases.core(question.query)
     if question.query in question.perspective.questions:
         yield question.query
+        yield _joined(core[:6])
         yield _reworded(question.query)
     keywords = list(question.perspective.keywords)
-    yield _joined([*keywords[:4], *core[:4]])
+    yield _joined([*keywords[:3], *core[:5]])
+    yield _joined([*keywords[3:6], *core[:5]])
     for text in question.perspective.questions:
         yield _tied(text, core)
 
 
 def _later(question: ThoughtQuestion) -> Iterable[str]:
-    core = phrases.salient_words(question.query)
+    core = phrases.core(question.query)
     brought = _brought_up(question)
     for gap in question.gaps[:2]:
         yield _tied(gap, core)
@@ -46,7 +48,8 @@ def _later(question: ThoughtQuestion) -> Iterable[str]:
 
 def _tied(text: str, core: Sequence[str]) -> str:
     """Return the words of ``text`` that tell something, with the query's own added where they are missing."""
-    own = phrases.salient_words(text, 8)
+    asked = set(core)
+    own = [word for word in phrases.salient_words(text, 10) if word in asked or word.lower() not in FRAME]
     held = {form for word in own for form in terms.forms(word)}
     missing = [word for word in core if not any(form in held for form in terms.forms(word))]
     return _joined([*own, *missing[:3]])

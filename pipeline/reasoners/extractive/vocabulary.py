@@ -44,6 +44,7 @@ COMMON = word_list(
 # Verbs that end a noun phrase when a phrase is cut from running text.
 VERBS = word_list(
     """
+    install installs distribute distributes load loads watch expect deal care
     accept accepts add adds affect affects allow allows apply applies ask asks avoid avoids become becomes begin begins
     break breaks bring brings build builds call called calls cause causes change changed changes check checks choose
     compare compared compares contain contains control controls cost costs create created creates decide decides define
@@ -64,6 +65,11 @@ AUXILIARIES = word_list(
     """
     is are was were be been has have had can could must shall should will would may might does do did
     """
+)
+
+# Words that the plans' own questions are framed with; they are not searched for.
+FRAME = word_list(
+    "said connection affect rely details known meant practice compared disagree sources warnings given matter go wrong"
 )
 
 # A sentence that opens with one of these leans on the sentence before it.

@@ -56,7 +56,7 @@ def test_an_unknown_cost_counts_as_the_worst_case() -> None:
     ledger = Ledger()
     cost = spent_on(Script([said(GOOD["thought"], **usage(cost=None))]), ledger, prices=Prices(Price(10.0, 10.0)))
     assert (cost.input_tokens, cost.output_tokens) == (100, 10)
-    assert cost.usd > 1_000 * 10.0 / 1_000_000
+    assert cost.assumed_usd == cost.usd > 1_000 * 10.0 / 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,14 @@ def test_all_calls_of_an_answer_are_summed() -> None:
     cost = spent_on(script, Ledger())
     assert (cost.input_tokens, cost.output_tokens, cost.total_tokens) == (400, 40, 440)
     assert cost.usd == pytest.approx(0.004)
+    assert cost.assumed_usd == 0
 
 
 def test_a_cut_connection_counts_as_its_reservation() -> None:
     ledger = Ledger()
     cost = spent_on(Script([CUT, said(GOOD["thought"])]), ledger)
     assert cost.output_tokens == 1_000 + 10
+    assert cost.usd - cost.assumed_usd == pytest.approx(0.001)
     assert ledger.calls == 2
 
 

@@ -1,0 +1,54 @@
+"""One deep question over a large folder of documents, by the real program: ``python -m bench.large_folder FOLDER [QUESTION]``.
+
+Prints documents indexed a second, seconds of the question's research, what it found, and the peak memory (target: 500 MB).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from pipeline import batch, evidence, wiring
+from pipeline.overview import read_all
+from pipeline.presenting import counted
+from pipeline.session import ResearchSession
+from pipeline.settings import load_workspace
+
+QUESTION = "How does write-ahead logging protect data against a crash, and what does it cost?"
+
+
+def main(folder: Path, question: str) -> None:
+    """Index ``folder`` and research ``question`` over it in a temporary workspace."""
+    with tempfile.TemporaryDirectory(prefix="large-") as place:
+        queue = f"settings: {{corpus: {json.dumps(str(folder.resolve()))}}}\nqueries:\n  - {json.dumps(question)}\n"
+        Path(place, "queries.yaml").write_text(queue)
+        workspace = load_workspace(Path(place))
+        store = wiring.store_of(workspace.folder)
+        desks = wiring.Desks(workspace, store)
+        start = time.perf_counter()
+        report = desks.prepare()
+        indexed = time.perf_counter() - start
+        found = f"{counted(report.files, 'document')}, {counted(report.passages, 'passage')}"
+        print(f"{found}: {report.files / indexed:.0f} documents/s, {indexed:.1f} s")
+        start = time.perf_counter()
+        context = wiring.context_of(workspace, lambda _event, _state: None)
+        due = batch.decide(workspace.queue, read_all(store), context.now())
+        result = asyncio.run(batch.Night(store, workspace.queue, desks, context).work(due))
+        state = ResearchSession.open(store, result.ended[0].session).state
+        checked = evidence.check(state, store)
+        words = state.report.words if state.report else 0
+        print(
+            f"one deep question: {state.status}, {time.perf_counter() - start:.1f} s, {counted(len(state.pages), 'page')} read, ",
+            end="",
+        )
+        print(f"{checked.quotes} quotes and {checked.citations} citations, {len(checked.unsupported)} unsupported, {words} words")
+        print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB (target 500)")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), " ".join(sys.argv[2:]) or QUESTION)

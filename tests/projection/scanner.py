@@ -1,0 +1,68 @@
+"""A small reader of Obsidian's markdown that finds what a note would *do*; written from the format, not from our escapes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_HIDDEN = "\ue000"  # a private-use letter in place of an escaped sign
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a note holds besides words. Wikilinks as (target, words)."""
+
+    links: tuple[tuple[str, str], ...]
+    embeds: tuple[str, ...]
+    addresses: tuple[str, ...]
+    images: tuple[str, ...]
+    tags: tuple[str, ...]
+    blocks: tuple[str, ...]
+    callouts: tuple[str, ...]
+    headings: tuple[str, ...]
+    fences: tuple[str, ...]
+    html: tuple[str, ...]
+    code: tuple[str, ...]
+    maths: tuple[str, ...]
+    rules: int
+    quotes: int
+
+
+def body_of(note: str) -> str:
+    assert note.startswith("---\n")
+    return note.split("\n---\n", 1)[1]
+
+
+def scan(body: str) -> Found:
+    in_tables = re.sub(r"(\[\[[^\[\]|]*)\\\|", r"\1|", body)  # a table's link has its bar escaped
+    seen = _ESCAPE.sub(_HIDDEN, in_tables)
+    links = re.findall(r"(!?)\[\[([^\[\]]+)\]\]", seen)
+    rest = re.sub(r"!?\[\[[^\[\]]+\]\]", " L ", seen)
+    addresses = re.findall(r"(!?)\[[^\[\]]*\]\(([^()\s]*)\)", rest)
+    rest = re.sub(r"!?\[[^\[\]]*\]\([^()\s]*\)", " A ", rest)
+    lines = rest.split("\n")
+    return Found(
+        links=tuple(_split(inner) for bang, inner in links if not bang),
+        embeds=tuple(inner for bang, inner in links if bang),
+        addresses=(
+            *(url for bang, url in addresses if not bang),
+            *re.findall(r"[A-Za-z][\w+.-]*://\S+|\bwww\.\S+|\S+@\w+\.\w+", rest),
+        ),
+        images=tuple(url for bang, url in addresses if bang),
+        tags=tuple(re.findall(r"(?<!\S)#([^\s#]*[^\s#\d][^\s#]*)", rest)),
+        blocks=tuple(re.findall(r"(?m)(?:^|\s)\^([A-Za-z0-9-]+)\s*$", rest)),
+        callouts=tuple(re.findall(r"(?m)^\s*(?:>\s*)+\[!(\w+)\]", seen)),
+        headings=tuple(re.findall(r"(?m)^ {0,3}#{1,6}[ \t]+(.*)$", seen)),
+        fences=tuple(line for line in lines if re.match(r"\s*(?:>\s*)*(```|~~~)", line)),
+        html=tuple(re.findall(r"</?[A-Za-z!?][^>]*>?", rest)),
+        code=tuple(re.findall(r"`+([^`]+)`+", rest)),
+        maths=tuple(re.findall(r"\$[^$\n]+\$", rest)),
+        rules=sum(bool(re.fullmatch(r"\s{0,3}([-*_])(?:\s*\1){2,}\s*|=+\s*", line)) for line in lines),
+        quotes=sum(bool(re.match(r"\s{0,3}>", line)) for line in lines),
+    )
+
+
+def _split(inner: str) -> tuple[str, str]:
+    target, _, words = inner.partition("|")
+    return target, words

@@ -1,0 +1,93 @@
+"""Which module may know which, read from the modules themselves."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "pipeline"
+LEAVES = {"errors", "text", "values", "page", "terms", "vocabulary"}
+ADAPTERS = {"store", "reasoners", "search", "projection"}
+# From the inside out: a part knows only parts above it.
+LAYERS: tuple[set[str], ...] = (
+    LEAVES,
+    {"events", "questions", "plan", "steps", "starter", "queue"},
+    {"ports", "state", "settings"},
+    {"fold", "guards"},
+    {"session"},
+    {"agenda", "evidence"},
+    {"research", "presenting"},
+    {"run"},
+    {"batch"},
+    {"wiring"},
+    {"console"},
+    {"cli"},
+    {"__main__"},
+)
+LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+DOORS = LEAVES | {"ports", "questions", "events"}
+ALLOWED = {"store": DOORS, "reasoners": DOORS, "search": DOORS, "projection": DOORS | {"session", "state"}}
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+TREES = {name_of(path): ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))}
+OUTER = sorted(name for name in TREES if name != "pipeline")
+
+
+def imports(name: str) -> set[str]:
+    """The modules of ours that a module imports anywhere in its text; ``from a import b`` is ``a.b`` if that is a module."""
+    found: set[str] = set()
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{name} imports by dots"
+            longer = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {whole if whole in TREES else node.module for whole in longer.values()}
+    return found & TREES.keys() - {"pipeline"}
+
+
+def part(name: str) -> str:
+    return name.split(".")[1]
+
+
+def mentions(name: str) -> set[str]:
+    """The names and dotted names that a module's code uses."""
+    nodes = [node for node in ast.walk(TREES[name]) if isinstance(node, ast.Name | ast.Attribute | ast.alias)]
+    return {ast.unparse(node) for node in nodes}
+
+
+@pytest.mark.parametrize("name", OUTER)
+def test_a_module_knows_only_what_lies_further_inside(name: str) -> None:
+    foreign = {known for known in map(part, imports(name)) if known != part(name)}
+    if part(name) in ADAPTERS:
+        assert foreign <= ALLOWED[part(name)]
+    elif part(name) != "wiring":
+        assert not foreign & ADAPTERS
+        within_leaves = LEAVES if part(name) in LEAVES else set()
+        assert all(LEVEL[known] < LEVEL[part(name)] for known in foreign - within_leaves)
+
+
+def test_every_module_has_its_place() -> None:
+    assert {part(name) for name in OUTER} <= LEVEL.keys() | ADAPTERS
+
+
+def test_no_module_imports_itself_by_a_detour() -> None:
+    order = TopologicalSorter({name: imports(name) for name in TREES}).static_order()
+    assert set(order) == TREES.keys()
+
+
+def test_only_the_settings_read_the_environment() -> None:
+    reading = {"os.environ", "os.environb", "os.getenv", "environ", "getenv"}
+    assert {name for name in TREES if mentions(name) & reading} == {"pipeline.settings"}
+
+
+def test_only_the_command_line_prints_or_exits() -> None:
+    speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
+    assert {name for name in TREES if mentions(name) & speaking} == {"pipeline.cli", "pipeline.console"}
