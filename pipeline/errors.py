@@ -161,7 +161,7 @@ class AnswerWithheld(StepError):
 class BudgetSpent(StepError):
     """The worst case of the next call does not fit under a cap, so it was not sent.
 
-    ``cap`` is ``usd``, ``tokens`` or ``calls``; ``limit`` and ``spent`` are its figures in words; ``ledger`` names whose cap it is.
+    ``cap`` is ``usd``, ``tokens`` or ``calls``; ``limit`` and ``spent`` are its figures in words; ``ledger`` says whose it is.
     """
 
     def __init__(self, message: str, *, ledger: str, cap: str, limit: str, spent: str, hint: str = "") -> None:

@@ -30,11 +30,14 @@ class Reasoner(Protocol):
         ...
 
     async def answer(self, question: Question[A]) -> Answer[A]:
-        """Answer one question.
+        """Answer one question. An error that cost something carries ``cost`` and ``exchange``.
 
         Raises:
             AnswerInvalid: the reply does not fit the question.
+            AnswerWithheld: a model, or a filter, will not answer on this material.
+            ServiceUnavailable, ServiceFailed: a server cannot be reached, or does not take the request.
             ProviderRefused: key, quota or credit.
+            BudgetSpent: the next call's worst case does not fit under a cap.
         """
         ...
 

@@ -37,7 +37,7 @@ class Prices:
     def worst(self, model: str, input_tokens: int, output_tokens: int) -> Cost:
         """Return what a call may cost at most."""
         usd = self.models.get(model, self.default).usd(input_tokens, output_tokens)
-        return _cost(input_tokens, output_tokens, input_tokens + output_tokens, usd, model, model)
+        return _cost(input_tokens, output_tokens, usd, model, model).model_copy(update={"assumed_usd": usd})
 
     def billed(self, reply: Mapping[str, Any], asked: str, worst: Cost) -> Cost:
         """Return what a reply says it cost; what it leaves out is priced by the settings, else counted as in ``worst``."""
@@ -48,10 +48,12 @@ class Prices:
         sent = worst.input_tokens if given is None else given
         said = worst.output_tokens if made is None else made
         usd = _amount(usage.get("cost"))
+        price = self.models.get(model) or self.models.get(asked)
+        if usd is None and price and given is not None and made is not None:
+            usd = price.usd(sent, said)
         if usd is None:
-            price = self.models.get(model) or self.models.get(asked)
-            usd = price.usd(sent, said) if price and given is not None and made is not None else worst.usd
-        return _cost(sent, said, sent + said, usd, asked, model)
+            return _cost(sent, said, worst.usd, asked, model).model_copy(update={"assumed_usd": worst.usd})
+        return _cost(sent, said, usd, asked, model)
 
 
 def answered_by(reply: Mapping[str, Any]) -> str:
@@ -67,18 +69,14 @@ def states_usage(reply: Mapping[str, Any]) -> bool:
 
 def total(costs: list[Cost], asked: str, model: str) -> Cost:
     """Return the sum of several calls' costs as that of one answer by ``model``."""
-    return _cost(
-        sum(cost.input_tokens for cost in costs),
-        sum(cost.output_tokens for cost in costs),
-        sum(cost.total_tokens for cost in costs),
-        round(math.fsum(cost.usd for cost in costs), 9),
-        asked,
-        model,
-    )
+    sent, said = sum(cost.input_tokens for cost in costs), sum(cost.output_tokens for cost in costs)
+    usd, assumed = math.fsum(cost.usd for cost in costs), math.fsum(cost.assumed_usd for cost in costs)
+    usd, assumed = round(usd, 9), round(assumed, 9)
+    return _cost(sent, said, usd, asked, model).model_copy(update={"assumed_usd": assumed})
 
 
-def _cost(sent: int, said: int, whole: int, usd: float, asked: str, model: str) -> Cost:
-    return Cost(input_tokens=sent, output_tokens=said, total_tokens=whole, usd=usd, model_requested=asked, model=model)
+def _cost(sent: int, said: int, usd: float, asked: str, model: str) -> Cost:
+    return Cost(input_tokens=sent, output_tokens=said, total_tokens=sent + said, usd=usd, model_requested=asked, model=model)
 
 
 def _count(value: object) -> int | None:
