@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.documents.pagetext import Document
 from pipeline.errors import ReadFailed
 from pipeline.http.client import Http
 from pipeline.http.guard import Guard
 from pipeline.http.policy import Policy
 from pipeline.ports import Page
+from pipeline.web.extract import page_text
 from pipeline.web.extractor import Extractor
 from pipeline.web.fetch import ReadingLimits, WebFetch
 from pipeline.web.kept import KeptPages
@@ -37,6 +39,13 @@ def site(routes: Routes) -> Script:
     return script
 
 
+class Here(Extractor):
+    """Extracts without a process: these tests are about what comes before. Others start real ones."""
+
+    async def document(self, data: bytes, content_type: str, url: str) -> Document:
+        return page_text(data, content_type, url)
+
+
 class Reading:
     """A reader of pages against one server, with a clock that only sleeping moves."""
 
@@ -47,7 +56,7 @@ class Reading:
         self.http = Http(policy, guard=Guard(allowed=[server.base]), clock=self.clock, wall=self.clock, sleep=self.clock.sleep)
         self.fetch = WebFetch(
             self.http,
-            Extractor(),
+            Here(),
             contact="https://example.org/bot",
             kept=kept,
             limits=limits or ReadingLimits(exchange_s=2.0),
