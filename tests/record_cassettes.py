@@ -1,0 +1,81 @@
+"""``python -m tests.record_cassettes``: record all cassettes anew, from the stand-in server; with ``--live`` from the services.
+
+Live, the keys come from the environment or ``.env`` as the program reads them; a service that is not set up keeps its cassettes.
+A few searches and two short answers of a model are paid for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.errors import StepError, UsageError
+from pipeline.keys import Keys
+from pipeline.secret import Secret
+from pipeline.services import search_access
+from pipeline.settings import Settings, keys_of
+from tests.cassetting import KINDS, MODELS, SERVICES, Exchange, cassette, make, public_url
+from tests.standin.options import Options
+from tests.standin.server import Standin
+
+_KEY = Secret("accepted-by-the-stand-in", "ANY_KEY")
+_KEYED = ("chat", "brave", "tavily", "openalex", "semanticscholar")
+
+
+def main() -> None:
+    """Record, and say what was recorded."""
+    parser = argparse.ArgumentParser(prog="python -m tests.record_cassettes", description="Record the cassettes anew.")
+    parser.add_argument("--live", action="store_true", help="from the services themselves, with keys from the environment")
+    asyncio.run(_live() if parser.parse_args().live else _from_standin())
+
+
+async def _from_standin() -> None:
+    async with Standin(Options(keys=dict.fromkeys(_KEYED, _KEY.reveal()), gzip=False)) as standin:
+        for service in SERVICES:
+            for kind in KINDS:
+                standin.change(listed_formats=("html",) if kind == "bad" else ("html", "json"))
+                path = public_url(service).partition("://")[2].partition("/")[2]
+                await _record(Exchange(service, kind, f"{standin.base_url}/{path}".rstrip("/"), _KEY))
+
+
+async def _live() -> None:
+    keys = keys_of(Path())
+    for exchange in _set_up(keys):
+        await _record(exchange, keys.secrets())
+
+
+def _set_up(keys: Keys) -> Iterator[Exchange]:
+    for service in SERVICES:
+        found = _access(service, keys)
+        if found is None:
+            print(f"{service}: not set up, its cassettes stay as they are")
+            continue
+        for kind in KINDS if service != "searxng" else KINDS[:1]:  # a server of one's own answers in JSON, or does not
+            yield Exchange(service, kind, *found)
+
+
+def _access(service: str, keys: Keys) -> tuple[str, Secret] | None:
+    if service in MODELS:
+        key = keys.secret(MODELS[service].key_name)
+        return (MODELS[service].url, key) if key else None
+    try:
+        access = search_access(service, Settings(), keys)
+    except UsageError:
+        return None
+    return (access.url, access.key or Secret("")) if access else None
+
+
+async def _record(exchange: Exchange, secrets: tuple[Secret, ...] = ()) -> None:
+    exchange.path.unlink(missing_ok=True)
+    with cassette(exchange, record=True, secrets=secrets):
+        try:
+            found = await make(exchange)
+        except StepError as error:
+            found = f"{type(error).__name__}: {error.message}"
+    print(f"{exchange.service}/{exchange.kind}: {found}")
+
+
+if __name__ == "__main__":
+    main()
