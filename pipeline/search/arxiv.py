@@ -42,7 +42,6 @@ class Arxiv:
         error = next((entry for entry in feed_in(reply.body).iter(f"{ATOM}entry") if _is_error(entry)), None)
         if error is not None or reply.status == 400:
             return Failed(said(None if error is None else error.findtext(f"{ATOM}summary"), "it does not take the query"))
-        self.hits(reply)
         return Good()
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:

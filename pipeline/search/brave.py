@@ -36,7 +36,6 @@ class Brave:
     def judge(self, reply: Reply) -> Verdict:
         """Say what the reply means."""
         if reply.status == 200:
-            self.hits(reply)
             return Good()
         error = _error(reply)
         why = said(error.get("detail"), f"it answered with status {reply.status}")

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pipeline.errors import SearchFailed, ServiceFailed, ServiceUnavailable
 from pipeline.http.client import Http
-from pipeline.http.exchange import Call, Reply, Verdict
+from pipeline.http.exchange import Call, Good, Reply, Verdict
 from pipeline.ports import SearchResult
 from pipeline.search.pace import Pacer, pace_of
 from pipeline.search.urls import distinct
@@ -38,11 +38,15 @@ class Provider(Protocol):
         ...
 
     def judge(self, reply: Reply) -> Verdict:
-        """Say what a reply means; may raise ``Malformed``, which counts as ``Again``."""
+        """Say what a reply means, as far as its status and its errors go; ``Malformed`` counts as ``Again``."""
         ...
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
-        """Return the hits of a reply that was judged good, best first."""
+        """Return the hits of a reply that was judged good, best first.
+
+        Raises:
+            Malformed: it has another shape; so it was not good.
+        """
         ...
 
     def usd(self, reply: Reply) -> float:
@@ -93,7 +97,10 @@ class WebSearch:
 
     def _judged(self, reply: Reply) -> Verdict:
         self._pacer.told(pace_of(reply.headers))
-        return self._provider.judge(reply)
+        verdict = self._provider.judge(reply)
+        if isinstance(verdict, Good):
+            self._provider.hits(reply)
+        return verdict
 
 
 def _cost(usd: float) -> Cost:

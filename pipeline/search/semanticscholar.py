@@ -35,7 +35,6 @@ class SemanticScholar:
     def judge(self, reply: Reply) -> Verdict:
         """Say what the reply means."""
         if reply.status == 200:
-            self.hits(reply)
             return Good()
         error = error_in(reply)
         why = said(error.get("message") or error.get("error"), f"it answered with status {reply.status}")

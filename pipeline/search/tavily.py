@@ -39,7 +39,6 @@ class Tavily:
     def judge(self, reply: Reply) -> Verdict:
         """Say what the reply means."""
         if reply.status == 200:
-            self.hits(reply)
             return Good()
         detail = error_in(reply).get("detail")
         first = detail[0] if isinstance(detail, list) and detail else None

@@ -46,7 +46,6 @@ class Wikipedia:
             return judged_by_status(reply)
         error = reply.json_object().get("error")
         if error is None:
-            self.hits(reply)
             return Good()
         why = said(within(error, "info"), "an error without words")
         passing = str(within(error, "code")).startswith(_PASSING)

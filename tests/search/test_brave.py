@@ -74,6 +74,12 @@ def test_a_damaged_reply_is_a_failure_and_never_an_empty_result(body: dict[str, 
     assert bench.hits == 3
 
 
+def test_a_reply_without_a_body_is_a_failure_whatever_its_status() -> None:
+    for status in (200, 204):
+        with pytest.raises(SearchFailed, match="the body is empty"):
+            asyncio.run(Bench(Brave(KEY), *(reply("", status) for _ in range(3))).search.search("a", 5))
+
+
 FOR_GOOD = [
     (422, error("SUBSCRIPTION_TOKEN_INVALID", meta={"component": "authentication"})),
     (422, error("VALIDATION", meta={"errors": [{"loc": ["header", "x-subscription-token"], "type": "missing"}]})),
