@@ -18,7 +18,7 @@ LAYERS: tuple[set[str], ...] = (
     {"ports", "state", "settings"},
     {"fold", "guards"},
     {"session"},
-    {"agenda", "evidence"},
+    {"agenda", "evidence", "overview"},
     {"research", "presenting"},
     {"run"},
     {"batch"},

@@ -35,7 +35,11 @@ def spoilt(value: Any, evil: str) -> Any:
     return value + evil if isinstance(value, str) else value
 
 
-@pytest.mark.parametrize("event", stream(**CONFIG)[:60:3] + stream(**CONFIG)[-12:], ids=lambda event: event.type)
+# One of each kind, by name: which of them ended first differs from run to run.
+ONE_OF_EACH = sorted({event.type: event for event in stream(**CONFIG)}.values(), key=lambda event: event.type)
+
+
+@pytest.mark.parametrize("event", ONE_OF_EACH, ids=lambda event: event.type)
 def test_no_control_character_of_an_event_reaches_its_line(event: e.EventBase) -> None:
     evil = e.decode(json.dumps(spoilt(json.loads(e.encode(event)), EVIL)).encode())
     assert is_plain(log_line(evil))
@@ -72,7 +76,7 @@ def test_a_log_line_tells_version_time_type_and_what_happened() -> None:
     assert line.endswith(f"{search.query}: 2 hits from fake")
 
 
-KINDS: list[type[e.EventBase]] = list(dict.fromkeys(type(event) for event in stream(**CONFIG)))
+KINDS: list[type[e.EventBase]] = [type(event) for event in ONE_OF_EACH]
 
 
 @pytest.mark.parametrize("kind", KINDS)
