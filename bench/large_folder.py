@@ -14,10 +14,11 @@ import time
 from pathlib import Path
 
 from pipeline import batch, evidence, wiring
+from pipeline.doors import Desks
 from pipeline.overview import read_all
 from pipeline.presenting import counted
 from pipeline.session import ResearchSession
-from pipeline.settings import load_workspace
+from pipeline.settings import Keys, config_for, load_workspace
 
 QUESTION = "How does write-ahead logging protect data against a crash, and what does it cost?"
 
@@ -29,16 +30,18 @@ def main(folder: Path, question: str) -> None:
         Path(place, "queries.yaml").write_text(queue)
         workspace = load_workspace(Path(place))
         store = wiring.store_of(workspace.folder)
-        desks = wiring.Desks(workspace, store)
+        desks = Desks(workspace, store, Keys())
         start = time.perf_counter()
-        report = desks.prepare()
+        report = desks.prepare(needed=True)
+        assert report is not None
         indexed = time.perf_counter() - start
         found = f"{counted(report.files, 'document')}, {counted(report.passages, 'passage')}"
         print(f"{found}: {report.files / indexed:.0f} documents/s, {indexed:.1f} s")
         start = time.perf_counter()
         context = wiring.context_of(workspace, lambda _event, _state: None)
         due = batch.decide(workspace.queue, read_all(store), context.now())
-        result = asyncio.run(batch.Night(store, workspace.queue, desks, context).work(due))
+        night = batch.Night(store, workspace.queue, desks, lambda query: config_for(query, workspace.queue.settings), context)
+        result = asyncio.run(night.work(due))
         state = ResearchSession.open(store, result.ended[0].session).state
         checked = evidence.check(state, store)
         words = state.report.words if state.report else 0

@@ -18,10 +18,9 @@ from pipeline.queue.model import Limits, Query, Queue
 from pipeline.research import Desk, Outcome
 from pipeline.run import Recorder, RunContext, run_session
 from pipeline.session import ResearchSession, record_of
-from pipeline.settings import config_for
 from pipeline.state import SessionState, seconds_between, working_seconds
 from pipeline.text import one_line, slug
-from pipeline.values import Cost
+from pipeline.values import Cost, ResearchConfig
 
 Action = Literal["new", "resume", "done", "failed", "cancelled", "damaged"]
 LEFT = frozenset({"failed", "cancelled", "damaged"})
@@ -147,11 +146,12 @@ class BatchLog:
 
 @dataclass
 class Night:
-    """One batch at work. ``desk_of`` gives the doors for a query; ``limits`` bound the whole night."""
+    """One batch at work. ``desk_of`` gives a session's doors, ``config_of`` the limits that a new session runs under."""
 
     store: EventStore
     queue: Queue
-    desk_of: Callable[[Query], Desk]
+    desk_of: Callable[[SessionState], Desk]
+    config_of: Callable[[Query], ResearchConfig]
     context: RunContext
     sessions_at_once: int = SESSIONS_AT_ONCE
     _ended: list[e.QueryEnded] = field(default_factory=list)
@@ -206,7 +206,7 @@ class Night:
         try:
             session = self._session_of(decision)
             state = session.state
-            await run_session(session, self.store, self.desk_of(decision.query), self.context)
+            await run_session(session, self.store, self.desk_of(state), self.context)
         except ProviderRefused as refusal:
             self._refused = refusal
             return _ending(decision, state, "interrupted", f"the provider refuses: {one_line(str(refusal))}")
@@ -219,7 +219,7 @@ class Night:
     def _session_of(self, decision: Decision) -> ResearchSession:
         if decision.action == "resume":
             return ResearchSession.open(self.store, decision.session)
-        return new_session(self.store, decision, self.queue, self.context)
+        return new_session(self.store, decision, self.config_of(decision.query), self.context)
 
     def _stop_reason(self) -> str:
         limits = self.queue.settings.limits
@@ -267,7 +267,7 @@ def _ending(decision: Decision, state: SessionState, status: str, reason: str) -
     )
 
 
-def new_session(store: EventStore, decision: Decision, queue: Queue, context: RunContext) -> ResearchSession:
+def new_session(store: EventStore, decision: Decision, config: ResearchConfig, context: RunContext) -> ResearchSession:
     """Record the start of a session on a query and return it.
 
     Raises:
@@ -279,7 +279,7 @@ def new_session(store: EventStore, decision: Decision, queue: Queue, context: Ru
     start = e.ResearchStarted(
         query=query.text,
         query_id=query.id,
-        config=config_for(query, queue.settings),
+        config=config,
         tags=query.tags,
         previous_session=decision.session,
     )
@@ -311,10 +311,12 @@ def reopened(store: EventStore, session_id: str, context: RunContext) -> Researc
 
 
 def within(context: RunContext, limits: Limits) -> RunContext:
-    """Return the context with the night's deadline and concurrency."""
+    """Return the context with the night's deadline (by the clock, or by its timeout) and concurrency."""
+    now = context.now()
+    ends = [deadline_after(limits, now), now + limits.timeout if limits.timeout else None]
     return replace(
         context,
-        deadline=deadline_after(limits, context.now()),
+        deadline=min((end for end in ends if end is not None), default=None),
         concurrency=limits.concurrency,
         gate=asyncio.Semaphore(limits.concurrency),
     )

@@ -6,7 +6,6 @@ import gc
 import json
 import logging
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +13,13 @@ import click
 
 from pipeline import __version__
 from pipeline.console import Console, errors_told
+from pipeline.night_commands import resume, run
+from pipeline.telling import bring_vault_up_to_date, decisions_of, session_named, show_session
 
 if TYPE_CHECKING:
-    from pipeline.batch import Decision, NightResult
+    from pipeline.batch import Decision
     from pipeline.doctor import Finding
-    from pipeline.events import EventBase
-    from pipeline.ports import EventStore
     from pipeline.settings import Keys, Workspace
-    from pipeline.state import SessionState
-    from pipeline.wiring import Desks
 
 # Events and states hold no circles; to look for some as often as Python does takes a third of the time of reading a log.
 COLLECTION = (50_000, 20, 100)
@@ -63,148 +60,6 @@ def init(console: Console, directory: Path | None) -> None:
     )
 
 
-@cli.command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.pass_obj
-def run(console: Console, ids: tuple[str, ...]) -> None:
-    """Research all queries that are due, or those with the IDs given; then bring the vault up to date."""
-    from pipeline import batch, wiring
-    from pipeline.settings import load_workspace
-
-    workspace = load_workspace(console.folder)
-    _refuse_unknown(workspace, ids)
-    store = wiring.store_of(console.folder)
-    context = batch.within(wiring.context_of(workspace, _listener(console)), workspace.queue.settings.limits)
-    decisions = _decisions(console, workspace, store, ids)
-    if not any(decision.due for decision in decisions):
-        _nothing_to_do(console, decisions)
-        return
-    with wiring.lock_of(console.folder):
-        decisions = _decisions(console, workspace, store, ids)
-        night = batch.Night(store, workspace.queue, _desks(console, workspace, store), context)
-        result = _await(night.work(decisions))
-    _tell_night(console, result)
-    _build(console)
-    sys.exit(20 if result.exit_code < 2 and any(decision.action == "damaged" for decision in decisions) else result.exit_code)
-
-
-def _desks(console: Console, workspace: Workspace, store: EventStore) -> Desks:
-    """Open the doors to the outside; name every document that cannot be read, once, before the work begins."""
-    from pipeline import wiring
-    from pipeline.presenting import counted
-
-    desks = wiring.Desks(workspace, store)
-    report = desks.prepare()
-    for problem in report.problems:
-        console.say(f"skipped {workspace.queue.settings.corpus}/{problem.path}: {problem.reason}", fg="yellow")
-    console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
-    return desks
-
-
-def _decisions(console: Console, workspace: Workspace, store: EventStore, ids: tuple[str, ...]) -> tuple[Decision, ...]:
-    from datetime import UTC, datetime
-
-    from pipeline import batch
-    from pipeline.overview import read_all
-
-    known = read_all(store)
-    for error in known.damaged.values():
-        console.say(f"damaged: {error.message}", fg="red")
-    return batch.decide(workspace.queue, known, datetime.now(UTC), ids)
-
-
-def _refuse_unknown(workspace: Workspace, ids: tuple[str, ...]) -> None:
-    from difflib import get_close_matches
-
-    from pipeline.errors import UsageError
-
-    known = [query.id for query in workspace.queue.queries]
-    for name in ids:
-        if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else "research list shows the ids"
-            raise UsageError(f"queries.yaml has no query with the id {name!r}", hint=hint)
-
-
-def _nothing_to_do(console: Console, decisions: tuple[Decision, ...]) -> None:
-    """Nothing is due. A vault that a stopped run left behind is still brought up to date."""
-    from pipeline.batch import LEFT
-
-    waiting = [d for d in decisions if d.action in LEFT]
-    lines = ["nothing to do", *(f"  {d.query.id}: {d.action}: {d.reason}" for d in waiting)]
-    lines += ["  research run ID tries a failed one anew"] if any(d.action == "failed" for d in waiting) else []
-    if console.as_json or not console.quiet:
-        console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in waiting]})
-    _build(console)
-    sys.exit(20 if any(d.action == "damaged" for d in waiting) else 0)
-
-
-def _await(work: Any) -> Any:
-    import asyncio
-
-    return asyncio.run(work)
-
-
-def _listener(console: Console) -> Callable[[EventBase, SessionState], None]:
-    from pipeline.presenting import happened
-    from pipeline.text import one_line
-
-    loud = {"research.started", "plan.created", "plan.extended", "contradictions.found", "outline.created"}
-    ends = {"research.completed", "research.failed", "step.failed", "budget.exhausted", "worker.failed"}
-
-    def listen(event: EventBase, state: SessionState) -> None:
-        if console.verbose or event.type in loud | ends:
-            failed = event.type.endswith(".failed")
-            text = f"{event.at[11:19]}  {one_line(state.query_id, 40):<40}  {event.type:<20}  {happened(event)}"
-            console.say(text.rstrip(), fg="red" if failed else None, dim=event.type not in ends)
-
-    return listen
-
-
-def _tell_night(console: Console, result: NightResult) -> None:
-    from pipeline.presenting import counted, duration, price
-
-    lines = [
-        f"{entry.status:<9} {entry.query_id}: "
-        + (entry.reason or f"{duration(entry.duration_s)}, {price(entry.cost)}; research show {entry.session}")
-        for entry in result.ended
-    ]
-    lines += [f"skipped   {entry.query_id}: {entry.reason}" for entry in result.skipped]
-    done = sum(entry.status == "complete" for entry in result.ended)
-    counts = f"{counted(done, 'report')}, {len(result.ended) - done} failed, {len(result.skipped)} skipped"
-    lines.append(f"{counts}; exit code {result.exit_code}")
-    value = {
-        "batch": result.batch,
-        "ended": [entry.model_dump(include={"query_id", "session", "status", "reason"}) for entry in result.ended],
-        "skipped": [entry.model_dump(include={"query_id", "reason"}) for entry in result.skipped],
-        "exit_code": result.exit_code,
-    }
-    if console.as_json or result.exit_code or not console.quiet:
-        console.data(lines, value)
-
-
-@cli.command()
-@click.argument("session")
-@click.pass_obj
-def resume(console: Console, session: str) -> None:
-    """Go on with SESSION where it stopped; a failed or cancelled one is reopened. SESSION: its id, or its query's id."""
-    from pipeline import batch, wiring
-    from pipeline.run import run_session
-    from pipeline.settings import load_workspace
-
-    workspace = load_workspace(console.folder)
-    store = wiring.store_of(console.folder)
-    name = _find(store, session)
-    context = batch.within(wiring.context_of(workspace, _listener(console)), workspace.queue.settings.limits)
-    with wiring.lock_of(console.folder):
-        desks = _desks(console, workspace, store)
-        opened = batch.reopened(store, name, context)
-        state = _await(run_session(opened, store, desks(), context))
-    _show(console, state, None)
-    _build(console)
-    sys.exit(0 if state.status == "complete" else 1)
-
-
 @cli.command("list")
 @click.pass_obj
 def list_(console: Console) -> None:
@@ -217,7 +72,7 @@ def list_(console: Console) -> None:
 
     workspace = load_workspace(console.folder)
     store = wiring.store_of(console.folder)
-    decisions = _decisions(console, workspace, store, ())
+    decisions = decisions_of(console, workspace, store, ())
     known = {d.query.id for d in decisions}
     states = read_all(store).states
     gone = [state for state in states if state.query_id not in known]
@@ -238,23 +93,6 @@ def _word(decision: Decision) -> str:
     return {"new": "due", "resume": "interrupted"}.get(decision.action, decision.action)
 
 
-def _find(store: EventStore, name: str) -> str:
-    """Return the session that a name means: a session's id, a query's id (its latest session), or how one of them begins."""
-    from pipeline.errors import SessionUnknown
-    from pipeline.overview import read_all
-
-    ids = list(store.session_ids())
-    if name in ids:
-        return name
-    latest = read_all(store).latest()
-    found = {state.id for query, state in latest.items() if query.startswith(name)}
-    found = {latest[name].id} if name in latest else found or {known for known in ids if name in known}
-    if len(found) == 1:
-        return found.pop()
-    meant = f"could be any of: {', '.join(sorted(found)[:5])}" if found else "research list shows what there is"
-    raise SessionUnknown(f"no session is called {name!r}" if not found else f"{name!r} is not enough", hint=meant)
-
-
 @cli.command()
 @click.argument("session")
 @click.option("--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="As it was after that event.")
@@ -267,16 +105,10 @@ def show(console: Console, session: str, version: int | None) -> None:
 
     _require_workspace(console.folder)
     store = wiring.store_of(console.folder)
-    name = _find(store, session)
+    name = session_named(store, session)
     state = state_at(store, name, version) if version else ResearchSession.open(store, name).state
     last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
-    _show(console, state, decode(last[0].data) if last else None)
-
-
-def _show(console: Console, state: SessionState, last: EventBase | None) -> None:
-    from pipeline.presenting import show_lines, shown
-
-    console.data(list(show_lines(state, last)), shown(state))
+    show_session(console, state, decode(last[0].data) if last else None)
 
 
 @cli.command()
@@ -290,7 +122,7 @@ def log(console: Console, session: str) -> None:
 
     _require_workspace(console.folder)
     store = wiring.store_of(console.folder)
-    records = store.load(_find(store, session))
+    records = store.load(session_named(store, session))
     lines = [log_line(event) for event in decode_all(record.data for record in records)]
     console.data(lines, [json.loads(record.data) for record in records])
 
@@ -300,7 +132,7 @@ def log(console: Console, session: str) -> None:
 def build(console: Console) -> None:
     """Bring all notes of the vault up to date with the events and the templates; write only what differs."""
     _require_workspace(console.folder)
-    report = _build(console)
+    report = bring_vault_up_to_date(console)
     lines = [f"{len(report.written)} notes written, {len(report.removed)} removed, {len(report.unchanged)} as they were"]
     lines += [f"set aside: {path}" for path in report.set_aside]
     value = {
@@ -312,15 +144,6 @@ def build(console: Console) -> None:
     }
     console.data(lines, value)
     sys.exit(1 if report.problems else 0)
-
-
-def _build(console: Console) -> Any:
-    from pipeline import wiring
-
-    report = wiring.build(console.folder)
-    for problem in report.problems:
-        console.say(f"not written: {problem}", fg="yellow")
-    return report
 
 
 @cli.command()
@@ -368,6 +191,7 @@ def _check_evidence(console: Console) -> tuple[int, int, list[Any]]:
 @click.pass_obj
 def doctor(console: Console, online: bool) -> None:
     """Look at settings, keys, files, clock, log and templates: what is set up and why, and what to do where it cannot work."""
+    import asyncio
     from datetime import UTC, datetime
 
     from pipeline import doctor
@@ -375,7 +199,7 @@ def doctor(console: Console, online: bool) -> None:
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
     findings = doctor.examine(workspace, keys, datetime.now(UTC))
-    findings += _await(_probed(workspace, keys)) if online else []
+    findings += asyncio.run(_probed(workspace, keys)) if online else []
     code = doctor.exit_code(findings)
     lines = [f"{finding.level:<5}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]
     value = [{"about": finding.about, "level": finding.level, "text": finding.text, "todo": finding.todo} for finding in findings]
@@ -426,6 +250,10 @@ def _require_workspace(folder: Path) -> None:
         raise NoWorkspace(
             f"{folder.resolve()} has no {QUEUE_FILE}", hint="research init makes a workspace; -C names another folder"
         )
+
+
+cli.add_command(run)
+cli.add_command(resume)
 
 
 def main() -> None:

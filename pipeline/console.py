@@ -5,13 +5,31 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+
+_masks: list[Callable[[str], str]] = []
+
+
+def mask_with(mask: Callable[[str], str]) -> None:
+    """From here on pass all that is printed or logged through ``mask``, which takes keys out of it."""
+    _masks[:] = [mask]
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_mask_record)
+
+
+def _masked(text: str) -> str:
+    return _masks[0](text) if _masks else text
+
+
+def _mask_record(record: logging.LogRecord) -> bool:
+    record.msg, record.args = _masked(record.getMessage()), None
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +45,11 @@ class Console:
     def say(self, text: str, **style: Any) -> None:
         """Print a message on stderr, unless we are to be quiet."""
         if not self.quiet:
-            click.secho(text, err=True, color=self.color or None, **(style if self.color else {}))
+            click.secho(_masked(text), err=True, color=self.color or None, **(style if self.color else {}))
 
     def data(self, lines: list[str], value: Any) -> None:
         """Print a result on stdout: for a person, or as one JSON value."""
-        click.echo(json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else "\n".join(lines))
+        click.echo(_masked(json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else "\n".join(lines)))
 
 
 @contextmanager
@@ -68,9 +86,10 @@ def json_wanted() -> bool:
 
 def _fail(message: str, hint: str, code: int, kind: str) -> NoReturn:
     if json_wanted():
-        click.echo(json.dumps({"error": {"kind": kind, "message": message, "hint": hint}, "exit_code": code}, ensure_ascii=False))
+        error = {"kind": kind, "message": message, "hint": hint}
+        click.echo(_masked(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False)))
     else:
-        click.echo(f"research: {message}", err=True)
+        click.echo(_masked(f"research: {message}"), err=True)
         if hint:
-            click.echo(f"  → {hint}", err=True)
+            click.echo(_masked(f"  → {hint}"), err=True)
     sys.exit(code)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from pipeline.agenda import agenda
 from pipeline.errors import BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
-from pipeline.events import BudgetExhausted, EventBase, RunStarted, StepFailed, timestamp
+from pipeline.events import BudgetExhausted, EventBase, RunStarted, StepFailed, encode, timestamp
 from pipeline.ports import EventStore
 from pipeline.research import Desk, Outcome, perform, perform_pure
 from pipeline.session import ResearchSession, record_of
@@ -42,7 +42,7 @@ class RunContext:
     """What a run takes from outside: who writes, the clock, ids, the night's bounds, and who wants to hear of events.
 
     ``agent`` opens every segment that this run writes. ``deadline`` ends the gathering, not the writing. ``concurrency``
-    bounds the steps under way in one session; ``gate`` those of the whole night.
+    bounds the steps under way in one session; ``gate`` those of the whole night. ``redact`` takes keys out of what is written.
     """
 
     run_id: str
@@ -54,6 +54,7 @@ class RunContext:
     gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1_000_000))
     snapshot_every: int = 20
     listener: Listener = lambda _event, _state: None
+    redact: Callable[[bytes], bytes] = lambda data: data
 
 
 class Recorder:
@@ -100,6 +101,7 @@ class Recorder:
     def _stamped(self, draft: EventBase) -> EventBase:
         context = self._context
         at = timestamp(context.now())
+        draft = _redacted(draft, context.redact)
         return self._session.record(draft, run_id=context.run_id, event_id=context.new_id(), at=at)
 
     def snapshot(self) -> None:
@@ -107,6 +109,13 @@ class Recorder:
         if self._snapshot_at < self._session.state.version == self._stored:
             self._store.save_snapshot(self._session.id, self._session.snapshot())
             self._snapshot_at = self._session.state.version
+
+
+def _redacted(draft: EventBase, redact: Callable[[bytes], bytes]) -> EventBase:
+    """The draft without any key that slipped into it, in the state as well as in the log."""
+    data = encode(draft)
+    clean = redact(data)
+    return draft if clean == data else type(draft).model_validate_json(clean)
 
 
 async def run_session(session: ResearchSession, store: EventStore, desk: Desk, context: RunContext) -> SessionState:

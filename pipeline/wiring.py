@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline import __version__, starter
 from pipeline.events import RunStarted
-from pipeline.ports import EventStore
-from pipeline.queue.model import Query
-from pipeline.research import Desk
 from pipeline.run import Listener, RunContext
 from pipeline.services import agent_of, own_servers, search_access
 from pipeline.settings import Keys, Settings, Workspace
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from pipeline.http.client import Http
     from pipeline.projection import BuildReport
     from pipeline.search.chain import Chain, Member
-    from pipeline.search.local import IndexReport, LocalFolder
+    from pipeline.search.local import LocalFolder
     from pipeline.store.segments import Finding
 
 
@@ -105,35 +102,7 @@ def prompts_of(folder: Path) -> Path:
     return own if own.is_dir() else starter.source() / "templates" / "prompts"
 
 
-class Desks:
-    """Gives each query its doors; what can be shared between queries is made once."""
-
-    def __init__(self, workspace: Workspace, store: EventStore) -> None:
-        from pipeline.reasoners.extractive import ExtractiveReasoner
-
-        self._documents = documents = documents_of(workspace)
-        self._desk = Desk(
-            reasoner=ExtractiveReasoner(),
-            search=documents,
-            fetch=documents,
-            page_text=lambda digest: store.get(digest).decode("utf-8"),
-        )
-
-    def prepare(self) -> IndexReport:
-        """Bring the search index up to date with the documents, and say what was found there.
-
-        Raises:
-            CorpusUnusable: there is nothing to search.
-            SearchFailed: the index cannot be built.
-        """
-        return self._documents.refresh()
-
-    def __call__(self, _query: Query | None = None) -> Desk:
-        """Return the desk for one query."""
-        return self._desk
-
-
-def context_of(workspace: Workspace, listener: Listener) -> RunContext:
+def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
     """Return the context of one run of this process."""
     run_id = secrets.token_hex(8)
     agent = RunStarted(
@@ -142,7 +111,8 @@ def context_of(workspace: Workspace, listener: Listener) -> RunContext:
         program=f"night-research {__version__}",
         branch=git_branch(workspace.folder),
     )
-    return RunContext(run_id, agent, snapshot_every=workspace.queue.settings.snapshot_every, listener=listener)
+    snapshot_every = workspace.queue.settings.snapshot_every
+    return RunContext(run_id, agent, snapshot_every=snapshot_every, listener=listener, redact=redact)
 
 
 def git_branch(folder: Path) -> str:

@@ -19,7 +19,9 @@ from pipeline.events import decode_all, moment_of
 from pipeline.overview import Overview, read_all
 from pipeline.queue.model import Limits, Query, Queue, Settings
 from pipeline.research import Desk
+from pipeline.settings import config_for
 from pipeline.state import SessionState, Status
+from pipeline.values import ResearchConfig
 from tests.fakes import START, Journal, MemoryStore, context_for, desk_for
 
 NOW = START
@@ -149,8 +151,10 @@ def bench(
     work: Queue, troubled: Callable[[Query], Journal] = lambda _query: Journal(), store: MemoryStore | None = None, **context: Any
 ) -> Bench:
     store = store or MemoryStore()
-    desk: Callable[[Query], Desk] = lambda one: desk_for(store, troubled(one))  # noqa: E731
-    return Bench(Night(store, work, desk, context_for("night-1", **context), sessions_at_once=1), store)
+    by_id = {one.id: one for one in work.queries}
+    desk: Callable[[SessionState], Desk] = lambda state: desk_for(store, troubled(by_id[state.query_id]))  # noqa: E731
+    config: Callable[[Query], ResearchConfig] = lambda one: config_for(one, work.settings)  # noqa: E731
+    return Bench(Night(store, work, desk, config, context_for("night-1", **context), sessions_at_once=1), store)
 
 
 def down(*names: str) -> Callable[[Query], Journal]:
@@ -387,7 +391,7 @@ def test_a_complete_session_cannot_be_gone_on_with() -> None:
 def test_a_session_is_named_for_its_day_and_query_and_never_like_another() -> None:
     store, context = MemoryStore(), context_for()
     decision = Decision(query("pumps"), "new", "")
-    names = {batch.new_session(store, decision, queue(query("pumps")), context).id for _ in range(5)}
+    names = {batch.new_session(store, decision, ResearchConfig(), context).id for _ in range(5)}
     assert len(names) == 5
     assert all(name.startswith("2026-11-21-pumps-") for name in names)
 

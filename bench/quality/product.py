@@ -15,12 +15,13 @@ from pathlib import Path
 from bench.quality.matching import first_words
 from pipeline import wiring
 from pipeline.batch import Night, decide
+from pipeline.doors import Desks
 from pipeline.errors import LogError
 from pipeline.events import EventBase, QueryEnded, ReportGenerated
 from pipeline.overview import read_all
 from pipeline.ports import Search
 from pipeline.session import ResearchSession
-from pipeline.settings import QUEUE_FILE, load_workspace
+from pipeline.settings import QUEUE_FILE, Keys, config_for, load_workspace
 from pipeline.state import Report, SessionState
 from pipeline.store.files import FileStore
 from pipeline.text import one_line
@@ -61,8 +62,14 @@ async def research(folder: Path) -> dict[str, SessionState]:
     workspace = load_workspace(folder)
     store = wiring.store_of(folder)
     context = wiring.context_of(workspace, _Counter(len(workspace.queue.queries)))
-    night = Night(store, workspace.queue, wiring.Desks(workspace, store), context, _SESSIONS_AT_ONCE)
-    result = await night.work(decide(workspace.queue, read_all(store), context.now()))
+    desks = Desks(workspace, store, Keys())
+    night = Night(
+        store, workspace.queue, desks, lambda query: config_for(query, workspace.queue.settings), context, _SESSIONS_AT_ONCE
+    )
+    try:
+        result = await night.work(decide(workspace.queue, read_all(store), context.now()))
+    finally:
+        await desks.aclose()
     return {ended.query_id: _state(store, ended) for ended in result.ended}
 
 

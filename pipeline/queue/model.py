@@ -62,7 +62,8 @@ class Settings:
     """The ``settings`` section. ``corpus`` is a folder relative to the workspace; ``search`` is in order of preference.
 
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
-    address or a page, tells those whose servers are asked who is asking.
+    address or a page, tells those whose servers are asked who is asking. ``page_hosts`` are the only addresses on this machine or
+    in a private network whose pages may be read.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -73,6 +74,7 @@ class Settings:
     prices: tuple[tuple[str, Price], ...] = ()
     searxng_url: str = ""
     search_urls: tuple[tuple[str, str], ...] = ()
+    page_hosts: tuple[str, ...] = ()
     contact: str = ""
     snapshot_every: int = 20
 

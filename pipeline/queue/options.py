@@ -150,6 +150,7 @@ _SETTINGS: dict[str, Reader] = {
     "prices": _prices,
     "searxng_url": _address,
     "search_urls": _search_urls,
+    "page_hosts": listing(_address, "write a list of addresses: [http://wiki.intranet]"),
     "contact": _contact,
     "snapshot_every": whole(1, 100_000),
 }

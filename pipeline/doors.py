@@ -1,0 +1,163 @@
+"""A session's config into the doors of its desk: reasoner, search, fetch. With ``wiring.py`` the only importer of adapters.
+
+What all sessions of a night share is made once: the clients with their circuits, the providers' pace, the night's ledger, and
+what was learnt of the model's server. Belongs to one event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.batch import cost_of
+from pipeline.errors import CorpusUnusable
+from pipeline.ledger import Ledger
+from pipeline.ports import EventStore, Fetch, Page, Reasoner
+from pipeline.queue.model import ModelChoice, Settings
+from pipeline.research import Desk
+from pipeline.services import USUAL_MODELS, ModelServer, reasoner_for
+from pipeline.settings import Keys, Workspace
+from pipeline.state import SessionState
+from pipeline.wiring import Searches, documents_of, http_of, prompts_of
+
+if TYPE_CHECKING:
+    from pipeline.reasoners.openai.pricing import Prices
+    from pipeline.reasoners.openai.reasoner import OpenAIReasoner
+    from pipeline.search.local import IndexReport
+    from pipeline.web.fetch import WebFetch
+
+PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
+
+
+@dataclass(frozen=True, slots=True)
+class Fetches:
+    """Pages of the folder from the folder, all others from the web."""
+
+    documents: Fetch
+    web: Fetch
+
+    async def read(self, url: str) -> Page:
+        """Read the page at ``url``.
+
+        Raises:
+            ReadFailed: it cannot be read, or holds no text.
+        """
+        return await (self.documents if url.startswith("corpus:") else self.web).read(url)
+
+
+@dataclass
+class Desks:
+    """Gives each session its desk. Close it when the night is over."""
+
+    workspace: Workspace
+    store: EventStore
+    keys: Keys
+    _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        settings = self.workspace.queue.settings
+        limits = settings.limits
+        self._settings: Settings = settings
+        self._documents = documents_of(self.workspace)
+        self._http = http_of(settings, self.keys)
+        self._closers.append(self._http.aclose)
+        self._searches = Searches(settings, self.keys, self._http, self._documents)
+        self._night = Ledger(limits.cost_usd, limits.tokens, limits.calls, name="night")
+        self._models: dict[str, OpenAIReasoner] = {}
+        self._web: WebFetch | None = None
+
+    def prepare(self, *, needed: bool) -> IndexReport | None:
+        """Bring the index of the documents up to date. A folder that cannot be used matters only if it is ``needed``.
+
+        Raises:
+            CorpusUnusable: there is nothing to search.
+            SearchFailed: the index cannot be built.
+        """
+        try:
+            return self._documents.refresh()
+        except CorpusUnusable:
+            if needed:
+                raise
+            return None
+
+    def __call__(self, state: SessionState) -> Desk:
+        """Return the desk that the session's config asks for.
+
+        Raises:
+            UsageError: a model or a provider that it names is not set up (any more).
+        """
+        return Desk(
+            reasoner=self._reasoner(state),
+            search=self._searches.chain(state.config.search),
+            fetch=Fetches(self._documents, self._pages()),
+            page_text=lambda digest: self.store.get(digest).decode("utf-8"),
+        )
+
+    async def aclose(self) -> None:
+        """Close connections and the extraction process."""
+        for close in reversed(self._closers):
+            await close()
+
+    def _reasoner(self, state: SessionState) -> Reasoner:
+        from pipeline.reasoners.extractive import ExtractiveReasoner
+        from pipeline.reasoners.frugal import FrugalReasoner
+
+        config = state.config
+        extractive = ExtractiveReasoner()
+        if config.reasoner == extractive.name:
+            return extractive
+        spent = cost_of(state)
+        ledger = Ledger(
+            config.budget_usd, config.budget_tokens, config.budget_calls, name="query", spent=spent, calls=state.spent.calls
+        )
+        return FrugalReasoner(self._model(config.reasoner).for_query((ledger, self._night)), extractive)
+
+    def _model(self, model: str) -> OpenAIReasoner:
+        if model not in self._models:
+            said = self._settings.reasoner
+            usual = said.model if isinstance(said, ModelChoice) else ""
+            choice = reasoner_for(self._settings, self.keys, None if model == usual else model)
+            assert choice.server is not None  # noqa: S101 - a model was asked for, so there is a server or an error
+            self._models[model] = self._asked_at(choice.server)
+        return self._models[model]
+
+    def _asked_at(self, server: ModelServer) -> OpenAIReasoner:
+        from pipeline.reasoners.openai.calling import Server
+        from pipeline.reasoners.openai.prompts import Prompts
+        from pipeline.reasoners.openai.reasoner import OpenAIReasoner
+        from pipeline.reasoners.openai.roles import Role, Roles
+
+        return OpenAIReasoner(
+            self._http,
+            Server(server.name, server.base_url, server.key),
+            Roles.of(Role(server.model, server.fallback), dict(server.roles)),
+            Prompts(prompts_of(self.workspace.folder)),
+            self._prices(server),
+        )
+
+    def _prices(self, server: ModelServer) -> Prices:
+        from pipeline.reasoners.openai.pricing import Price, Prices
+
+        default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
+        return Prices(default, {name: Price(price.input, price.output) for name, price in self._settings.prices})
+
+    def _pages(self) -> Fetch:
+        if self._web is None:
+            self._web = _web_fetch(self._settings, self.workspace.folder / "events" / "local" / "pages")
+            self._closers.append(self._web.aclose)
+        return self._web
+
+
+def _web_fetch(settings: Settings, kept: Path) -> WebFetch:
+    """Pages have a client of their own: sharing the one that may ask your own servers, a page could redirect into them."""
+    from pipeline.http.client import Http
+    from pipeline.http.guard import Guard
+    from pipeline.http.policy import Policy
+    from pipeline.web.extractor import Extractor
+    from pipeline.web.fetch import WebFetch
+    from pipeline.web.kept import KeptPages
+
+    http = Http(Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30), guard=Guard(settings.page_hosts))
+    return WebFetch(http, Extractor(), contact=settings.contact, kept=KeptPages(kept))

@@ -1,0 +1,61 @@
+"""What several commands have in common: which session is meant, what is due, what is shown, the vault brought up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pipeline.console import Console
+
+if TYPE_CHECKING:
+    from pipeline.batch import Decision
+    from pipeline.events import EventBase
+    from pipeline.ports import EventStore
+    from pipeline.settings import Workspace
+    from pipeline.state import SessionState
+
+
+def decisions_of(console: Console, workspace: Workspace, store: EventStore, ids: tuple[str, ...]) -> tuple[Decision, ...]:
+    """Return what is to be done about each query; say which sessions cannot be read."""
+    from datetime import UTC, datetime
+
+    from pipeline import batch
+    from pipeline.overview import read_all
+
+    known = read_all(store)
+    for error in known.damaged.values():
+        console.say(f"damaged: {error.message}", fg="red")
+    return batch.decide(workspace.queue, known, datetime.now(UTC), ids)
+
+
+def session_named(store: EventStore, name: str) -> str:
+    """Return the session that a name means: a session's id, a query's id (its latest session), or how one of them begins."""
+    from pipeline.errors import SessionUnknown
+    from pipeline.overview import read_all
+
+    ids = list(store.session_ids())
+    if name in ids:
+        return name
+    latest = read_all(store).latest()
+    found = {state.id for query, state in latest.items() if query.startswith(name)}
+    found = {latest[name].id} if name in latest else found or {known for known in ids if name in known}
+    if len(found) == 1:
+        return found.pop()
+    meant = f"could be any of: {', '.join(sorted(found)[:5])}" if found else "research list shows what there is"
+    raise SessionUnknown(f"no session is called {name!r}" if not found else f"{name!r} is not enough", hint=meant)
+
+
+def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
+    """Print what ``show`` tells about a session."""
+    from pipeline.presenting import show_lines, shown
+
+    console.data(list(show_lines(state, last)), shown(state))
+
+
+def bring_vault_up_to_date(console: Console) -> Any:
+    """Build the vault; name what could not be written. Return the build's report."""
+    from pipeline import wiring
+
+    report = wiring.build(console.folder)
+    for problem in report.problems:
+        console.say(f"not written: {problem}", fg="yellow")
+    return report
