@@ -314,7 +314,7 @@ def test_a_missing_page_stops_its_own_session_alone() -> None:
     def missing(digest: str) -> str:
         raise ObjectMissing(f"the object {digest[:12]} is gone")
 
-    night.night.desk_of = lambda one: replace(desk_of(one), page_text=missing) if one.id == "pumps" else desk_of(one)
+    night.night.desk_of = lambda one: replace(desk_of(one), page_text=missing) if one.query_id == "pumps" else desk_of(one)
     result = night.work()
     assert endings(result) == {"pumps": "failed", "valves": "complete"}
     assert "is gone" in result.ended[0].reason
