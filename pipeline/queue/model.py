@@ -39,8 +39,8 @@ class QueryLimits:
 class Price:
     """What a model costs, in USD for a million tokens."""
 
-    input: float
-    output: float
+    input_usd: float
+    output_usd: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def _price(node: Node, faults: Faults) -> Price | None:
     before = len(faults.sorted())
     values: dict[str, Any] = _mapping(node, faults, {"input": price, "output": price})
     if len(values) == 2:
-        return Price(**values)
+        return Price(values["input"], values["output"])
     if len(faults.sorted()) == before:
         faults.add(node, "a price needs both input and output", "write {input: 0.25, output: 2.00}, in USD for a million tokens")
     return None
