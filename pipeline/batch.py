@@ -288,10 +288,14 @@ def new_session(store: EventStore, decision: Decision, config: ResearchConfig, c
 
 
 def cost_of(state: SessionState) -> Cost:
-    """Return what a session has cost so far."""
-    spent = state.spent
+    """Return what a session has cost so far; calls whose answers are not recorded count at their worst case."""
+    spent, unsettled = state.spent, [cost for costs in state.open_calls.values() for cost in costs]
     return Cost(
-        input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, total_tokens=spent.total_tokens, usd=spent.usd
+        input_tokens=spent.input_tokens + sum(cost.input_tokens for cost in unsettled),
+        output_tokens=spent.output_tokens + sum(cost.output_tokens for cost in unsettled),
+        total_tokens=spent.total_tokens + sum(cost.total_tokens for cost in unsettled),
+        usd=round(spent.usd + sum(cost.usd for cost in unsettled), 9),
+        assumed_usd=round(spent.lost_usd + sum(cost.usd for cost in unsettled), 9),
     )
 
 

@@ -67,9 +67,11 @@ E = TypeVar("E", bound=EventBase)
 class Answered(EventBase):
     """An event that an outside answer ended in: what it cost, and the digest of the stored prompt and raw reply.
 
-    ``exchange`` is "" when nothing was sent anywhere: the embedded reasoner's whole answer is the event itself.
+    ``exchange`` is "" when nothing was sent anywhere: the embedded reasoner's whole answer is the event itself. ``step`` is the
+    step that it ends; the calls announced for that step (``call.sent``) are settled by it.
     """
 
+    step: str = ""
     cost: Cost = Cost()
     exchange: str = ""
 
@@ -354,6 +356,17 @@ class StepFailed(Answered):
     attempt: int
 
 
+class CallSent(EventBase):
+    """A paid call is about to be sent for a step; ``worst`` is what it may cost at most.
+
+    Should the process die before the step's own event, the next run counts the call at that: it may have been billed.
+    """
+
+    type: Literal["call.sent"] = "call.sent"
+    step: str
+    worst: Cost
+
+
 class BudgetExhausted(EventBase):
     """A cap was reached: gathering stops, the report is written from what there is. ``cap`` is e.g. ``usd``, ``deadline``."""
 
@@ -440,6 +453,7 @@ SessionEvent = Annotated[
     | ResearchReopened
     | StepFailed
     | BudgetExhausted
+    | CallSent
     | BatchStarted
     | QuerySkipped
     | QueryEnded

@@ -51,8 +51,26 @@ def _charge(state: SessionState, cost: Cost) -> None:
     spent.usd = round(spent.usd + cost.usd, 9)
 
 
+def _call_sent(state: SessionState, event: e.CallSent) -> None:
+    state.open_calls.setdefault(event.step, []).append(event.worst)
+
+
+def _count_lost_calls(state: SessionState) -> None:
+    """The calls of a process that died before it could record their answers: each may have been billed in full."""
+    for worst in (cost for costs in state.open_calls.values() for cost in costs):
+        state.spent.calls += 1
+        state.spent.lost += 1
+        state.spent.input_tokens += worst.input_tokens
+        state.spent.output_tokens += worst.output_tokens
+        state.spent.total_tokens += worst.total_tokens
+        state.spent.usd = round(state.spent.usd + worst.usd, 9)
+        state.spent.lost_usd = round(state.spent.lost_usd + worst.usd, 9)
+    state.open_calls = {}
+
+
 def _run_started(state: SessionState, event: e.RunStarted) -> None:
     state.id = event.session_id
+    _count_lost_calls(state)
     state.runs.append(RunSpan(event.run_id, event.host, event.process, event.program, event.at, event.at))
 
 
@@ -251,6 +269,7 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.ResearchReopened: _research_reopened,
     e.StepFailed: _step_failed,
     e.BudgetExhausted: _budget_exhausted,
+    e.CallSent: _call_sent,
 }
 
 

@@ -5,13 +5,17 @@ Amounts are kept in whole nano-dollars, so sums are exact. Nothing here waits: w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from pipeline.errors import BudgetSpent
 from pipeline.values import Cost
 
 _NANO = 1_000_000_000
+
+# Set by whoever runs a step: hears of each call, at its worst case, after it was found to fit and before it is sent.
+announce: ContextVar[Callable[[Cost], None] | None] = ContextVar("announce", default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,13 +134,15 @@ class Purse:
     ledgers: Sequence[Ledger]
 
     def reserve(self, worst: Cost) -> tuple[Reservation, ...]:
-        """Set the worst case of one call aside in every ledger.
+        """Set the worst case of one call aside in every ledger, and announce the call.
 
         Raises:
             BudgetSpent: it does not fit in one of them; nothing is set aside in any.
         """
         for ledger in self.ledgers:
             ledger.check(worst)
+        if (tell := announce.get()) is not None:
+            tell(worst)
         return tuple(ledger.reserve(worst) for ledger in self.ledgers)
 
     def settle(self, reservations: Sequence[Reservation], actual: Cost) -> None:

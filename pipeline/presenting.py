@@ -85,6 +85,8 @@ def _happened_later(event: e.EventBase) -> str:
             return event.reason
         case e.StepFailed():
             return f"{event.step}: {event.error}: {event.message}"
+        case e.CallSent():
+            return f"{event.step}: at most {event.worst.usd:.4f} USD"
         case e.BudgetExhausted():
             return f"{event.cap}: {event.spent} of {event.limit}"
     return ""

@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 
 from pipeline.agenda import agenda
 from pipeline.errors import BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
-from pipeline.events import BudgetExhausted, EventBase, RunStarted, StepFailed, encode, timestamp
+from pipeline.events import Answered, BudgetExhausted, CallSent, EventBase, RunStarted, StepFailed, encode, timestamp
+from pipeline.ledger import announce
 from pipeline.ports import EventStore
 from pipeline.research import Desk, Outcome, perform, perform_pure
 from pipeline.session import ResearchSession, record_of
@@ -172,13 +173,19 @@ def _start(state: SessionState, recorder: Recorder, desk: Desk, context: RunCont
 async def _worked(step: Step, state: SessionState, recorder: Recorder, desk: Desk, context: RunContext) -> Outcome:
     """Perform a step and keep its objects; those of an answer that was paid for and could not be used, too."""
     async with context.gate:
+        announce.set(lambda worst: recorder.record([Outcome((CallSent(step=step.key, worst=worst),))]))
         try:
             outcome = await perform(step, state, desk)
         except StepError as error:
             if error.exchange:
                 await recorder.keep(Outcome((), (error.exchange,)))
             raise
-    return await recorder.keep(outcome)
+    await recorder.keep(outcome)
+    return Outcome(tuple(_ending(draft, step) for draft in outcome.drafts))
+
+
+def _ending(draft: EventBase, step: Step) -> EventBase:
+    return draft.model_copy(update={"step": step.key}) if isinstance(draft, Answered) else draft
 
 
 def _collect(state: SessionState, recorder: Recorder, flight: _Flight, done: Iterable[asyncio.Task[Outcome]]) -> None:

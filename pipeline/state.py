@@ -13,6 +13,7 @@ from typing import Literal
 
 from pipeline.values import (
     Contradiction,
+    Cost,
     Fact,
     Gap,
     Hit,
@@ -37,9 +38,14 @@ SUMMARY = "summary"
 
 @dataclass(slots=True)
 class Spent:
-    """What the session's answers cost so far. ``calls`` counts answers that cost tokens or money."""
+    """What the session's answers cost so far. ``calls`` counts answers that cost tokens or money.
+
+    ``lost`` counts the calls that a dead process had sent; they are in the sums at their worst case, ``lost_usd`` of it.
+    """
 
     calls: int = 0
+    lost: int = 0
+    lost_usd: float = 0.0
     input_tokens: int = 0
     output_tokens: int = 0
     total_tokens: int = 0
@@ -191,6 +197,7 @@ class SessionState:
     end_reason: str = ""
     runs: list[RunSpan] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
+    open_calls: dict[str, list[Cost]] = field(default_factory=dict)
     survey: SearchDone | None = None
     perspectives: dict[str, Perspective] = field(default_factory=dict)
     nodes: dict[str, PlanNode] = field(default_factory=dict)
