@@ -35,6 +35,8 @@ def apply(state: SessionState, event: e.EventBase) -> None:
         change(state, event)
     elif isinstance(event, e.UnknownEvent):
         _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
+    if state.open_calls and isinstance(event, e.Answered):
+        state.open_calls.pop(event.step, None)
     if isinstance(event, e.Answered) and (event.cost.total_tokens or event.cost.usd):
         _charge(state, event.cost)
     state.version = event.version
@@ -58,12 +60,8 @@ def _call_sent(state: SessionState, event: e.CallSent) -> None:
 def _count_lost_calls(state: SessionState) -> None:
     """The calls of a process that died before it could record their answers: each may have been billed in full."""
     for worst in (cost for costs in state.open_calls.values() for cost in costs):
-        state.spent.calls += 1
+        _charge(state, worst)
         state.spent.lost += 1
-        state.spent.input_tokens += worst.input_tokens
-        state.spent.output_tokens += worst.output_tokens
-        state.spent.total_tokens += worst.total_tokens
-        state.spent.usd = round(state.spent.usd + worst.usd, 9)
         state.spent.lost_usd = round(state.spent.lost_usd + worst.usd, 9)
     state.open_calls = {}
 

@@ -11,6 +11,7 @@ from random import Random
 
 from pipeline.errors import Malformed, ProviderRefused, ServiceFailed, ServiceUnavailable
 from pipeline.http.circuit import Circuit
+from pipeline.http.clock import loop_time
 from pipeline.http.exchange import Again, Call, Failed, Good, Judge, Refused, Reply, Verdict
 from pipeline.http.guard import AddressRefused, Guard
 from pipeline.http.policy import Policy, retry_after, wanted_wait
@@ -37,7 +38,7 @@ class Http:
         *,
         guard: Guard | None = None,
         transport: Transport | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = loop_time,
         wall: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Random | None = None,

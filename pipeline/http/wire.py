@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import ssl
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import httpcore
 import httpx
 
+from pipeline.http.clock import loop_time
 from pipeline.http.decoding import BodyFault, Decoder
 from pipeline.http.exchange import Again, Call, Failed, Reply
 from pipeline.http.guard import AddressRefused, Guard
@@ -101,7 +101,7 @@ class _GuardedBackend(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-async def exchange(transport: Transport, call: Call, within_s: float, clock: Callable[[], float] = time.monotonic) -> Reply:
+async def exchange(transport: Transport, call: Call, within_s: float, clock: Callable[[], float] = loop_time) -> Reply:
     """Send ``call`` once and return the whole reply, its body decoded. Redirects are replies like any other.
 
     Raises:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
+
+from pipeline.http.clock import loop_time
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class Pacer:
         gap_s: float = 0.0,
         *,
         alone: bool = False,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = loop_time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._gap_s = gap_s

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from pipeline import __version__
 from pipeline.documents.pagetext import Document
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.http.client import Http
+from pipeline.http.clock import loop_time
 from pipeline.http.exchange import Again, Call, Failed, Good, Reply, Verdict
 from pipeline.ports import Page
 from pipeline.web.addresses import canonical, host_of, joined
@@ -60,7 +60,7 @@ class WebFetch:
         contact: str = "",
         kept: KeptPages | None = None,
         limits: ReadingLimits | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = loop_time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._http = http

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 
@@ -84,7 +85,9 @@ def document(number: int, revision: int = 0) -> Document | None:
 
 def about(slug: str, variant: int, revision: int = 0) -> Document:
     """Return the document of ``/about/<slug>/<variant>``: a subject nobody thought of before."""
-    return _written(f"/about/{slug}/{variant}", slug.replace("-and-", " and "), variant % VARIANTS, revision)
+    variant %= VARIANTS
+    host = zlib.crc32(slug.encode()) * VARIANTS + variant
+    return replace(_written(f"/about/{slug}/{variant}", slug.replace("-and-", " and "), variant, revision), host=host)
 
 
 def find(query: str, limit: int, offset: int = 0) -> tuple[Document, ...]:
