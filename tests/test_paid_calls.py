@@ -61,7 +61,7 @@ def test_a_run_that_dies_between_call_and_answer_leaves_the_call_on_the_bill_at_
     store = whole_session()
     events = stored(store)
     cut = next(n for n, event in enumerate(events, start=1) if isinstance(event, e.CallSent) and event.step == "Think:search_0:1")
-    store.streams["s1"] = store.streams["s1"][:cut]
+    store.streams["s1"], store.snapshots = store.streams["s1"][:cut], {}
     dead = ResearchSession.open(store, "s1").state
     lost = sum(len(calls) for calls in dead.open_calls.values())
     assert lost >= 1
