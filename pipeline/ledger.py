@@ -1,11 +1,11 @@
 """Budgets that concurrency cannot overshoot: a call's worst case is set aside before it is sent, its real cost settled after.
 
-Amounts are kept in whole nano-dollars, so sums are exact. Nothing here waits: within one event loop each method is atomic.
+Amounts are kept in whole nano-dollars, so sums are exact. A ledger never waits: within one event loop each of its methods is atomic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from pipeline.values import Cost
 _NANO = 1_000_000_000
 
 # Set by whoever runs a step: hears of each call, at its worst case, after it was found to fit and before it is sent.
-announce: ContextVar[Callable[[Cost], None] | None] = ContextVar("announce", default=None)
+announce: ContextVar[Callable[[Cost], Awaitable[None]] | None] = ContextVar("announce", default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +133,7 @@ class Purse:
 
     ledgers: Sequence[Ledger]
 
-    def reserve(self, worst: Cost) -> tuple[Reservation, ...]:
+    async def reserve(self, worst: Cost) -> tuple[Reservation, ...]:
         """Set the worst case of one call aside in every ledger, and announce the call.
 
         Raises:
@@ -141,9 +141,14 @@ class Purse:
         """
         for ledger in self.ledgers:
             ledger.check(worst)
+        reserved = tuple(ledger.reserve(worst) for ledger in self.ledgers)
         if (tell := announce.get()) is not None:
-            tell(worst)
-        return tuple(ledger.reserve(worst) for ledger in self.ledgers)
+            try:
+                await tell(worst)
+            except BaseException:
+                self.release(reserved)
+                raise
+        return reserved
 
     def settle(self, reservations: Sequence[Reservation], actual: Cost) -> None:
         """Charge what the call really cost in every ledger."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 from pipeline.agenda import agenda
-from pipeline.errors import BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
+from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, ResearchError, StepError
 from pipeline.events import Answered, BudgetExhausted, CallSent, EventBase, RunStarted, StepFailed, encode, timestamp
 from pipeline.ledger import announce
 from pipeline.ports import EventStore
@@ -61,13 +62,16 @@ class RunContext:
 class Recorder:
     """The one place that records: objects first, then the events that name them, durable before anything builds on them.
 
-    Objects are kept in threads, side by side: waiting for the disk one after another would take longer than the events do.
+    Waiting for the disk is done in threads, and events that come up meanwhile go out together in the next append.
     """
 
     def __init__(self, session: ResearchSession, store: EventStore, context: RunContext) -> None:
         self._session, self._store, self._context = session, store, context
         self._opened = bool(session.state.runs) and session.state.runs[-1].run_id == context.run_id
         self._stored = self._snapshot_at = session.state.version
+        self._waiting: list[EventBase] = []
+        self._turn = asyncio.Lock()
+        self._failure: LogError | None = None
 
     async def keep(self, outcome: Outcome) -> Outcome:
         """Store an outcome's objects and return it, ready to be recorded.
@@ -80,20 +84,56 @@ class Recorder:
         return outcome
 
     def record(self, outcomes: Iterable[Outcome]) -> None:
-        """Store the outcomes' events in one append. Their objects have been kept.
+        """Store the outcomes' events in one append, while nothing else is under way. Their objects have been kept.
 
         Raises:
             CommandRefused: an event does not fit the state.
             LogError: it could not be stored; the session's state is ahead of the log and must be dropped.
         """
+        self.take(outcomes)
+        if events := self._taken():
+            self._written(events, self._append(events))
+
+    def take(self, outcomes: Iterable[Outcome]) -> None:
+        """Fold the outcomes' events into the state; the next ``flush`` stores them. Their objects have been kept.
+
+        Raises:
+            CommandRefused: an event does not fit the state.
+        """
         drafts = [draft for outcome in outcomes for draft in outcome.drafts]
-        if not drafts:
-            return
-        if not self._opened:
+        if drafts and not self._opened:
             drafts.insert(0, self._context.agent)
-        events = [self._stamped(draft) for draft in drafts]
-        self._stored = self._store.append(self._session.id, [record_of(event) for event in events], self._stored)
-        self._opened = True
+            self._opened = True
+        self._waiting += [self._stamped(draft) for draft in drafts]
+
+    async def flush(self) -> None:
+        """Return when all that was taken so far is stored.
+
+        Raises:
+            LogError: it could not be stored; the session's state is ahead of the log and must be dropped.
+        """
+        async with self._turn:
+            if self._failure is not None:
+                raise self._failure
+            if not (events := self._taken()):
+                return
+            try:
+                version = await asyncio.to_thread(self._append, events)
+            except BaseException as error:
+                broken = LogUnwritable(f"{self._session.id}: an event before this one was not stored")
+                self._failure = error if isinstance(error, LogError) else broken
+                raise
+            self._written(events, version)
+
+    def _taken(self) -> list[EventBase]:
+        events, self._waiting = self._waiting, []
+        return events
+
+    def _append(self, events: Sequence[EventBase]) -> int:
+        return self._store.append(self._session.id, [record_of(event) for event in events], self._stored)
+
+    def _written(self, events: Sequence[EventBase], version: int) -> None:
+        self._stored = version
         for event in events:
             self._context.listener(event, self._session.state)
         if self._session.state.version >= self._snapshot_at + self._context.snapshot_every:
@@ -130,7 +170,9 @@ async def run_session(session: ResearchSession, store: EventStore, desk: Desk, c
     flight = _Flight()
     try:
         while True:
-            if flight.fatal is None:
+            more = flight.fatal is None and _advance(session.state, recorder, context, flight)
+            await recorder.flush()
+            if more:
                 _start(session.state, recorder, desk, context, flight)
             if not flight.tasks:
                 break
@@ -154,16 +196,21 @@ class _Flight:
     spent: BudgetSpent | None = None
 
 
-def _start(state: SessionState, recorder: Recorder, desk: Desk, context: RunContext, flight: _Flight) -> None:
-    """Record all that needs no outside answer, then start what the agenda offers and the limits allow."""
+def _advance(state: SessionState, recorder: Recorder, context: RunContext, flight: _Flight) -> bool:
+    """Take all that needs no outside answer, and a cap that is reached, once nothing is under way; tell whether more may start."""
     while pure := [step for step in agenda(state) if step.pure]:
-        recorder.record([perform_pure(step, state) for step in pure])
+        recorder.take([perform_pure(step, state) for step in pure])
     cap = _reached_cap(state, context, flight.spent)
-    if cap is not None:
-        if not flight.tasks:
-            recorder.record([Outcome((cap,))])
-            _start(state, recorder, desk, context, flight)
-        return
+    if cap is None:
+        return True
+    if flight.tasks:
+        return False
+    recorder.take([Outcome((cap,))])
+    return _advance(state, recorder, context, flight)
+
+
+def _start(state: SessionState, recorder: Recorder, desk: Desk, context: RunContext, flight: _Flight) -> None:
+    """Start what the agenda offers and the limits allow."""
     busy = set(flight.tasks.values())
     free = context.concurrency - len(busy)
     for step in [step for step in agenda(state) if step not in busy][: max(0, free)]:
@@ -173,7 +220,7 @@ def _start(state: SessionState, recorder: Recorder, desk: Desk, context: RunCont
 async def _worked(step: Step, state: SessionState, recorder: Recorder, desk: Desk, context: RunContext) -> Outcome:
     """Perform a step and keep its objects; those of an answer that was paid for and could not be used, too."""
     async with context.gate:
-        announce.set(lambda worst: recorder.record([Outcome((CallSent(step=step.key, worst=worst),))]))
+        announce.set(partial(_announced, recorder, step))
         try:
             outcome = await perform(step, state, desk)
         except StepError as error:
@@ -182,6 +229,11 @@ async def _worked(step: Step, state: SessionState, recorder: Recorder, desk: Des
             raise
     await recorder.keep(outcome)
     return Outcome(tuple(_ending(draft, step) for draft in outcome.drafts))
+
+
+async def _announced(recorder: Recorder, step: Step, worst: Cost) -> None:
+    recorder.take([Outcome((CallSent(step=step.key, worst=worst),))])
+    await recorder.flush()
 
 
 def _ending(draft: EventBase, step: Step) -> EventBase:
@@ -205,7 +257,7 @@ def _collect(state: SessionState, recorder: Recorder, flight: _Flight, done: Ite
         else:
             flight.fatal = error if isinstance(error, ProviderRefused) else flight.fatal
             outcomes.append(_failed(state, step, error))
-    recorder.record(outcomes)
+    recorder.take(outcomes)
 
 
 def _failed(state: SessionState, step: Step, error: Exception) -> Outcome:

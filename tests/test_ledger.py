@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import contextlib
 
 import pytest
@@ -65,9 +66,9 @@ def test_what_earlier_runs_spent_counts() -> None:
 def test_a_call_is_charged_to_all_its_ledgers_or_to_none() -> None:
     query, night = Ledger(5.0), Ledger(1.0, name="night")
     purse = Purse((query, night))
-    held = purse.reserve(cost(0.6))
+    held = asyncio.run(purse.reserve(cost(0.6)))
     with pytest.raises(BudgetSpent) as caught:
-        purse.reserve(cost(0.6))
+        asyncio.run(purse.reserve(cost(0.6)))
     assert (caught.value.ledger, caught.value.limit, caught.value.spent) == ("night", "1.00", "0.0000")
     assert query.reserved_usd == 0.6
     purse.settle(held, cost(0.5))

@@ -25,7 +25,7 @@ class Paying(FakeReasoner):
     """Asks its purse before each answer, as a model's reasoner does."""
 
     async def answer(self, question: Question[A]) -> Answer[A]:
-        Purse(()).reserve(WORST)
+        await Purse(()).reserve(WORST)
         return await super().answer(question)
 
 

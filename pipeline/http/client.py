@@ -52,7 +52,7 @@ class Http:
         self._random = random or Random()  # noqa: S311 - spreads waits, guards nothing
         self._circuits: dict[str, Circuit] = {}
 
-    async def send(self, call: Call, judge: Judge, before: Callable[[], None] = lambda: None) -> Reply:
+    async def send(self, call: Call, judge: Judge, before: Callable[[], Awaitable[None]] | None = None) -> Reply:
         """Return the first reply that ``judge`` finds good.
 
         ``judge`` says what a reply means; a ``Malformed`` that it raises counts as ``Again``. ``before`` is called ahead of every
@@ -68,7 +68,9 @@ class Http:
         lost = 0
         for attempt in count(1):
             await self._admitted(call, circuit, deadline, lost)
-            before()
+            if before is not None:
+                await before()
+                await self._admitted(call, circuit, deadline, lost)  # meanwhile, another call may have been refused
             outcome = await self._attempt(call, judge, circuit, deadline)
             lost += outcome.lost
             if isinstance(outcome.verdict, Good) and outcome.reply is not None:

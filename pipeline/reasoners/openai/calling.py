@@ -65,13 +65,13 @@ class Meter:
         self._purse, self._worst, self._costs = purse, worst, costs
         self._open: list[tuple[Reservation, ...]] = []
 
-    def before(self) -> None:
+    async def before(self) -> None:
         """Set the worst case of the next attempt aside.
 
         Raises:
             BudgetSpent: it does not fit.
         """
-        self._open.append(self._purse.reserve(self._worst))
+        self._open.append(await self._purse.reserve(self._worst))
 
     def replied(self, cost: Cost) -> None:
         """Charge the latest attempt."""
