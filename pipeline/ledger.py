@@ -1,6 +1,7 @@
 """Budgets that concurrency cannot overshoot: a call's worst case is set aside before it is sent, its real cost settled after.
 
-Amounts are kept in whole nano-dollars, so sums are exact. A ledger never waits: within one event loop each of its methods is atomic.
+Amounts are kept in whole nano-dollars, so sums are exact. A ledger never waits: within one event loop each of its methods is
+atomic.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -22,7 +23,7 @@ from pipeline.ports import EventStore
 from pipeline.research import Desk, Outcome, perform, perform_pure
 from pipeline.session import ResearchSession, record_of
 from pipeline.state import SessionState, seconds_between, working_seconds
-from pipeline.steps import Step
+from pipeline.steps import Read, Step
 from pipeline.text import digest_of, one_line
 from pipeline.values import Cost
 
@@ -44,7 +45,8 @@ class RunContext:
     """What a run takes from outside: who writes, the clock, ids, the night's bounds, and who wants to hear of events.
 
     ``agent`` opens every segment that this run writes. ``deadline`` ends the gathering, not the writing. ``concurrency``
-    bounds the steps under way in one session; ``gate`` those of the whole night. ``redact`` takes keys out of what is written.
+    bounds the steps under way in one session, without the pages being read; ``gate`` those of the whole night. ``redact`` takes
+    keys out of what is written.
     """
 
     run_id: str
@@ -197,7 +199,7 @@ class _Flight:
 
 
 def _advance(state: SessionState, recorder: Recorder, context: RunContext, flight: _Flight) -> bool:
-    """Take all that needs no outside answer, and a cap that is reached, once nothing is under way; tell whether more may start."""
+    """Take all that needs no outside answer; a cap that is reached too, once nothing is under way. Tell whether more may start."""
     while pure := [step for step in agenda(state) if step.pure]:
         recorder.take([perform_pure(step, state) for step in pure])
     cap = _reached_cap(state, context, flight.spent)
@@ -212,14 +214,19 @@ def _advance(state: SessionState, recorder: Recorder, context: RunContext, fligh
 def _start(state: SessionState, recorder: Recorder, desk: Desk, context: RunContext, flight: _Flight) -> None:
     """Start what the agenda offers and the limits allow."""
     busy = set(flight.tasks.values())
-    free = context.concurrency - len(busy)
-    for step in [step for step in agenda(state) if step not in busy][: max(0, free)]:
+    free = context.concurrency - sum(not isinstance(step, Read) for step in busy)
+    new = [step for step in agenda(state) if step not in busy]
+    asking = [step for step in new if not isinstance(step, Read)]
+    for step in [*(step for step in new if isinstance(step, Read)), *asking[: max(0, free)]]:
         flight.tasks[asyncio.create_task(_worked(step, state, recorder, desk, context), name=step.key)] = step
 
 
 async def _worked(step: Step, state: SessionState, recorder: Recorder, desk: Desk, context: RunContext) -> Outcome:
-    """Perform a step and keep its objects; those of an answer that was paid for and could not be used, too."""
-    async with context.gate:
+    """Perform a step and keep its objects; those of an answer that was paid for and could not be used, too.
+
+    Reading waits for its turn at a host and bounds itself: it must not keep questions from being asked meanwhile.
+    """
+    async with nullcontext() if isinstance(step, Read) else context.gate:
         announce.set(partial(_announced, recorder, step))
         try:
             outcome = await perform(step, state, desk)

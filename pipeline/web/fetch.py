@@ -37,13 +37,15 @@ class ReadingLimits:
     """What reading one page may cost. Bytes as they come and as they are unpacked; times in seconds.
 
     ``exchange_s`` bounds one request with its body; ``page_s`` is the time after which no further redirect is followed;
-    ``pause_s`` is the least time between two requests to one host.
+    ``pause_s`` is the least time between two requests to one host. ``at_once`` counts the pages under way, over all hosts: those
+    that wait for their turn are not.
     """
 
     max_bytes: int = 15_000_000
     exchange_s: float = 30.0
     page_s: float = 90.0
     pause_s: float = 1.0
+    at_once: int = 8
 
 
 class WebFetch:
@@ -72,6 +74,7 @@ class WebFetch:
         self._headers = {"user-agent": agent, "accept": _ACCEPT}
         self._sites = Sites(http, AGENT, {"user-agent": agent}, clock)
         self._turns = Turns(self._limits.pause_s, clock, sleep)
+        self._room = asyncio.Semaphore(self._limits.at_once)
 
     async def read(self, url: str) -> Page:
         """Read the page at ``url``; the page's own address is where the redirects ended.
@@ -91,27 +94,27 @@ class WebFetch:
     async def _read(self, url: str) -> Page:
         began = self._clock()
         for _ in range(REDIRECTS + 1):
-            kept = self._kept.get(url) if self._kept is not None else None
-            reply = await self._asked(url, kept)
-            if reply.status == 304 and kept is not None:
-                return kept.page
-            target = _redirect(url, reply)
-            if target is None:
-                return await self._page(url, reply)
+            found = await self._step(url)
+            if isinstance(found, Page):
+                return found
             if self._clock() - began > self._limits.page_s:
                 raise ReadFailed(f"its redirects took longer than {self._limits.page_s:g} s")
-            url = target
+            url = found
         raise ReadFailed(f"it redirects more than {REDIRECTS} times")
 
-    async def _asked(self, url: str, kept: KeptPage | None) -> Reply:
-        """Ask for ``url`` when its site allows it and it is our turn there."""
+    async def _step(self, url: str) -> Page | str:
+        """Ask for ``url`` when its site allows it and it is our turn there; return its page, or the address it leads on to."""
         self._http.check(url)
         host = host_of(url)
         if not self._sites.knows(url):
-            async with self._turns.at(host):
+            async with self._turns.at(host), self._room:
                 await self._sites.learn(url)
-        async with self._turns.at(host, self._sites.refuse(url)):
-            return await self._http.send(self._call(url, kept), judged)
+        async with self._turns.at(host, self._sites.refuse(url)), self._room:
+            kept = self._kept.get(url) if self._kept is not None else None
+            reply = await self._http.send(self._call(url, kept), judged)
+            if reply.status == 304 and kept is not None:
+                return kept.page
+            return _redirect(url, reply) or await self._page(url, reply)
 
     def _call(self, url: str, kept: KeptPage | None) -> Call:
         limits = self._limits
