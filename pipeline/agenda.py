@@ -16,6 +16,7 @@ from pipeline.plan import validation_round
 from pipeline.state import (
     SUMMARY,
     Analysis,
+    Failure,
     Section,
     SessionState,
     Worker,
@@ -242,11 +243,22 @@ def _no_evidence(state: SessionState) -> Fail:
     if state.exhausted:
         return Fail("budget", f"stopped before any evidence was found: {state.exhausted} exhausted")
     failed = [failure for failure in state.failures.values() if failure.final]
-    if failed and not any(done.hits for done in state.searches.values()):
-        last = max(failed, key=lambda failure: (failure.at, failure.step))
-        return Fail(last.error, f"no evidence could be gathered: {last.message}")
+    last = max(failed, key=lambda failure: (failure.at, failure.step), default=None)
     looked = f"{len(state.searches)} searches, {len(state.pages)} pages read"
-    return Fail("no-evidence", f"no evidence was found: {looked}, and no statement that answers the question")
+    if last is not None and not _anything_observed(state):
+        return Fail(last.error, f"no evidence could be gathered ({looked}): {_in_words(last)}")
+    without = f"; {len(failed)} steps failed, the last: {_in_words(last)}" if last is not None else ""
+    return Fail("no-evidence", f"no evidence was found: {looked}, and no statement that answers the question{without}")
+
+
+def _in_words(failure: Failure) -> str:
+    kind, _, what = failure.step.partition(":")
+    return f"{kind.lower()} {what}: {failure.message}"
+
+
+def _anything_observed(state: SessionState) -> bool:
+    """Tell whether any page was looked at for facts, with or without success."""
+    return any(iteration.observed for worker in state.workers.values() for iteration in worker.iterations)
 
 
 # ---- the report ------------------------------------------------------------------------------------------------

@@ -23,9 +23,11 @@ from pipeline.state import SessionState
 from pipeline.wiring import Searches, documents_of, http_of, prompts_of
 
 if TYPE_CHECKING:
+    from pipeline.http.client import Http
     from pipeline.reasoners.openai.pricing import Prices
     from pipeline.reasoners.openai.reasoner import OpenAIReasoner
     from pipeline.search.local import IndexReport
+    from pipeline.web.extractor import Extractor
     from pipeline.web.fetch import WebFetch
 
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
@@ -49,11 +51,15 @@ class Fetches:
 
 @dataclass
 class Desks:
-    """Gives each session its desk. Close it when the night is over."""
+    """Gives each session its desk. Close it when the night is over.
+
+    ``extractor`` is what takes the text out of web pages, in place of one that is started when it is needed.
+    """
 
     workspace: Workspace
     store: EventStore
     keys: Keys
+    extractor: Extractor | None = None
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -145,19 +151,26 @@ class Desks:
 
     def _pages(self) -> Fetch:
         if self._web is None:
-            self._web = _web_fetch(self._settings, self.workspace.folder / "events" / "local" / "pages")
+            http = _pages_http(self._settings)
+            self._closers.append(http.aclose)
+            self._web = _web_fetch(http, self._settings, self.workspace.folder / "events" / "local" / "pages", self.extractor)
             self._closers.append(self._web.aclose)
         return self._web
 
 
-def _web_fetch(settings: Settings, kept: Path) -> WebFetch:
+def _pages_http(settings: Settings) -> Http:
     """Pages have a client of their own: sharing the one that may ask your own servers, a page could redirect into them."""
     from pipeline.http.client import Http
     from pipeline.http.guard import Guard
     from pipeline.http.policy import Policy
+
+    return Http(Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30), guard=Guard(settings.page_hosts))
+
+
+def _web_fetch(http: Http, settings: Settings, kept: Path, extractor: Extractor | None) -> WebFetch:
     from pipeline.web.extractor import Extractor
-    from pipeline.web.fetch import WebFetch
+    from pipeline.web.fetch import ReadingLimits, WebFetch
     from pipeline.web.kept import KeptPages
 
-    http = Http(Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30), guard=Guard(settings.page_hosts))
-    return WebFetch(http, Extractor(), contact=settings.contact, kept=KeptPages(kept))
+    limits = ReadingLimits(at_once=settings.limits.concurrency)
+    return WebFetch(http, extractor or Extractor(), contact=settings.contact, kept=KeptPages(kept), limits=limits)

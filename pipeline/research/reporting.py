@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pipeline import events as e
 from pipeline.research.desk import Outcome
 from pipeline.research.writing import sentences_of, supported
-from pipeline.state import SUMMARY, Section, SessionState, contradictions, open_gaps, working_seconds
+from pipeline.state import SUMMARY, Failure, Section, SessionState, contradictions, open_gaps, working_seconds
 from pipeline.steps import Complete, Fail, MakeReport
 from pipeline.values import Cost, Paragraph, Reference, ReportSection, Sentence
 
@@ -20,6 +20,7 @@ _LEFT_OUT = {
     "Validate": "The facts were not cross-checked",
     "Contrast": "Disagreements between the sources were not looked for",
     "FindGaps": "What is still unknown was not looked for",
+    "CheckSection": "Not every section could be checked, and of such a section only verbatim quotes were kept",
 }
 
 
@@ -30,7 +31,7 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
     top = supported(summary, state) if summary else ()
     body = [sentence for section in sections for sentence in sentences_of(section.paragraphs)]
     if not body:
-        return Outcome((e.ResearchFailed(cause="unsupported", reason="no sentence of the report is supported by its sources"),))
+        return Outcome((e.ResearchFailed(cause="unsupported", reason=_nothing_supported(state)),))
     written = sum(len(sentences_of(part.paragraphs or ())) for part in state.sections.values())
     text = [state.title, *(section.title for section in sections), *(sentence.text for sentence in (*top, *body))]
     report = e.ReportGenerated(
@@ -45,6 +46,13 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
         cut=written - len(top) - len(body),
     )
     return Outcome((report,))
+
+
+def _nothing_supported(state: SessionState) -> str:
+    unchecked = [failure.message for failure in _final(state, "CheckSection")]
+    if unchecked:
+        return f"no sentence of the report could be checked: {unchecked[-1]}"
+    return "no sentence of the report is supported by its sources"
 
 
 def _kept(section: Section, state: SessionState) -> ReportSection | None:
@@ -76,19 +84,22 @@ def limits(state: SessionState) -> Iterator[str]:
     """Yield, in words, what the report had to do without."""
     if state.exhausted:
         yield f"Gathering was cut short ({state.exhausted}); the facts found by then were not cross-checked any further."
-    final = [failure for failure in state.failures.values() if failure.final]
     for kind, (one, many, what) in _SKIPPED.items():
-        messages = sorted(failure.message for failure in final if failure.step.startswith(f"{kind}:"))
+        messages = sorted(failure.message for failure in _final(state, kind))
         if messages:
             yield f"{len(messages)} {one if len(messages) == 1 else many} {what}: {messages[0]}"
     for kind, what in _LEFT_OUT.items():
-        if failed := [failure for failure in final if failure.step.startswith(f"{kind}:")]:
+        if failed := _final(state, kind):
             yield f"{what}: {failed[-1].message}"
     for worker in state.workers.values():
         if worker.status == "failed":
             yield f"One line of research was given up ({state.perspectives[worker.perspective_id].name}): {worker.reason}"
     for section in _unwritten(state):
         yield f"A section could not be written: {section.plan.title}"
+
+
+def _final(state: SessionState, kind: str) -> list[Failure]:
+    return [failure for key, failure in state.failures.items() if failure.final and key.startswith(f"{kind}:")]
 
 
 def _unwritten(state: SessionState) -> list[Section]:

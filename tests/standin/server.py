@@ -106,6 +106,14 @@ class Standin:
         """Forget all faults and the mix; the log stays."""
         self._rules, self._mix = [], None
 
+    def reset(self, **options: Any) -> None:
+        """Begin anew on the same port: no faults, an empty log, pages as at first, and the options as given."""
+        self.clear()
+        self._turns.clear()
+        before = self.state
+        fresh = Options(port=before.options.port, hosts=before.options.hosts)
+        self.state = State(replace(fresh, **options), port=before.port)
+
     def change(self, **options: Any) -> None:
         """Change options while it runs: ``change(model="malicious", credit_usd=0.01)``. Not port and hosts."""
         self.state.options = replace(self.state.options, **options)

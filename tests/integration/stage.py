@@ -1,0 +1,214 @@
+"""A night in this process: the real ``Night`` and ``Desks``, a store in memory, and the stand-in on the same loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline import batch, wiring
+from pipeline.documents.pagetext import Document
+from pipeline.doors import Desks
+from pipeline.errors import ResearchError
+from pipeline.events import EventBase, decode_all
+from pipeline.ledger import Ledger
+from pipeline.overview import Overview, read_all
+from pipeline.ports import EventStore
+from pipeline.queue.model import Query
+from pipeline.secret import Redaction
+from pipeline.services import secrets_of
+from pipeline.settings import Keys, Workspace, config_for, load_workspace
+from pipeline.state import SessionState
+from pipeline.values import ResearchConfig
+from pipeline.web.extractor import Extractor
+from tests.fakes import MemoryStore
+from tests.integration.skipping import SkippingLoop
+from tests.standin.server import Standin
+
+T = TypeVar("T")
+
+KEYS = {
+    "OPENROUTER_API_KEY": "sk-or-v1-canary0chat0secret0",
+    "BRAVE_API_KEY": "BSAcanary0brave0secret0",
+    "TAVILY_API_KEY": "tvly-canary0tavily0secret0",
+}
+SEARCHES = ("brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
+SMALL = {
+    **{"perspectives": 1, "iterations": 1, "gap_rounds": 0, "queries_per_thought": 3, "pages_per_iteration": 3},
+    **{"survey_hits": 5, "min_sections": 1, "max_sections": 1},
+}
+USUAL: Mapping[str, Any] = {"perspectives": 2, "iterations": 1, "gap_rounds": 0}
+QUESTION = "How do heat pumps in cold climates behave?"
+
+
+def queue_text(standin: Standin, *, search: str = "brave", limits: str = "", queries: str = "", settings: str = "") -> str:
+    """Return a ``queries.yaml`` that sends everything to the stand-in. ``queries`` are entries; usually one."""
+    urls = ", ".join(f'{name}: "{standin.base_url}"' for name in SEARCHES if name != "searxng")
+    usual = f"  - {{query: '{QUESTION}', id: pumps}}\n"
+    return (
+        "settings:\n"
+        f'  reasoner: {{model: openai/gpt-5.2, base_url: "{standin.openrouter_url}", key: OPENROUTER_API_KEY}}\n'
+        f"  search: [{search}]\n  searxng_url: {standin.base_url}\n  search_urls: {{{urls}}}\n"
+        f"  page_hosts: {json.dumps(standin.addresses)}\n  contact: me@example.org\n"
+        f"  limits: {{{limits}}}\n{settings}"
+        f"queries:\n{queries or usual}"
+    )
+
+
+@dataclass
+class Ended:
+    """What a night left behind: its result, or the error that ended it; the store; what was logged; the night's ledger."""
+
+    result: batch.NightResult | None
+    error: ResearchError | None
+    store: EventStore
+    known: Overview
+    logged: list[logging.LogRecord]
+    ledger: Ledger
+
+    @property
+    def states(self) -> tuple[SessionState, ...]:
+        return tuple(self.known.states)
+
+    @property
+    def state(self) -> SessionState:
+        (state,) = self.states
+        return state
+
+    def events(self, session: str = "") -> list[EventBase]:
+        """The events of one session (of the only one)."""
+        records = self.store.load(session or self.state.id)
+        return list(decode_all(record.data for record in records))
+
+
+class _SharedExtractor(Extractor):
+    """One process for all nights; time goes as it does while it works."""
+
+    def __init__(self, loop: SkippingLoop) -> None:
+        super().__init__()
+        self._skipping = loop
+
+    async def document(self, data: bytes, content_type: str, url: str) -> Document:
+        with self._skipping.awaited_for_real():
+            return await super().document(data, content_type, url)
+
+    async def aclose(self) -> None:
+        """Nothing: the next night reads pages too."""
+
+    async def end(self) -> None:
+        await super().aclose()
+
+
+@dataclass
+class Stage:
+    """One loop, one stand-in and one extracting process for many nights, one after another."""
+
+    loop: SkippingLoop
+    standin: Standin
+    extractor: Extractor
+    slowest_s: float = 60.0
+    _logged: list[logging.LogRecord] = field(default_factory=list)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run ``work`` on the loop; a hang is an error."""
+
+        async def bounded() -> T:
+            task = asyncio.ensure_future(work)
+            timer = _real_timer(self.loop, self.slowest_s, task)
+            try:
+                return await task
+            finally:
+                timer.cancel()
+
+        return self.loop.run_until_complete(bounded())
+
+    def night(
+        self,
+        folder: Path,
+        text: str,
+        *,
+        store: EventStore | None = None,
+        keys: Mapping[str, str] = KEYS,
+        config: Mapping[str, Any] = USUAL,
+    ) -> Ended:
+        """Let one night work on the queue ``text`` in ``folder``; with the ``store`` of an earlier one it goes on from there.
+
+        ``config`` overrides what the queue's settings make of a new session.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "queries.yaml").write_text(text)
+        workspace = load_workspace(folder)
+        with _heard() as logged:
+            return self.run(self._work(workspace, store or MemoryStore(), Keys(folder, keys), config, logged))
+
+    async def _work(
+        self, workspace: Workspace, store: EventStore, keys: Keys, config: Mapping[str, Any], logged: list[logging.LogRecord]
+    ) -> Ended:
+        settings = workspace.queue.settings
+        redaction = Redaction(secrets_of(settings, keys))
+        context = batch.within(wiring.context_of(workspace, lambda _event, _state: None, redaction.data), settings.limits)
+
+        def config_of(query: Query) -> ResearchConfig:
+            return config_for(query, settings, keys).model_copy(update=dict(config))
+
+        desks = Desks(workspace, store, keys, self.extractor)
+        result, error = None, None
+        try:
+            night = batch.Night(store, workspace.queue, desks, config_of, context)
+            result = await night.work(batch.decide(workspace.queue, read_all(store), context.now()))
+        except ResearchError as raised:
+            error = raised
+        finally:
+            await desks.aclose()
+        return Ended(result, error, store, read_all(store), logged, desks._night)
+
+
+def _real_timer(loop: SkippingLoop, seconds: float, task: asyncio.Future[Any]) -> Any:
+    import threading
+
+    timer = threading.Timer(seconds, lambda: loop.call_soon_threadsafe(task.cancel))
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+class _Ear(logging.Handler):
+    def __init__(self, found: list[logging.LogRecord]) -> None:
+        super().__init__(logging.WARNING)
+        self._found = found
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._found.append(record)
+
+
+@contextmanager
+def _heard() -> Iterator[list[logging.LogRecord]]:
+    """Collect what is logged as a warning or worse."""
+    found: list[logging.LogRecord] = []
+    handler = _Ear(found)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield found
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+@contextmanager
+def staged() -> Iterator[Stage]:
+    """Set the stage for many nights."""
+    loop = SkippingLoop()
+    standin, extractor = Standin(), _SharedExtractor(loop)
+    try:
+        loop.run_until_complete(standin.start())
+        yield Stage(loop, standin, extractor)
+    finally:
+        loop.run_until_complete(extractor.end())
+        loop.run_until_complete(standin.stop())
+        with suppress(RuntimeError):
+            loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

@@ -1,0 +1,73 @@
+"""Every fault on every route, early and later in a night: a report that holds, or a failure that says what failed.
+
+Each case is a whole night. ``KINDS`` are the faults that pass by themselves, ``PATIENCE`` those that try the client's patience:
+they hang, drip, mislead, or are larger than anybody wants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.integration.stage import SEARCHES, SMALL, Stage, queue_text
+from tests.integration.verdicts import assert_charged, assert_correct_or_honest
+from tests.standin.bodies import BODIES
+from tests.standin.faults import EVERY_KIND
+
+ROUTES = ("chat", *SEARCHES, "pages", "robots")
+LATER = {"chat": 7, "pages": 2, "robots": 2}
+KINDS = tuple(dict.fromkeys((*EVERY_KIND, *BODIES)))
+PATIENCE = (
+    *("hang_before_headers", "hang_mid_body", "delay:400", "drip:2000", "endless", "bomb:1000", "double_gzip", "encoding:br"),
+    *("length:5", "length:999999", "charset:utf-16", "status:400", "status:401", "status:402", "status:403", "status:404"),
+    *("status:429+Retry-After=54000", "redirect:http://127.0.0.1:1/canary/1", "field_type:choices", "field_drop:results"),
+)
+GOING = ("status:503", "F3", "F10", "F11", "rst", "cut_at:18", "html_page", "field_null:choices")
+MODELS = ("garbage", "refusing", "truncating", "prose", "swapped", "malicious")
+IN_CONTENT = ("content.dup_json_keys", "content.nan", "content.bigint", "content.deep_json:5000")
+MODEL = "openai/gpt-5.2"
+
+
+def night_with(stage: Stage, folder: Path, route: str, verbs: str, calls: Collection[int] | None, *reasons: str) -> None:
+    search = route if route in SEARCHES else "brave"
+    stage.standin.fault(route, verbs, calls=calls)
+    ended = stage.night(folder, queue_text(stage.standin, search=search), config=SMALL)
+    assert stage.standin.log.of(route), "the fault had no occasion"
+    named = {"chat": (urlsplit(stage.standin.base_url).netloc, MODEL), "pages": ("127.0.0.",), "robots": ("robots.txt",)}
+    assert_correct_or_honest(ended, (*named.get(route, (route,)), *reasons))
+    assert_charged(ended, stage.standin.log, exactly=route != "chat")
+    assert stage.standin.log.of("canary") == ()
+
+
+@pytest.mark.parametrize("when", ["early", "later"])
+@pytest.mark.parametrize("verbs", KINDS)
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_fault_on_one_call(stage: Stage, tmp_path: Path, route: str, verbs: str, when: str) -> None:
+    night_with(stage, tmp_path, route, verbs, {1 if when == "early" else LATER.get(route, 3)})
+
+
+@pytest.mark.parametrize("verbs", KINDS)
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_fault_that_stays(stage: Stage, tmp_path: Path, route: str, verbs: str) -> None:
+    night_with(stage, tmp_path, route, verbs, None, *(["no statement that answers"] if route == "pages" else []))
+
+
+@pytest.mark.parametrize("verbs", PATIENCE)
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_server_that_tries_ones_patience(stage: Stage, tmp_path: Path, route: str, verbs: str) -> None:
+    night_with(stage, tmp_path, route, verbs, {1, 3})
+
+
+@pytest.mark.parametrize("first", range(2, 15))
+@pytest.mark.parametrize("verbs", GOING)
+def test_a_model_that_goes_away_for_good(stage: Stage, tmp_path: Path, verbs: str, first: int) -> None:
+    night_with(stage, tmp_path, "chat", verbs, range(first, 1_000))
+
+
+@pytest.mark.parametrize("kind", [*(f"model:{name}" for name in MODELS), *IN_CONTENT])
+@pytest.mark.parametrize("calls", [{1}, {7}, None], ids=["early", "later", "always"])
+def test_a_model_that_is_of_no_use(stage: Stage, tmp_path: Path, kind: str, calls: set[int] | None) -> None:
+    night_with(stage, tmp_path, "chat", kind, calls, "no statement that answers")
