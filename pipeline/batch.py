@@ -204,7 +204,7 @@ class Night:
         """Research one query. What is wrong with its own log or state ends it alone; a disk that refuses ends the night."""
         state = SessionState(id=decision.session if decision.action == "resume" else "")
         try:
-            session = self._session_of(decision)
+            session = await self._session_of(decision)
             state = session.state
             await run_session(session, self.store, self.desk_of(state), self.context)
         except ProviderRefused as refusal:
@@ -216,10 +216,10 @@ class Night:
             return _ending(decision, state, "failed", one_line(str(error), 500))
         return _ending(decision, state, state.status, state.end_reason)
 
-    def _session_of(self, decision: Decision) -> ResearchSession:
+    async def _session_of(self, decision: Decision) -> ResearchSession:
         if decision.action == "resume":
             return ResearchSession.open(self.store, decision.session)
-        return new_session(self.store, decision, self.config_of(decision.query), self.context)
+        return await new_session(self.store, decision, self.config_of(decision.query), self.context)
 
     def _stop_reason(self) -> str:
         limits = self.queue.settings.limits
@@ -267,7 +267,7 @@ def _ending(decision: Decision, state: SessionState, status: str, reason: str) -
     )
 
 
-def new_session(store: EventStore, decision: Decision, config: ResearchConfig, context: RunContext) -> ResearchSession:
+async def new_session(store: EventStore, decision: Decision, config: ResearchConfig, context: RunContext) -> ResearchSession:
     """Record the start of a session on a query and return it.
 
     Raises:
@@ -283,7 +283,9 @@ def new_session(store: EventStore, decision: Decision, config: ResearchConfig, c
         tags=query.tags,
         previous_session=decision.session,
     )
-    Recorder(session, store, context).record([Outcome((start,))])
+    recorder = Recorder(session, store, context)
+    recorder.take([Outcome((start,))])
+    await recorder.flush()
     return session
 
 

@@ -394,7 +394,7 @@ def test_a_complete_session_cannot_be_gone_on_with() -> None:
 def test_a_session_is_named_for_its_day_and_query_and_never_like_another() -> None:
     store, context = MemoryStore(), context_for()
     decision = Decision(query("pumps"), "new", "")
-    names = {batch.new_session(store, decision, ResearchConfig(), context).id for _ in range(5)}
+    names = {asyncio.run(batch.new_session(store, decision, ResearchConfig(), context)).id for _ in range(5)}
     assert len(names) == 5
     assert all(name.startswith("2026-11-21-pumps-") for name in names)
 
