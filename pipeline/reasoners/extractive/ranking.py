@@ -17,7 +17,7 @@ def answer_score(question: str, fact: Fact, rare: Mapping[str, float]) -> float:
     """Return how well one fact answers ``question``, 0 to 1; its heading counts for less than its own words."""
     around = dict.fromkeys(terms.term_set(fact.heading.partition("(")[0]), 0.55)
     covered = coverage(needs_of(question), terms.term_set(fact.claim), around, rare)
-    return covered * (0.7 + 0.3 * cues.fit(question, fact.claim))
+    return covered * (0.5 + 0.5 * cues.fit(question, fact.claim))
 
 
 def rarities(facts: Sequence[Fact]) -> dict[str, float]:
@@ -30,8 +30,8 @@ def merits(query: str, facts: Sequence[Fact], validated: Sequence[ValidatedFact]
     rare = rarities(facts)
     confidence = {entry.fact_id: entry.confidence for entry in validated}
     return {
-        fact.id: 0.5 * answer_score(query, fact, rare)
-        + 0.5 * fact.relevance
+        fact.id: 0.4 * answer_score(query, fact, rare)
+        + 0.6 * fact.relevance
         + 0.08 * (confidence.get(fact.id, 0.5) - 0.5)
         - 0.08 * leans(fact.claim)
         for fact in facts
