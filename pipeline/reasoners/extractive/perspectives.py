@@ -18,11 +18,11 @@ _BASIC = (
     "What can {topic} be compared with?",
 )
 _SUBTOPIC = (
-    "What is said about {part} in connection with {topic}?",
-    "How can {part} affect {topic}?",
-    "When should one rely on {part}?",
-    "Which details or defaults are known about {part}?",
-    "What can go wrong with {part}?",
+    "{part}: what is known with regard to {topic}?",
+    "{part}: what follows for {topic}?",
+    "{part}: when does it hold, and when not?",
+    "{part}: which figures or defaults are given?",
+    "{part}: what can go wrong?",
 )
 _SCEPTIC = (
     "What can go wrong with {topic}?",
@@ -58,7 +58,7 @@ def _basic(question: PerspectivesQuestion, topic: str) -> Perspective:
 
 def _subtopic(question: PerspectivesQuestion, topic: str, part: str, keywords: tuple[str, ...]) -> Perspective:
     inside = part if phrases.is_identifier(part.split(" ")[0]) or part[:2].isupper() else part[:1].lower() + part[1:]
-    made = tuple(text.format(topic=topic, part=inside) for text in _SUBTOPIC)
+    made = tuple(text.format(topic=topic, part=part) for text in _SUBTOPIC)
     return Perspective(
         id=slug(part, 40),
         name=part,

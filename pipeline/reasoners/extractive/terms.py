@@ -18,7 +18,8 @@ _VOWEL = re.compile(r"[aeiouy]")
 # Endings of derived words: what stands instead, and how many letters must be left before it.
 _DERIVATIONS = (
     ("ization", "iz", 3), ("ification", "ify", 3), ("ation", "at", 4), ("ition", "it", 4), ("ator", "at", 4), ("ity", "", 4),
-    ("ness", "", 4), ("ment", "", 4), ("ly", "", 4), ("ance", "", 5), ("ence", "", 5), ("ency", "", 5), ("ent", "", 6), ("er", "", 4),
+    ("ness", "", 4), ("ment", "", 4), ("ly", "", 4), ("ance", "", 5), ("ence", "", 5), ("ency", "", 5), ("ent", "", 6),
+    ("er", "", 4),
 )  # fmt: skip
 _LONGEST = 60  # characters; longer "words" are noise
 
