@@ -66,6 +66,8 @@ def _unanswered(question: GapsQuestion, rare: Mapping[str, float]) -> list[Gap]:
     found: list[Gap] = []
     for perspective in question.perspectives:
         for place, text in enumerate(perspective.questions):
+            if place and text != question.query:
+                continue  # what a perspective asks besides its first question is a way of looking, not a thing to know
             best = best_answer(text, question.facts, rare)
             if best < ANSWERED:
                 importance = _importance(question.query, perspective.id, place, text) * (1.0 - 0.6 * best)

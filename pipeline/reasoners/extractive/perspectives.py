@@ -18,8 +18,8 @@ _BASIC = (
     "What can {topic} be compared with?",
 )
 _SUBTOPIC = (
-    "{part}: what is known with regard to {topic}?",
-    "{part}: what follows for {topic}?",
+    "{part}: what is known in this connection?",
+    "{part}: what follows from it?",
     "{part}: when does it hold, and when not?",
     "{part}: which figures or defaults are given?",
     "{part}: what can go wrong?",

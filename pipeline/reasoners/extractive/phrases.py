@@ -35,7 +35,7 @@ _LONGEST = 64
 def heading(text: str) -> str:
     """Return a heading fit for display: without numbering and long argument lists, opening with a capital; "" when generic."""
     plain = _NUMBERING.sub("", " ".join(text.replace("¶", "").split())).strip(" .:-–—#")
-    plain = _TYPED.sub("", _KEYWORD.sub("", plain))
+    plain = _TYPED.sub("", _without_keywords(plain))
     plain = _fuller_part(plain)
     name, bracket, rest = plain.partition("(")
     if bracket and " " not in name and name:
@@ -45,6 +45,12 @@ def heading(text: str) -> str:
     if all(word.lower() in _GENERIC or word.lower() in STOP for word in terms.words(plain)) or rest.count("|") > 2:
         return ""
     return plain if is_identifier(plain.split(" ")[0]) else plain[:1].upper() + plain[1:]
+
+
+def _without_keywords(signature: str) -> str:
+    """Return a signature's heading without "static" and the like; "Static sites" is no signature."""
+    name = _KEYWORD.sub("", signature)
+    return name if is_identifier(name.split(" ")[0]) else signature
 
 
 def _fuller_part(title: str) -> str:

@@ -29,7 +29,8 @@ _CONDITION = re.compile(
 )
 # What follows gives a reason or a circumstance; its negations do not turn the claim.
 _AFTERTHOUGHT = re.compile(
-    r",? \b(?:because|since|although|though|whereas|while|so that|unless|which|where|if|when|as)\b", re.IGNORECASE
+    r",? \b(?:because|since|although|though|whereas|while|so that|unless|which|where|if|when|as)\b",
+    re.IGNORECASE,
 )
 _REASON = re.compile(r",? \b(?:because|since)\b.*|, as\b.*", re.I)
 _WORD = re.compile(r"[A-Za-z]+(?:[’'-][A-Za-z]+)*")
