@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 from pipeline.questions import Outline, OutlineQuestion
 from pipeline.reasoners.extractive import cues, phrases, terms
-from pipeline.reasoners.extractive.ranking import distinct, merits
+from pipeline.reasoners.extractive.ranking import central, distinct, merits
+from pipeline.reasoners.extractive.summary import summarise
 from pipeline.text import slug
 from pipeline.values import Fact, Perspective, SectionPlan
 
 _PER_SECTION = 3  # facts that make a section worth its heading
+_SUMMARY_WORDS = 150
 _WEAK = 0.3  # share of the best merit below which a fact is left out
 _REPEATING = 0.3  # what a fact pays for likeness to those already chosen
 _SPARE = 1.25  # words of facts offered for one word wanted
@@ -26,7 +28,7 @@ class _Cluster:
 
 def outline(question: OutlineQuestion) -> Outline:
     """Return title and sections; no section without facts, the weakest and the repeated facts in none."""
-    merit = merits(question.query, question.facts, question.validated)
+    merit = central(question.facts, merits(question.query, question.facts, question.validated))
     chosen = _chosen(question, merit)
     count = min(question.max_sections, max(question.min_sections, len(chosen) // _PER_SECTION), len(chosen))
     clusters = _gathered(chosen, merit, count, question.words)
@@ -44,7 +46,9 @@ def title_of(query: str) -> str:
 
 def _chosen(question: OutlineQuestion, merit: Mapping[str, float]) -> list[Fact]:
     """Return the facts that fit the words, strongest first, spread over what they speak of."""
-    ranked = distinct(sorted(question.facts, key=lambda fact: (-merit[fact.id], fact.id)))
+    ranked = distinct(sorted(_body(question), key=lambda fact: (-merit[fact.id], fact.id)))
+    if not ranked:
+        return []
     strong = [fact for fact in ranked if merit[fact.id] >= _WEAK * merit[ranked[0].id]][:240]
     scores = [merit[fact.id] for fact in strong]
     order = terms.spread(scores, [terms.term_set(fact.claim) for fact in strong], 120, _REPEATING)
@@ -56,6 +60,13 @@ def _chosen(question: OutlineQuestion, merit: Mapping[str, float]) -> list[Fact]
             break
         kept.append(fact)
     return kept
+
+
+def _body(question: OutlineQuestion) -> tuple[Fact, ...]:
+    """Return the facts for the body: not those that the summary will quote, as long as enough others are left."""
+    quoted = {fact.id for fact in summarise(question.query, question.facts, question.validated, _SUMMARY_WORDS)}
+    others = tuple(fact for fact in question.facts if fact.id not in quoted)
+    return others if len(others) >= question.max_sections * _PER_SECTION * 2 else question.facts
 
 
 def _gathered(facts: Sequence[Fact], merit: Mapping[str, float], count: int, words: int) -> list[_Cluster]:
