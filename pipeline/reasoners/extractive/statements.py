@@ -38,7 +38,10 @@ _WORD = re.compile(r"[A-Za-z]+(?:[’'-][A-Za-z]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """``subject``: terms without figures and hedges; ``plain``: all lower-case words; ``denies``: its main clause's negations are odd."""
+    """``subject``: terms without figures and hedges; ``plain``: all words in lower case.
+
+    ``denies``: the main clause's negations are odd.
+    """
 
     subject: Terms
     plain: frozenset[str]
