@@ -28,10 +28,10 @@ class _Cluster:
 
 def outline(question: OutlineQuestion) -> Outline:
     """Return title and sections; no section without facts, the weakest and the repeated facts in none."""
-    merit = central(question.facts, merits(question.query, question.facts, question.validated))
+    merit = central(question.facts, merits(question.query, question.facts, question.validated, question.hits))
     chosen = _chosen(question, merit)
     count = min(question.max_sections, max(question.min_sections, len(chosen) // _PER_SECTION), len(chosen))
-    clusters = _gathered(chosen, merit, count, question.words)
+    clusters = _without_loners(_gathered(chosen, merit, count, question.words), question.min_sections)
     ordered = sorted(clusters, key=lambda cluster: _place(cluster, question, merit))
     titles = _titles(ordered, question)
     sections = tuple(_plan(cluster, title, merit) for cluster, title in zip(ordered, titles, strict=True))
@@ -64,7 +64,8 @@ def _chosen(question: OutlineQuestion, merit: Mapping[str, float]) -> list[Fact]
 
 def _body(question: OutlineQuestion) -> tuple[Fact, ...]:
     """Return the facts for the body: not those that the summary will quote, as long as enough others are left."""
-    quoted = {fact.id for fact in summarise(question.query, question.facts, question.validated, _SUMMARY_WORDS)}
+    summary = summarise(question.query, question.facts, question.validated, _SUMMARY_WORDS, question.hits)
+    quoted = {fact.id for fact in summary}
     others = tuple(fact for fact in question.facts if fact.id not in quoted)
     return others if len(others) >= question.max_sections * _PER_SECTION * 2 else question.facts
 
@@ -85,6 +86,19 @@ def _gathered(facts: Sequence[Fact], merit: Mapping[str, float], count: int, wor
             open_ones = [cluster for cluster in clusters if cluster.words + len(fact.claim.split()) <= share] or clusters
             _put(max(open_ones, key=lambda cluster: (_nearness(fact, cluster, described), -clusters.index(cluster))), fact)
     return clusters
+
+
+def _without_loners(clusters: list[_Cluster], least: int) -> list[_Cluster]:
+    """Return the clusters with those of a single fact put to their nearest, as long as ``least`` clusters are left."""
+    kept = list(clusters)
+    for lone in [cluster for cluster in clusters if len(cluster.facts) == 1]:
+        others = [cluster for cluster in kept if cluster is not lone]
+        if len(others) >= least:
+            described = {fact.id: _described(fact) for cluster in kept for fact in cluster.facts}
+            nearest = max(others, key=lambda cluster: (_nearness(lone.seed, cluster, described), -kept.index(cluster)))
+            _put(nearest, lone.seed)
+            kept = others
+    return kept
 
 
 def _put(cluster: _Cluster, fact: Fact) -> None:
@@ -138,14 +152,25 @@ def _is_new(name: str, titles: Sequence[str]) -> bool:
 
 
 def _candidates(cluster: _Cluster, question: OutlineQuestion) -> list[str]:
-    """Return possible titles, best first: headings that stand above several facts, then phrases, then perspectives."""
-    counted: dict[str, float] = {}
-    for place, fact in enumerate(cluster.facts):
+    """Return possible titles, best first: headings and phrases by how many of the facts they speak for, then perspectives."""
+    spoken = _spoken(cluster)
+    scores = {name: 0.5 * share + 0.6 * _about(name, spoken) for name, share in _headings(cluster).items()}
+    for name, share in _phrases(cluster, terms.term_set(question.query)).items():
+        scores.setdefault(name, 0.5 * share + 0.3 * _about(name, spoken))
+    return [*sorted(scores, key=lambda name: (-scores[name], name)), *_views(cluster, question.perspectives)]
+
+
+def _headings(cluster: _Cluster) -> dict[str, float]:
+    """Return the headings above the cluster's facts with the share of facts under them."""
+    found: dict[str, float] = {}
+    for fact in cluster.facts:
         if name := phrases.heading(fact.heading):
-            about = terms.coverage(dict.fromkeys(terms.term_set(name), 1.0), _spoken(cluster), {})
-            counted[name] = counted.get(name, 0.0) + (1.0 + about) / (1.0 + 0.1 * place)
-    ranked = sorted(counted, key=lambda name: (-counted[name], name))
-    return [*ranked, *_phrases(cluster), *_views(cluster, question.perspectives)]
+            found[name] = found.get(name, 0.0) + 1.0 / len(cluster.facts)
+    return found
+
+
+def _about(name: str, spoken: Mapping[str, float]) -> float:
+    return terms.coverage(dict.fromkeys(terms.term_set(name), 1.0), spoken, {})
 
 
 def _spoken(cluster: _Cluster) -> dict[str, float]:
@@ -153,13 +178,14 @@ def _spoken(cluster: _Cluster) -> dict[str, float]:
     return {term: min(1.0, 2 * count / len(cluster.facts)) for term, count in counts.items()}
 
 
-def _phrases(cluster: _Cluster) -> list[str]:
-    found: dict[str, int] = {}
+def _phrases(cluster: _Cluster, asked: terms.Terms) -> dict[str, float]:
+    """Return the phrases that two facts at least share and that say more than the query, with their share of the facts."""
+    found: dict[str, float] = {}
     for fact in cluster.facts:
         for phrase in dict.fromkeys(phrases.key_phrases(fact.claim)):
-            found[phrase] = found.get(phrase, 0) + 1
-    names = sorted(found, key=lambda phrase: (-found[phrase], phrase))[:5]
-    return [name if phrases.is_identifier(name.split(" ")[0]) else name[:1].upper() + name[1:] for name in names]
+            name = phrase if phrases.is_identifier(phrase.split(" ")[0]) else phrase[:1].upper() + phrase[1:]
+            found[name] = found.get(name, 0.0) + 1.0 / len(cluster.facts)
+    return {name: share for name, share in found.items() if share * len(cluster.facts) > 1.5 and terms.term_set(name) - asked}
 
 
 def _views(cluster: _Cluster, perspectives: Sequence[Perspective]) -> list[str]:

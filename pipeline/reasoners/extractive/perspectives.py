@@ -31,6 +31,7 @@ _SCEPTIC = (
     "Where do sources disagree about {topic}?",
     "Which warnings are given about {topic}?",
 )
+_NEAR = 0.4  # share of the best hit's score below which a hit leads away from the question
 _DOUBTS = ("limitations", "failure", "warning", "not guaranteed", "drawbacks")
 
 
@@ -87,7 +88,7 @@ def _subtopics(question: PerspectivesQuestion, topic: str, count: int) -> list[t
         for rank, (hit, held) in enumerate(zip(question.hits, spoken, strict=True))
     ]
     chosen: dict[str, tuple[str, ...]] = {}
-    order = terms.spread(scores, spoken, len(spoken), 1.0)
+    order = [index for index in terms.spread(scores, spoken, len(spoken), 1.0) if scores[index] >= _NEAR * max(scores)]
     for names in (_headings, _phrases):
         for index in order:
             name = names(question.hits[index], terms.term_set(question.query))

@@ -20,10 +20,10 @@ def write(question: SectionQuestion) -> SectionText:
     """Return the section's paragraphs within its words; for a revision, the draft without its unsupported sentences."""
     if question.draft:
         return SectionText(paragraphs=_revised(question))
-    merit = merits(question.query, question.facts, question.validated)
+    merit = merits(question.query, question.facts, question.validated, question.hits)
     support = _support(question)
     if question.section.id == SUMMARY:
-        chosen = summarise(question.query, question.facts, question.validated, question.words)
+        chosen = summarise(question.query, question.facts, question.validated, question.words, question.hits)
         return SectionText(paragraphs=_paragraphs([chosen], support)) if chosen else SectionText(paragraphs=())
     chosen = _fitting(_own(question, merit), question.words, support)
     return SectionText(paragraphs=_paragraphs(_grouped(chosen, merit), support))
