@@ -10,7 +10,7 @@ from pipeline.questions import Contradictions, ContradictionsQuestion
 from pipeline.reasoners.extractive.quantities import Quantity
 from pipeline.reasoners.extractive.ranking import leans
 from pipeline.reasoners.extractive.statements import Statement, relate, statement, without_reason
-from pipeline.reasoners.extractive.terms import words
+from pipeline.terms import words
 from pipeline.text import digest_of
 from pipeline.values import Contradiction, ContradictionKind, Fact
 

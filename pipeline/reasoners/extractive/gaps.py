@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pipeline import terms
 from pipeline.questions import Evaluation, EvaluationQuestion, Gaps, GapsQuestion
-from pipeline.reasoners.extractive import phrases, terms
+from pipeline.reasoners.extractive import phrases
 from pipeline.reasoners.extractive.ranking import ANSWERED, best_answer, rarities
 from pipeline.reasoners.extractive.statements import statement
 from pipeline.text import one_line

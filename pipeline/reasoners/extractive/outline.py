@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipeline import terms
 from pipeline.questions import Outline, OutlineQuestion
-from pipeline.reasoners.extractive import cues, phrases, terms
+from pipeline.reasoners.extractive import cues, phrases
 from pipeline.reasoners.extractive.ranking import central, distinct, merits
 from pipeline.reasoners.extractive.summary import summarise
 from pipeline.text import slug

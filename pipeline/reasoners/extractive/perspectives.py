@@ -4,33 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pipeline import terms
 from pipeline.questions import Perspectives, PerspectivesQuestion
-from pipeline.reasoners.extractive import phrases, terms
-from pipeline.reasoners.extractive.vocabulary import COMMON
+from pipeline.reasoners.extractive import frames, phrases
 from pipeline.text import slug
 from pipeline.values import Hit, Perspective
+from pipeline.vocabulary import COMMON
 
-_BASIC = (
-    "What is meant by {topic}?",
-    "How can {topic} be used in practice?",
-    "Which details or defaults are known about {topic}?",
-    "Why can {topic} matter?",
-    "What can {topic} be compared with?",
-)
-_SUBTOPIC = (
-    "{part}: what is known in this connection?",
-    "{part}: what follows from it?",
-    "{part}: when does it hold, and when not?",
-    "{part}: which figures or defaults are given?",
-    "{part}: what can go wrong?",
-)
-_SCEPTIC = (
-    "What can go wrong with {topic}?",
-    "Which limits or drawbacks can {topic} have?",
-    "When should one avoid {topic}?",
-    "Where do sources disagree about {topic}?",
-    "Which warnings are given about {topic}?",
-)
 _NEAR = 0.4  # share of the best hit's score below which a hit leads away from the question
 _DOUBTS = ("limitations", "failure", "warning", "not guaranteed", "drawbacks")
 
@@ -47,7 +27,7 @@ def perspectives(question: PerspectivesQuestion) -> Perspectives:
 
 
 def _basic(question: PerspectivesQuestion, topic: str) -> Perspective:
-    made = (question.query, *(text.format(topic=topic) for text in _BASIC))
+    made = (question.query, *(text.format(topic=topic) for text in frames.BASIC))
     return Perspective(
         id="basic-facts",
         name="Basic facts",
@@ -59,7 +39,7 @@ def _basic(question: PerspectivesQuestion, topic: str) -> Perspective:
 
 def _subtopic(question: PerspectivesQuestion, topic: str, part: str, keywords: tuple[str, ...]) -> Perspective:
     inside = part if phrases.is_identifier(part.split(" ")[0]) or part[:2].isupper() else part[:1].lower() + part[1:]
-    made = tuple(text.format(topic=topic, part=part) for text in _SUBTOPIC)
+    made = tuple(text.format(topic=topic, part=part) for text in frames.SUBTOPIC)
     return Perspective(
         id=slug(part, 40),
         name=part,
@@ -74,7 +54,7 @@ def _sceptic(question: PerspectivesQuestion, topic: str) -> Perspective:
         id="sceptic",
         name="Sceptic",
         focus=f"Limits, failures, warnings and disagreement about {topic}.",
-        questions=tuple(text.format(topic=topic) for text in _SCEPTIC)[: max(1, question.questions)],
+        questions=tuple(text.format(topic=topic) for text in frames.SCEPTIC)[: max(1, question.questions)],
         keywords=_DOUBTS,
     )
 

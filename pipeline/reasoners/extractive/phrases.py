@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from pipeline.reasoners.extractive import terms
-from pipeline.reasoners.extractive.vocabulary import AUXILIARIES, COMMON, STOP, VERBS, word_list
+from pipeline import terms
+from pipeline.vocabulary import AUXILIARIES, COMMON, STOP, VERBS, word_list
 
 _PIECE = re.compile(r"[^\s.,;:!?()\[\]{}<>\"“”|/=*#`]+(?:\.[^\s.,;:!?()\[\]{}<>\"“”|/=*#`]+)*")
 _NUMBERING = re.compile(

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from pipeline.reasoners.extractive.terms import forms, stem
-from pipeline.reasoners.extractive.vocabulary import AUXILIARIES, NUMBER_WORDS, STOP, word_list
+from pipeline.terms import forms, stem
+from pipeline.vocabulary import AUXILIARIES, NUMBER_WORDS, STOP, word_list
 
 Bound = Literal["exact", "about", "upper", "lower"]
 

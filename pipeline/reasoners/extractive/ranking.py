@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from pipeline.reasoners.extractive import cues, terms
+from pipeline import terms
+from pipeline.reasoners.extractive import cues
 from pipeline.reasoners.extractive.needs import coverage, needs_of
-from pipeline.reasoners.extractive.vocabulary import LEANING
 from pipeline.text import normalised
 from pipeline.values import Fact, Hit, ValidatedFact
+from pipeline.vocabulary import LEANING
 
 _LEADING = 15  # facts whose common words count
 _SHORT = 8  # terms; a shorter claim is not taken for more central

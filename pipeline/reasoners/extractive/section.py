@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from pipeline import terms
 from pipeline.questions import SectionQuestion, SectionText
-from pipeline.reasoners.extractive import cues, terms
+from pipeline.reasoners.extractive import cues
 from pipeline.reasoners.extractive.ranking import distinct, leans, merits
 from pipeline.reasoners.extractive.summary import summarise
 from pipeline.values import Fact, Paragraph, Sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pipeline.reasoners.extractive.vocabulary import ABBREVIATIONS, AUXILIARIES, SOFT_ABBREVIATIONS, STARTERS, VERBS
+from pipeline.vocabulary import ABBREVIATIONS, AUXILIARIES, SOFT_ABBREVIATIONS, STARTERS, VERBS
 
 MIN_WORDS = 6
 MAX_WORDS = 45

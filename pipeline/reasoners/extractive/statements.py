@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from pipeline.reasoners.extractive.quantities import Figures, figures
 from pipeline.reasoners.extractive.synonyms import others
-from pipeline.reasoners.extractive.terms import Terms, forms, stem, words
-from pipeline.reasoners.extractive.vocabulary import ANTONYMS, COMMON, NEGATIONS, VERBS, word_list
+from pipeline.terms import Terms, forms, stem, words
+from pipeline.vocabulary import ANTONYMS, COMMON, NEGATIONS, VERBS, word_list
 
 _HEDGES = frozenset(
     stem(word)

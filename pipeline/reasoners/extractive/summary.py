@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pipeline.reasoners.extractive import terms
+from pipeline import terms
 from pipeline.reasoners.extractive.ranking import distinct, merits
 from pipeline.values import Fact, Hit, ValidatedFact
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from pipeline.reasoners.extractive.vocabulary import COMMON, IRREGULAR, STOP, VERBS
+from pipeline.vocabulary import COMMON, IRREGULAR, STOP, VERBS
 
 _WORD = re.compile(r"[^\W_]+(?:[._'’+-]{1,2}[^\W_]+)*")
 _INNER_CAP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
