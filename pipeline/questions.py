@@ -230,7 +230,10 @@ class GapsQuestion(Question[Gaps]):
 
 
 class OutlineQuestion(Question[Outline]):
-    """Which sections, between ``min_sections`` and ``max_sections``, tell this best? A fact belongs to one section at most."""
+    """Which sections, between ``min_sections`` and ``max_sections``, tell this best? A fact belongs to one section at most.
+
+    ``hits`` are what a first search on the query found, best first.
+    """
 
     name = "outline"
     answer_type = Outline
@@ -241,13 +244,14 @@ class OutlineQuestion(Question[Outline]):
     min_sections: int
     max_sections: int
     words: int
+    hits: tuple[Hit, ...] = ()
 
 
 class SectionQuestion(Question[SectionText]):
     """Write this section from these facts in at most ``words`` words.
 
     The section with id ``summary`` answers the query first, in view of ``written``, the checked sentences of the body.
-    A revision gets the earlier ``draft`` and its ``unsupported`` verdicts.
+    A revision gets the earlier ``draft`` and its ``unsupported`` verdicts. ``hits`` are what a first search on the query found.
     """
 
     name = "section"
@@ -261,6 +265,7 @@ class SectionQuestion(Question[SectionText]):
     words: int
     draft: tuple[Paragraph, ...] = ()
     unsupported: tuple[Verdict, ...] = ()
+    hits: tuple[Hit, ...] = ()
 
 
 class ClaimCheckQuestion(Question[ClaimCheck]):

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from pipeline.reasoners.extractive.terms import term_set
+from pipeline.terms import term_set
 from pipeline.values import Fact
 
 LIKE = 0.3  # cosine of idf weights from which two facts are compared at all

@@ -34,6 +34,7 @@ async def make_outline(_step: MakeOutline, state: SessionState, desk: Desk) -> O
         min_sections=config.min_sections,
         max_sections=config.max_sections,
         words=config.report_words - config.summary_words,
+        hits=state.survey.hits if state.survey else (),
     )
     answer = await desk.reasoner.answer(question)
     sections = _sound_sections(answer.value.sections, state)
@@ -102,6 +103,7 @@ def _section_question(state: SessionState, section_id: str) -> SectionQuestion:
         other_sections=tuple(section.plan.title for name, section in body.items() if name != section_id),
         written=tuple(s for section in body.values() for s in supported(section, state)) if section_id == SUMMARY else (),
         words=words,
+        hits=state.survey.hits if state.survey else (),
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipeline import terms
 from pipeline.questions import ClaimCheck, ClaimCheckQuestion
-from pipeline.reasoners.extractive import terms
 from pipeline.reasoners.extractive.statements import statement
 from pipeline.text import holds_quote
 from pipeline.values import Fact, Sentence, Verdict

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from pipeline.questions import Contradictions, ContradictionsQuestion
+from pipeline.reasoners.extractive.quantities import Quantity
 from pipeline.reasoners.extractive.ranking import leans
-from pipeline.reasoners.extractive.statements import Statement, relate, statement
-from pipeline.reasoners.extractive.terms import words
+from pipeline.reasoners.extractive.statements import Statement, relate, statement, without_reason
+from pipeline.terms import words
 from pipeline.text import digest_of
 from pipeline.values import Contradiction, ContradictionKind, Fact
 
 _Found = tuple[ContradictionKind, str]
 _LARGEST_GROUP = 400  # facts; pairs are compared one by one
+# Who reports what others say, believe or ask does not say it.
+_HEARSAY = re.compile(
+    r"\b(?:(?:been|was|were|are|is) (?:told|said|believed|thought|assumed|expected|claimed|reported)|"
+    r"(?:claims?|believes?|assumes?|argues?|thinks?|believed|assumed|supposed|asked|wonders?) (?:that|whether)|"
+    r"(?:statement|claim|belief|myth|idea|assumption|question) (?:that|whether)|so-called)\b",
+    re.IGNORECASE,
+)
 
 
 def find_contradictions(question: ContradictionsQuestion) -> Contradictions:
@@ -36,22 +45,24 @@ def _pairs(group: Sequence[Fact], origins: Mapping[str, str]) -> Iterator[Contra
 
 def clashing(first: str, second: str) -> _Found | None:
     """Return the kind in which two claims contradict each other, with a sentence that says how; None when they do not."""
-    if leans(first) or leans(second):
+    if any(leans(claim) or _HEARSAY.search(claim) for claim in (first, second)):
         return None
     a, b = statement(first), statement(second)
-    for judge in _JUDGES:
+    for judge in (_number, _date, _version):
         if found := judge(a, b):
             return found
-    return None
+    bare = statement(without_reason(first)), statement(without_reason(second))
+    return _polarity(a, b) or _number(*bare) or _polarity(*bare)
 
 
 def _number(a: Statement, b: Statement) -> _Found | None:
     relation = relate(a, b, ignore_verbs=True)
     if not relation.same_subject or a.denies != b.denies or _differ(a.figures.dates, b.figures.dates) or _versions_differ(a, b):
         return None
-    for mine in a.figures.quantities:
-        like = [other for other in b.figures.quantities if mine.same_measure(other)]
-        own = [other for other in a.figures.quantities if mine.same_measure(other)]
+    left, right = _unmatched(a, b), _unmatched(b, a)
+    for mine in left:
+        like = [other for other in right if mine.same_measure(other)]
+        own = [other for other in left if mine.same_measure(other)]
         bare = "=" in mine.unit and relation.likeness < 0.7
         if len(like) == len(own) == 1 and not bare and not mine.agrees(like[0]):
             return "number", _says(mine.text, like[0].text)
@@ -94,7 +105,10 @@ def _polarity(a: Statement, b: Statement) -> _Found | None:
     return "polarity", "One source affirms what the other denies."
 
 
-_JUDGES: tuple[Callable[[Statement, Statement], _Found | None], ...] = (_number, _date, _version, _polarity)
+def _unmatched(a: Statement, b: Statement) -> list[Quantity]:
+    """Return the quantities of ``a`` that ``b`` does not name to the letter: a test "of 40" is the same test."""
+    named = b.figures.quantities
+    return [one for one in a.figures.quantities if not any(one.same_value(other) for other in named)]
 
 
 def _differ(a: Sequence[object], b: Sequence[object]) -> bool:

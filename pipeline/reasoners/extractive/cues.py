@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from pipeline.reasoners.extractive import terms
+from pipeline import terms
 from pipeline.reasoners.extractive.needs import asks_for_default
-from pipeline.reasoners.extractive.vocabulary import NUMBER_WORDS
+from pipeline.vocabulary import NUMBER_WORDS
 
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from pipeline import terms
 from pipeline.questions import Evaluation, EvaluationQuestion, Gaps, GapsQuestion
-from pipeline.reasoners.extractive import phrases, terms
+from pipeline.reasoners.extractive import phrases
 from pipeline.reasoners.extractive.ranking import ANSWERED, best_answer, rarities
+from pipeline.reasoners.extractive.statements import statement
+from pipeline.text import one_line
 from pipeline.values import Fact, Gap
 
-MOST = 6
+MOST = 4
+CROSS_CHECKS = 2  # facts a worker looks for elsewhere
 
 
 def evaluate(question: EvaluationQuestion) -> Evaluation:
@@ -17,8 +21,18 @@ def evaluate(question: EvaluationQuestion) -> Evaluation:
     rare = rarities(question.facts)
     asked = question.perspective.questions
     opened = tuple(text for text in asked if best_answer(text, question.facts, rare) < ANSWERED)
+    if question.iteration == 1:
+        opened += tuple(_cross_checks(question.facts))
     reason = f"{len(asked) - len(opened)} of {len(asked)} questions are answered by {len(question.facts)} facts."
     return Evaluation(gaps=opened, reason=reason)
+
+
+def _cross_checks(facts: Sequence[Fact]) -> Iterator[str]:
+    """Yield, after a first iteration, whether other sources say the same as the best facts with a figure or a denial."""
+    ranked = sorted(facts, key=lambda fact: (-fact.relevance, fact.id))
+    telling = [fact for fact in ranked if statement(fact.claim).denies or statement(fact.claim).figures.quantities]
+    for fact in telling[:CROSS_CHECKS]:
+        yield f"Do other sources confirm: {one_line(fact.claim, 140).rstrip('.')}?"
 
 
 def find_gaps(question: GapsQuestion) -> Gaps:
@@ -53,6 +67,8 @@ def _unanswered(question: GapsQuestion, rare: Mapping[str, float]) -> list[Gap]:
     found: list[Gap] = []
     for perspective in question.perspectives:
         for place, text in enumerate(perspective.questions):
+            if place and text != question.query:
+                continue  # what a perspective asks besides its first question is a way of looking, not a thing to know
             best = best_answer(text, question.facts, rare)
             if best < ANSWERED:
                 importance = _importance(question.query, perspective.id, place, text) * (1.0 - 0.6 * best)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from pipeline.reasoners.extractive.frames import content
 from pipeline.reasoners.extractive.synonyms import others
-from pipeline.reasoners.extractive.terms import Terms, needs, stem
+from pipeline.terms import Terms, needs, stem
 
 _RELATIVE = 0.6  # strength of a word that stands for the one asked for
 _DEFAULT = 0.7  # weight of a default that the question only implies
@@ -35,7 +36,7 @@ class Need(NamedTuple):
 @lru_cache(maxsize=1024)
 def needs_of(question: str) -> tuple[Need, ...]:
     """Return what an answer to ``question`` has to speak of."""
-    weights = dict(needs(question))
+    weights = dict(needs(content(question)))
     if asks_for_default(question):
         weights.setdefault(stem("default"), _DEFAULT)
     return tuple(Need(term, weight, _relatives(term, weights)) for term, weight in weights.items())

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline import terms
 from pipeline.questions import Finding, Observation, ObservationQuestion
-from pipeline.reasoners.extractive import cues, terms
+from pipeline.reasoners.extractive import cues
+from pipeline.reasoners.extractive.frames import content
 from pipeline.reasoners.extractive.needs import Need, coverage, needs_of, speaks_of
+from pipeline.reasoners.extractive.phrases import core
 from pipeline.reasoners.extractive.reading import Reading, Unit, read
 
 CUT_OFF = 0.3  # below it a statement does not answer
@@ -62,10 +65,16 @@ def _score_all(reading: Reading, question: ObservationQuestion) -> tuple[dict[in
 
 
 def _targets(question: ObservationQuestion) -> list[_Target]:
-    own = [_Target(text, 0.95, text) for text in question.perspective.questions if text != question.query]
+    own = [_Target(_tied(text, question.query), 0.95, text) for text in question.perspective.questions if text != question.query]
     first = question.query if question.query in question.perspective.questions or not own else own[0].text
     searches = [_Target(text, 0.85, first) for text in question.searches if text != question.query]
     return [_Target(question.query, 1.0, first), *own, *searches]
+
+
+def _tied(text: str, query: str) -> str:
+    """Return what a worker asks, with the query's subject where the question leaves that unsaid."""
+    asked = content(text)
+    return text if terms.term_set(asked) & terms.term_set(query) else f"{asked} {' '.join(core(query)[:3])}"
 
 
 def _scores(reading: Reading, target: str, title: terms.Terms, focus: tuple[str, ...]) -> dict[int, float]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipeline import terms
 from pipeline.questions import Outline, OutlineQuestion
-from pipeline.reasoners.extractive import cues, phrases, terms
-from pipeline.reasoners.extractive.ranking import distinct, merits
+from pipeline.reasoners.extractive import cues, phrases
+from pipeline.reasoners.extractive.ranking import central, distinct, merits
+from pipeline.reasoners.extractive.summary import summarise
 from pipeline.text import slug
 from pipeline.values import Fact, Perspective, SectionPlan
 
 _PER_SECTION = 3  # facts that make a section worth its heading
+_SUMMARY_WORDS = 150
 _WEAK = 0.3  # share of the best merit below which a fact is left out
 _REPEATING = 0.3  # what a fact pays for likeness to those already chosen
 _SPARE = 1.25  # words of facts offered for one word wanted
@@ -26,10 +29,10 @@ class _Cluster:
 
 def outline(question: OutlineQuestion) -> Outline:
     """Return title and sections; no section without facts, the weakest and the repeated facts in none."""
-    merit = merits(question.query, question.facts, question.validated)
+    merit = central(question.facts, merits(question.query, question.facts, question.validated, question.hits))
     chosen = _chosen(question, merit)
     count = min(question.max_sections, max(question.min_sections, len(chosen) // _PER_SECTION), len(chosen))
-    clusters = _gathered(chosen, merit, count, question.words)
+    clusters = _without_loners(_gathered(chosen, merit, count, question.words), question.min_sections)
     ordered = sorted(clusters, key=lambda cluster: _place(cluster, question, merit))
     titles = _titles(ordered, question)
     sections = tuple(_plan(cluster, title, merit) for cluster, title in zip(ordered, titles, strict=True))
@@ -44,7 +47,9 @@ def title_of(query: str) -> str:
 
 def _chosen(question: OutlineQuestion, merit: Mapping[str, float]) -> list[Fact]:
     """Return the facts that fit the words, strongest first, spread over what they speak of."""
-    ranked = distinct(sorted(question.facts, key=lambda fact: (-merit[fact.id], fact.id)))
+    ranked = distinct(sorted(_body(question), key=lambda fact: (-merit[fact.id], fact.id)))
+    if not ranked:
+        return []
     strong = [fact for fact in ranked if merit[fact.id] >= _WEAK * merit[ranked[0].id]][:240]
     scores = [merit[fact.id] for fact in strong]
     order = terms.spread(scores, [terms.term_set(fact.claim) for fact in strong], 120, _REPEATING)
@@ -56,6 +61,14 @@ def _chosen(question: OutlineQuestion, merit: Mapping[str, float]) -> list[Fact]
             break
         kept.append(fact)
     return kept
+
+
+def _body(question: OutlineQuestion) -> tuple[Fact, ...]:
+    """Return the facts for the body: not those that the summary will quote, as long as enough others are left."""
+    summary = summarise(question.query, question.facts, question.validated, _SUMMARY_WORDS, question.hits)
+    quoted = {fact.id for fact in summary}
+    others = tuple(fact for fact in question.facts if fact.id not in quoted)
+    return others if len(others) >= question.max_sections * _PER_SECTION * 2 else question.facts
 
 
 def _gathered(facts: Sequence[Fact], merit: Mapping[str, float], count: int, words: int) -> list[_Cluster]:
@@ -74,6 +87,19 @@ def _gathered(facts: Sequence[Fact], merit: Mapping[str, float], count: int, wor
             open_ones = [cluster for cluster in clusters if cluster.words + len(fact.claim.split()) <= share] or clusters
             _put(max(open_ones, key=lambda cluster: (_nearness(fact, cluster, described), -clusters.index(cluster))), fact)
     return clusters
+
+
+def _without_loners(clusters: list[_Cluster], least: int) -> list[_Cluster]:
+    """Return the clusters with those of a single fact put to their nearest, as long as ``least`` clusters are left."""
+    kept = list(clusters)
+    for lone in [cluster for cluster in clusters if len(cluster.facts) == 1]:
+        others = [cluster for cluster in kept if cluster is not lone]
+        if len(others) >= least:
+            described = {fact.id: _described(fact) for cluster in kept for fact in cluster.facts}
+            nearest = max(others, key=lambda cluster: (_nearness(lone.seed, cluster, described), -kept.index(cluster)))
+            _put(nearest, lone.seed)
+            kept = others
+    return kept
 
 
 def _put(cluster: _Cluster, fact: Fact) -> None:
@@ -127,14 +153,25 @@ def _is_new(name: str, titles: Sequence[str]) -> bool:
 
 
 def _candidates(cluster: _Cluster, question: OutlineQuestion) -> list[str]:
-    """Return possible titles, best first: headings that stand above several facts, then phrases, then perspectives."""
-    counted: dict[str, float] = {}
-    for place, fact in enumerate(cluster.facts):
+    """Return possible titles, best first: headings and phrases by how many of the facts they speak for, then perspectives."""
+    spoken = _spoken(cluster)
+    scores = {name: 0.5 * share + 0.6 * _about(name, spoken) for name, share in _headings(cluster).items()}
+    for name, share in _phrases(cluster, terms.term_set(question.query)).items():
+        scores.setdefault(name, 0.5 * share + 0.3 * _about(name, spoken))
+    return [*sorted(scores, key=lambda name: (-scores[name], name)), *_views(cluster, question.perspectives)]
+
+
+def _headings(cluster: _Cluster) -> dict[str, float]:
+    """Return the headings above the cluster's facts with the share of facts under them."""
+    found: dict[str, float] = {}
+    for fact in cluster.facts:
         if name := phrases.heading(fact.heading):
-            about = terms.coverage(dict.fromkeys(terms.term_set(name), 1.0), _spoken(cluster), {})
-            counted[name] = counted.get(name, 0.0) + (1.0 + about) / (1.0 + 0.1 * place)
-    ranked = sorted(counted, key=lambda name: (-counted[name], name))
-    return [*ranked, *_phrases(cluster), *_views(cluster, question.perspectives)]
+            found[name] = found.get(name, 0.0) + 1.0 / len(cluster.facts)
+    return found
+
+
+def _about(name: str, spoken: Mapping[str, float]) -> float:
+    return terms.coverage(dict.fromkeys(terms.term_set(name), 1.0), spoken, {})
 
 
 def _spoken(cluster: _Cluster) -> dict[str, float]:
@@ -142,13 +179,14 @@ def _spoken(cluster: _Cluster) -> dict[str, float]:
     return {term: min(1.0, 2 * count / len(cluster.facts)) for term, count in counts.items()}
 
 
-def _phrases(cluster: _Cluster) -> list[str]:
-    found: dict[str, int] = {}
+def _phrases(cluster: _Cluster, asked: terms.Terms) -> dict[str, float]:
+    """Return the phrases that two facts at least share and that say more than the query, with their share of the facts."""
+    found: dict[str, float] = {}
     for fact in cluster.facts:
         for phrase in dict.fromkeys(phrases.key_phrases(fact.claim)):
-            found[phrase] = found.get(phrase, 0) + 1
-    names = sorted(found, key=lambda phrase: (-found[phrase], phrase))[:5]
-    return [name if phrases.is_identifier(name.split(" ")[0]) else name[:1].upper() + name[1:] for name in names]
+            name = phrase if phrases.is_identifier(phrase.split(" ")[0]) else phrase[:1].upper() + phrase[1:]
+            found[name] = found.get(name, 0.0) + 1.0 / len(cluster.facts)
+    return {name: share for name, share in found.items() if share * len(cluster.facts) > 1.5 and terms.term_set(name) - asked}
 
 
 def _views(cluster: _Cluster, perspectives: Sequence[Perspective]) -> list[str]:

@@ -4,33 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pipeline import terms
 from pipeline.questions import Perspectives, PerspectivesQuestion
-from pipeline.reasoners.extractive import phrases, terms
-from pipeline.reasoners.extractive.vocabulary import COMMON
+from pipeline.reasoners.extractive import frames, phrases
 from pipeline.text import slug
 from pipeline.values import Hit, Perspective
+from pipeline.vocabulary import COMMON
 
-_BASIC = (
-    "What is meant by {topic}?",
-    "How can {topic} be used in practice?",
-    "Which details or defaults are known about {topic}?",
-    "Why can {topic} matter?",
-    "What can {topic} be compared with?",
-)
-_SUBTOPIC = (
-    "What is said about {part} in connection with {topic}?",
-    "How can {part} affect {topic}?",
-    "When should one rely on {part}?",
-    "Which details or defaults are known about {part}?",
-    "What can go wrong with {part}?",
-)
-_SCEPTIC = (
-    "What can go wrong with {topic}?",
-    "Which limits or drawbacks can {topic} have?",
-    "When should one avoid {topic}?",
-    "Where do sources disagree about {topic}?",
-    "Which warnings are given about {topic}?",
-)
+_NEAR = 0.4  # share of the best hit's score below which a hit leads away from the question
 _DOUBTS = ("limitations", "failure", "warning", "not guaranteed", "drawbacks")
 
 
@@ -46,7 +27,7 @@ def perspectives(question: PerspectivesQuestion) -> Perspectives:
 
 
 def _basic(question: PerspectivesQuestion, topic: str) -> Perspective:
-    made = (question.query, *(text.format(topic=topic) for text in _BASIC))
+    made = (question.query, *(text.format(topic=topic) for text in frames.BASIC))
     return Perspective(
         id="basic-facts",
         name="Basic facts",
@@ -58,7 +39,7 @@ def _basic(question: PerspectivesQuestion, topic: str) -> Perspective:
 
 def _subtopic(question: PerspectivesQuestion, topic: str, part: str, keywords: tuple[str, ...]) -> Perspective:
     inside = part if phrases.is_identifier(part.split(" ")[0]) or part[:2].isupper() else part[:1].lower() + part[1:]
-    made = tuple(text.format(topic=topic, part=inside) for text in _SUBTOPIC)
+    made = tuple(text.format(topic=topic, part=part) for text in frames.SUBTOPIC)
     return Perspective(
         id=slug(part, 40),
         name=part,
@@ -73,7 +54,7 @@ def _sceptic(question: PerspectivesQuestion, topic: str) -> Perspective:
         id="sceptic",
         name="Sceptic",
         focus=f"Limits, failures, warnings and disagreement about {topic}.",
-        questions=tuple(text.format(topic=topic) for text in _SCEPTIC)[: max(1, question.questions)],
+        questions=tuple(text.format(topic=topic) for text in frames.SCEPTIC)[: max(1, question.questions)],
         keywords=_DOUBTS,
     )
 
@@ -87,7 +68,7 @@ def _subtopics(question: PerspectivesQuestion, topic: str, count: int) -> list[t
         for rank, (hit, held) in enumerate(zip(question.hits, spoken, strict=True))
     ]
     chosen: dict[str, tuple[str, ...]] = {}
-    order = terms.spread(scores, spoken, len(spoken), 1.0)
+    order = [index for index in terms.spread(scores, spoken, len(spoken), 1.0) if scores[index] >= _NEAR * max(scores)]
     for names in (_headings, _phrases):
         for index in order:
             name = names(question.hits[index], terms.term_set(question.query))

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from pipeline.reasoners.extractive import terms
-from pipeline.reasoners.extractive.vocabulary import AUXILIARIES, COMMON, STOP, VERBS, word_list
+from pipeline import terms
+from pipeline.vocabulary import AUXILIARIES, COMMON, STOP, VERBS, word_list
 
 _PIECE = re.compile(r"[^\s.,;:!?()\[\]{}<>\"“”|/=*#`]+(?:\.[^\s.,;:!?()\[\]{}<>\"“”|/=*#`]+)*")
 _NUMBERING = re.compile(
@@ -21,8 +21,12 @@ _GENERIC = word_list(
     about details description usage see also synopsis basics preface abstract discussion appendix index related
     miscellaneous other faq tutorial documentation reference further reading changelog history results home readme data
     functions classes exceptions constants methods
+    answer answers short brief long question questions asked frequently heard objections purpose memo text modest proposal
+    method methods found finding findings results report what who why how when where which worked works changed change
+    lessons learnt learned wrong right practice means remains open side case against short version point points first last
     """
 )
+_DULL = _GENERIC | STOP | word_list("handbook survey lecture critique field post mortem workshop operations editors desk")
 _AFTER_PRONOUN = re.compile(r"\b(I|you|we|they|one|it|to) (?!and\b)[a-z]+\b", re.IGNORECASE)  # what follows is a verb
 _QUALIFIERS = word_list("wrong right good bad best better worse worst main important possible necessary sure aware")
 _LONGEST = 64
@@ -31,7 +35,8 @@ _LONGEST = 64
 def heading(text: str) -> str:
     """Return a heading fit for display: without numbering and long argument lists, opening with a capital; "" when generic."""
     plain = _NUMBERING.sub("", " ".join(text.replace("¶", "").split())).strip(" .:-–—#")
-    plain = _TYPED.sub("", _KEYWORD.sub("", plain))
+    plain = _TYPED.sub("", _without_keywords(plain))
+    plain = _fuller_part(plain)
     name, bracket, rest = plain.partition("(")
     if bracket and " " not in name and name:
         plain = f"{name}()"
@@ -40,6 +45,20 @@ def heading(text: str) -> str:
     if all(word.lower() in _GENERIC or word.lower() in STOP for word in terms.words(plain)) or rest.count("|") > 2:
         return ""
     return plain if is_identifier(plain.split(" ")[0]) else plain[:1].upper() + plain[1:]
+
+
+def _without_keywords(signature: str) -> str:
+    """Return a signature's heading without "static" and the like; "Static sites" is no signature."""
+    name = _KEYWORD.sub("", signature)
+    return name if is_identifier(name.split(" ")[0]) else signature
+
+
+def _fuller_part(title: str) -> str:
+    """Return the part of "Lecture notes: event logs" that names more; a title without a colon as it is."""
+    before, colon, after = title.partition(": ")
+    if not colon:
+        return title
+    return max((after, before), key=lambda part: sum(word.lower() not in _DULL for word in terms.words(part)))
 
 
 def is_identifier(word: str) -> bool:

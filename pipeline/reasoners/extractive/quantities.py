@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from pipeline.reasoners.extractive.terms import forms, stem
-from pipeline.reasoners.extractive.vocabulary import AUXILIARIES, NUMBER_WORDS, STOP, word_list
+from pipeline.terms import forms, stem
+from pipeline.vocabulary import AUXILIARIES, NUMBER_WORDS, STOP, word_list
 
 Bound = Literal["exact", "about", "upper", "lower"]
 
@@ -56,28 +56,38 @@ _UPPER = re.compile(
 )
 _LOWER = re.compile(r"\b(?:at least|no (?:fewer|less) than|more than|over|above|min|minimum|from)\b", re.I)
 _ABOUT = re.compile(r"(?:\b(?:about|around|roughly|approximately|approx|nearly|almost|some|circa|typically|average)\b|~)", re.I)
+# A number after one of these names a place, it counts nothing; before some of them as well ("3 Python").
 _REFERENCES = word_list(
-    """
-    section chapter figure table page step pep rfc issue item example part appendix note equation line day no number
-    python iso utf
-    """
+    "section chapter figure table page step pep rfc issue item example part appendix note equation line day no number"
+)
+_NAMES = word_list("pep rfc no number python iso utf")
+_SHARE = re.compile(
+    r"\s+of\s+(?:the|all|its|their|these|those)?\s*(?:\w+\s+){0,2}?([a-z]{3,}s)\b(?=\s+(?!of\b)|[.,;])", re.IGNORECASE
 )
 _SIDE = 28  # characters before a number that may bound it
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A measured value from ``low`` to ``high`` in the base unit of its dimension; ``unit``: stems of what is counted."""
+    """A measured value from ``low`` to ``high`` in the base unit of its dimension; ``unit``: stems of what is counted.
+
+    ``whole``: of a share, the stems of what it is a share of.
+    """
 
     low: float
     high: float
     unit: frozenset[str]
     bound: Bound
     text: str
+    whole: frozenset[str] = frozenset()
 
     def same_measure(self, other: Quantity) -> bool:
         """Tell whether both count the same thing."""
-        return bool(self.unit & other.unit)
+        return bool(self.unit & other.unit) and (not self.whole or not other.whole or bool(self.whole & other.whole))
+
+    def same_value(self, other: Quantity) -> bool:
+        """Tell whether both name the same value of the same measure."""
+        return (self.low, self.high) == (other.low, other.high) and self.same_measure(other)
 
     def agrees(self, other: Quantity) -> bool:
         """Tell whether one value can satisfy both."""
@@ -87,7 +97,7 @@ class Quantity:
 
     def _span(self, other: Quantity) -> tuple[float, float]:
         if self.bound == "about":
-            return self.low * 0.8, self.high * 1.2
+            return self.low * 0.9, self.high * 1.1
         if self.bound == other.bound or self.bound == "exact":
             return self.low, self.high
         return (0.0, self.high) if self.bound == "upper" else (self.low, float("inf"))
@@ -122,11 +132,18 @@ def _quantity(text: str, match: re.Match[str]) -> Quantity | None:
     before = text[max(0, match.start() - _SIDE) : match.start()]
     dimension, size = _dimension(match)
     unit = frozenset({dimension}) if dimension else _counted(match, before)
-    if not unit or unit & _REFERENCES or (match[1].lower() == "one" and not dimension):
+    if not unit or (match[1].lower() == "one" and not dimension):
         return None
     low = _value(match[1]) * size
     high = _value(match[2]) * size if match[2] else low
-    return Quantity(min(low, high), max(low, high), unit, _bound(text, before), _shown(match))
+    whole = _whole(text[_end(match) :]) if "percent" in unit else frozenset[str]()
+    return Quantity(min(low, high), max(low, high), unit, _bound(text, before), _shown(match), whole)
+
+
+def _whole(after: str) -> frozenset[str]:
+    """Return the stems of the last noun of "of the generated sentences", which a share's figure is followed by."""
+    found = _SHARE.match(after)
+    return frozenset(forms(found[1])[:1]) if found else frozenset()
 
 
 def _end(match: re.Match[str]) -> int:
@@ -162,11 +179,13 @@ def _counted(match: re.Match[str], before: str) -> frozenset[str]:
         return frozenset({match[3].lower()})
     after = [word.lower() for word in (match[3], match[4]) if word]
     if after and after[0] not in STOP and after[0] not in AUXILIARIES:
-        return frozenset(stem(word) for word in after if word not in STOP and len(word) > 2)
+        counted = frozenset(stem(word) for word in after if word not in STOP and len(word) > 2)
+        return frozenset() if counted & _NAMES else counted
     words = re.findall(r"[A-Za-z]+", before)
     if words and words[-1].lower() in ("is", "to", "of", "at", "was", "are"):
         return frozenset({"="})
-    return frozenset(forms(words[-1])[:1]) if words and words[-1].islower() else frozenset()
+    named = words[-1] if words and words[-1].islower() else ""
+    return frozenset(forms(named)[:1]) - _REFERENCES if named else frozenset()
 
 
 def _value(text: str) -> float:

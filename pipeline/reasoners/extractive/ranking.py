@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from pipeline.reasoners.extractive import cues, terms
+from pipeline import terms
+from pipeline.reasoners.extractive import cues
 from pipeline.reasoners.extractive.needs import coverage, needs_of
-from pipeline.reasoners.extractive.vocabulary import LEANING
-from pipeline.values import Fact, ValidatedFact
+from pipeline.text import normalised
+from pipeline.values import Fact, Hit, ValidatedFact
+from pipeline.vocabulary import LEANING
 
+_LEADING = 15  # facts whose common words count
+_SHORT = 8  # terms; a shorter claim is not taken for more central
+_CENTRAL = 0.15  # what the most central fact gains
+_FIRST, _FADING = 0.25, 4  # what a fact of the first passage gains, and the rank (from 0) at which half of that is left
 ANSWERED = 0.42  # from here on a fact counts as an answer
 
 
@@ -17,7 +23,7 @@ def answer_score(question: str, fact: Fact, rare: Mapping[str, float]) -> float:
     """Return how well one fact answers ``question``, 0 to 1; its heading counts for less than its own words."""
     around = dict.fromkeys(terms.term_set(fact.heading.partition("(")[0]), 0.55)
     covered = coverage(needs_of(question), terms.term_set(fact.claim), around, rare)
-    return covered * (0.7 + 0.3 * cues.fit(question, fact.claim))
+    return covered * (0.5 + 0.5 * cues.fit(question, fact.claim))
 
 
 def rarities(facts: Sequence[Fact]) -> dict[str, float]:
@@ -25,17 +31,48 @@ def rarities(facts: Sequence[Fact]) -> dict[str, float]:
     return terms.rarity(terms.document_counts(terms.term_set(fact.claim) for fact in facts), len(facts))
 
 
-def merits(query: str, facts: Sequence[Fact], validated: Sequence[ValidatedFact] = ()) -> dict[str, float]:
-    """Return each fact's merit for the query, by id: its answer, the observer's estimate, and how well it is borne out."""
+def merits(
+    query: str, facts: Sequence[Fact], validated: Sequence[ValidatedFact] = (), hits: Sequence[Hit] = ()
+) -> dict[str, float]:
+    """Return each fact's merit for the query, by id.
+
+    It is made of the fact's answer, the observer's estimate, how well it is borne out, and how high a first search on the query
+    ranked the passage that it stands in.
+    """
     rare = rarities(facts)
     confidence = {entry.fact_id: entry.confidence for entry in validated}
+    ranks = _ranks(facts, hits)
     return {
-        fact.id: 0.5 * answer_score(query, fact, rare)
-        + 0.5 * fact.relevance
+        fact.id: 0.4 * answer_score(query, fact, rare)
+        + 0.6 * fact.relevance
         + 0.08 * (confidence.get(fact.id, 0.5) - 0.5)
         - 0.08 * leans(fact.claim)
+        + (_FIRST / (1 + ranks[fact.id] / _FADING) if fact.id in ranks else 0.0)
         for fact in facts
     }
+
+
+def _ranks(facts: Sequence[Fact], hits: Sequence[Hit]) -> dict[str, int]:
+    """Return, by fact, the rank (from 0) of the first passage that holds its quote; facts of no such passage are missing."""
+    passages = [(page.partition("#")[0], normalised(text)) for page, text in ((hit.url, hit.snippet) for hit in hits)]
+    ranks: dict[str, int] = {}
+    for fact in facts:
+        quote = normalised(fact.quote)
+        places = (rank for rank, (page, text) in enumerate(passages) if page == fact.url and quote in text)
+        if (rank := next(places, None)) is not None:
+            ranks[fact.id] = rank
+    return ranks
+
+
+def central(facts: Sequence[Fact], merit: Mapping[str, float]) -> dict[str, float]:
+    """Return each fact's merit raised by what it shares with the best facts: their common words say what matters here."""
+    best = sorted(facts, key=lambda fact: (-merit[fact.id], fact.id))[:_LEADING]
+    held = {fact.id: terms.term_set(fact.claim) for fact in facts}
+    counts = terms.document_counts(held[fact.id] for fact in best)
+    shared = {term: count - 1 for term, count in counts.items() if count > 1}
+    scores = {fact.id: sum(shared.get(term, 0) for term in held[fact.id]) / max(_SHORT, len(held[fact.id])) for fact in facts}
+    most = max(scores.values(), default=0.0) or 1.0
+    return {fact.id: merit[fact.id] + _CENTRAL * scores[fact.id] / most for fact in facts}
 
 
 def best_answer(question: str, facts: Sequence[Fact], rare: Mapping[str, float]) -> float:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from pipeline import terms
 from pipeline.page import Block, blocks
-from pipeline.reasoners.extractive import terms
 from pipeline.reasoners.extractive.sentences import MIN_WORDS, is_usable, split
-from pipeline.reasoners.extractive.terms import Terms
-from pipeline.reasoners.extractive.vocabulary import LEANING, NUMBER_WORDS
+from pipeline.terms import Terms
+from pipeline.vocabulary import LEANING, NUMBER_WORDS
 
 PAIR_WORDS = 60
 _AROUND = 0.25  # strength of a term that stands elsewhere under the same heading

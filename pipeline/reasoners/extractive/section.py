@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from pipeline import terms
 from pipeline.questions import SectionQuestion, SectionText
-from pipeline.reasoners.extractive import cues, terms
+from pipeline.reasoners.extractive import cues
 from pipeline.reasoners.extractive.ranking import distinct, leans, merits
 from pipeline.reasoners.extractive.summary import summarise
 from pipeline.values import Fact, Paragraph, Sentence
@@ -20,10 +21,10 @@ def write(question: SectionQuestion) -> SectionText:
     """Return the section's paragraphs within its words; for a revision, the draft without its unsupported sentences."""
     if question.draft:
         return SectionText(paragraphs=_revised(question))
-    merit = merits(question.query, question.facts, question.validated)
+    merit = merits(question.query, question.facts, question.validated, question.hits)
     support = _support(question)
     if question.section.id == SUMMARY:
-        chosen = summarise(question.query, question.facts, question.validated, question.words)
+        chosen = summarise(question.query, question.facts, question.validated, question.words, question.hits)
         return SectionText(paragraphs=_paragraphs([chosen], support)) if chosen else SectionText(paragraphs=())
     chosen = _fitting(_own(question, merit), question.words, support)
     return SectionText(paragraphs=_paragraphs(_grouped(chosen, merit), support))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pipeline.reasoners.extractive.vocabulary import ABBREVIATIONS, AUXILIARIES, SOFT_ABBREVIATIONS, STARTERS, VERBS
+from pipeline.vocabulary import ABBREVIATIONS, AUXILIARIES, SOFT_ABBREVIATIONS, STARTERS, VERBS
 
 MIN_WORDS = 6
 MAX_WORDS = 45
@@ -17,6 +17,10 @@ _SIDE = 32  # characters of a token that are looked at
 _BRACKETED = 400  # a bracket left open holds a sentence together for so many characters, no longer
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 _IDENTIFIER = re.compile(r"[`_]|[A-Za-z_]\w*(?:[._]\w|\(|::)|[a-z]+[A-Z]")
+_RELATIVES = frozenset({"which", "that", "who", "whose", "where", "whom"})
+_COMMANDS = frozenset(
+    {"do", "don't", "never", "always", "if", "when", "whenever", "while", "because", "although", "to", "since", "after"}
+)
 _NAMING = re.compile(r"[a-z]\w*(?: \([^()]{1,40}\))? ?(?:[–—:]|--?) ?\S")  # a list's "name (type) – what it is"
 _BOILERPLATE = re.compile(
     r"©|\(c\) ?\d{4}|copyright\b|all rights reserved|\bcookies?\b.{0,40}\b(?:accept|consent|use|policy)|privacy policy"
@@ -50,7 +54,9 @@ def is_usable(sentence: str, *, item: bool = False) -> bool:
     words = sentence.split()
     if not MIN_WORDS <= len(words) <= MAX_WORDS or not (_begins(words[0]) or (item and _NAMING.match(sentence))):
         return False
-    if not (_finished(sentence) or (item and _has_verb(words))):
+    if not _finished(sentence) and not item:
+        return False
+    if item and not (_has_verb(words) or _NAMING.match(sentence)):
         return False
     return _is_prose(sentence, words) and _is_balanced(sentence)
 
@@ -65,8 +71,15 @@ def _begins(word: str) -> bool:
 
 
 def _has_verb(words: list[str]) -> bool:
-    plain = [word.strip(_CLOSERS + _OPENERS + ",;:").lower() for word in words[1:]]
-    return any(word in AUXILIARIES or (word in VERBS and word.endswith("s")) for word in plain)
+    """Tell whether a list's item says something of its own: a verb that stands in no relative clause, or a command."""
+    plain = [word.strip(_CLOSERS + _OPENERS + ",;:").lower() for word in words]
+    first = next((place for place, word in enumerate(plain) if word in _RELATIVES), len(plain))
+    said = plain[1:first] if first > 3 else plain[1:]
+    return (
+        plain[0] in VERBS
+        or plain[0] in _COMMANDS
+        or any(word in AUXILIARIES or (word in VERBS and word[-1] in "sd") for word in said)
+    )
 
 
 def _is_prose(sentence: str, words: list[str]) -> bool:

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from pipeline.reasoners.extractive.quantities import Figures, figures
 from pipeline.reasoners.extractive.synonyms import others
-from pipeline.reasoners.extractive.terms import Terms, forms, stem, words
-from pipeline.reasoners.extractive.vocabulary import ANTONYMS, COMMON, NEGATIONS, VERBS, word_list
+from pipeline.terms import Terms, forms, stem, words
+from pipeline.vocabulary import ANTONYMS, COMMON, NEGATIONS, VERBS, word_list
 
 _HEDGES = frozenset(
     stem(word)
@@ -27,12 +27,21 @@ _OPPOSITES = tuple((stem(a), stem(b)) for a, b in ANTONYMS)
 _CONDITION = re.compile(
     r"\b(?:if|unless|when|except|until|before|after|while|only|without|where|although|but|however|whether)\b", re.I
 )
+# What follows gives a reason or a circumstance; its negations do not turn the claim.
+_AFTERTHOUGHT = re.compile(
+    r",? \b(?:because|since|although|though|whereas|while|so that|unless|which|where|if|when|as)\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(r",? \b(?:because|since)\b.*|, as\b.*", re.I)
 _WORD = re.compile(r"[A-Za-z]+(?:[’'-][A-Za-z]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """``subject``: terms without figures and hedges; ``plain``: all lower-case words; ``denies``: negations are odd."""
+    """``subject``: terms without figures and hedges; ``plain``: all words in lower case.
+
+    ``denies``: the main clause's negations are odd.
+    """
 
     subject: Terms
     plain: frozenset[str]
@@ -69,9 +78,15 @@ def statement(claim: str) -> Statement:
     """Return ``claim`` taken apart."""
     found = figures(claim)
     plain = frozenset(word.lower().replace("’", "'") for word in _WORD.findall(claim))
-    denials = sum(word.lower().replace("’", "'") in NEGATIONS for word in _WORD.findall(claim))
+    main = _AFTERTHOUGHT.split(claim, maxsplit=1)[0] or claim
+    denials = sum(word.lower().replace("’", "'") in NEGATIONS for word in _WORD.findall(main))
     subject = frozenset(form for word in words(found.rest) for form in forms(word)[:1]) - _HEDGES
     return Statement(subject, plain, found, denials % 2 == 1, _CONDITION.search(claim) is not None)
+
+
+def without_reason(claim: str) -> str:
+    """Return ``claim`` without the reason that it gives for itself, if it does."""
+    return _REASON.sub("", claim) or claim
 
 
 def relate(a: Statement, b: Statement, *, ignore_verbs: bool = False) -> Relation:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pipeline.reasoners.extractive import terms
+from pipeline import terms
 from pipeline.reasoners.extractive.ranking import distinct, merits
-from pipeline.values import Fact, ValidatedFact
+from pipeline.values import Fact, Hit, ValidatedFact
 
 _SHORTLIST = 60  # facts that are compared for the few places
 _REPEATING = 0.25  # what a fact pays for likeness to those already chosen
 _WEAK = 0.45  # share of the best merit below which a fact is no answer
 
 
-def summarise(query: str, facts: Sequence[Fact], validated: Sequence[ValidatedFact], words: int) -> list[Fact]:
+def summarise(
+    query: str, facts: Sequence[Fact], validated: Sequence[ValidatedFact], words: int, hits: Sequence[Hit] = ()
+) -> list[Fact]:
     """Return the facts of the summary in reading order: the best answer first, then the others, one page's side by side."""
-    merit = merits(query, facts, validated)
+    merit = merits(query, facts, validated, hits)
     ranked = distinct(sorted(facts, key=lambda fact: (-merit[fact.id], fact.id))[: 3 * _SHORTLIST])[:_SHORTLIST]
     strong = [fact for fact in ranked if merit[fact.id] >= _WEAK * merit[ranked[0].id]]
     order = terms.spread([merit[fact.id] for fact in strong], [terms.term_set(fact.claim) for fact in strong], 40, _REPEATING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from pipeline.reasoners.extractive.terms import needs, stem
+from pipeline.terms import needs, stem
 
 _GROUPS = """
     delete remove erase unlink discard drop

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pipeline import terms
 from pipeline.questions import Thought, ThoughtQuestion
-from pipeline.reasoners.extractive import phrases, terms
+from pipeline.reasoners.extractive import phrases
+from pipeline.reasoners.extractive.frames import content
 from pipeline.reasoners.extractive.synonyms import others
-from pipeline.reasoners.extractive.vocabulary import COMMON, FRAME
 from pipeline.values import Fact
+from pipeline.vocabulary import COMMON
 
 _FIRST = 3  # searches of a first iteration; more would only bring the same pages again
 _BEST = 6  # facts whose words are looked at for new ones
@@ -48,8 +50,7 @@ def _later(question: ThoughtQuestion) -> Iterable[str]:
 
 def _tied(text: str, core: Sequence[str]) -> str:
     """Return the words of ``text`` that tell something, with the query's own added where they are missing."""
-    asked = set(core)
-    own = [word for word in phrases.salient_words(text, 10) if word in asked or word.lower() not in FRAME]
+    own = phrases.salient_words(content(text), 10)
     held = {form for word in own for form in terms.forms(word)}
     missing = [word for word in core if not any(form in held for form in terms.forms(word))]
     return _joined([*own, *missing[:3]])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.questions import Validation, ValidationQuestion
 from pipeline.reasoners.extractive.contradictions import clashing
+from pipeline.reasoners.extractive.quantities import Figures
 from pipeline.reasoners.extractive.ranking import is_repeat
 from pipeline.reasoners.extractive.statements import relate, statement
 from pipeline.values import Fact, Standing, ValidatedFact
@@ -55,6 +56,14 @@ def _figures_agree(first: str, second: str) -> bool:
     a, b = statement(first).figures, statement(second).figures
     if set(a.versions) != set(b.versions) or {year for year, _ in a.dates} != {year for year, _ in b.dates}:
         return False
-    if bool(a.quantities) != bool(b.quantities):
+    if bool(a.quantities) != bool(b.quantities) or _first_differs(a, b):
         return False
     return all(any(mine.same_measure(other) and mine.agrees(other) for other in b.quantities) for mine in a.quantities)
+
+
+def _first_differs(a: Figures, b: Figures) -> bool:
+    """Tell whether the first quantities, which a claim is mostly about, measure the same and do not agree."""
+    if not a.quantities or not b.quantities:
+        return False
+    mine, yours = a.quantities[0], b.quantities[0]
+    return mine.same_measure(yours) and not mine.agrees(yours)

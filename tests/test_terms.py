@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.reasoners.extractive.needs import asks_for_default, coverage, needs_of
-from pipeline.reasoners.extractive.terms import alike, forms, needs, rarity, spread, stem, term_set, terms
+from pipeline.terms import alike, forms, needs, rarity, spread, stem, term_set, terms
 
 
 @pytest.mark.parametrize(

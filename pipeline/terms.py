@@ -8,13 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from pipeline.reasoners.extractive.vocabulary import COMMON, IRREGULAR, STOP, VERBS
+from pipeline.vocabulary import COMMON, IRREGULAR, STOP, VERBS
 
 _WORD = re.compile(r"[^\W_]+(?:[._'’+-]{1,2}[^\W_]+)*")
 _INNER_CAP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PART = re.compile(r"[._'’+-]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _VOWEL = re.compile(r"[aeiouy]")
+# Endings of derived words: what stands instead, and how many letters must be left before it.
+_DERIVATIONS = (
+    ("ization", "iz", 3), ("ification", "ify", 3), ("ation", "at", 4), ("ition", "it", 4), ("ator", "at", 4), ("ity", "", 4),
+    ("ness", "", 4), ("ment", "", 4), ("ly", "", 4), ("ance", "", 5), ("ence", "", 5), ("ency", "", 5), ("ent", "", 6),
+    ("er", "", 4),
+)  # fmt: skip
 _LONGEST = 60  # characters; longer "words" are noise
 
 Terms = frozenset[str]
@@ -87,16 +93,8 @@ def _tense(word: str) -> str:
 
 
 def _derived(word: str) -> str:
-    for ending, kept in (
-        ("ization", "iz"),
-        ("ation", "at"),
-        ("ition", "it"),
-        ("ity", ""),
-        ("ness", ""),
-        ("ment", ""),
-        ("ly", ""),
-    ):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
+    for ending, kept, least in _DERIVATIONS:
+        if word.endswith(ending) and len(word) - len(ending) >= least:
             return word.removesuffix(ending) + kept
     if word.endswith(("tion", "sion")) and len(word) >= 7:
         return word[:-3]
@@ -108,6 +106,8 @@ def _final(word: str) -> str:
         word = word[:-1]
     if word.endswith("at") and len(word) > 6:
         word = word[:-2]
+    if word.endswith("ll") and len(word) > 5:
+        word = word[:-1]
     return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
 
 

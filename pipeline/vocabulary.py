@@ -67,11 +67,6 @@ AUXILIARIES = word_list(
     """
 )
 
-# Words that the plans' own questions are framed with; they are not searched for.
-FRAME = word_list(
-    "said connection affect rely details known meant practice compared disagree sources warnings given matter go wrong"
-)
-
 # A sentence that opens with one of these leans on the sentence before it.
 LEANING = word_list(
     """
