@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from pipeline.batch import cost_of
 from pipeline.errors import CorpusUnusable
-from pipeline.ledger import Ledger
-from pipeline.ports import EventStore, Fetch, Page, Reasoner
+from pipeline.ledger import Ledger, Purse
+from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.queue.model import ModelChoice, Settings
 from pipeline.research import Desk
 from pipeline.services import USUAL_MODELS, ModelServer, reasoner_for
@@ -94,9 +94,10 @@ class Desks:
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).
         """
+        ledger = _ledger_of(state)
         return Desk(
-            reasoner=self._reasoner(state),
-            search=self._searches.chain(state.config.search),
+            reasoner=self._reasoner(state, ledger),
+            search=self._search(state, ledger),
             fetch=Fetches(self._documents, self._pages()),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
         )
@@ -106,19 +107,20 @@ class Desks:
         for close in reversed(self._closers):
             await close()
 
-    def _reasoner(self, state: SessionState) -> Reasoner:
+    def _search(self, state: SessionState, ledger: Ledger) -> Search:
+        from pipeline.search.charged import Charged
+
+        chain = self._searches.chain(state.config.search)
+        return Charged(chain, chain.price, Purse((ledger, self._night))) if chain.price else chain
+
+    def _reasoner(self, state: SessionState, ledger: Ledger) -> Reasoner:
         from pipeline.reasoners.extractive import ExtractiveReasoner
         from pipeline.reasoners.frugal import FrugalReasoner
 
-        config = state.config
         extractive = ExtractiveReasoner()
-        if config.reasoner == extractive.name:
+        if state.config.reasoner == extractive.name:
             return extractive
-        spent = cost_of(state)
-        ledger = Ledger(
-            config.budget_usd, config.budget_tokens, config.budget_calls, name="query", spent=spent, calls=state.spent.calls
-        )
-        return FrugalReasoner(self._model(config.reasoner).for_query((ledger, self._night)), extractive)
+        return FrugalReasoner(self._model(state.config.reasoner).for_query((ledger, self._night)), extractive)
 
     def _model(self, model: str) -> OpenAIReasoner:
         if model not in self._models:
@@ -156,6 +158,13 @@ class Desks:
             self._web = _web_fetch(http, self._settings, self.workspace.folder / "events" / "local" / "pages", self.extractor)
             self._closers.append(self._web.aclose)
         return self._web
+
+
+def _ledger_of(state: SessionState) -> Ledger:
+    config, spent = state.config, cost_of(state)
+    return Ledger(
+        config.budget_usd, config.budget_tokens, config.budget_calls, name="query", spent=spent, calls=state.spent.calls
+    )
 
 
 def _pages_http(settings: Settings) -> Http:

@@ -21,10 +21,14 @@ announce: ContextVar[Callable[[Cost], Awaitable[None]] | None] = ContextVar("ann
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reservation:
-    """What one call may cost at most, set aside in one ledger until it is settled or released."""
+    """What one call may cost at most, set aside in one ledger until it is settled or released.
+
+    ``calls`` is 1 for a call of a model, 0 for what is paid for and none (a search).
+    """
 
     nano_usd: int
     tokens: int
+    calls: int = 1
 
 
 class Ledger:
@@ -71,8 +75,8 @@ class Ledger:
         """US dollars set aside for calls under way."""
         return sum(entry.nano_usd for entry in self._open) / _NANO
 
-    def check(self, worst: Cost) -> None:
-        """Tell whether a call of that worst case may be sent now.
+    def check(self, worst: Cost, calls: int = 1) -> None:
+        """Tell whether a call of that worst case may be sent now; ``calls`` as in ``Reservation``.
 
         Raises:
             BudgetSpent: it does not fit under one of the caps.
@@ -83,17 +87,17 @@ class Ledger:
             raise self._spent("usd", f"{self._cap_nano / _NANO:.2f}", f"{self.usd:.4f}")
         if self._cap_tokens is not None and held_tokens + worst.total_tokens > self._cap_tokens:
             raise self._spent("tokens", str(self._cap_tokens), str(self._tokens))
-        if self._cap_calls is not None and self._calls + len(self._open) + 1 > self._cap_calls:
+        if self._cap_calls is not None and self._calls + sum(entry.calls for entry in self._open) + calls > self._cap_calls:
             raise self._spent("calls", str(self._cap_calls), str(self._calls))
 
-    def reserve(self, worst: Cost) -> Reservation:
-        """Set the worst case of one call aside.
+    def reserve(self, worst: Cost, calls: int = 1) -> Reservation:
+        """Set the worst case of one call aside; ``calls`` as in ``Reservation``.
 
         Raises:
             BudgetSpent: it does not fit under one of the caps; nothing is set aside.
         """
-        self.check(worst)
-        reservation = Reservation(_nano(worst.usd), worst.total_tokens)
+        self.check(worst, calls)
+        reservation = Reservation(_nano(worst.usd), worst.total_tokens, calls)
         self._open.add(reservation)
         return reservation
 
@@ -106,7 +110,7 @@ class Ledger:
         self._open.remove(reservation)
         self._nano += _nano(actual.usd)
         self._tokens += actual.total_tokens
-        self._calls += 1
+        self._calls += reservation.calls
 
     def release(self, reservation: Reservation) -> None:
         """Give back what was set aside for a call that never reached the server.
@@ -134,15 +138,15 @@ class Purse:
 
     ledgers: Sequence[Ledger]
 
-    async def reserve(self, worst: Cost) -> tuple[Reservation, ...]:
-        """Set the worst case of one call aside in every ledger, and announce the call.
+    async def reserve(self, worst: Cost, calls: int = 1) -> tuple[Reservation, ...]:
+        """Set the worst case of one call aside in every ledger, and announce the call; ``calls`` as in ``Reservation``.
 
         Raises:
             BudgetSpent: it does not fit in one of them; nothing is set aside in any.
         """
         for ledger in self.ledgers:
-            ledger.check(worst)
-        reserved = tuple(ledger.reserve(worst) for ledger in self.ledgers)
+            ledger.check(worst, calls)
+        reserved = tuple(ledger.reserve(worst, calls) for ledger in self.ledgers)
         if (tell := announce.get()) is not None:
             try:
                 await tell(worst)

@@ -79,7 +79,8 @@ class Searches:
 
         if name not in self._members and (access := search_access(name, self._settings, self._keys)):
             headers = {"user-agent": agent_of(self._settings)}
-            self._members[name] = Member(web_search(name, access.url, access.key, self._http, headers))
+            search = web_search(name, access.url, access.key, self._http, headers)
+            self._members[name] = Member(search, price=search.price)
         return self._members[name]
 
 

@@ -25,10 +25,14 @@ class Named(Search, Protocol):
 
 @dataclass(slots=True)
 class Member:
-    """One search and, once it has refused us, why. Shared by all chains of a night, so that it is asked no more."""
+    """One search and, once it has refused us, why. Shared by all chains of a night, so that it is asked no more.
+
+    ``price`` is what one search costs in USD.
+    """
 
     search: Named
     out: ProviderRefused | CorpusUnusable | None = None
+    price: float = 0.0
 
     def leave(self, error: ProviderRefused | CorpusUnusable) -> None:
         """Ask it no more tonight, and say so once."""
@@ -47,6 +51,11 @@ class Chain:
     def name(self) -> str:
         """The members' names in order."""
         return " ".join(member.search.name for member in self._members)
+
+    @property
+    def price(self) -> float:
+        """What a search costs in USD, by the dearest member."""
+        return max((member.price for member in self._members), default=0.0)
 
     @property
     def refusals(self) -> tuple[str, ...]:

@@ -70,6 +70,11 @@ class WebSearch:
         """The provider's name."""
         return self._provider.name
 
+    @property
+    def price(self) -> float:
+        """What a search usually costs in USD."""
+        return self._provider.price
+
     async def search(self, query: str, limit: int) -> SearchResult:
         """Return at most ``limit`` hits, each page once, under its canonical address.
 

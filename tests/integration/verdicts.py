@@ -83,15 +83,15 @@ def by_a_model(event: Answered) -> bool:
 
 
 def assert_charged(ended: Ended, log: Log, *, exactly: bool) -> None:
-    """Events, ledger and server agree; ``exactly`` when every reply reached us whole."""
+    """Events, ledger and server agree; ``exactly`` when every reply reached us whole. Searches are in the ledger as well."""
     told = [account_of(ended.events(state.id), state) for state in ended.states]
     usd, certain = sum(one.usd for one in told), sum(one.certain for one in told)
-    charged, slack = sum(hit.charge.nano_usd for hit in log.of("chat") if hit.charge), len(log.of("chat"))
-    assert abs(usd - _nano(ended.ledger.usd)) <= slack
+    charged, slack = sum(hit.charge.nano_usd for hit in log.of("chat") if hit.charge), len(log.hits)
     assert certain - slack <= charged <= usd + slack
     if exactly:
         assert abs(usd - charged) <= slack
         assert usd == certain
+    assert abs(_nano(sum(state.spent.usd for state in ended.states)) - _nano(ended.ledger.usd)) <= slack
     assert ended.ledger.reserved_usd == 0
     assert all(state.open_calls == {} for state in ended.states)
 

@@ -1,0 +1,76 @@
+"""Budgets under concurrency: no cap is passed, and a report that had to do with less says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.stage import Ended, Stage, queue_text
+from tests.integration.verdicts import announced, assert_charged, assert_cited, tracebacks
+
+SUBJECTS = ("heat pumps in cold climates", "tidal turbines", "soil moisture sensors", "battery recycling rules")
+WIDE = {"perspectives": 4, "iterations": 2, "gap_rounds": 1}
+
+
+def queries(extra: str = "") -> str:
+    return "".join(f"  - {{query: 'How do {name} behave?', id: q{at}{extra}}}\n" for at, name in enumerate(SUBJECTS))
+
+
+def largest_reservation(ended: Ended) -> float:
+    return max((worst.usd for state in ended.states for worst in announced(ended.events(state.id))), default=0.0)
+
+
+def assert_within(ended: Ended, stage: Stage, cap_usd: float) -> None:
+    assert tracebacks(ended.logged) == []
+    assert ended.ledger.usd <= cap_usd + largest_reservation(ended)
+    assert stage.standin.log.charged().usd <= cap_usd + largest_reservation(ended)
+    assert_charged(ended, stage.standin.log, exactly=False)
+    for state in ended.states:
+        if state.status == "complete":
+            assert_cited(state)
+
+
+@pytest.mark.parametrize("cap", [0.001, 0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("faulty", [False, True])
+def test_the_night_s_budget_holds_for_all_sessions_together(stage: Stage, tmp_path: Path, cap: float, faulty: bool) -> None:
+    if faulty:
+        stage.standin.mix(7, 0.2)
+    text = queue_text(stage.standin, queries=queries(), limits=f"cost_usd: {cap}, concurrency: 16")
+    ended = stage.night(tmp_path, text, config=WIDE)
+    assert_within(ended, stage, cap)
+    assert all(state.status in ("complete", "failed") for state in ended.states)
+    stopped = [state for state in ended.states if state.exhausted]
+    assert stopped or faulty
+    for state in stopped:
+        said = state.report.limits if state.report else (state.end_reason,)
+        assert any("usd" in line for line in said), said
+
+
+@pytest.mark.parametrize("cap", [0.05, 0.1, 0.2])
+def test_a_query_s_budget_holds_and_its_report_says_that_it_was_spent(stage: Stage, tmp_path: Path, cap: float) -> None:
+    text = queue_text(stage.standin, queries=queries(f", budget_usd: {cap}"), limits="concurrency: 16")
+    ended = stage.night(tmp_path, text, config=WIDE)
+    assert_charged(ended, stage.standin.log, exactly=True)
+    for state in ended.states:
+        assert state.exhausted == "usd"
+        assert state.spent.usd <= cap + largest_reservation(ended)
+        said = state.report.limits if state.report else (state.end_reason,)
+        assert any("usd" in line for line in said), said
+
+
+@pytest.mark.parametrize(("name", "limit", "cap"), [("calls", 12, "calls"), ("tokens", 20_000, "tokens")])
+def test_calls_and_tokens_are_capped_too(stage: Stage, tmp_path: Path, name: str, limit: int, cap: str) -> None:
+    ended = stage.night(tmp_path, queue_text(stage.standin, limits=f"{name}: {limit}, concurrency: 16"), config=WIDE)
+    assert ended.state.exhausted == cap
+    charged = stage.standin.log.charged()
+    assert (charged.calls if name == "calls" else charged.total_tokens) <= limit
+    assert_charged(ended, stage.standin.log, exactly=True)
+
+
+def test_a_search_that_costs_money_counts_against_the_budget(stage: Stage, tmp_path: Path) -> None:
+    text = queue_text(stage.standin, search="tavily", limits="cost_usd: 0.02, concurrency: 16")
+    ended = stage.night(tmp_path, text, config={"reasoner": "extractive", "perspectives": 4, "iterations": 2})
+    assert len(stage.standin.log.of("tavily")) == 2
+    assert ended.ledger.usd == pytest.approx(0.016)
+    assert ended.state.exhausted == "usd"
