@@ -49,7 +49,7 @@ async def _night(
     console: Console, workspace: Workspace, keys: Keys, store: EventStore, decisions: Sequence[Decision]
 ) -> NightResult:
     """Check what every due query needs before the first of them begins; then work."""
-    from pipeline.batch import Night
+    from pipeline.batch import SESSIONS_AT_ONCE, Night
     from pipeline.doors import Desks
     from pipeline.settings import config_for
 
@@ -60,7 +60,8 @@ async def _night(
     desks = Desks(workspace, store, keys)
     try:
         _prepare(console, workspace, desks, needed="local" in searches)
-        night: Night = Night(store, workspace.queue, desks, config_of, _context(console, workspace, keys))
+        at_once = max(SESSIONS_AT_ONCE, workspace.queue.settings.limits.concurrency // 2)
+        night: Night = Night(store, workspace.queue, desks, config_of, _context(console, workspace, keys), at_once)
         return await night.work(decisions)
     finally:
         await desks.aclose()

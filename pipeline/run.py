@@ -199,7 +199,7 @@ class _Flight:
 
 
 def _advance(state: SessionState, recorder: Recorder, context: RunContext, flight: _Flight) -> bool:
-    """Take all that needs no outside answer; a cap that is reached too, once nothing is under way. Tell whether more may start."""
+    """Take all that needs no outside answer; also a cap that is reached, once nothing is under way. Tell if more may start."""
     while pure := [step for step in agenda(state) if step.pure]:
         recorder.take([perform_pure(step, state) for step in pure])
     cap = _reached_cap(state, context, flight.spent)
