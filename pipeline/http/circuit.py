@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pipeline.http.exchange import Refused
@@ -14,7 +15,8 @@ class Circuit:
     """What is known of one service. All times are readings of the client's clock, in seconds.
 
     ``until``: when an open circuit may be tried again, by one call. ``rest_until``: when the service said it wants to be
-    asked next. ``refusal``: why it refuses us for good.
+    asked next. ``refusal``: why it refuses us for good. ``proven``: it has answered well once; until then, who asks it holds
+    ``first``, so that a wrong key is tried once, however many calls wait.
     """
 
     policy: Policy
@@ -23,6 +25,13 @@ class Circuit:
     until: float = 0.0
     rest_until: float = 0.0
     refusal: Refused | None = None
+    proven: bool = False
+    first: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def untried(self) -> bool:
+        """Whether it is not known yet if the service answers us at all."""
+        return self.state == "closed" and not self.proven
 
     def blocked_s(self, now: float) -> float:
         """Return for how long no call may pass: 0 when one may now."""
@@ -45,7 +54,7 @@ class Circuit:
     def answered(self) -> None:
         """The service is up."""
         if self.state != "refused":
-            self.state, self.failures = "closed", 0
+            self.state, self.failures, self.proven = "closed", 0, True
 
     def failed(self, now: float) -> None:
         """An attempt failed."""

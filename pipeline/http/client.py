@@ -17,6 +17,8 @@ from pipeline.http.guard import AddressRefused, Guard
 from pipeline.http.policy import Policy, retry_after, wanted_wait
 from pipeline.http.wire import Fault, Transport, exchange, guarded
 
+Before = Callable[[], Awaitable[None]]
+
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
@@ -52,11 +54,12 @@ class Http:
         self._random = random or Random()  # noqa: S311 - spreads waits, guards nothing
         self._circuits: dict[str, Circuit] = {}
 
-    async def send(self, call: Call, judge: Judge, before: Callable[[], Awaitable[None]] | None = None) -> Reply:
+    async def send(self, call: Call, judge: Judge, before: Before | None = None) -> Reply:
         """Return the first reply that ``judge`` finds good.
 
         ``judge`` says what a reply means; a ``Malformed`` that it raises counts as ``Again``. ``before`` is called ahead of every
-        attempt (a budget sets its worst case aside there); what it raises ends the call.
+        attempt (a budget sets its worst case aside there); what it raises ends the call. Until a service has answered well once,
+        its calls wait for each other.
 
         Raises:
             ServiceUnavailable: it may pass later: attempts, time or the service's circuit ran out.
@@ -64,6 +67,13 @@ class Http:
             ServiceFailed: this call will never pass.
         """
         circuit = self._circuits.setdefault(call.service, Circuit(self._policy))
+        if circuit.untried:
+            async with circuit.first:
+                if circuit.untried:
+                    return await self._sent(call, judge, before, circuit)
+        return await self._sent(call, judge, before, circuit)
+
+    async def _sent(self, call: Call, judge: Judge, before: Before | None, circuit: Circuit) -> Reply:
         deadline = self._clock() + self._policy.call_deadline_s
         lost = 0
         for attempt in count(1):

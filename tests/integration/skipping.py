@@ -18,15 +18,20 @@ QUIET_S = 0.004
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """``skipped`` is how much time was skipped so far, in seconds."""
+    """``skips`` are the waits that were skipped so far, in seconds; ``skipped`` is their sum."""
 
     def __init__(self) -> None:
+        self.skips: list[float] = []
         self.skipped = 0.0
         self._outside = 0
         super().__init__(_Skipping(self))
 
     def time(self) -> float:
         return time.monotonic() + self.skipped
+
+    def skip(self, seconds: float) -> None:
+        self.skips.append(seconds)
+        self.skipped += seconds
 
     @property
     def may_skip(self) -> bool:
@@ -64,5 +69,5 @@ class _Skipping(selectors.DefaultSelector):
             return super().select(timeout)
         ready = super().select(QUIET_S)
         if not ready:
-            self._loop.skipped += timeout - QUIET_S
+            self._loop.skip(timeout - QUIET_S)
         return ready

@@ -1,0 +1,109 @@
+"""Servers that refuse for good, and servers that name absurd waits: one request is enough, and nobody sleeps past the cap."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+
+from tests.integration.stage import KEYS, SEARCHES, SMALL, Stage, queue_text
+from tests.integration.verdicts import assert_correct_or_honest
+from tests.standin.fixtures import hosted
+from tests.standin.options import Options
+from tests.standin.server import Standin
+
+ROOT = Path(__file__).parents[2]
+FOUR = "".join(f"  - {{query: 'How do heat pumps behave, part {at}?', id: q{at}, mode: fast}}\n" for at in range(4))
+REFUSALS = {
+    "credit": ("/api/v1", "status:402"),
+    "key": ("/api/v1", "status:401"),
+    "quota": ("/v1", "F10"),
+    "openai key": ("/v1", "status:401"),
+}
+
+
+def research(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipeline", "-C", str(folder), *args]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **KEYS}, capture_output=True, text=True, check=False, timeout=120)
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
+def workspace(folder: Path, standin: Standin, path: str = "/api/v1") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    text = queue_text(standin, search="searxng", queries=FOUR)
+    (folder / "queries.yaml").write_text(text.replace(standin.openrouter_url, standin.base_url + path))
+    return folder
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_is_met_once_whatever_is_waiting_and_all_goes_on_when_the_account_is_good_again(
+    name: str, tmp_path: Path
+) -> None:
+    path, verbs = REFUSALS[name]
+    with hosted(Options(latency_s=0.05)) as standin:
+        folder = workspace(tmp_path, standin, path)
+        standin.fault("chat", verbs)
+        first = research(folder, "run")
+        assert first.returncode == 4
+        assert len(standin.log.of("chat")) == 1
+        assert "refuses" in first.stdout
+        standin.clear()
+        asked = len(standin.log.of("searxng"))
+        again = research(folder, "run")
+        assert again.returncode == 0, again.stdout
+        assert again.stdout.count("complete") == 4
+        surveys = [hit.request.query["q"] for hit in standin.log.of("searxng")[asked:]]
+        assert not set(surveys) & {hit.request.query["q"] for hit in standin.log.of("searxng")[:asked]}
+
+
+@pytest.mark.parametrize("search", [name for name in SEARCHES if name != "openalex"])
+def test_a_search_that_refuses_is_met_once(stage: Stage, tmp_path: Path, search: str) -> None:
+    stage.standin.fault(search, "status:402")
+    ended = stage.night(tmp_path, queue_text(stage.standin, search=search, queries=FOUR), config=SMALL)
+    assert ended.result is not None
+    assert ended.result.exit_code == 4
+    assert len(stage.standin.log.of(search)) == 1
+    assert_correct_or_honest(ended, (search,))
+
+
+def test_the_next_search_takes_over_from_one_that_refuses(stage: Stage, tmp_path: Path) -> None:
+    stage.standin.fault("brave", "status:402")
+    ended = stage.night(tmp_path, queue_text(stage.standin, search="brave, wikipedia", queries=FOUR), config=SMALL)
+    assert ended.result is not None
+    assert ended.result.exit_code == 0
+    assert len(stage.standin.log.of("brave")) == 1
+    assert all(state.status == "complete" for state in ended.states)
+
+
+def in_hours(hours: float) -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(hours=hours), usegmt=True)
+
+
+WAITS = {
+    **{"54000": "54000", "-5": "-5", "abc": "abc", "1e309": "1e309", "1e999999": "1e999999", "nothing": "", "nan": "nan"},
+    **{"digits": "9" * 300, "yesterday": in_hours(-24), "tomorrow": in_hours(24), "soon": in_hours(0.005), "0": "0", "59": "59"},
+}
+CAP_S = 60.0
+MOST_HITS = 24  # of four sessions: two tries of a step, three attempts each
+
+
+@pytest.mark.parametrize("wait", WAITS)
+@pytest.mark.parametrize("route", ["chat", "brave", "semanticscholar", "pages", "robots"])
+@pytest.mark.parametrize("status", [429, 503])
+def test_no_retry_after_makes_anyone_sleep_past_the_cap_or_spin(
+    stage: Stage, tmp_path: Path, wait: str, route: str, status: int
+) -> None:
+    stage.loop.skips.clear()
+    stage.standin.fault(route, f"status:{status}+Retry-After={WAITS[wait]}")
+    search = route if route in SEARCHES else "brave"
+    ended = stage.night(tmp_path, queue_text(stage.standin, search=search, queries=FOUR), config=SMALL)
+    assert_correct_or_honest(ended, ("robots.txt" if route == "robots" else "127.0.0.",))
+    assert all(state.status == "failed" for state in ended.states)
+    assert max(stage.loop.skips, default=0.0) <= CAP_S
+    assert len(stage.standin.log.of(route)) <= MOST_HITS
