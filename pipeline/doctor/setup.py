@@ -56,9 +56,9 @@ def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
 
 
 def _prices(choice: ReasonerChoice, workspace: Workspace) -> Iterator[Finding]:
-    """A server that names no cost leaves the caps in USD to the prices in the settings."""
+    """A server that names no cost leaves the caps in USD to the prices in the settings. One that wants no key costs nothing."""
     settings, server = workspace.queue.settings, choice.server
-    if server is None:
+    if server is None or server.key is None:
         return
     capped = settings.limits.cost_usd or settings.query_limits.cost_usd
     if capped is None:
