@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ Transport = httpx.AsyncBaseTransport
 
 _CONNECT_S = 15.0
 _FIRST_CONNECT_S = 4.0  # for an address that has others after it: a host without IPv6 must not wait for it in vain
-_FREE, _FREE_S = 100, 15.0  # connections that are kept for the next request, and seconds
+_CONNECTIONS = httpx.Limits(max_connections=200, max_keepalive_connections=20, keepalive_expiry=15.0)
 
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)  # below it, addresses with keys in them are written out
@@ -52,93 +52,22 @@ class _Row:
 # The first row that fits counts. Texts of foreign errors are never shown: they can hold a header's value.
 _TABLE = (
     _Row((ssl.SSLCertVerificationError,), "its certificate is not valid", passing=False, sent=False),
-    _Row((httpx.ConnectTimeout, httpcore.ConnectTimeout), "no connection in time", sent=False),
-    _Row((httpx.ConnectError, httpcore.ConnectError), "no connection could be made", sent=False),
-    _Row((httpx.TimeoutException, httpcore.TimeoutException, TimeoutError), "no whole reply in time"),
-    _Row(
-        (httpx.LocalProtocolError, httpcore.LocalProtocolError, httpx.UnsupportedProtocol, httpcore.UnsupportedProtocol),
-        "the request is not one that can be sent",
-        False,
-        False,
-    ),
-    _Row((httpx.RemoteProtocolError, httpcore.RemoteProtocolError), "the connection was cut, or what came is not HTTP"),
-    _Row((httpx.TransportError, httpcore.NetworkError, httpcore.ProtocolError, OSError), "the connection broke"),
+    _Row((httpx.ConnectTimeout, httpx.PoolTimeout), "no connection in time", sent=False),
+    _Row((httpx.ConnectError,), "no connection could be made", sent=False),
+    _Row((httpx.TimeoutException, TimeoutError), "no whole reply in time"),
+    _Row((httpx.LocalProtocolError, httpx.UnsupportedProtocol), "the request is not one that can be sent", False, False),
+    _Row((httpx.RemoteProtocolError,), "the connection was cut, or what came is not HTTP"),
+    _Row((httpx.TransportError, OSError), "the connection broke"),
     _Row((httpx.InvalidURL, UnicodeError), "the address or a header holds what cannot be sent", passing=False, sent=False),
 )
 
 
 def guarded(guard: Guard) -> Transport:
     """Return a transport whose every connection goes through ``guard``."""
-    return _Connections(guard)
-
-
-class _Connections(httpx.AsyncBaseTransport):
-    """One connection for each request under way; those that are free wait for the next request to the same place.
-
-    httpcore's pool asks the system about every free connection at every request; with a hundred of them, that takes longer than
-    all else that a request does.
-    """
-
-    def __init__(self, guard: Guard) -> None:
-        self._backend = _GuardedBackend(guard)
-        self._trust = httpx.create_ssl_context(trust_env=False)
-        self._free: list[tuple[httpcore.Origin, httpcore.AsyncHTTPConnection]] = []
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        url = httpcore.URL(
-            scheme=request.url.raw_scheme, host=request.url.raw_host, port=request.url.port, target=request.url.raw_path
-        )
-        sent = httpcore.Request(
-            request.method, url, headers=request.headers.raw, content=request.stream, extensions=request.extensions
-        )
-        connection = await self._taken(url.origin)
-        try:
-            reply = await connection.handle_async_request(sent)
-        except BaseException:
-            await connection.aclose()
-            raise
-        body = _Body(reply.stream, lambda: self._returned(url.origin, connection))
-        return httpx.Response(reply.status, headers=reply.headers, stream=body)
-
-    async def aclose(self) -> None:
-        while self._free:
-            await self._free.pop()[1].aclose()
-
-    async def _taken(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
-        """Return the connection to ``origin`` that was used last, or a new one."""
-        while at := next((at for at in range(len(self._free), 0, -1) if self._free[at - 1][0] == origin), 0):
-            connection = self._free.pop(at - 1)[1]
-            if connection.is_available() and not connection.has_expired():
-                return connection
-            await connection.aclose()
-        return httpcore.AsyncHTTPConnection(
-            origin, ssl_context=self._trust, keepalive_expiry=_FREE_S, network_backend=self._backend
-        )
-
-    async def _returned(self, origin: httpcore.Origin, connection: httpcore.AsyncHTTPConnection) -> None:
-        if not connection.is_idle():
-            await connection.aclose()
-            return
-        self._free.append((origin, connection))
-        if len(self._free) > _FREE:
-            await self._free.pop(0)[1].aclose()
-
-
-class _Body(httpx.AsyncByteStream):
-    """A reply's body; gives its connection back when it is closed."""
-
-    def __init__(self, stream: Any, closed: Callable[[], Awaitable[None]]) -> None:
-        self._stream, self._closed = stream, closed
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            yield chunk
-
-    async def aclose(self) -> None:
-        try:
-            await self._stream.aclose()
-        finally:
-            await self._closed()
+    transport = httpx.AsyncHTTPTransport(trust_env=False, limits=_CONNECTIONS, retries=0)
+    # The pool has no public way to be given a backend through httpx; a test holds that this one is used.
+    transport._pool._network_backend = _GuardedBackend(guard)
+    return transport
 
 
 class _GuardedBackend(httpcore.AsyncNetworkBackend):
