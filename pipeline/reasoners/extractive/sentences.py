@@ -31,8 +31,8 @@ _BOILERPLATE = re.compile(
 )
 _TRIGGERS = word_list(
     """
-    © copyright c (c rights cookie cookies privacy terms subscribe newsletter sign signed log login click read table last previous next
-    skip show report this share latest
+    © copyright c (c rights cookie cookies privacy terms subscribe newsletter sign signed log login click read table last previous
+    next skip show report this share latest
     """
 )
 _NO_LETTER = re.compile(r"[^\w ]|[\d_]")
