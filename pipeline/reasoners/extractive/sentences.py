@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pipeline.vocabulary import ABBREVIATIONS, AUXILIARIES, SOFT_ABBREVIATIONS, STARTERS, VERBS
+from pipeline.vocabulary import ABBREVIATIONS, AUXILIARIES, SOFT_ABBREVIATIONS, STARTERS, VERBS, word_list
 
 MIN_WORDS = 6
 MAX_WORDS = 45
@@ -29,6 +29,14 @@ _BOILERPLATE = re.compile(
     r"|this page was|share (?:this|on)\b|all the latest",
     re.IGNORECASE,
 )
+_TRIGGERS = word_list(
+    """
+    © copyright c (c rights cookie cookies privacy terms subscribe newsletter sign signed log login click read table last previous
+    next skip show report this share latest
+    """
+)
+_NO_LETTER = re.compile(r"[^\w ]|[\d_]")
+_BRACKET = re.compile(r"[()\[\]“”]")
 _CODE = re.compile(r">>>|\.\. \w+::|[{}<>\\|$;]{2}|[=!]=|\w=\w+[,)] \w+=|\bdef \w+\(|^import \w|</?\w+>|\[\[|%}|#include")
 
 
@@ -37,10 +45,12 @@ def split(text: str) -> list[str]:
     found: list[str] = []
     tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
     start, depth = -1, 0
+    bracketed = _BRACKET.search(text) is not None
     for place, (left, right) in enumerate(tokens):
         start = left if start < 0 else start
         token = text[left:right]
-        depth = max(0, depth + _opened(token))
+        if bracketed:
+            depth = max(0, depth + _opened(token))
         following = text[slice(*tokens[place + 1])][:_SIDE] if place + 1 < len(tokens) else ""
         held = depth > 0 and right - start < _BRACKETED
         if not following or (not held and _ends(token[-_SIDE:], following)):
@@ -83,11 +93,17 @@ def _has_verb(words: list[str]) -> bool:
 
 
 def _is_prose(sentence: str, words: list[str]) -> bool:
-    if _CODE.search(sentence) or _BOILERPLATE.search(sentence) or "…" in sentence[-2:]:
+    if _CODE.search(sentence) or _is_boilerplate(sentence, words) or "…" in sentence[-2:]:
         return False
-    letters = sum(character.isalpha() or character == " " for character in sentence)
+    letters = len(_NO_LETTER.sub("", sentence))
     lower = sum(word[:1].islower() for word in words)
     return letters >= 0.72 * len(sentence) and lower >= 0.4 * len(words) and max(map(len, words)) <= 60
+
+
+def _is_boilerplate(sentence: str, words: list[str]) -> bool:
+    """Tell whether a sentence belongs to the page's furniture; the pattern is slow, so a word of it must stand there first."""
+    bare = {word.strip(_CLOSERS + _OPENERS + ".,;:!").lower() for word in words}
+    return not bare.isdisjoint(_TRIGGERS) and _BOILERPLATE.search(sentence) is not None
 
 
 def _is_balanced(sentence: str) -> bool:
