@@ -195,6 +195,7 @@ def doctor(console: Console, online: bool) -> None:
     from datetime import UTC, datetime
 
     from pipeline import doctor
+    from pipeline.presenting import counted
     from pipeline.settings import keys_of, load_workspace
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
@@ -203,6 +204,8 @@ def doctor(console: Console, online: bool) -> None:
     code = doctor.exit_code(findings)
     lines = [f"{finding.level:<5}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]
     value = [{"about": finding.about, "level": finding.level, "text": finding.text, "todo": finding.todo} for finding in findings]
+    faults = sum(finding.level == "fault" for finding in findings)
+    lines.append(f"{counted(faults, 'fault')} to mend" if faults else "ready: research run")
     console.data(lines, {"findings": value, "exit_code": code})
     sys.exit(code)
 

@@ -167,7 +167,7 @@ def searches_for(said: Literal["auto"] | tuple[str, ...], settings: Settings, ke
     found += ["searxng"] if _searxng_url(settings, keys) else []
     if not found:
         return SearchChoice(("local",), f"none of BRAVE_API_KEY, TAVILY_API_KEY and {SEARXNG_URL} is set")
-    return SearchChoice(tuple(found), f"set up: {', '.join(found)}")
+    return SearchChoice(tuple(found), "what has a key or an address")
 
 
 def search_access(name: str, settings: Settings, keys: Keys) -> SearchAccess | None:

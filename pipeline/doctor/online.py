@@ -93,5 +93,5 @@ async def _search(name: str, workspace: Workspace, keys: Keys, http: Http) -> Fi
 
 
 def _failed(about: str, error: StepError | CorpusUnusable) -> Finding:
-    code = 4 if isinstance(error, ProviderRefused) else 1
-    return fault(about, error.message, error.hint or _WAIT, code)
+    todo = _WAIT if "--online" in error.hint else error.hint or _WAIT  # whoever reads this has just asked online
+    return fault(about, error.message, todo, 4 if isinstance(error, ProviderRefused) else 1)

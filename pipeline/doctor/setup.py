@@ -49,7 +49,7 @@ def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         yield fault("reasoner", error.message, error.hint)
         return
     at = f" at {choice.server.base_url}" if choice.server else ""
-    yield fine("reasoner", f"{choice.name}{at}: {choice.why}")
+    yield fine("reasoner", f"{choice.name}{at} ({choice.why})")
     if choice.server and choice.server.key and _in_the_open(choice.server.base_url):
         yield fault("reasoner", f"the key goes to {choice.server.base_url} unencrypted", "write https:// in base_url")
     yield from _prices(choice, workspace)
@@ -78,7 +78,7 @@ def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     except UsageError as error:
         yield fault("search", error.message, error.hint)
         return
-    yield fine("search", f"{', then '.join(choice.names)}: {choice.why}")
+    yield fine("search", f"{', then '.join(choice.names)} ({choice.why})")
     for name in choice.names:
         access = search_access(name, settings, keys)
         if access and access.key and _in_the_open(access.url):
