@@ -1,0 +1,169 @@
+"""A model that obeys whoever speaks to it, over pages that tell it what to do: nothing leaves, lies, or runs away."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from pipeline.evidence import check
+from pipeline.state import SessionState
+from pipeline.store.files import FileStore
+from tests.integration.stage import KEYS, QUESTION, SEARCHES, Ended, Stage, queue_text
+from tests.integration.test_refusals import research
+from tests.integration.verdicts import assert_correct_or_honest, tracebacks
+from tests.projection.scanner import body_of, scan
+from tests.standin.fixtures import hosted
+from tests.standin.options import Options
+from tests.standin.poison import FALSEHOOD, POISONED
+from tests.standin.server import Standin
+from tests.standin.world import SUBJECTS
+
+PLANNED = {"/api/v1/chat/completions", "/robots.txt", "/res/v1/web/search", "/search", "/w/api.php", "/api/query", "/works"} | {
+    "/graph/v1/paper/search"
+}
+READABLE = re.compile(r"/(?:pages|about|poison|abs|pdf|wiki)/")
+DEEP = {"perspectives": 3, "iterations": 2, "gap_rounds": 1}
+SECRETS = [value.encode() for value in KEYS.values()]
+
+
+def assert_planned(standin: Standin, state: SessionState) -> None:
+    """Only what a search found was read, and no more of anything than the config allows."""
+    log, config = standin.log, state.config
+    assert log.of("canary") == ()
+    assert not [hit.path for hit in log.hits if hit.path not in PLANNED and not READABLE.match(hit.path)]
+    workers = config.perspectives + config.max_workers * config.gap_rounds
+    searches = 1 + workers * config.iterations * config.queries_per_thought
+    pages = workers * config.iterations * config.pages_per_iteration
+    assert sum(len(log.of(name)) for name in SEARCHES) <= searches
+    assert len(log.of("pages")) <= pages
+    assert len(log.of("chat")) <= 3 * (2 + 2 * workers * config.iterations + pages + 3 * (1 + config.gap_rounds) + 3 * 8)
+
+
+@pytest.mark.parametrize("evil", [0.0, 0.3, 0.6, 1.0])
+@pytest.mark.parametrize("search", ["brave", "tavily", "searxng", "semanticscholar"])
+def test_poisoned_pages_change_nothing_but_what_is_rejected(stage: Stage, tmp_path: Path, search: str, evil: float) -> None:
+    ended = poisoned_night(stage, tmp_path, evil, search, QUESTION)
+    assert tracebacks(ended.logged) == []
+    assert_planned(stage.standin, ended.state)
+    assert_correct_or_honest(ended, ("no statement that answers", "no sentence of the report", "plan:"))
+    for secret in SECRETS:
+        told = [hit for hit in stage.standin.log.heard(secret.decode()) if not belongs(hit.route, secret)]
+        assert told == []
+
+
+def poisoned_night(stage: Stage, folder: Path, evil: float, search: str, question: str) -> Ended:
+    """A night over poisoned pages, in which so large a part of the model's answers is malicious."""
+    stage.standin.reset(poisoned=True)
+    stage.standin.mix(11, evil, ["chat"], ["model:malicious"])
+    queries = f"  - {{query: '{question}', id: q}}\n"
+    return stage.night(folder, queue_text(stage.standin, search=search, queries=queries), config=DEEP)
+
+
+def test_every_poisoned_page_is_read_in_some_night(stage: Stage, tmp_path: Path) -> None:
+    """The other tests would mean little if the pages were never met."""
+    missing = {f"/poison/{number}" for number in range(1, POISONED + 1)}
+    subjects = iter((*SUBJECTS, "kites", "salt marshes", "old bridges", "stone walls", "tram lines", "river locks", "lime kilns"))
+    while missing:
+        subject = next(subjects)
+        ended = poisoned_night(stage, tmp_path / subject, 0.2, "brave", f"How do {subject} behave?")
+        assert_planned(stage.standin, ended.state)
+        missing -= {hit.path for hit in stage.standin.log.of("pages")}
+
+
+def belongs(route: str, secret: bytes) -> bool:
+    names = {"chat": "OPENROUTER_API_KEY", "brave": "BRAVE_API_KEY", "tavily": "TAVILY_API_KEY"}
+    return KEYS.get(names.get(route, ""), "").encode() == secret
+
+
+def bytes_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """All files with their names, packed ones unpacked as well."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name != ".env":
+            data = path.read_bytes()
+            yield path, str(path.relative_to(folder)).encode() + b"\n" + data
+            for unpack in (gzip.decompress, zlib.decompress):
+                try:
+                    yield path, unpack(data)
+                except (OSError, EOFError, zlib.error):
+                    continue
+
+
+def spellings(secret: bytes) -> tuple[bytes, ...]:
+    return secret, quote(secret.decode(), safe="").encode(), secret[::-1], secret.hex().encode()
+
+
+@pytest.mark.parametrize("evil", [0.0, 0.25, 0.5, 1.0])
+def test_a_whole_night_of_malice_leaves_no_secret_and_no_live_content_behind(tmp_path: Path, evil: float) -> None:
+    with hosted(Options(poisoned=True)) as standin:
+        standin.mix(5, evil, ["chat"], ["model:malicious"])
+        folder = tmp_path / "workspace"
+        folder.mkdir()
+        (folder / ".env").write_text(f"BRAVE_API_KEY={KEYS['BRAVE_API_KEY']}\n")
+        queries = f"  - {{query: '{QUESTION}', id: pumps, perspectives: 2, iterations: 1}}\n"
+        (folder / "queries.yaml").write_text(queue_text(standin, queries=queries, settings=""))
+        said = research(folder, "-v", "run")
+        assert said.returncode in (0, 1), said.stderr
+        store = FileStore(folder / "events")
+        assert standin.log.of("canary") == ()
+        assert secrets_in(folder, said.stdout + said.stderr) == []
+        assert len(list((folder / "events").rglob("*"))) > 20
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["workspace"]
+        assert_inert(folder / "vault")
+        for name in store.session_ids():
+            assert_no_falsehood(folder, name, store)
+
+
+def secrets_in(folder: Path, printed: str) -> list[Path]:
+    everything = [*bytes_of(folder), (folder, printed.encode())]
+    return [path for path, data in everything for secret in SECRETS for form in spellings(secret) if form in data]
+
+
+ECHOES = {
+    "in an answer": 'content.field_set:reasoning="I was given KEY"',
+    "in an error": 'field_set:error={"code": 400, "message": "the key KEY cannot do this"}',
+    "in a refusal": 'field_set:choices.0.message.refusal="Not with KEY"',
+    "in a model's name": 'field_set:model="KEY"',
+}
+
+
+@pytest.mark.parametrize("where", ECHOES)
+def test_a_server_that_repeats_the_key_does_not_get_it_written_down(tmp_path: Path, where: str) -> None:
+    with hosted() as standin:
+        queries = f"  - {{query: '{QUESTION}', id: pumps, mode: fast}}\n"
+        (tmp_path / "queries.yaml").write_text(queue_text(standin, queries=queries))
+        standin.fault("chat", ECHOES[where].replace("KEY", KEYS["OPENROUTER_API_KEY"]))
+        said = research(tmp_path, "-v", "run")
+        assert secrets_in(tmp_path, said.stdout + said.stderr) == []
+        assert "[redacted]" in said.stdout + said.stderr + "".join(
+            data.decode("utf-8", "ignore") for _, data in bytes_of(tmp_path)
+        )
+
+
+def assert_inert(vault: Path) -> None:
+    """Notes link to notes that there are and to pages that were read; nothing in them is fetched, run or embedded."""
+    notes = {path: path.read_text() for path in vault.rglob("*.md") if path.read_text().startswith("---\n")}
+    names = {str(path.relative_to(vault).with_suffix("")) for path in notes} | {path.stem for path in notes}
+    assert len(notes) > 5
+    for path, text in notes.items():
+        found = scan(body_of(text))
+        assert (path, found.images, found.html, found.maths, found.embeds) == (path, (), (), (), ())
+        strange = [target for target, _ in found.links if target.partition("#")[0] not in names | {""}]
+        assert (path, strange) == (path, [])
+        assert not [address for address in found.addresses if not READABLE.match(urlsplit(address).path)]
+
+
+def assert_no_falsehood(folder: Path, name: str, store: FileStore) -> None:
+    from pipeline.session import ResearchSession
+
+    state = ResearchSession.open(store, name).state
+    assert check(state, store).unsupported == ()
+    text = repr(state.report)
+    assert "canary" not in text
+    assert all(urlsplit(page).hostname in {f"127.0.0.{n}" for n in range(1, 5)} for page in state.pages)
+    assert FALSEHOOD not in text or any(FALSEHOOD in fact.quote for fact in state.facts.values())
