@@ -12,6 +12,7 @@ import logging
 import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import httpcore
@@ -64,10 +65,16 @@ _TABLE = (
 
 def guarded(guard: Guard) -> Transport:
     """Return a transport whose every connection goes through ``guard``."""
-    transport = httpx.AsyncHTTPTransport(trust_env=False, limits=_CONNECTIONS, retries=0)
+    transport = httpx.AsyncHTTPTransport(verify=_certificates(), trust_env=False, limits=_CONNECTIONS, retries=0)
     # The pool has no public way to be given a backend through httpx; a test holds that this one is used.
     transport._pool._network_backend = _GuardedBackend(guard)
     return transport
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Read once for all clients: it takes tens of milliseconds."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 class _GuardedBackend(httpcore.AsyncNetworkBackend):

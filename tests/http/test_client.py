@@ -94,6 +94,29 @@ def test_a_refusal_is_exactly_one_hit_however_often_it_is_asked(status: int) -> 
     assert http.available_in("service") == float("inf")
 
 
+@pytest.mark.parametrize(("status", "hits"), [(401, 1), (200, 5)])
+def test_calls_that_begin_together_wait_until_the_first_shows_that_the_service_answers_us(status: int, hits: int) -> None:
+    under_way = most = seen = 0
+
+    async def server(request: httpx.Request) -> httpx.Response:
+        nonlocal under_way, most, seen
+        seen, under_way = seen + 1, under_way + 1
+        most = max(most, under_way if seen > 1 else 0)
+        await asyncio.sleep(0)
+        alone = under_way == 1
+        under_way -= 1
+        assert alone or seen > 1
+        return httpx.Response(status)
+
+    async def scenario() -> None:
+        http = Http(NO_JITTER, transport=httpx.MockTransport(server))
+        await asyncio.gather(*(http.send(CALL, judged_by_status) for _ in range(5)), return_exceptions=True)
+
+    asyncio.run(scenario())
+    assert seen == hits
+    assert most > 1 or status == 401
+
+
 def test_another_service_goes_on_after_a_refusal() -> None:
     server, clock = Server(401), Clock()
     http = client(server, clock)
