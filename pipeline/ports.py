@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -140,6 +140,13 @@ class EventStore(Protocol):
 
     def batch_ids(self) -> Iterator[str]:
         """Yield the ids of all batches, sorted."""
+        ...
+
+    def marks(self) -> Mapping[str, str]:
+        """Return an opaque mark for each session and batch, by id, sorted: it differs whenever the stream differs.
+
+        What was derived from a stream under one mark still holds while the mark is the same; no stream is read for it.
+        """
         ...
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, cast
@@ -261,6 +261,9 @@ class MemoryStore:
 
     def batch_ids(self) -> Iterator[str]:
         return iter(sorted(name for name in self.streams if name.startswith("batch-")))
+
+    def marks(self) -> Mapping[str, str]:
+        return {name: str(len(self.streams[name])) for name in (*self.session_ids(), *self.batch_ids()) if self.streams[name]}
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
         snapshot = self.snapshots.get(session_id)

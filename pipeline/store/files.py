@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
@@ -67,6 +67,10 @@ class FileStore:
     def batch_ids(self) -> Iterator[str]:
         """Yield the ids of all batches, sorted."""
         return self._layout.batches()
+
+    def marks(self) -> Mapping[str, str]:
+        """Return a mark for each session and batch, by id, sorted: the names, sizes and times of its segments."""
+        return dict(self._layout.marks())
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
         """Return the latest snapshot by that fold whose event is still the stored one, else None."""

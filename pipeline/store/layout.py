@@ -76,6 +76,18 @@ class Layout:
         stems = {_stem(name) for name in _names(self.root / "batches") if name.endswith(_SUFFIX)}
         return (stem for stem in sorted(stems) if is_batch(stem) and is_plain(stem))
 
+    def marks(self) -> Iterator[tuple[str, str]]:
+        """Yield the id and mark of every session, then of every batch, each sorted; a mark changes whenever a segment does."""
+        for name in sorted(_names(self.root / "sessions")):
+            if not is_batch(name) and is_plain(name) and (found := _states(self.folder(name))):
+                yield name, " ".join(found)
+        of_batches: dict[str, list[str]] = {}
+        for found_name in _states(self.root / "batches"):
+            of_batches.setdefault(_stem(found_name.partition(":")[0]), []).append(found_name)
+        for stem in sorted(of_batches):
+            if is_batch(stem) and is_plain(stem):
+                yield stem, " ".join(of_batches[stem])
+
     def object(self, digest: str) -> Path:
         """Return the place of an object."""
         return self.root / "objects" / digest[:2] / f"{digest}.gz"
@@ -107,6 +119,22 @@ def _stem(name: str) -> str:
     return name.removesuffix(_SUFFIX).partition("~")[0]
 
 
+def _states(folder: Path) -> list[str]:
+    """``name:size:time`` of each segment in a folder, sorted."""
+    try:
+        with os.scandir(folder) as entries:
+            files = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith(_SUFFIX)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+    return sorted(f"{name}:{found.st_size}:{found.st_mtime_ns}" for name, found in files)
+
+
+def _unreadable(folder: Path, error: OSError) -> LogDamaged:
+    return LogDamaged(f"{folder} cannot be read: {error.strerror}", hint="check the folder's permissions")
+
+
 def _names(folder: Path) -> list[str]:
     try:
         with os.scandir(folder) as entries:
@@ -114,4 +142,4 @@ def _names(folder: Path) -> list[str]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise LogDamaged(f"{folder} cannot be read: {error.strerror}", hint="check the folder's permissions") from error
+        raise _unreadable(folder, error) from error

@@ -59,6 +59,16 @@ class EventStoreContract:
         assert list(store.batch_ids()) == ["batch-1", "batch-2"]
         assert list(store.load("batch-1")) == records([1], "batch-1")
 
+    def test_a_mark_changes_with_its_stream_and_with_no_other(self, store: EventStore, other_store: EventStore) -> None:
+        assert store.marks() == {}
+        for stream in ("batch-1", "s-2", "s-1"):
+            store.append(stream, records([1], stream), 0)
+        before = store.marks()
+        assert list(before) == ["s-1", "s-2", "batch-1"]
+        assert other_store.marks() == before
+        store.append("s-2", records([2], "s-2"), 1)
+        assert {name for name, mark in other_store.marks().items() if before[name] != mark} == {"s-2"}
+
     def test_a_batch_is_continued_by_a_second_run(self, store: EventStore, other_store: EventStore) -> None:
         first, second = record(1, "batch-1"), record(2, "batch-1", "run-2")
         store.append("batch-1", [first], 0)
