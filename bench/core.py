@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from bench.chain import longest_chain
 from pipeline.cli import COLLECTION
-from pipeline.events import SessionEvent, encode
+from pipeline.codec import SessionEvent, encode
 from pipeline.research import Outcome
 from pipeline.run import Recorder, run_session
 from pipeline.session import ResearchSession, record_of

@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from pipeline import events as e
+from pipeline import night_events as n
 from pipeline.errors import CommandRefused, LogError, LogUnwritable, ProviderRefused, ResearchError
 from pipeline.events import EventBase, moment_of, timestamp
-from pipeline.overview import Overview
+from pipeline.overview import Overview, Summary
 from pipeline.ports import EventStore
 from pipeline.queue.model import Limits, Query, Queue
 from pipeline.research import Desk, Outcome
@@ -47,8 +48,8 @@ class NightResult:
     """What became of a night. ``exit_code`` as documented for the command ``run``."""
 
     batch: str = ""
-    ended: tuple[e.QueryEnded, ...] = ()
-    skipped: tuple[e.QuerySkipped, ...] = ()
+    ended: tuple[n.QueryEnded, ...] = ()
+    skipped: tuple[n.QuerySkipped, ...] = ()
     exit_code: int = 0
 
 
@@ -67,7 +68,7 @@ def decide(queue: Queue, known: Overview, now: datetime, only: Sequence[str] = (
     return tuple(sorted(decisions, key=lambda decision: (decision.action != "resume", -decision.query.priority)))
 
 
-def _damaged(query: Query, last: SessionState | None, known: Overview) -> Decision | None:
+def _damaged(query: Query, last: Summary | None, known: Overview) -> Decision | None:
     """Tell the query's damaged sessions, by their names, from those that a sound one has followed since."""
     since = last.started_at[:10] if last else ""
     mine = [name for name in known.damaged if name[11:-5] == slug(query.id, 40) and name[:10] >= since]
@@ -76,7 +77,7 @@ def _damaged(query: Query, last: SessionState | None, known: Overview) -> Decisi
     return Decision(query, "damaged", f"the log of {mine[-1]} is damaged: research verify", mine[-1])
 
 
-def _decision(query: Query, last: SessionState | None, now: datetime, *, named: bool) -> Decision:
+def _decision(query: Query, last: Summary | None, now: datetime, *, named: bool) -> Decision:
     if last is None:
         return Decision(query, "new", "not researched yet")
     if last.query != query.text:
@@ -91,7 +92,7 @@ def _decision(query: Query, last: SessionState | None, now: datetime, *, named: 
     return Decision(query, action, last.end_reason or last.status, last.id)
 
 
-def _recurrence(query: Query, last: SessionState, now: datetime) -> Decision:
+def _recurrence(query: Query, last: Summary, now: datetime) -> Decision:
     done = f"done on {last.ended_at[:10]}"
     if query.every is None:
         return Decision(query, "done", done, last.id)
@@ -154,8 +155,8 @@ class Night:
     config_of: Callable[[Query], ResearchConfig]
     context: RunContext
     sessions_at_once: int = SESSIONS_AT_ONCE
-    _ended: list[e.QueryEnded] = field(default_factory=list)
-    _skipped: list[e.QuerySkipped] = field(default_factory=list)
+    _ended: list[n.QueryEnded] = field(default_factory=list)
+    _skipped: list[n.QuerySkipped] = field(default_factory=list)
     _refused: ProviderRefused | None = None
 
     async def work(self, decisions: Sequence[Decision]) -> NightResult:
@@ -169,7 +170,7 @@ class Night:
             return NightResult(exit_code=0)
         started_at = timestamp(self.context.now())
         log = BatchLog(self.store, self.context, f"batch-{started_at[:19].replace(':', '').lower()}-{secrets.token_hex(2)}")
-        log.record(e.BatchStarted(due=tuple(d.query.id for d in due), queue_digest=self.queue.digest))
+        log.record(n.BatchStarted(due=tuple(d.query.id for d in due), queue_digest=self.queue.digest))
         self._skip(log, (d for d in decisions if d.action in LEFT))
         gate = asyncio.Semaphore(self.sessions_at_once)
         try:
@@ -185,7 +186,7 @@ class Night:
 
     def _skip(self, log: BatchLog, decisions: Iterable[Decision], reason: str = "") -> None:
         for decision in decisions:
-            event = e.QuerySkipped(
+            event = n.QuerySkipped(
                 query_id=decision.query.id, query=decision.query.text, reason=reason or f"{decision.action}: {decision.reason}"
             )
             self._skipped.append(event)
@@ -200,7 +201,7 @@ class Night:
             self._ended.append(event)
             log.record(event)
 
-    async def _researched(self, decision: Decision) -> e.QueryEnded:
+    async def _researched(self, decision: Decision) -> n.QueryEnded:
         """Research one query. What is wrong with its own log or state ends it alone; a disk that refuses ends the night."""
         state = SessionState(id=decision.session if decision.action == "resume" else "")
         try:
@@ -237,7 +238,7 @@ class Night:
         done = sum(event.status == "complete" for event in self._ended)
         usd = sum(event.cost.usd for event in self._ended)
         log.record(
-            e.BatchEnded(
+            n.BatchEnded(
                 done=done,
                 failed=len(self._ended) - done,
                 skipped=len(self._skipped),
@@ -255,8 +256,8 @@ class Night:
         return 3 if any(not event.reason.startswith(tuple(f"{action}:" for action in LEFT)) for event in self._skipped) else 0
 
 
-def _ending(decision: Decision, state: SessionState, status: str, reason: str) -> e.QueryEnded:
-    return e.QueryEnded(
+def _ending(decision: Decision, state: SessionState, status: str, reason: str) -> n.QueryEnded:
+    return n.QueryEnded(
         query_id=decision.query.id,
         query=decision.query.text,
         session=state.id,

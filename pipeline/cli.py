@@ -74,8 +74,8 @@ def list_(console: Console) -> None:
     store = wiring.store_of(console.folder)
     decisions = decisions_of(console, workspace, store, ())
     known = {d.query.id for d in decisions}
-    states = read_all(store).states
-    gone = [state for state in states if state.query_id not in known]
+    sessions = read_all(store, wiring.summaries_of(console.folder)).sessions
+    gone = [summary for summary in sessions if summary.query_id not in known]
     decisions = tuple(sorted(decisions, key=lambda decision: decision.query.line))
     lines = [f"{_word(d):<10} {d.query.id:<40}  {one_line(d.query.text, 70)}\n           {d.reason}" for d in decisions]
     lines += [f"{'archived':<10} {s.query_id:<40}  {one_line(s.query, 70)}\n           {s.status}: {s.id}" for s in gone]
@@ -84,7 +84,7 @@ def list_(console: Console) -> None:
             {"id": d.query.id, "query": d.query.text, "action": d.action, "reason": d.reason, "session": d.session}
             for d in decisions
         ],
-        "sessions": [listed(state) for state in states],
+        "sessions": [listed(summary) for summary in sessions],
     }
     console.data(lines or ['the queue is empty: research add "your question"'], value)
 
@@ -100,12 +100,12 @@ def _word(decision: Decision) -> str:
 def show(console: Console, session: str, version: int | None) -> None:
     """Show SESSION: what it is doing, what just happened, the last error, progress, cost. Works while a run goes on."""
     from pipeline import wiring
-    from pipeline.events import decode
+    from pipeline.codec import decode
     from pipeline.session import ResearchSession, state_at
 
     _require_workspace(console.folder)
     store = wiring.store_of(console.folder)
-    name = session_named(store, session)
+    name = session_named(console.folder, store, session)
     state = state_at(store, name, version) if version else ResearchSession.open(store, name).state
     last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
     show_session(console, state, decode(last[0].data) if last else None)
@@ -117,12 +117,12 @@ def show(console: Console, session: str, version: int | None) -> None:
 def log(console: Console, session: str) -> None:
     """Print all events of SESSION, one a line; with --json as they are stored."""
     from pipeline import wiring
-    from pipeline.events import decode_all
+    from pipeline.codec import decode_all
     from pipeline.presenting import log_line
 
     _require_workspace(console.folder)
     store = wiring.store_of(console.folder)
-    records = store.load(session_named(store, session))
+    records = store.load(session_named(console.folder, store, session))
     lines = [log_line(event) for event in decode_all(record.data for record in records)]
     console.data(lines, [json.loads(record.data) for record in records])
 

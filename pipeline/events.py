@@ -1,4 +1,4 @@
-"""What can happen in a session, as frozen models in one union on ``type``; their canonical JSON; lifting of old ones.
+"""What can happen in a session, as frozen models; what can happen in a night is in ``night_events``, their JSON in ``codec``.
 
 An event is *drafted* without its envelope (``id``, ``session_id``, ``version``, ``at``, ``run_id`` at their empty defaults)
 by whoever did the work, and *stamped* by the one place that records. Envelope and payload stand side by side in the JSON::
@@ -6,22 +6,15 @@ by whoever did the work, and *stamped* by the one place that records. Envelope a
     {"id": "…", "session_id": "…", "version": 7, "type": "worker.thought", "at": "2026-11-21T02:15:00.123Z",
      "run_id": "…", "worker_id": "search_0", …}
 
-Unknown fields are kept, an unknown type becomes ``UnknownEvent`` and is skipped by the fold with one warning, a newer
-major schema is refused. History is never rewritten: old shapes are lifted when read.
+Unknown fields are kept, an unknown type becomes ``UnknownEvent`` and is skipped by the fold with one warning. History is never
+rewritten.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError
-from pydantic_core import from_json
-
-from pipeline.errors import LogDamaged, SchemaTooNew
 from pipeline.values import (
     Contradiction,
     Cost,
@@ -46,8 +39,6 @@ from pipeline.values import (
 SCHEMA_MAJOR = 1
 SCHEMA_MINOR = 0
 SCHEMA = f"{SCHEMA_MAJOR}.{SCHEMA_MINOR}"
-
-_SCHEMA_IN_RECORD = re.compile(rb'"schema_version":"(\d+)\.(\d+)"')
 
 
 class EventBase(Value):
@@ -376,155 +367,8 @@ class BudgetExhausted(EventBase):
     spent: str
 
 
-class BatchStarted(EventBase):
-    """A night begins. ``due`` holds query ids in the order they will be taken up."""
-
-    type: Literal["batch.started"] = "batch.started"
-    due: tuple[str, ...]
-    queue_digest: str = ""
-
-
-class QuerySkipped(EventBase):
-    """A query of the queue that this night did not take up, and why."""
-
-    type: Literal["query.skipped"] = "query.skipped"
-    query_id: str
-    query: str
-    reason: str
-
-
-class QueryEnded(EventBase):
-    """What became of a query tonight. ``status`` is the session's; ``session`` its id."""
-
-    type: Literal["query.ended"] = "query.ended"
-    query_id: str
-    query: str
-    session: str
-    status: str
-    reason: str = ""
-    cost: Cost = Cost()
-    duration_s: float = 0.0
-
-
-class BatchEnded(EventBase):
-    """The night's last word. ``exit_code`` is the process's."""
-
-    type: Literal["batch.ended"] = "batch.ended"
-    done: int
-    failed: int
-    skipped: int
-    exit_code: int
-    cost: Cost = Cost()
-    duration_s: float = 0.0
-
-
 class UnknownEvent(EventBase):
     """An event of a type that this version does not know; kept, and skipped by the fold."""
-
-
-SessionEvent = Annotated[
-    RunStarted
-    | ResearchStarted
-    | TopicSurveyed
-    | PlanCreated
-    | PlanExtended
-    | WorkerStarted
-    | WorkerThought
-    | SearchCompleted
-    | PageRead
-    | FactsObserved
-    | WorkerEvaluated
-    | ContextFolded
-    | WorkerCompleted
-    | WorkerFailed
-    | AnalysisStarted
-    | FactsValidated
-    | ContradictionsFound
-    | AnalysisCompleted
-    | SynthesisStarted
-    | OutlineCreated
-    | SectionWritten
-    | ClaimsChecked
-    | ReportRevised
-    | ReportGenerated
-    | ResearchCompleted
-    | ResearchFailed
-    | ResearchCancelled
-    | ResearchReopened
-    | StepFailed
-    | BudgetExhausted
-    | CallSent
-    | BatchStarted
-    | QuerySkipped
-    | QueryEnded
-    | BatchEnded,
-    Field(discriminator="type"),
-]
-
-_ADAPTER: TypeAdapter[EventBase] = TypeAdapter(SessionEvent)
-
-Lift = Any  # Callable[[dict[str, Any]], dict[str, Any]]; one per (major, minor) that changed a shape
-LIFTS: Mapping[tuple[int, int], Lift] = MappingProxyType({})
-
-
-def encode(event: EventBase) -> bytes:
-    """Return the event's canonical JSON: one object, fields in declared order, UTF-8, no white space, no line end."""
-    return event.model_dump_json().encode()
-
-
-def decode(data: bytes) -> EventBase:
-    """Return the event that ``data``, one JSON object, holds.
-
-    Raises:
-        LogDamaged: it is no event: not JSON, or a known type with missing or ill-typed fields.
-        SchemaTooNew: it opens a run that a newer major version of this program wrote.
-    """
-    try:
-        event = _ADAPTER.validate_json(data)
-    except ValidationError as error:
-        return _decode_other(data, error)
-    if isinstance(event, RunStarted):
-        _refuse_newer(event.schema_version)
-    return event
-
-
-def decode_all(datas: Iterable[bytes]) -> Iterator[EventBase]:
-    """Yield the events of one stream in order, lifting those written under an older schema."""
-    if not LIFTS:
-        yield from map(decode, datas)
-        return
-    schema = (SCHEMA_MAJOR, SCHEMA_MINOR)
-    for data in datas:
-        if data.find(b'"type":"run.started"', 0, 400) > 0 and (found := _SCHEMA_IN_RECORD.search(data)):
-            schema = (int(found[1]), int(found[2]))
-        yield decode(data) if schema not in LIFTS else decode(_lifted(data, schema))
-
-
-def _lifted(data: bytes, schema: tuple[int, int]) -> bytes:
-    import json
-
-    return json.dumps(LIFTS[schema](from_json(data)), ensure_ascii=False).encode()
-
-
-def _decode_other(data: bytes, error: ValidationError) -> EventBase:
-    faults = error.errors(include_url=False)
-    if any(fault["type"] == "union_tag_invalid" for fault in faults):
-        try:
-            return UnknownEvent.model_validate_json(data)
-        except ValidationError as envelope_error:
-            faults = envelope_error.errors(include_url=False)
-    first = faults[0]
-    where = ".".join(str(part) for part in first["loc"])
-    raise LogDamaged(f"a record is no event: {where or 'line'}: {first['msg']}") from error
-
-
-def _refuse_newer(schema: str) -> None:
-    major = schema.partition(".")[0]
-    if not major.isdigit() or int(major) > SCHEMA_MAJOR:
-        raise SchemaTooNew(
-            f"the log was written with event schema {schema}; this program reads up to {SCHEMA_MAJOR}.x",
-            hint="upgrade night-research on this machine",
-        )
 
 
 def timestamp(moment: datetime) -> str:

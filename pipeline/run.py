@@ -16,8 +16,9 @@ from datetime import UTC, datetime
 from functools import partial
 
 from pipeline.agenda import agenda
+from pipeline.codec import encode
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, ResearchError, StepError
-from pipeline.events import Answered, BudgetExhausted, CallSent, EventBase, RunStarted, StepFailed, encode, timestamp
+from pipeline.events import Answered, BudgetExhausted, CallSent, EventBase, RunStarted, StepFailed, timestamp
 from pipeline.ledger import announce
 from pipeline.ports import EventStore
 from pipeline.research import Desk, Outcome, perform, perform_pure

@@ -8,8 +8,9 @@ from functools import cache
 from pydantic import TypeAdapter
 
 from pipeline import fold
+from pipeline.codec import decode_all, encode
 from pipeline.errors import CommandRefused
-from pipeline.events import EventBase, decode_all, encode
+from pipeline.events import EventBase
 from pipeline.guards import refusal
 from pipeline.ports import EventStore, Record, Snapshot
 from pipeline.state import SessionState

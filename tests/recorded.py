@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline import events as e
 from pipeline import fold
-from pipeline.events import decode_all
+from pipeline.codec import decode_all
 from pipeline.ports import Record
 from pipeline.research import Outcome
 from pipeline.run import Recorder, run_session

@@ -17,8 +17,8 @@ LAYERS: tuple[set[str], ...] = (
     LEAVES,
     ROOMS,
     {"events", "questions", "plan", "steps", "starter", "queue"},
-    {"services"},
-    {"ports", "state", "settings"},
+    {"services", "night_events"},
+    {"codec", "ports", "state", "settings"},
     {"fold", "guards"},
     {"session"},
     {"agenda", "evidence", "overview"},
@@ -35,7 +35,7 @@ LAYERS: tuple[set[str], ...] = (
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 WIRING = {"wiring", "doors"}  # settings into adapters
-DOORS = LEAVES | {"ports", "questions", "events"}
+DOORS = LEAVES | {"ports", "questions", "events", "night_events", "codec"}
 ALLOWED = {
     "store": DOORS,
     "reasoners": DOORS | ROOMS,

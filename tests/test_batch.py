@@ -13,9 +13,11 @@ import pytest
 
 from pipeline import batch
 from pipeline import events as e
+from pipeline import night_events as n
 from pipeline.batch import Decision, Night, NightResult, deadline_after, decide, reopened, within
+from pipeline.codec import decode_all
 from pipeline.errors import CommandRefused, LogDamaged, LogError, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed
-from pipeline.events import decode_all, moment_of
+from pipeline.events import moment_of
 from pipeline.overview import Overview, read_all
 from pipeline.queue.model import Limits, Query, Queue, Settings
 from pipeline.research import Desk
@@ -196,9 +198,9 @@ def test_a_night_researches_what_is_due_in_order_and_says_so_in_its_own_stream()
     ]  # fmt: skip
     assert [event.version for event in events] == [1, 2, 3, 4, 5, 6]
     start, end = events[1], events[-1]
-    assert isinstance(start, e.BatchStarted)
+    assert isinstance(start, n.BatchStarted)
     assert (start.due, start.queue_digest) == (("valves", "pumps"), "d" * 64)
-    assert isinstance(end, e.BatchEnded)
+    assert isinstance(end, n.BatchEnded)
     assert (end.done, end.failed, end.skipped, end.exit_code) == (2, 0, 1, 0)
     assert endings(result) == {"valves": "complete", "pumps": "complete"}
     assert list(night.store.batch_ids()) == [result.batch]
@@ -209,7 +211,7 @@ def test_the_nights_bill_is_that_of_its_sessions() -> None:
     night = bench(queue(query("pumps"), query("valves")))
     result = night.work()
     end = events_of(night.store, result)[-1]
-    assert isinstance(end, e.BatchEnded)
+    assert isinstance(end, n.BatchEnded)
     assert end.cost.usd == pytest.approx(sum(state.spent.usd for state in sessions(night.store).values()))
     assert end.cost.usd > 0
 
@@ -235,7 +237,7 @@ def test_a_spent_budget_stops_the_night_with_exit_code_3() -> None:
     assert endings(result) == {"pumps": "complete"}
     assert [(event.query_id, event.reason) for event in result.skipped] == [("valves", "tonight's 0.00 USD are spent")]
     assert result.exit_code == 3
-    assert isinstance(end := events_of(night.store, result)[-1], e.BatchEnded)
+    assert isinstance(end := events_of(night.store, result)[-1], n.BatchEnded)
     assert end.exit_code == 3
 
 

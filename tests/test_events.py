@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline import codec, fold
 from pipeline import events as e
-from pipeline import fold
 from pipeline.errors import LogDamaged, SchemaTooNew
 from pipeline.state import SessionState
 from pipeline.text import clean
@@ -22,7 +22,7 @@ from pipeline.values import Cost, Value
 from tests.fakes import START
 from tests.recorded import records, stream
 
-CLASSES: tuple[type[e.EventBase], ...] = get_args(get_args(e.SessionEvent)[0])
+CLASSES: tuple[type[e.EventBase], ...] = get_args(get_args(codec.SessionEvent)[0])
 _PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     str: st.text(max_size=12),
     int: st.integers(-(2**60), 2**60),
@@ -51,7 +51,7 @@ def instances(kind: type[Value]) -> st.SearchStrategy[Any]:
 
 
 def run_of(schema: str) -> bytes:
-    return e.encode(e.RunStarted(schema_version=schema))
+    return codec.encode(e.RunStarted(schema_version=schema))
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
@@ -61,11 +61,11 @@ def test_every_event_comes_back_as_the_same_event_and_the_same_bytes(kind: type[
     def there_and_back(event: e.EventBase) -> None:
         if isinstance(event, e.RunStarted):
             event = event.model_copy(update={"schema_version": e.SCHEMA})
-        data = e.encode(event)
-        again = e.decode(data)
+        data = codec.encode(event)
+        again = codec.decode(data)
         assert type(again) is kind
         assert again == event
-        assert e.encode(again) == data
+        assert codec.encode(again) == data
 
     there_and_back()
 
@@ -85,16 +85,16 @@ def test_unknown_fields_of_a_newer_minor_version_survive_in_the_event_and_in_its
         b'{"type":"facts.observed","worker_id":"w","iteration":1,"url":"u","digest":"d",'
         b'"facts":[{"id":"f","claim":"c","quote":"q","url":"u","digest":"d","mood":"calm"}],"weather":{"rain":[1,2]}}'
     )
-    again = json.loads(e.encode(e.decode(data)))
+    again = json.loads(codec.encode(codec.decode(data)))
     assert again["weather"] == {"rain": [1, 2]}
     assert again["facts"][0]["mood"] == "calm"
 
 
 def test_an_unknown_type_is_kept_whole_and_skipped_by_the_fold_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     data = b'{"id":"x","session_id":"s1","version":1,"type":"moon.rose","at":"","run_id":"r","phase":"full"}'
-    event = e.decode(data)
+    event = codec.decode(data)
     assert isinstance(event, e.UnknownEvent)
-    assert e.encode(event) == data
+    assert codec.encode(event) == data
     state = SessionState(id="s1")
     with caplog.at_level(logging.WARNING):
         fold.apply(state, event)
@@ -105,12 +105,12 @@ def test_an_unknown_type_is_kept_whole_and_skipped_by_the_fold_with_one_warning(
 @pytest.mark.parametrize("schema", ["2.0", "17.3", "one", ""])
 def test_a_newer_major_schema_is_refused_with_what_to_do(schema: str) -> None:
     with pytest.raises(SchemaTooNew) as caught:
-        e.decode(run_of(schema))
+        codec.decode(run_of(schema))
     assert "upgrade" in caught.value.hint
 
 
 def test_a_newer_minor_schema_is_read() -> None:
-    assert isinstance(e.decode(run_of(f"{e.SCHEMA_MAJOR}.{e.SCHEMA_MINOR + 40}")), e.RunStarted)
+    assert isinstance(codec.decode(run_of(f"{e.SCHEMA_MAJOR}.{e.SCHEMA_MINOR + 40}")), e.RunStarted)
 
 
 def test_events_of_an_older_schema_are_lifted_until_a_newer_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,13 +119,13 @@ def test_events_of_an_older_schema_are_lifted_until_a_newer_run_begins(monkeypat
             old["reason"] = old.pop("because")
         return old
 
-    monkeypatch.setattr(e, "LIFTS", {(0, 9): lift})
+    monkeypatch.setattr(codec, "LIFTS", {(0, 9): lift})
     old = b'{"version":2,"type":"worker.failed","worker_id":"w","because":"it was tired"}'
-    lifted = list(e.decode_all([run_of("0.9"), old, run_of(e.SCHEMA)]))
+    lifted = list(codec.decode_all([run_of("0.9"), old, run_of(e.SCHEMA)]))
     assert isinstance(lifted[1], e.WorkerFailed)
     assert lifted[1].reason == "it was tired"
     with pytest.raises(LogDamaged):
-        list(e.decode_all([run_of("0.9"), run_of(e.SCHEMA), old]))
+        list(codec.decode_all([run_of("0.9"), run_of(e.SCHEMA), old]))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_events_of_an_older_schema_are_lifted_until_a_newer_run_begins(monkeypat
 )
 def test_what_is_no_event_is_damage(data: bytes) -> None:
     with pytest.raises(LogDamaged):
-        e.decode(data)
+        codec.decode(data)
 
 
 @settings(max_examples=200, deadline=None)
@@ -155,7 +155,7 @@ def test_an_altered_record_is_an_event_or_damage_and_nothing_else(data: st.DataO
     place = data.draw(st.integers(0, len(whole) - 1), label="place")
     whole[place : place + data.draw(st.integers(0, 9), label="dropped")] = data.draw(st.binary(max_size=3), label="put in")
     with contextlib.suppress(LogDamaged, SchemaTooNew):
-        assert isinstance(e.decode(bytes(whole)), e.EventBase)
+        assert isinstance(codec.decode(bytes(whole)), e.EventBase)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
@@ -167,11 +167,11 @@ def test_a_number_that_json_cannot_hold_never_becomes_a_value(number: float) -> 
 @given(st.text(st.characters(codec=None), max_size=30))
 def test_cleaned_text_can_always_be_stored(text: str) -> None:
     event = e.WorkerFailed(worker_id="w", reason=clean(text + "\ud800"))
-    assert e.decode(e.encode(event)) == event
+    assert codec.decode(codec.encode(event)) == event
 
 
 def test_a_whole_stream_decodes_to_the_events_it_was_made_from() -> None:
-    assert [e.encode(event) for event in stream()] == [record.data for record in records()]
+    assert [codec.encode(event) for event in stream()] == [record.data for record in records()]
     assert [event.version for event in stream()] == list(range(1, len(records()) + 1))
 
 

@@ -12,7 +12,7 @@ from typing import IO, cast
 
 import pytest
 
-from pipeline.events import decode_all
+from pipeline.codec import decode_all
 from pipeline.evidence import check
 from pipeline.session import ResearchSession
 from pipeline.state import SessionState

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pipeline import events as e
 from pipeline.batch import cost_of
-from pipeline.events import decode_all
+from pipeline.codec import decode_all
 from pipeline.ledger import Purse
 from pipeline.ports import Answer
 from pipeline.questions import Question

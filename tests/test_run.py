@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pipeline import events as e
+from pipeline.codec import decode_all
 from pipeline.errors import LogUnwritable, ProviderRefused, ReadFailed, SearchFailed
-from pipeline.events import decode_all
 from pipeline.research import Outcome
 from pipeline.run import Recorder, RunContext, run_session
 from pipeline.session import ResearchSession

@@ -6,8 +6,8 @@ import pytest
 
 from pipeline import events as e
 from pipeline import fold
+from pipeline.codec import decode, encode
 from pipeline.errors import CommandRefused
-from pipeline.events import decode, encode
 from pipeline.fold import fold_id
 from pipeline.ports import Snapshot
 from pipeline.session import ResearchSession, record_of, state_at

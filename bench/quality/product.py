@@ -17,7 +17,8 @@ from pipeline import wiring
 from pipeline.batch import Night, decide
 from pipeline.doors import Desks
 from pipeline.errors import LogError
-from pipeline.events import EventBase, QueryEnded, ReportGenerated
+from pipeline.events import EventBase, ReportGenerated
+from pipeline.night_events import QueryEnded
 from pipeline.overview import read_all
 from pipeline.ports import Search
 from pipeline.session import ResearchSession

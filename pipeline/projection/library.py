@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from pipeline import events as e
+from pipeline import night_events as n
+from pipeline.codec import decode_all
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.projection import names
@@ -92,9 +94,9 @@ class Batch:
     id: str
     started_at: str
     due: tuple[str, ...]
-    skipped: tuple[e.QuerySkipped, ...]
-    ended: tuple[e.QueryEnded, ...]
-    end: e.BatchEnded | None
+    skipped: tuple[n.QuerySkipped, ...]
+    ended: tuple[n.QueryEnded, ...]
+    end: n.BatchEnded | None
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Night:
         return f"nights/{self.date}"
 
     @property
-    def ended(self) -> tuple[e.QueryEnded, ...]:
+    def ended(self) -> tuple[n.QueryEnded, ...]:
         """What became of the queries, in order."""
         return tuple(entry for batch in self.batches for entry in batch.ended)
 
@@ -178,7 +180,7 @@ def read(store: EventStore) -> Library:
 def _opened(store: EventStore, session_id: str, problems: list[str]) -> tuple[SessionState, tuple[e.EventBase, ...]] | None:
     try:
         state = ResearchSession.open(store, session_id).state
-        history = tuple(e.decode_all(record.data for record in store.load(session_id)))
+        history = tuple(decode_all(record.data for record in store.load(session_id)))
     except LogError as error:
         problems.append(f"the notes of {session_id}: {error}; `research verify` says more")
         return None
@@ -226,22 +228,22 @@ def _quotes(studies: tuple[Study, ...]) -> dict[str, dict[str, Quote]]:
 
 def _batch(store: EventStore, batch_id: str, problems: list[str]) -> Batch | None:
     try:
-        history = tuple(e.decode_all(record.data for record in store.load(batch_id)))
+        history = tuple(decode_all(record.data for record in store.load(batch_id)))
     except LogError as error:
         problems.append(f"the night of {batch_id}: {error}; `research verify` says more")
         return None
-    started = next((event for event in history if isinstance(event, e.BatchStarted)), None)
+    started = next((event for event in history if isinstance(event, n.BatchStarted)), None)
     return _batch_of(batch_id, started, history) if started else None
 
 
-def _batch_of(batch_id: str, started: e.BatchStarted, history: tuple[e.EventBase, ...]) -> Batch:
+def _batch_of(batch_id: str, started: n.BatchStarted, history: tuple[e.EventBase, ...]) -> Batch:
     return Batch(
         batch_id,
         started.at,
         started.due,
-        tuple(event for event in history if isinstance(event, e.QuerySkipped)),
-        tuple(event for event in history if isinstance(event, e.QueryEnded)),
-        next((event for event in reversed(history) if isinstance(event, e.BatchEnded)), None),
+        tuple(event for event in history if isinstance(event, n.QuerySkipped)),
+        tuple(event for event in history if isinstance(event, n.QueryEnded)),
+        next((event for event in reversed(history) if isinstance(event, n.BatchEnded)), None),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipeline import events as e
+from pipeline import night_events as n
 from pipeline.projection import wording
 from pipeline.projection.inert import Link
 from pipeline.projection.library import Batch, Library, Night
@@ -103,7 +103,7 @@ def night_view(library: Library, night: Night) -> NightView:
     )
 
 
-def _worked(library: Library, entry: e.QueryEnded, all_ended: Iterable[e.QueryEnded]) -> Worked:
+def _worked(library: Library, entry: n.QueryEnded, all_ended: Iterable[n.QueryEnded]) -> Worked:
     mine = [library.spent[other.id] for other in all_ended if other.query_id == entry.query_id]
     study = library.by_id.get(entry.session)
     report = study.state.report if study else None
@@ -134,7 +134,7 @@ def _reason(text: str) -> str:
     return f"{outcome} earlier ({why})" if colon and outcome in {"failed", "cancelled"} else text
 
 
-def _latest(library: Library, entry: e.QuerySkipped, date: str) -> Link | str:
+def _latest(library: Library, entry: n.QuerySkipped, date: str) -> Link | str:
     """The link to what was known of a skipped query by that night, so that the note does not change later."""
     known = [study for study in library.studies if study.state.query_id == entry.query_id and study.state.started_at[:10] <= date]
     return best_link(known[-1]) if known else entry.query

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic_core import PydanticSerializationError
 
 from pipeline import steps as s
+from pipeline.codec import encode
 from pipeline.errors import AnswerInvalid
-from pipeline.events import encode
 from pipeline.research import analysing, folding, gathering, planning, reporting, writing
 from pipeline.research.desk import Desk, Outcome
 from pipeline.state import SessionState

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline import batch, wiring
+from pipeline.codec import decode_all
 from pipeline.documents.pagetext import Document
 from pipeline.doors import Desks
 from pipeline.errors import ResearchError
-from pipeline.events import EventBase, decode_all
+from pipeline.events import EventBase
 from pipeline.ledger import Ledger
 from pipeline.overview import Overview, read_all
 from pipeline.ports import EventStore

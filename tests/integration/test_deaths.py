@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.events import Answered, EventBase, PageRead, SearchCompleted, StepFailed, decode_all
+from pipeline.codec import decode_all
+from pipeline.events import Answered, EventBase, PageRead, SearchCompleted, StepFailed
 from pipeline.evidence import check
 from pipeline.session import ResearchSession
 from pipeline.store.files import FileStore

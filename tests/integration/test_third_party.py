@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from pipeline import events as e
-from pipeline.events import EventBase, decode_all
+from pipeline.codec import decode_all
+from pipeline.events import EventBase
 from pipeline.store.files import FileStore
 from tests.integration import tiny_model
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline import events as e
+from pipeline import night_events as n
 from pipeline import plan
 from pipeline.events import EventBase
 from pipeline.projection import BuildReport, build_vault
@@ -215,7 +216,7 @@ class Story:
 
 def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Say = plainly) -> None:
     ended = [
-        e.QueryEnded(
+        n.QueryEnded(
             query_id=story.query_id, query=say(story.query), session=story.id, status=story.scribe.session.state.status,
             reason=say("why"), cost=Cost(usd=0.03), duration_s=30.0,
         )
@@ -223,10 +224,10 @@ def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Sa
     ]  # fmt: skip
     Scribe(store, f"batch-{date}t020000-ab12", date).note_batch(
         e.RunStarted(host="here", process=1, program="test"),
-        e.BatchStarted(due=tuple(story.query_id for story in stories)),
-        e.QuerySkipped(query_id="other", query=say("Another question?"), reason=say("failed: no evidence")),
+        n.BatchStarted(due=tuple(story.query_id for story in stories)),
+        n.QuerySkipped(query_id="other", query=say("Another question?"), reason=say("failed: no evidence")),
         *ended,
-        e.BatchEnded(done=len(ended), failed=0, skipped=1, exit_code=0, duration_s=61.0),
+        n.BatchEnded(done=len(ended), failed=0, skipped=1, exit_code=0, duration_s=61.0),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline import events as e
 from pipeline import questions as q
-from pipeline.events import decode
+from pipeline.codec import decode
 from pipeline.questions import FoldMode
 from pipeline.reasoners.extractive import ExtractiveReasoner
 from pipeline.research.folding import RECENT, context_of, fold_context

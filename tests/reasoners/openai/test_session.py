@@ -11,8 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
+from pipeline.codec import decode_all
 from pipeline.errors import ProviderRefused
-from pipeline.events import Answered, decode_all
+from pipeline.events import Answered
 from pipeline.ledger import Ledger
 from pipeline.ports import Reasoner
 from pipeline.reasoners.extractive import ExtractiveReasoner
