@@ -171,7 +171,7 @@ def resume(console: Console, session: str) -> None:
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
     store = wiring.store_of(console.folder)
-    name = session_named(store, session)
+    name = session_named(console.folder, store, session)
     with wiring.lock_of(console.folder):
         context = _context(console, workspace, keys)
         opened = batch.reopened(store, name, context)

@@ -1,39 +1,127 @@
-"""All sessions of a store at once; one whose log is damaged is named and does not hide the others."""
+"""All sessions of a store at a glance; one whose log is damaged is named and does not hide the others.
+
+A glance does not fold a log that it has folded before: summaries are kept under the mark of their stream. What is kept can be
+lost or thrown away at any time.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field, fields
+from functools import cache
 
 from pipeline.errors import LogError
-from pipeline.ports import EventStore
+from pipeline.fold import fold_id
+from pipeline.ports import EventStore, SummaryCache
 from pipeline.session import ResearchSession
-from pipeline.state import SessionState
+from pipeline.state import TERMINAL, SessionState, working_seconds
+from pipeline.text import digest_of
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What may be said of a session without opening it. Facts, sources and calls that were paid for are counts."""
+
+    id: str
+    version: int = 0
+    status: str = "pending"
+    query: str = ""
+    query_id: str = ""
+    tags: tuple[str, ...] = ()
+    previous_session: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    end_reason: str = ""
+    title: str = ""
+    facts: int = 0
+    sources: int = 0
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether nothing more will happen unless the session is reopened."""
+        return self.status in TERMINAL
+
+
+def summary_of(state: SessionState) -> Summary:
+    """Return what may be said of a session at a glance."""
+    return Summary(
+        id=state.id,
+        version=state.version,
+        status=state.status,
+        query=state.query,
+        query_id=state.query_id,
+        tags=state.tags,
+        previous_session=state.previous_session,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        end_reason=state.end_reason,
+        title=state.title,
+        facts=len(state.facts),
+        sources=len({fact.url for fact in state.facts.values()}),
+        calls=state.spent.calls,
+        tokens=state.spent.total_tokens,
+        usd=state.spent.usd,
+        seconds=working_seconds(state),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
     """The sessions that can be read, in order of their ids, and why the others cannot, by id."""
 
-    states: tuple[SessionState, ...]
-    damaged: Mapping[str, LogError]
+    sessions: tuple[Summary, ...] = ()
+    damaged: Mapping[str, LogError] = field(default_factory=dict)
 
-    def latest(self) -> dict[str, SessionState]:
+    def latest(self) -> dict[str, Summary]:
         """Return each query id's latest session."""
-        latest: dict[str, SessionState] = {}
-        for state in sorted(self.states, key=lambda state: (state.started_at, state.id)):
-            if state.query_id:
-                latest[state.query_id] = state
+        latest: dict[str, Summary] = {}
+        for summary in sorted(self.sessions, key=lambda summary: (summary.started_at, summary.id)):
+            if summary.query_id:
+                latest[summary.query_id] = summary
         return latest
 
 
-def read_all(store: EventStore) -> Overview:
-    """Open every session of the store."""
-    states: list[SessionState] = []
+def read_all(store: EventStore, kept: SummaryCache | None = None) -> Overview:
+    """Return a summary of every session; only sessions that changed since ``kept`` last heard of them are opened."""
+    known = kept.read(_layout_id()) if kept else {}
+    summaries: dict[str, Summary] = {}
+    fresh: dict[str, tuple[str, str]] = {}
     damaged: dict[str, LogError] = {}
-    for name in store.session_ids():
+    for name, mark in store.marks().items():
+        if name.startswith("batch-"):
+            continue
+        if known.get(name, ("",))[0] == mark and (summary := _decoded(known[name][1])):
+            summaries[name] = summary
+            continue
         try:
-            states.append(ResearchSession.open(store, name).state)
+            summaries[name] = summary_of(ResearchSession.open(store, name).state)
+            fresh[name] = mark, json.dumps(astuple(summaries[name]))
         except LogError as error:
             damaged[name] = error
-    return Overview(tuple(states), damaged)
+    if kept and (fresh or known.keys() - summaries.keys()):
+        kept.write(_layout_id(), fresh, known.keys() - summaries.keys())
+    return Overview(tuple(summaries.values()), damaged)
+
+
+def _decoded(line: str) -> Summary | None:
+    try:
+        values = json.loads(line)
+        values[_TAGS] = tuple(values[_TAGS])
+        return Summary(*values)
+    except (ValueError, TypeError, IndexError):
+        return None
+
+
+_NAMES = [part.name for part in fields(Summary)]
+_TAGS = _NAMES.index("tags")
+
+
+@cache
+def _layout_id() -> str:
+    """A name for what a summary holds and how it was folded: one that an earlier program kept is not believed."""
+    return digest_of(f"{fold_id()} {_NAMES}".encode())[:16]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -175,4 +175,16 @@ class EventStore(Protocol):
 
     def release(self, session_id: str) -> None:
         """End this process's writing to a stream: close its segment, free its lock. Unknown ids are ignored."""
+        ...
+
+
+class SummaryCache(Protocol):
+    """Where one line a session is kept, so that a glance need not fold every log. A failure is never raised."""
+
+    def read(self, layout: str) -> Mapping[str, tuple[str, str]]:
+        """Return mark and line of each session, by id, as kept under ``layout``; empty when there is nothing to be trusted."""
+        ...
+
+    def write(self, layout: str, changed: Mapping[str, tuple[str, str]], gone: Collection[str]) -> None:
+        """Keep the lines that changed and forget those of sessions that are gone; another layout's are dropped."""
         ...

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline import events as e
 from pipeline.agenda import agenda, node_ended
+from pipeline.overview import Summary, summary_of
 from pipeline.state import SessionState, workers_in_order, working_seconds
 from pipeline.text import clean, one_line
 from pipeline.values import Cost
@@ -102,20 +103,20 @@ def _plain(line: str) -> str:
     return clean(line).replace("\n", " ").replace("\t", " ")
 
 
-def listed(state: SessionState) -> dict[str, Any]:
+def listed(summary: Summary) -> dict[str, Any]:
     """Return the facts about a session that a list shows."""
     return {
-        "session": state.id,
-        "query": state.query,
-        "query_id": state.query_id,
-        "status": state.status,
-        "started": state.started_at,
-        "ended": state.ended_at,
-        "facts": len(state.facts),
-        "sources": len({fact.url for fact in state.facts.values()}),
-        "usd": state.spent.usd,
-        "working_seconds": working_seconds(state),
-        "reason": state.end_reason,
+        "session": summary.id,
+        "query": summary.query,
+        "query_id": summary.query_id,
+        "status": summary.status,
+        "started": summary.started_at,
+        "ended": summary.ended_at,
+        "facts": summary.facts,
+        "sources": summary.sources,
+        "usd": summary.usd,
+        "working_seconds": summary.seconds,
+        "reason": summary.end_reason,
     }
 
 
@@ -124,7 +125,7 @@ def shown(state: SessionState) -> dict[str, Any]:
     failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
     last = failures[-1] if failures else None
     return {
-        **listed(state),
+        **listed(summary_of(state)),
         "version": state.version,
         "doing": [step.key for step in agenda(state)],
         "progress": {"done": sum(node_ended(state, name) for name in state.nodes), "of": len(state.nodes)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.console import Console
@@ -18,25 +19,26 @@ def decisions_of(console: Console, workspace: Workspace, store: EventStore, ids:
     """Return what is to be done about each query; say which sessions cannot be read."""
     from datetime import UTC, datetime
 
-    from pipeline import batch
+    from pipeline import batch, wiring
     from pipeline.overview import read_all
 
-    known = read_all(store)
+    known = read_all(store, wiring.summaries_of(console.folder))
     for error in known.damaged.values():
         console.say(f"damaged: {error.message}", fg="red")
     return batch.decide(workspace.queue, known, datetime.now(UTC), ids)
 
 
-def session_named(store: EventStore, name: str) -> str:
+def session_named(folder: Path, store: EventStore, name: str) -> str:
     """Return the session that a name means: a session's id, a query's id (its latest session), or how one of them begins."""
+    from pipeline import wiring
     from pipeline.errors import SessionUnknown
     from pipeline.overview import read_all
 
     ids = list(store.session_ids())
     if name in ids:
         return name
-    latest = read_all(store).latest()
-    found = {state.id for query, state in latest.items() if query.startswith(name)}
+    latest = read_all(store, wiring.summaries_of(folder)).latest()
+    found = {summary.id for query, summary in latest.items() if query.startswith(name)}
     found = {latest[name].id} if name in latest else found or {known for known in ids if name in known}
     if len(found) == 1:
         return found.pop()
@@ -52,9 +54,11 @@ def show_session(console: Console, state: SessionState, last: EventBase | None) 
 
 
 def bring_vault_up_to_date(console: Console) -> Any:
-    """Build the vault; name what could not be written. Return the build's report."""
+    """Build the vault; name what could not be written; remember the sessions at a glance. Return the build's report."""
     from pipeline import wiring
+    from pipeline.overview import read_all
 
+    read_all(wiring.store_of(console.folder), wiring.summaries_of(console.folder))
     report = wiring.build(console.folder)
     for problem in report.problems:
         console.say(f"not written: {problem}", fg="yellow")

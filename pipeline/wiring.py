@@ -16,6 +16,7 @@ from pipeline.services import agent_of, own_servers, search_access
 from pipeline.settings import Keys, Settings, Workspace
 from pipeline.store.files import FileStore
 from pipeline.store.lock import WorkspaceLock
+from pipeline.store.summaries import Summaries
 
 if TYPE_CHECKING:
     from pipeline.http.client import Http
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 def store_of(folder: Path) -> FileStore:
     """Return the workspace's event store."""
     return FileStore(folder / "events")
+
+
+def summaries_of(folder: Path) -> Summaries:
+    """Return what is kept of each session to be known at a glance."""
+    return Summaries(folder / "events" / "local" / "summaries.sqlite")
 
 
 def lock_of(folder: Path) -> WorkspaceLock:

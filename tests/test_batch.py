@@ -18,9 +18,10 @@ from pipeline.batch import Decision, Night, NightResult, deadline_after, decide,
 from pipeline.codec import decode_all
 from pipeline.errors import CommandRefused, LogDamaged, LogError, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed
 from pipeline.events import moment_of
-from pipeline.overview import Overview, read_all
+from pipeline.overview import Overview, summary_of
 from pipeline.queue.model import Limits, Query, Queue, Settings
 from pipeline.research import Desk
+from pipeline.session import ResearchSession
 from pipeline.settings import config_for
 from pipeline.state import SessionState, Status
 from pipeline.values import ResearchConfig
@@ -30,7 +31,7 @@ NOW = START
 
 
 def known(latest: dict[str, SessionState]) -> Overview:
-    return Overview(tuple(latest.values()), {})
+    return Overview(tuple(map(summary_of, latest.values())))
 
 
 def query(name: str, **fields: Any) -> Query:
@@ -111,7 +112,8 @@ def test_only_the_named_queries_are_taken_up() -> None:
 def test_the_latest_session_of_a_query_is_the_one_that_started_last() -> None:
     older, newer = last("pumps", days_ago=3)["pumps"], last("pumps", days_ago=1, id="s-2")["pumps"]
     stray = SessionState(id="stray")
-    assert Overview((newer, stray, older), {}).latest() == {"pumps": newer}
+    sessions = tuple(map(summary_of, (newer, stray, older)))
+    assert Overview(sessions).latest() == {"pumps": sessions[0]}
 
 
 def test_the_deadline_is_the_next_time_the_local_clock_shows_it() -> None:
@@ -176,7 +178,7 @@ def events_of(store: MemoryStore, result: NightResult) -> list[e.EventBase]:
 
 
 def sessions(store: MemoryStore) -> dict[str, SessionState]:
-    return read_all(store).latest()
+    return {state.query_id: state for name in store.session_ids() if (state := ResearchSession.open(store, name).state)}
 
 
 def endings(result: NightResult) -> dict[str, str]:
@@ -410,5 +412,5 @@ def test_a_query_whose_session_is_damaged_is_left_alone_and_the_others_go_on() -
 
 def test_a_damaged_session_that_a_sound_one_has_followed_is_history() -> None:
     damaged: dict[str, LogError] = {"2020-01-01-pumps-1a2b": LogDamaged("line 3 was altered")}
-    (decision,) = decide(queue(query("pumps")), Overview(tuple(last("pumps", "complete").values()), damaged), NOW)
+    (decision,) = decide(queue(query("pumps")), Overview(known(last("pumps", "complete")).sessions, damaged), NOW)
     assert decision.action == "done"

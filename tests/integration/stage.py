@@ -18,11 +18,12 @@ from pipeline.doors import Desks
 from pipeline.errors import ResearchError
 from pipeline.events import EventBase
 from pipeline.ledger import Ledger
-from pipeline.overview import Overview, read_all
+from pipeline.overview import read_all
 from pipeline.ports import EventStore
 from pipeline.queue.model import Query
 from pipeline.secret import Redaction
 from pipeline.services import secrets_of
+from pipeline.session import ResearchSession
 from pipeline.settings import Keys, Workspace, config_for, load_workspace
 from pipeline.state import SessionState
 from pipeline.values import ResearchConfig
@@ -63,18 +64,14 @@ def queue_text(standin: Standin, *, search: str = "brave", limits: str = "", que
 
 @dataclass
 class Ended:
-    """What a night left behind: its result, or the error that ended it; the store; what was logged; the night's ledger."""
+    """What a night left behind: its result, or the error that ended it; the store and its sessions; the log; the ledger."""
 
     result: batch.NightResult | None
     error: ResearchError | None
     store: EventStore
-    known: Overview
+    states: tuple[SessionState, ...]
     logged: list[logging.LogRecord]
     ledger: Ledger
-
-    @property
-    def states(self) -> tuple[SessionState, ...]:
-        return tuple(self.known.states)
 
     @property
     def state(self) -> SessionState:
@@ -166,7 +163,8 @@ class Stage:
             error = raised
         finally:
             await desks.aclose()
-        return Ended(result, error, store, read_all(store), logged, desks._night)
+        states = tuple(ResearchSession.open(store, name).state for name in store.session_ids())
+        return Ended(result, error, store, states, logged, desks._night)
 
 
 def _real_timer(loop: SkippingLoop, seconds: float, task: asyncio.Future[Any]) -> Any:
