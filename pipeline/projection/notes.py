@@ -49,3 +49,11 @@ class Rendered:
     path: str
     properties: Mapping[str, Property]
     body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A generated file without places for a person's words: a canvas, a base, a chart, a style sheet. ``path`` has its suffix."""
+
+    path: str
+    text: str
