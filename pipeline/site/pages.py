@@ -1,0 +1,188 @@
+"""What the site's templates are given: one frozen value a page.
+
+Every ``href`` is relative to the page it stands on and percent-encoded, so that a site works in a sub-path and from a folder on
+disk. A ``str`` is plain text, which the templates escape; ``Markup`` is HTML that was made harmless here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link to another page. ``kind`` is that note's kind ("" if it is none), ``date`` its day as ``2026-11-21`` or ""."""
+
+    title: str
+    href: str
+    kind: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Links to notes of one kind; ``title`` names the kind in the plural."""
+
+    kind: str
+    title: str
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """An entry of the table of contents; ``level`` 2 or 3."""
+
+    level: int
+    title: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One value of a property; ``href`` is "" for plain text. ``text`` of a date is its ISO form."""
+
+    text: str
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property worth showing; ``name`` is its key in the note, ``label`` the words for it."""
+
+    name: str
+    label: str
+    values: tuple[Shown, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A quote that the page cites. ``anchor`` is its id on this page, ``href`` the quote in the source's own page."""
+
+    anchor: str
+    text: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source that the page cites by ``number``, with the quotes that it takes from it, in the order of their first use."""
+
+    number: str
+    source: Link
+    quotes: tuple[Quote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all pages share. ``nav`` holds site paths, to be put behind ``page.root``; ``url`` ends in ``/`` or is ""."""
+
+    title: str
+    url: str
+    nav: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotePage:
+    """The page of one note.
+
+    ``path`` is the page's place in the site, ``root`` the way from there to the site's top ("" or ``../../``), ``source`` the
+    note's path in the vault. ``heading`` is the note's first heading, which ``body`` no longer holds. ``created`` is ISO 8601
+    or "". ``status`` is "" where a note has none. ``graph`` is an SVG figure, "" for a note that no other note touches.
+    ``previous`` is the older neighbour of its kind, ``next`` the newer one.
+    """
+
+    kind: str
+    path: str
+    root: str
+    source: str
+    title: str
+    heading: Markup
+    description: str
+    canonical: str
+    created: str
+    status: str
+    body: Markup
+    toc: tuple[Heading, ...]
+    properties: tuple[Property, ...]
+    tags: tuple[Link, ...]
+    citations: tuple[Citation, ...]
+    outgoing: tuple[Group, ...]
+    backlinks: tuple[Group, ...]
+    breadcrumbs: tuple[Link, ...]
+    previous: Link | None
+    next: Link | None
+    graph: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One note in a list. ``facts`` are its few telling properties, such as ``5 sources``; ``status`` as in ``NotePage``."""
+
+    title: str
+    href: str
+    kind: str
+    date: str
+    status: str
+    description: str
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """One leaf of a list of notes: those of a kind, or those with a tag. ``number`` counts from 1; ``total`` counts the notes.
+
+    ``list_kind`` is the kind that is listed, "" for a tag's list. ``pages`` links each leaf by its number.
+    """
+
+    kind: str
+    path: str
+    root: str
+    title: str
+    description: str
+    canonical: str
+    breadcrumbs: tuple[Link, ...]
+    list_kind: str
+    entries: tuple[Entry, ...]
+    total: int
+    number: int
+    pages: tuple[Link, ...]
+    previous: Link | None
+    next: Link | None
+
+
+@dataclass(frozen=True, slots=True)
+class TagCount:
+    """A tag with the list of its notes; ``count`` of them."""
+
+    title: str
+    href: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagsPage:
+    """All tags, in the order of the alphabet, by their first part: ``topic``, ``status`` …; "" for those without parts."""
+
+    kind: str
+    path: str
+    root: str
+    title: str
+    description: str
+    canonical: str
+    breadcrumbs: tuple[Link, ...]
+    groups: tuple[tuple[str, tuple[TagCount, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPage:
+    """A page without content of its own: the search, and what is shown where there is no page."""
+
+    kind: str
+    path: str
+    root: str
+    title: str
+    description: str
+    canonical: str
+    breadcrumbs: tuple[Link, ...]
