@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from pipeline.agenda import agenda
@@ -25,12 +25,14 @@ from pipeline.research import Desk, Outcome, perform, perform_pure
 from pipeline.session import ResearchSession, record_of
 from pipeline.state import SessionState, seconds_between, working_seconds
 from pipeline.steps import Read, Step
+from pipeline.stopping import Stop
 from pipeline.text import digest_of, one_line
 from pipeline.values import Cost
 
 _log = logging.getLogger("pipeline.run")
 
 Listener = Callable[[EventBase, SessionState], None]
+LONGEST_WAIT_S = 30.0  # a machine that sleeps stops the clock that waits are measured by, not the one of the deadline
 
 
 def _utc_now() -> datetime:
@@ -45,9 +47,9 @@ def _random_id() -> str:
 class RunContext:
     """What a run takes from outside: who writes, the clock, ids, the night's bounds, and who wants to hear of events.
 
-    ``agent`` opens every segment that this run writes. ``deadline`` ends the gathering, not the writing. ``concurrency``
-    bounds the steps under way in one session, without the pages being read; ``gate`` those of the whole night. ``redact`` takes
-    keys out of what is written.
+    ``agent`` opens every segment that this run writes. ``deadline`` ends the night; the gathering ends ``writing`` before it.
+    ``stop`` may ask for its end at any time. ``concurrency`` bounds the steps under way in one session, without the pages being
+    read; ``gate`` those of the whole night. ``redact`` takes keys out of what is written.
     """
 
     run_id: str
@@ -55,11 +57,17 @@ class RunContext:
     now: Callable[[], datetime] = _utc_now
     new_id: Callable[[], str] = _random_id
     deadline: datetime | None = None
+    writing: timedelta = timedelta()
+    stop: Stop = field(default_factory=Stop)
     concurrency: int = 8
     gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1_000_000))
     snapshot_every: int = 20
     listener: Listener = lambda _event, _state: None
     redact: Callable[[bytes], bytes] = lambda data: data
+
+    def gathering_left_s(self) -> float:
+        """Return the seconds until the night's gathering must end; infinite without a deadline."""
+        return float("inf") if self.deadline is None else (self.deadline - self.writing - self.now()).total_seconds()
 
 
 class Recorder:
@@ -163,14 +171,14 @@ def _redacted(draft: EventBase, redact: Callable[[bytes], bytes]) -> EventBase:
 
 
 async def run_session(session: ResearchSession, store: EventStore, desk: Desk, context: RunContext) -> SessionState:
-    """Work on a started session until its agenda is empty; return its state.
+    """Work on a started session until its agenda is empty, or until the context asks to stop; return its state.
 
     Raises:
         ProviderRefused: key, quota or credit; what was answered by then is recorded.
         LogError: the log cannot be written or trusted.
     """
     recorder = Recorder(session, store, context)
-    flight = _Flight()
+    flight = _Flight(asyncio.create_task(context.stop.wait()))
     try:
         while True:
             more = flight.fatal is None and _advance(session.state, recorder, context, flight)
@@ -179,9 +187,9 @@ async def run_session(session: ResearchSession, store: EventStore, desk: Desk, c
                 _start(session.state, recorder, desk, context, flight)
             if not flight.tasks:
                 break
-            done, _ = await asyncio.wait(flight.tasks, return_when=asyncio.FIRST_COMPLETED)
-            _collect(session.state, recorder, flight, done)
+            _collect(session.state, recorder, flight, await _ended(session.state, context, flight))
     finally:
+        flight.stopping.cancel()
         await _abandon(flight)
         recorder.snapshot()
         store.release(session.id)
@@ -192,11 +200,16 @@ async def run_session(session: ResearchSession, store: EventStore, desk: Desk, c
 
 @dataclass(slots=True)
 class _Flight:
-    """What is under way; an error after which nothing new may start; a cap that a step's next call would have passed."""
+    """What is under way; an error after which nothing new may start; a cap that a step's next call would have passed.
 
+    ``stopping`` ends when somebody asks to stop; ``until`` is the loop's time at which what is still under way is abandoned.
+    """
+
+    stopping: asyncio.Task[None]
     tasks: dict[asyncio.Task[Outcome], Step] = field(default_factory=dict)
     fatal: Exception | None = None
     spent: BudgetSpent | None = None
+    until: float | None = None
 
 
 def _advance(state: SessionState, recorder: Recorder, context: RunContext, flight: _Flight) -> bool:
@@ -204,12 +217,29 @@ def _advance(state: SessionState, recorder: Recorder, context: RunContext, fligh
     while pure := [step for step in agenda(state) if step.pure]:
         recorder.take([perform_pure(step, state) for step in pure])
     cap = _reached_cap(state, context, flight.spent)
-    if cap is None:
-        return True
-    if flight.tasks:
+    if cap is None or context.stop.asked:
+        return not context.stop.asked
+    if flight.tasks or (cap.cap == "deadline" and not state.facts):  # without a fact there is nothing to write: tomorrow, then
         return False
+    flight.until = None
     recorder.take([Outcome((cap,))])
     return _advance(state, recorder, context, flight)
+
+
+async def _ended(state: SessionState, context: RunContext, flight: _Flight) -> Iterable[asyncio.Task[Outcome]]:
+    """Wait until a step ends, a cap of time is reached or somebody asks to stop; return the steps that ended."""
+    now = asyncio.get_running_loop().time()
+    left = _time_left_s(state, context)
+    if flight.until is None and (context.stop.asked or left <= 0):
+        flight.until = now + context.stop.grace_s
+    if flight.until is None:
+        waited_for = {*flight.tasks, flight.stopping}
+        await asyncio.wait(waited_for, timeout=min(left, LONGEST_WAIT_S), return_when=asyncio.FIRST_COMPLETED)
+    elif now < flight.until:
+        await asyncio.wait(flight.tasks, timeout=flight.until - now, return_when=asyncio.FIRST_COMPLETED)
+    else:
+        await _abandon(flight)
+    return [task for task in flight.tasks if task.done()]
 
 
 def _start(state: SessionState, recorder: Recorder, desk: Desk, context: RunContext, flight: _Flight) -> None:
@@ -228,6 +258,8 @@ async def _worked(step: Step, state: SessionState, recorder: Recorder, desk: Des
     Reading waits for its turn at a host and bounds itself: it must not keep questions from being asked meanwhile.
     """
     async with nullcontext() if isinstance(step, Read) else context.gate:
+        if context.stop.asked or _time_left_s(state, context) <= 0:  # it waited for its turn, and has not begun
+            return Outcome(())
         announce.set(partial(_announced, recorder, step))
         try:
             outcome = await perform(step, state, desk)
@@ -300,19 +332,33 @@ def _reached_cap(state: SessionState, context: RunContext, spent: BudgetSpent | 
         return BudgetExhausted(cap=spent.cap, limit=spent.limit, spent=spent.spent)
     if config.budget_usd is not None and state.spent.usd >= config.budget_usd:
         return BudgetExhausted(cap="usd", limit=f"{config.budget_usd:.2f}", spent=f"{state.spent.usd:.4f}")
-    now = context.now()
-    worked = working_seconds(state)
-    if state.runs and state.runs[-1].run_id == context.run_id:
-        worked += seconds_between(state.runs[-1].last_at, timestamp(now))
+    worked = _worked_s(state, context)
     if config.timeout_s is not None and worked >= config.timeout_s:
         return BudgetExhausted(cap="time", limit=f"{config.timeout_s:g} s", spent=f"{worked:.0f} s")
-    if context.deadline is not None and now >= context.deadline:
-        return BudgetExhausted(cap="deadline", limit=timestamp(context.deadline), spent=timestamp(now))
+    if context.deadline is not None and context.gathering_left_s() <= 0:
+        return BudgetExhausted(cap="deadline", limit=timestamp(context.deadline), spent=timestamp(context.now()))
     return None
 
 
+def _worked_s(state: SessionState, context: RunContext) -> float:
+    worked = working_seconds(state)
+    if state.runs and state.runs[-1].run_id == context.run_id:
+        worked += seconds_between(state.runs[-1].last_at, timestamp(context.now()))
+    return worked
+
+
+def _time_left_s(state: SessionState, context: RunContext) -> float:
+    """Return the seconds until a cap of time ends the gathering; infinite when there is none, or no gathering any more."""
+    if state.ended or state.exhausted or state.synthesis:
+        return float("inf")
+    timeout_s = state.config.timeout_s
+    left = float("inf") if timeout_s is None else timeout_s - _worked_s(state, context)
+    return min(left, context.gathering_left_s())
+
+
 async def _abandon(flight: _Flight) -> None:
-    """Cancel what is still under way; its answers were not recorded and will be asked again."""
+    """Cancel what is still under way. What ends all the same is kept; other answers will be asked for again."""
     for task in flight.tasks:
         task.cancel()
     await asyncio.gather(*flight.tasks, return_exceptions=True)
+    flight.tasks = {task: step for task, step in flight.tasks.items() if not task.cancelled()}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "pipeline"
-LEAVES = {"errors", "text", "values", "page", "terms", "vocabulary", "secret", "dotenv", "keys", "ledger"}
+LEAVES = {"errors", "text", "values", "page", "terms", "vocabulary", "secret", "dotenv", "keys", "ledger", "stopping"}
 ROOMS = {"http", "documents"}  # what several adapters need: the way out, and the reading of formats
 ADAPTERS = {"store", "reasoners", "search", "web", "projection"}
 # From the inside out: a part knows only parts above it.

@@ -205,7 +205,7 @@ def test_a_spent_budget_stops_the_gathering_and_the_report_says_so() -> None:
 
 def test_a_passed_deadline_stops_the_gathering() -> None:
     store = MemoryStore()
-    context = context_for(deadline=START + timedelta(seconds=60))
+    context = context_for(deadline=START + timedelta(seconds=200))
     state = asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
     assert state.exhausted == "deadline"
     assert state.ended

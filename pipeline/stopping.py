@@ -1,0 +1,97 @@
+"""How work is brought to a stop: asked once, by a signal or by the clock; what is under way then has a grace to end in."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+
+GRACE_S = 10.0
+WRITING = timedelta(minutes=5)
+_LONGEST_SLEEP_S = 30.0
+
+
+class Stop:
+    """Whether to stop. Once ``asked``, nothing new may begin, and what is under way has ``grace_s`` seconds left.
+
+    ``reason`` says in words who asked, ``exit_code`` what the process should end with. ``ask`` may be called from a signal handler.
+    """
+
+    def __init__(self, grace_s: float = GRACE_S) -> None:
+        self.grace_s = grace_s
+        self.reason = ""
+        self.exit_code = 0
+        self._wake: set[Callable[[], object]] = set()
+
+    @property
+    def asked(self) -> bool:
+        """Tell whether somebody asked to stop."""
+        return bool(self.reason)
+
+    def ask(self, reason: str, exit_code: int) -> None:
+        """Ask to stop; only the first to ask is remembered."""
+        if self.asked:
+            return
+        self.reason, self.exit_code = reason, exit_code
+        for wake in tuple(self._wake):
+            wake()
+
+    async def wait(self) -> None:
+        """Return once somebody has asked."""
+        event, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(event.set)
+
+        self._wake.add(wake)
+        try:
+            if not self.asked:
+                await event.wait()
+        finally:
+            self._wake.discard(wake)
+
+
+class SteadyClock:
+    """A clock that never goes back. Put back, it goes on from where it was; put forward, or after a sleep, it follows.
+
+    ``wall`` is the clock it follows, ``passing`` one that only passes, in seconds.
+    """
+
+    def __init__(
+        self, wall: Callable[[], datetime] = lambda: datetime.now(UTC), passing: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._wall, self._passing = wall, passing
+        self._shown, self._shown_at = wall(), passing()
+
+    def __call__(self) -> datetime:
+        """Return the moment, in UTC."""
+        passed = self._passing()
+        gone_on = self._shown + timedelta(seconds=max(0.0, passed - self._shown_at))
+        self._shown, self._shown_at = max(gone_on, self._wall()), passed
+        return self._shown
+
+
+def kept_for_writing(now: datetime, end: datetime | None) -> timedelta:
+    """Return how long before ``end`` the gathering must be over, so that the reports are written by then."""
+    return timedelta() if end is None else min(WRITING, max(timedelta(), end - now) / 4)
+
+
+@asynccontextmanager
+async def ending_at(end: datetime | None, now: Callable[[], datetime], stop: Stop) -> AsyncIterator[None]:
+    """Ask to stop when ``end`` has come. The clock is looked at every half a minute at least: a machine may sleep meanwhile."""
+
+    async def watch(end: datetime) -> None:
+        while (left := (end - now()).total_seconds()) > 0:
+            await asyncio.sleep(min(left, _LONGEST_SLEEP_S))
+        stop.ask("the deadline has passed", 3)
+
+    watching = [asyncio.create_task(watch(end))] if end is not None else []
+    try:
+        yield
+    finally:
+        for task in watching:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
