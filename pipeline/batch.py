@@ -20,12 +20,14 @@ from pipeline.research import Desk, Outcome
 from pipeline.run import Recorder, RunContext, run_session
 from pipeline.session import ResearchSession, record_of
 from pipeline.state import SessionState, seconds_between, working_seconds
+from pipeline.stopping import INTERRUPTED, ending_at, kept_for_writing
 from pipeline.text import one_line, slug
 from pipeline.values import Cost, ResearchConfig
 
 Action = Literal["new", "resume", "done", "failed", "cancelled", "damaged"]
 LEFT = frozenset({"failed", "cancelled", "damaged"})
 SESSIONS_AT_ONCE = 4
+PASSED = "the deadline has passed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ class Night:
         self._skip(log, (d for d in decisions if d.action in LEFT))
         gate = asyncio.Semaphore(self.sessions_at_once)
         try:
-            async with asyncio.TaskGroup() as group:
+            async with ending_at(self.context.deadline, self.context.now, self.context.stop), asyncio.TaskGroup() as group:
                 for decision in due:
                     group.create_task(self._attend(decision, log, gate))
             self._close(log, started_at)
@@ -215,6 +217,8 @@ class Night:
             raise
         except (LogError, CommandRefused) as error:
             return _ending(decision, state, "failed", one_line(str(error), 500))
+        if not state.ended:
+            return _ending(decision, state, "interrupted", self.context.stop.reason or PASSED)
         return _ending(decision, state, state.status, state.end_reason)
 
     async def _session_of(self, decision: Decision) -> ResearchSession:
@@ -230,9 +234,9 @@ class Night:
             return f"{limits.max_failures} failures tonight"
         if limits.cost_usd is not None and sum(event.cost.usd for event in self._ended) >= limits.cost_usd:
             return f"tonight's {limits.cost_usd:.2f} USD are spent"
-        if self.context.deadline is not None and self.context.now() >= self.context.deadline:
-            return "the deadline has passed"
-        return ""
+        if self.context.stop.asked:
+            return self.context.stop.reason
+        return PASSED if self.context.gathering_left_s() <= 0 else ""
 
     def _close(self, log: BatchLog, started_at: str) -> None:
         done = sum(event.status == "complete" for event in self._ended)
@@ -251,8 +255,12 @@ class Night:
     def _exit_code(self) -> int:
         if self._refused is not None:
             return self._refused.exit_code
-        if any(event.status != "complete" for event in self._ended):
+        if self.context.stop.exit_code >= INTERRUPTED:
+            return self.context.stop.exit_code
+        if any(event.status not in {"complete", "interrupted"} for event in self._ended):
             return 1
+        if any(event.status == "interrupted" for event in self._ended):
+            return 3
         return 3 if any(not event.reason.startswith(tuple(f"{action}:" for action in LEFT)) for event in self._skipped) else 0
 
 
@@ -321,9 +329,11 @@ def within(context: RunContext, limits: Limits) -> RunContext:
     """Return the context with the night's deadline (by the clock, or by its timeout) and concurrency."""
     now = context.now()
     ends = [deadline_after(limits, now), now + limits.timeout if limits.timeout else None]
+    end = min((end for end in ends if end is not None), default=None)
     return replace(
         context,
-        deadline=min((end for end in ends if end is not None), default=None),
+        deadline=end,
+        writing=kept_for_writing(now, end),
         concurrency=limits.concurrency,
         gate=asyncio.Semaphore(limits.concurrency),
     )

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 GRACE_S = 10.0
+INTERRUPTED = 128  # exit codes above it are 128 and a signal's number
 WRITING = timedelta(minutes=5)
 _LONGEST_SLEEP_S = 30.0
 
@@ -16,7 +17,7 @@ _LONGEST_SLEEP_S = 30.0
 class Stop:
     """Whether to stop. Once ``asked``, nothing new may begin, and what is under way has ``grace_s`` seconds left.
 
-    ``reason`` says in words who asked, ``exit_code`` what the process should end with. ``ask`` may be called from a signal handler.
+    ``reason`` says in words who asked, ``exit_code`` what the process is to end with. A signal handler may call ``ask``.
     """
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
