@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipeline.projection.cards import Card
 from pipeline.projection.inert import Link
-from pipeline.projection.library import Library, Study
+from pipeline.projection.library import Library
 from pipeline.projection.names import HOME
 from pipeline.projection.night_note import NightView, night_view
 from pipeline.projection.notes import Note
-from pipeline.projection.views import Cited, Citer, night_link, properties_of, report_link, session_link
-from pipeline.state import working_seconds
+from pipeline.projection.views import Cited, best_link, cited, night_link, properties_of, session_link
 
 LATEST_REPORTS, LATEST_NIGHTS = 15, 7
 
@@ -70,42 +70,37 @@ def home_note(library: Library) -> Note:
 
 def home_view(library: Library) -> HomeView:
     """Return what the front page says."""
-    reported = sorted((study for study in library.studies if study.report_path), key=lambda study: (study.reported_at, study.id))
-    latest = tuple(_latest(library, study) for study in reversed(reported[-LATEST_REPORTS:]))
+    reported = sorted((card for card in library.cards if card.report_path), key=lambda card: (card.reported_at, card.id))
+    latest = tuple(_latest(library, card) for card in reversed(reported[-LATEST_REPORTS:]))
     last = library.nights[-1] if library.nights else None
-    states = [study.state for study in library.studies]
     return HomeView(
         title="Research",
         last_night=night_view(library, last) if last else None,
         last_night_link=night_link(last) if last else None,
         nights=tuple(map(night_link, reversed(library.nights[-LATEST_NIGHTS - 1 : -1]))),
-        attention=tuple(_attention(study) for study in _latest_of_each_query(library) if not study.report_path),
+        attention=tuple(_attention(card) for card in _latest_of_each_query(library) if not card.report_path),
         reports=latest,
         older_reports=len(reported) - len(latest),
         total_reports=len(reported),
-        total_sessions=len(states),
+        total_sessions=len(library.cards),
         total_sources=len(library.sources),
-        total_facts=sum(len(state.facts) for state in states),
-        total_seconds=sum(map(working_seconds, states)),
-        total_usd=sum(state.spent.usd for state in states),
-        total_tokens=sum(state.spent.total_tokens for state in states),
+        total_facts=sum(card.facts for card in library.cards),
+        total_seconds=sum(card.seconds for card in library.cards),
+        total_usd=sum(card.usd for card in library.cards),
+        total_tokens=sum(card.tokens for card in library.cards),
     )
 
 
-def _latest(library: Library, study: Study) -> Latest:
-    report = study.state.report
-    summary = report.summary if report else ()
-    first = Citer(library, study).sentence(summary[0]) if summary else None
-    link = report_link(study) or session_link(study)
-    return Latest(link, study.reported_at, first, len(report.references) if report else 0)
+def _latest(library: Library, card: Card) -> Latest:
+    first = cited(library, card.first) if card.first else None
+    return Latest(best_link(card), card.reported_at, first, card.sources)
 
 
-def _latest_of_each_query(library: Library) -> list[Study]:
-    latest = {study.state.query_id or study.id: study for study in library.studies}
-    return sorted(latest.values(), key=lambda study: (study.state.started_at, study.id), reverse=True)
+def _latest_of_each_query(library: Library) -> list[Card]:
+    latest = {card.query_id or card.id: card for card in library.cards}
+    return sorted(latest.values(), key=lambda card: (card.started_at, card.id), reverse=True)
 
 
-def _attention(study: Study) -> Attention:
-    state = study.state
-    outcome = state.status if state.ended else "unfinished"
-    return Attention(session_link(study), outcome, state.end_reason, state.ended_at or state.started_at)
+def _attention(card: Card) -> Attention:
+    outcome = card.status if card.ended else "unfinished"
+    return Attention(session_link(card), outcome, card.end_reason, card.ended_at or card.started_at)

@@ -5,7 +5,7 @@ Everything is put in an order that depends on the events alone: studies by their
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,76 +15,94 @@ from pipeline.codec import decode_all
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.projection import names
+from pipeline.projection.cards import Card, Reading, WorkerCard, card_of, readings_of
 from pipeline.projection.names import Names
 from pipeline.session import ResearchSession
-from pipeline.state import PageDone, SessionState, contradictions, standings, workers_in_order
-from pipeline.values import Contradiction, Fact, ValidatedFact
+from pipeline.state import SessionState, standings
+from pipeline.values import ValidatedFact
 
 
 @dataclass(frozen=True)
 class Study:
-    """One session: its state and events, and the paths of its notes (``report_path`` is "" without a report)."""
+    """One session opened: its card, state and events. What a card says of a session a study says too."""
 
-    id: str
+    card: Card
     state: SessionState
     events: tuple[e.EventBase, ...]
-    session_path: str
-    report_path: str
-    worker_paths: Mapping[str, str]
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self.card.id
+
+    @property
+    def query(self) -> str:
+        """The question."""
+        return self.card.query
+
+    @property
+    def session_path(self) -> str:
+        """Where the session's note stands."""
+        return self.card.session_path
+
+    @property
+    def report_path(self) -> str:
+        """Where the report stands, "" without one."""
+        return self.card.report_path
+
+    @property
+    def report_title(self) -> str:
+        """The title of the report; the question without one."""
+        return self.card.report_title
+
+    @property
+    def reported_at(self) -> str:
+        """When the report was finished, "" without one."""
+        return self.card.reported_at
+
+    def worker(self, worker_id: str) -> WorkerCard:
+        """Return one of the workers.
+
+        Raises:
+            KeyError: the session has no such worker.
+        """
+        return self.card.worker(worker_id)
+
+    @cached_property
+    def worker_paths(self) -> dict[str, str]:
+        """Where the workers' notes stand, by worker id."""
+        return {worker.id: worker.path for worker in self.card.workers}
 
     @cached_property
     def standings(self) -> dict[str, ValidatedFact]:
         """What cross-checking made of each fact, by fact id."""
         return standings(self.state)
 
-    @cached_property
-    def cited_facts(self) -> frozenset[str]:
-        """The ids of the facts that the report cites."""
-        references = self.state.report.references if self.state.report else ()
-        return frozenset(name for entry in references for name in entry.facts)
 
-    @cached_property
-    def contradictions(self) -> tuple[Contradiction, ...]:
-        """What the sources disagree on."""
-        return contradictions(self.state)
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a source's note stands, and the title by which other notes link to it: that of its first reading that had one.
 
-    @cached_property
-    def reported_at(self) -> str:
-        """When the report was finished, "" without one."""
-        return next((event.at for event in reversed(self.events) if isinstance(event, e.ReportGenerated)), "")
+    The first, because a link then says the same for ever; the source's own note shows the latest.
+    """
+
+    path: str
+    title: str
 
 
-@dataclass(frozen=True)
-class Quote:
-    """A fact, and the studies that found it."""
-
-    fact: Fact
-    studies: tuple[Study, ...]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Source:
-    """One address across all studies: each reading, and every quote taken from it, in order of reading."""
+    """One address across all sessions: every reading of it, in order of time."""
 
     url: str
-    path: str
-    readings: tuple[tuple[Study, PageDone], ...]
-    quotes: tuple[Quote, ...]
+    place: Place
+    readings: tuple[Reading, ...]
 
     @property
     def title(self) -> str:
-        """The title at the latest reading, or the address."""
-        titles = (page.title for _, page in reversed(self.readings) if page.title.strip())
+        """The title at the latest reading that had one, or the address."""
+        titles = (reading.page.title for reading in reversed(self.readings) if reading.page.title.strip())
         return next(titles, self.url)
-
-
-@dataclass(frozen=True)
-class Citation:
-    """A report that cites a source: under which number, and with how many of its quotes."""
-
-    study: Study
-    number: int
-    quotes: int
 
 
 @dataclass(frozen=True)
@@ -119,22 +137,38 @@ class Night:
 
 @dataclass(frozen=True)
 class Library:
-    """The whole: studies and sources in order, nights with the latest last; ``problems`` names streams that cannot be read."""
+    """The whole vault by cards: sessions in order of their start, where each source stands, nights with the latest last.
 
-    studies: tuple[Study, ...] = ()
-    sources: Mapping[str, Source] = field(default_factory=dict)
+    ``problems`` names streams that cannot be read.
+    """
+
+    cards: tuple[Card, ...] = ()
+    sources: Mapping[str, Place] = field(default_factory=dict)
     nights: tuple[Night, ...] = ()
     problems: tuple[str, ...] = ()
 
     @cached_property
-    def by_id(self) -> dict[str, Study]:
-        """The studies by session id."""
-        return {study.id: study for study in self.studies}
+    def by_id(self) -> dict[str, Card]:
+        """The cards by session id."""
+        return {card.id: card for card in self.cards}
 
     @cached_property
-    def followers(self) -> dict[str, Study]:
-        """By session id: the study that researched the same question next."""
-        return {study.state.previous_session: study for study in reversed(self.studies) if study.state.previous_session}
+    def order(self) -> dict[str, int]:
+        """By session id: which of all it is, from 0, in order of their start."""
+        return {card.id: place for place, card in enumerate(self.cards)}
+
+    @cached_property
+    def of_query(self) -> dict[str, tuple[Card, ...]]:
+        """By query id: its sessions in order of their start."""
+        found: dict[str, list[Card]] = {}
+        for card in self.cards:
+            found.setdefault(card.query_id, []).append(card)
+        return {query_id: tuple(cards) for query_id, cards in found.items()}
+
+    @cached_property
+    def followers(self) -> dict[str, Card]:
+        """By session id: the session that researched the same question next."""
+        return {card.previous_session: card for card in reversed(self.cards) if card.previous_session}
 
     @cached_property
     def nights_of(self) -> dict[str, tuple[Night, ...]]:
@@ -144,15 +178,6 @@ class Library:
             for entry in night.ended:
                 found.setdefault(entry.session, {})[night.date] = night
         return {session: tuple(nights.values()) for session, nights in found.items()}
-
-    @cached_property
-    def citations(self) -> dict[str, tuple[Citation, ...]]:
-        """By address: the reports that cite it."""
-        found: dict[str, list[Citation]] = {}
-        for study in self.studies:
-            for entry in study.state.report.references if study.state.report else ():
-                found.setdefault(entry.url, []).append(Citation(study, entry.number, len(entry.facts)))
-        return {url: tuple(entries) for url, entries in found.items()}
 
     @cached_property
     def spent(self) -> dict[str, tuple[float, float]]:
@@ -166,7 +191,16 @@ class Library:
         return found
 
 
-def read(store: EventStore) -> Library:
+@dataclass(frozen=True)
+class Contents:
+    """A library with all that its notes are made of."""
+
+    library: Library
+    studies: tuple[Study, ...]
+    sources: tuple[Source, ...]
+
+
+def read(store: EventStore) -> Contents:
     """Return all that ``store`` holds; a stream that cannot be trusted is left out and named in ``problems``."""
     problems: list[str] = []
     opened = [found for name in store.session_ids() if (found := _opened(store, name, problems))]
@@ -174,7 +208,10 @@ def read(store: EventStore) -> Library:
     opened.sort(key=lambda found: (found[0].started_at, found[0].id))
     studies = tuple(_study(state, history, taken) for state, history in opened)
     batches = [batch for name in store.batch_ids() if (batch := _batch(store, name, problems))]
-    return Library(studies, _sources(studies, taken), _nights(batches), tuple(problems))
+    sources = _sources(studies, taken)
+    places = {source.url: source.place for source in sources}
+    library = Library(tuple(study.card for study in studies), places, nights_from(batches), tuple(problems))
+    return Contents(library, studies, sources)
 
 
 def _opened(store: EventStore, session_id: str, problems: list[str]) -> tuple[SessionState, tuple[e.EventBase, ...]] | None:
@@ -188,42 +225,25 @@ def _opened(store: EventStore, session_id: str, problems: list[str]) -> tuple[Se
 
 
 def _study(state: SessionState, history: tuple[e.EventBase, ...], taken: Names) -> Study:
-    year, month = names.in_year(state.started_at), names.in_month(state.started_at)
-    report = taken.claim(f"reports/{year}", names.report_stem(state.query, state.id), state.id)
-    session = taken.claim(f"sessions/{year}", names.session_stem(state.query, state.id), state.id)
-    workers = {}
-    for worker in workers_in_order(state):
-        view = state.perspectives[worker.perspective_id]
-        stem = names.worker_stem(state.query, state.id, view.name)
-        workers[worker.id] = taken.claim(f"workers/{month}", stem, f"{state.id}/{worker.id}")
-    return Study(state.id, state, history, session, report if state.report else "", workers)
+    reported_at = next((event.at for event in reversed(history) if isinstance(event, e.ReportGenerated)), "")
+    return Study(card_of(state, reported_at, taken), state, history)
 
 
-def _sources(studies: tuple[Study, ...], taken: Names) -> dict[str, Source]:
-    readings: dict[str, list[tuple[Study, PageDone]]] = {}
+def _sources(studies: tuple[Study, ...], taken: Names) -> tuple[Source, ...]:
+    found: dict[str, list[Reading]] = {}
     for study in studies:
-        for page in study.state.pages.values():
-            readings.setdefault(page.url, []).append((study, page))
-    for found in readings.values():
-        found.sort(key=lambda reading: (reading[1].at, reading[0].id))
-    quotes = _quotes(studies)
-    order = sorted(readings, key=lambda url: (readings[url][0][1].at, url))
-    return {url: _source(url, readings[url], quotes.get(url, {}), taken) for url in order}
+        for reading in readings_of(study.state):
+            found.setdefault(reading.page.url, []).append(reading)
+    for readings in found.values():
+        readings.sort(key=lambda reading: (reading.page.at, reading.session))
+    order = sorted(found, key=lambda url: (found[url][0].page.at, url))
+    return tuple(Source(url, place_of(url, found[url], taken), tuple(found[url])) for url in order)
 
 
-def _source(url: str, readings: list[tuple[Study, PageDone]], quotes: dict[str, Quote], taken: Names) -> Source:
-    path = taken.claim(f"sources/{names.in_month(readings[0][1].at)}", names.source_stem(url), url)
-    return Source(url, path, tuple(readings), tuple(quotes.values()))
-
-
-def _quotes(studies: tuple[Study, ...]) -> dict[str, dict[str, Quote]]:
-    found: dict[str, dict[str, Quote]] = {}
-    for study in studies:
-        for fact in study.state.facts.values():
-            entries = found.setdefault(fact.url, {})
-            earlier = entries.get(fact.id)
-            entries[fact.id] = Quote(earlier.fact if earlier else fact, (*(earlier.studies if earlier else ()), study))
-    return found
+def place_of(url: str, readings: Sequence[Reading], taken: Names) -> Place:
+    """Return where the source of these readings, the earliest first, stands; its name is claimed from ``taken``."""
+    path = taken.claim(f"sources/{names.in_month(readings[0].page.at)}", names.source_stem(url), url)
+    return Place(path, next((reading.page.title for reading in readings if reading.page.title.strip()), url))
 
 
 def _batch(store: EventStore, batch_id: str, problems: list[str]) -> Batch | None:
@@ -247,7 +267,8 @@ def _batch_of(batch_id: str, started: n.BatchStarted, history: tuple[e.EventBase
     )
 
 
-def _nights(batches: Iterable[Batch]) -> tuple[Night, ...]:
+def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
+    """Return the nights that the batches fell in, the latest last."""
     by_date: dict[str, list[Batch]] = {}
     for batch in sorted(batches, key=lambda batch: (batch.started_at, batch.id)):
         by_date.setdefault(batch.started_at[:10], []).append(batch)

@@ -10,7 +10,7 @@ from pipeline.projection import wording
 from pipeline.projection.inert import Link
 from pipeline.projection.library import Batch, Library, Night
 from pipeline.projection.notes import Note
-from pipeline.projection.views import best_link, night_link, properties_of, report_link, session_link
+from pipeline.projection.views import best_link, night_link, properties_of, session_link
 
 _OUTCOMES = {"complete": "done", "failed": "failed", "cancelled": "cancelled"}
 
@@ -105,15 +105,14 @@ def night_view(library: Library, night: Night) -> NightView:
 
 def _worked(library: Library, entry: n.QueryEnded, all_ended: Iterable[n.QueryEnded]) -> Worked:
     mine = [library.spent[other.id] for other in all_ended if other.query_id == entry.query_id]
-    study = library.by_id.get(entry.session)
-    report = study.state.report if study else None
+    card = library.by_id.get(entry.session)
     return Worked(
-        link=best_link(study) if study else entry.query,
-        session=session_link(study, "how") if study and report_link(study) else None,
+        link=best_link(card) if card else entry.query,
+        session=session_link(card, "how") if card and card.report_path else None,
         outcome=_OUTCOMES.get(entry.status, "unfinished"),
         reason=entry.reason,
-        sources=len(report.references) if report else 0,
-        facts=len(study.state.facts) if study else 0,
+        sources=card.sources if card else 0,
+        facts=card.facts if card else 0,
         seconds=sum(seconds for _, seconds in mine),
         usd=sum(usd for usd, _ in mine),
     )
@@ -136,7 +135,7 @@ def _reason(text: str) -> str:
 
 def _latest(library: Library, entry: n.QuerySkipped, date: str) -> Link | str:
     """The link to what was known of a skipped query by that night, so that the note does not change later."""
-    known = [study for study in library.studies if study.state.query_id == entry.query_id and study.state.started_at[:10] <= date]
+    known = [card for card in library.of_query.get(entry.query_id, ()) if card.started_at[:10] <= date]
     return best_link(known[-1]) if known else entry.query
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.projection import names
+from pipeline.projection.cards import Card, Quoted, QuoteRef
+from pipeline.projection.cards import Reading as Learnt
 from pipeline.projection.inert import Inert, Link, address, host_of, inert, plain, property_address
-from pipeline.projection.library import Citation, Library, Quote, Source, Study
+from pipeline.projection.library import Library, Source
 from pipeline.projection.notes import Note
 from pipeline.projection.views import (
     address_words,
@@ -18,8 +20,6 @@ from pipeline.projection.views import (
     session_link,
     worker_link,
 )
-from pipeline.state import Iteration, workers_in_order
-from pipeline.values import SourceQuality
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,30 +91,31 @@ class SourceView:
 
 def source_note(library: Library, source: Source) -> Note:
     """Return the note of a source."""
-    page = source.readings[-1][1]
-    quality = _quality(source)
+    page = source.readings[-1].page
+    judged = _judged(source)
+    view = _view(library, source, judged)
     own = present(
         {
             "source_url": property_address(source.url),
             "host": host_of(source.url),
             "author": plain(page.author),
             "published": plain(page.published, 40),
-            "quotes": len(source.quotes),
-            "cited_by": len(library.citations.get(source.url, ())),
-            "versions": len({page.digest for _, page in source.readings}),
-            **({"quality": round(quality.score, 3)} if quality else {}),
+            "quotes": len(view.quotes) + len(view.further_quotes),
+            "cited_by": len(view.cited_in),
+            "versions": view.versions,
+            **({"quality": round(judged.score, 3)} if judged and judged.score is not None else {}),
         }
     )
-    properties = properties_of("source", source.title, own, created=source.readings[0][1].at)
-    return Note(source.path, "source", properties, _view(library, source, quality))
+    properties = properties_of("source", source.title, own, created=source.readings[0].page.at)
+    return Note(source.place.path, "source", properties, view)
 
 
-def _view(library: Library, source: Source, quality: SourceQuality | None) -> SourceView:
-    page = source.readings[-1][1]
-    cited = library.citations.get(source.url, ())
-    quotes = tuple(_quote(library, quote) for quote in source.quotes)
-    studies = {study.id: study for study, _ in source.readings}
-    nights = {night.path: night for study in studies.values() for night in night_links(library, study)}
+def _view(library: Library, source: Source, judged: Learnt | None) -> SourceView:
+    page = source.readings[-1].page
+    by_start = sorted(source.readings, key=lambda reading: library.order[reading.session])
+    quotes = tuple(_quote(library, entries) for entries in _by_fact(by_start).values())
+    cards = {reading.session: library.by_id[reading.session] for reading in source.readings}
+    nights = {link.path: link for card in cards.values() for link in night_links(library, card)}
     return SourceView(
         title=source.title,
         address=_address(source.url),
@@ -123,16 +124,16 @@ def _view(library: Library, source: Source, quality: SourceQuality | None) -> So
         author=page.author,
         published=page.published,
         media_type=page.media_type,
-        score=quality.score if quality else 0.0,
-        score_reasons=quality.reasons if quality else (),
-        cited_in=tuple(map(_cited_in, cited)),
-        read_for=tuple(_read_for(study, source.url) for study in studies.values()),
+        score=(judged.score if judged else None) or 0.0,
+        score_reasons=judged.reasons if judged else (),
+        cited_in=tuple(_cited_in(library.by_id[reading.session], reading) for reading in by_start if reading.number),
+        read_for=tuple(_read_for(library, reading) for reading in source.readings),
         nights=tuple(nights.values()),
         quotes=tuple(quote for quote in quotes if quote.cited_in),
         further_quotes=tuple(quote for quote in quotes if not quote.cited_in),
-        readings=_readings(source),
-        versions=len({page.digest for _, page in source.readings}),
-        first_read_at=source.readings[0][1].at,
+        readings=_readings(library, source),
+        versions=len({reading.page.digest for reading in source.readings}),
+        first_read_at=source.readings[0].page.at,
     )
 
 
@@ -141,68 +142,60 @@ def _address(url: str) -> Inert:
     return inert(address_words(url)) if url.startswith("corpus:") else address(url)
 
 
-def _quality(source: Source) -> SourceQuality | None:
-    """How far the source carried in the latest study that judged it."""
-    for study, _ in reversed(source.readings):
-        for analysis in reversed(study.state.analyses):
-            for entry in analysis.source_quality:
-                if entry.url == source.url:
-                    return entry
-    return None
+def _judged(source: Source) -> Learnt | None:
+    """The latest reading whose session judged how far the source carries."""
+    return next((reading for reading in reversed(source.readings) if reading.score is not None), None)
 
 
-def _cited_in(entry: Citation) -> CitedIn:
-    study = entry.study
-    return CitedIn(best_link(study), session_link(study), entry.number, entry.quotes, study.reported_at)
+def _cited_in(card: Card, reading: Learnt) -> CitedIn:
+    return CitedIn(best_link(card), session_link(card), reading.number, reading.cited, card.reported_at)
 
 
-def _quote(library: Library, quote: Quote) -> QuoteView:
-    fact = quote.fact
-    latest = quote.studies[-1]
-    entry = latest.standings.get(fact.id)
-    claim = "" if fact.claim.strip() == fact.quote.strip() else fact.claim
+def _by_fact(readings: list[Learnt]) -> dict[str, list[tuple[str, Quoted]]]:
+    """Each fact's finds: session ids and what each session made of it, in order of the sessions' start."""
+    found: dict[str, list[tuple[str, Quoted]]] = {}
+    for reading in readings:
+        for quote in reading.quotes:
+            found.setdefault(quote.fact, []).append((reading.session, quote))
+    return found
+
+
+def _quote(library: Library, finds: list[tuple[str, Quoted]]) -> QuoteView:
+    first, latest = finds[0][1], finds[-1][1]
     return QuoteView(
-        text=fact.quote,
-        block=Inert(names.block_id(fact.id)),
-        heading=fact.heading,
-        claim=claim,
-        standing=entry.standing if entry else "",
-        support=_quote_links(library, latest, entry.support if entry else ()),
-        against=_quote_links(library, latest, _opponents(latest, fact.id)),
-        cited_in=_cited_in_latest(quote),
+        text=first.text,
+        block=Inert(names.block_id(first.fact)),
+        heading=first.heading,
+        claim="" if first.claim.strip() == first.text.strip() else first.claim,
+        standing=latest.standing,
+        support=_quote_links(library, latest.support),
+        against=_quote_links(library, latest.against),
+        cited_in=_cited_in_latest(library, finds),
     )
 
 
-def _cited_in_latest(quote: Quote) -> tuple[Link, ...]:
+def _cited_in_latest(library: Library, finds: list[tuple[str, Quoted]]) -> tuple[Link, ...]:
     """The reports that cite a quote; of a question that was researched again and again, the latest."""
-    citing = {study.state.query_id: study for study in quote.studies if quote.fact.id in study.cited_facts}
+    citing = {library.by_id[session].query_id: library.by_id[session] for session, quote in finds if quote.cited}
     return tuple(map(best_link, citing.values()))
 
 
-def _opponents(study: Study, fact_id: str) -> tuple[str, ...]:
-    pairs = study.contradictions
-    return tuple(pair.b if pair.a == fact_id else pair.a for pair in pairs if fact_id in {pair.a, pair.b})
+def _quote_links(library: Library, quotes: tuple[QuoteRef, ...]) -> tuple[Link, ...]:
+    return tuple(quote_link(library.sources[quote.url], quote.fact) for quote in quotes)
 
 
-def _quote_links(library: Library, study: Study, facts: tuple[str, ...]) -> tuple[Link, ...]:
-    known = (study.state.facts[name] for name in dict.fromkeys(facts) if name in study.state.facts)
-    return tuple(quote_link(library.sources[fact.url], fact.id) for fact in known)
+def _read_for(library: Library, reading: Learnt) -> ReadFor:
+    card = library.by_id[reading.session]
+    return ReadFor(session_link(card), tuple(worker_link(card, worker) for worker in reading.workers))
 
 
-def _read_for(study: Study, url: str) -> ReadFor:
-    workers = [worker for worker in workers_in_order(study.state) if _used(worker.iterations, url)]
-    return ReadFor(session_link(study), tuple(worker_link(study, worker.id) for worker in workers))
-
-
-def _used(iterations: list[Iteration], url: str) -> bool:
-    return any(url in step.observed and step.observed[url].facts for step in iterations)
-
-
-def _readings(source: Source) -> tuple[Reading, ...]:
+def _readings(library: Library, source: Source) -> tuple[Reading, ...]:
     versions: dict[str, int] = {}
-    for _, page in source.readings:
-        versions.setdefault(page.digest, len(versions) + 1)
-    return tuple(
-        Reading(page.at, versions[page.digest], page.digest[:12], page.characters, best_link(study))
-        for study, page in source.readings
-    )
+    for reading in source.readings:
+        versions.setdefault(reading.page.digest, len(versions) + 1)
+    return tuple(_reading(library, reading, versions[reading.page.digest]) for reading in source.readings)
+
+
+def _reading(library: Library, reading: Learnt, version: int) -> Reading:
+    page = reading.page
+    return Reading(page.at, version, page.digest[:12], page.characters, best_link(library.by_id[reading.session]))

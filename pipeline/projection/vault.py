@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.ports import EventStore
 from pipeline.projection import library as shelves
 from pipeline.projection.home_note import home_note
-from pipeline.projection.library import Library
+from pipeline.projection.library import Contents, Library, Study
 from pipeline.projection.night_note import night_note
 from pipeline.projection.notes import Note
 from pipeline.projection.output import BuildReport, Output
@@ -32,23 +32,30 @@ def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: P
         TemplateInvalid: a template is missing or faulty; no note was changed.
         ResearchError: the disk refuses.
     """
-    library = shelves.read(store)
+    found = shelves.read(store)
     renderer = Renderer(templates)
-    rendered = [renderer.render(note) for note in notes(library)]
-    report = Output(vault, state_dir).place(rendered, remove_stale=not library.problems)
-    return replace(report, problems=(*library.problems, *report.problems))
+    rendered = [renderer.render(note) for note in notes(found)]
+    problems = found.library.problems
+    report = Output(vault, state_dir).place(rendered, remove_stale=not problems)
+    return replace(report, problems=(*problems, *report.problems))
 
 
-def notes(library: Library) -> Iterator[Note]:
+def notes(found: Contents) -> Iterator[Note]:
     """Yield every note of the vault as a value."""
+    library = found.library
     yield home_note(library)
     for night in library.nights:
         yield night_note(library, night)
-    for study in library.studies:
-        yield session_note(library, study)
-        if study.state.report:
-            yield report_note(library, study, study.state.report)
-        for worker in workers_in_order(study.state):
-            yield worker_note(library, study, worker)
-    for source in library.sources.values():
+    for study in found.studies:
+        yield from own_notes(library, study)
+    for source in found.sources:
         yield source_note(library, source)
+
+
+def own_notes(library: Library, study: Study) -> Iterator[Note]:
+    """Yield the notes of one session: its own, its report's, its workers'."""
+    yield session_note(library, study)
+    if study.state.report:
+        yield report_note(library, study, study.state.report)
+    for worker in workers_in_order(study.state):
+        yield worker_note(library, study, worker)

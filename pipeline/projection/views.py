@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pipeline.projection import names, wording
+from pipeline.projection.cards import Card, CitedText
 from pipeline.projection.frontmatter import Property
 from pipeline.projection.inert import Link, host_of, plain
-from pipeline.projection.library import Library, Night, Source, Study
+from pipeline.projection.library import Library, Night, Place, Study
 from pipeline.projection.notes import OWN_CLASS, Kind
 from pipeline.state import Report
 from pipeline.text import one_line, slug
@@ -77,30 +78,30 @@ def open_questions(gaps: Iterable[Gap]) -> tuple[Open, ...]:
     return tuple(Open(reason, tuple(questions)) for reason, questions in reasons.items())
 
 
-def report_title(study: Study) -> str:
-    """Return the title of a study's report; the question while there is none."""
-    return (study.state.report.title if study.state.report else "") or study.state.query
+def report_title(session: Card | Study) -> str:
+    """Return the title of a session's report; the question while there is none."""
+    return session.report_title
 
 
-def report_link(study: Study) -> Link | None:
-    """Return the link to a study's report, None without one."""
-    return Link(study.report_path, report_title(study)) if study.report_path else None
+def report_link(session: Card | Study) -> Link | None:
+    """Return the link to a session's report, None without one."""
+    return Link(session.report_path, session.report_title) if session.report_path else None
 
 
-def session_link(study: Study, words: str = "") -> Link:
+def session_link(session: Card | Study, words: str = "") -> Link:
     """Return the link to a session's note, shown as ``words`` or as the question."""
-    return Link(study.session_path, words or study.state.query)
+    return Link(session.session_path, words or session.query)
 
 
-def best_link(study: Study) -> Link:
+def best_link(session: Card | Study) -> Link:
     """Return the link to the report, or to the session's note while there is none."""
-    return report_link(study) or session_link(study)
+    return report_link(session) or session_link(session)
 
 
-def worker_link(study: Study, worker_id: str) -> Link:
+def worker_link(session: Card | Study, worker_id: str) -> Link:
     """Return the link to a worker's note, shown as its perspective."""
-    view = study.state.perspectives[study.state.workers[worker_id].perspective_id]
-    return Link(study.worker_paths[worker_id], perspective_name(view))
+    worker = session.worker(worker_id)
+    return Link(worker.path, worker.name)
 
 
 def perspective_name(view: Perspective) -> str:
@@ -113,9 +114,9 @@ def night_link(night: Night) -> Link:
     return Link(night.path, wording.day(night.date))
 
 
-def night_links(library: Library, study: Study) -> tuple[Link, ...]:
-    """Return the links to the nights that worked on a study."""
-    return tuple(night_link(night) for night in library.nights_of.get(study.id, ()))
+def night_links(library: Library, session: Card | Study) -> tuple[Link, ...]:
+    """Return the links to the nights that worked on a session."""
+    return tuple(night_link(night) for night in library.nights_of.get(session.id, ()))
 
 
 def last_night(library: Library, study: Study) -> str:
@@ -123,12 +124,12 @@ def last_night(library: Library, study: Study) -> str:
     return linked(next(reversed(night_links(library, study)), None))
 
 
-def source_link(source: Source, words: str = "") -> Link:
+def source_link(source: Place, words: str = "") -> Link:
     """Return the link to a source's note, shown as ``words`` or as its title."""
     return Link(source.path, words or source.title)
 
 
-def quote_link(source: Source, fact_id: str, words: str = "") -> Link:
+def quote_link(source: Place, fact_id: str, words: str = "") -> Link:
     """Return the link to one quote in a source's note."""
     return Link(source.path, words or source.title, names.block_id(fact_id))
 
@@ -139,6 +140,12 @@ def address_words(url: str) -> str:
         return host
     scheme, _, rest = url.partition(":")
     return f"{rest} in your documents" if scheme == "corpus" and rest else url
+
+
+def cited(library: Library, sentence: CitedText) -> Cited:
+    """Return a card's sentence with its citations as links."""
+    links = (quote_link(library.sources[cite.url], cite.fact, cite.sign) for cite in sentence.cites)
+    return Cited(sentence.text, tuple(links))
 
 
 class Citer:

@@ -1,0 +1,262 @@
+"""What the rest of the vault needs to know of a session: small immutable values, so that no other note has to open its log.
+
+A ``Card`` says what stands in other notes of a session as a whole; a ``Reading`` what it learnt from one source. Both are made
+from the session's state alone, may be kept as JSON, and hold addresses and ids where a note has links: where a source's note
+stands depends on all who read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipeline.projection import names, wording
+from pipeline.projection.names import Names
+from pipeline.state import PageDone, SessionState, Worker, contradictions, standings, workers_in_order, working_seconds
+from pipeline.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCard:
+    """A worker's id, where its note stands, and the name of its perspective."""
+
+    id: str
+    path: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A citation in a report: the source's address, the fact's id, and the sign shown, e.g. ``²ᵃ``."""
+
+    url: str
+    fact: str
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """A sentence of a report with its citations."""
+
+    text: str
+    cites: tuple[Cite, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A session as other notes show it. ``report_path`` is "" without a report; ``report_title`` then is the question.
+
+    ``facts``, ``pages``, ``sources`` (those that the report refers to), ``words``, ``tokens`` are counts.
+    """
+
+    id: str
+    query: str
+    query_id: str
+    tags: tuple[str, ...]
+    previous_session: str
+    status: str
+    ended: bool
+    end_reason: str
+    started_at: str
+    ended_at: str
+    reported_at: str
+    session_path: str
+    report_path: str
+    report_title: str
+    workers: tuple[WorkerCard, ...]
+    first: CitedText | None
+    facts: int
+    pages: int
+    sources: int
+    words: int
+    disagreements: int
+    unknowns: int
+    seconds: float
+    usd: float
+    tokens: int
+
+    def worker(self, worker_id: str) -> WorkerCard:
+        """Return one of the workers.
+
+        Raises:
+            KeyError: the session has no such worker.
+        """
+        for worker in self.workers:
+            if worker.id == worker_id:
+                return worker
+        raise KeyError(worker_id)
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteRef:
+    """A fact elsewhere: the address of its source, and its id."""
+
+    url: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A fact that a session took from a source, and how it fared there. ``standing`` is "" when nobody looked."""
+
+    fact: str
+    text: str
+    claim: str
+    heading: str
+    digest: str
+    standing: str
+    support: tuple[QuoteRef, ...]
+    against: tuple[QuoteRef, ...]
+    cited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there;
+    ``cited`` counts the quotes cited; ``score`` is None when nobody judged the source; ``workers`` are ids."""
+
+    session: str
+    page: PageDone
+    number: int
+    cited: int
+    score: float | None
+    reasons: tuple[str, ...]
+    workers: tuple[str, ...]
+    quotes: tuple[Quoted, ...]
+
+
+def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
+    """Return a session's card; its names are claimed from ``taken``. ``reported_at``: when the report was finished, or ""."""
+    year, report = names.in_year(state.started_at), state.report
+    report_path = taken.claim(f"reports/{year}", names.report_stem(state.query, state.id), state.id)
+    session_path = taken.claim(f"sessions/{year}", names.session_stem(state.query, state.id), state.id)
+    return Card(
+        id=state.id,
+        query=state.query,
+        query_id=state.query_id,
+        tags=state.tags,
+        previous_session=state.previous_session,
+        status=state.status,
+        ended=state.ended,
+        end_reason=state.end_reason,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        reported_at=reported_at,
+        session_path=session_path,
+        report_path=report_path if report else "",
+        report_title=(report.title if report else "") or state.query,
+        workers=tuple(_worker_card(state, worker, taken) for worker in workers_in_order(state)),
+        first=_first(state),
+        facts=len(state.facts),
+        pages=len(state.pages),
+        sources=len(report.references) if report else 0,
+        words=report.words if report else 0,
+        disagreements=len(report.contradictions) if report else 0,
+        unknowns=len(report.unknowns) if report else 0,
+        seconds=working_seconds(state),
+        usd=state.spent.usd,
+        tokens=state.spent.total_tokens,
+    )
+
+
+def _worker_card(state: SessionState, worker: Worker, taken: Names) -> WorkerCard:
+    name = state.perspectives[worker.perspective_id].name
+    stem = names.worker_stem(state.query, state.id, name)
+    path = taken.claim(f"workers/{names.in_month(state.started_at)}", stem, f"{state.id}/{worker.id}")
+    return WorkerCard(worker.id, path, name.removeprefix("Gap: "))
+
+
+def _first(state: SessionState) -> CitedText | None:
+    return cited_text(state, state.report.summary[0]) if state.report and state.report.summary else None
+
+
+def cited_text(state: SessionState, sentence: Sentence) -> CitedText:
+    """Return a sentence with one citation for each known fact; several quotes of one source are told apart by letters."""
+    known = [name for name in dict.fromkeys(sentence.facts) if name in state.facts]
+    numbers = [number_of(state, name) for name in known]
+    places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
+    signs = map(wording.superscript, numbers, places)
+    cites = (Cite(state.facts[name].url, name, sign) for name, sign in zip(known, signs, strict=True))
+    return CitedText(sentence.text, tuple(cites))
+
+
+def number_of(state: SessionState, fact_id: str) -> int:
+    """Return the number that the report gives to a fact's source, 0 if it refers to it nowhere."""
+    url = state.facts[fact_id].url
+    references = state.report.references if state.report else ()
+    return next((reference.number for reference in references if reference.url == url), 0)
+
+
+def readings_of(state: SessionState) -> tuple[Reading, ...]:
+    """Return what a session learnt from each page that it read, in order of reading."""
+    return tuple(_Learnt(state).from_page(page) for page in state.pages.values())
+
+
+class _Learnt:
+    """A session's findings laid out by source."""
+
+    def __init__(self, state: SessionState) -> None:
+        self._state = state
+        self._standings: dict[str, ValidatedFact] = standings(state)
+
+    @cached_property
+    def _facts(self) -> dict[str, list[Fact]]:
+        found: dict[str, list[Fact]] = {}
+        for fact in self._state.facts.values():
+            found.setdefault(fact.url, []).append(fact)
+        return found
+
+    @cached_property
+    def _references(self) -> dict[str, Reference]:
+        return {entry.url: entry for entry in self._state.report.references} if self._state.report else {}
+
+    @cached_property
+    def _pairs(self) -> tuple[Contradiction, ...]:
+        return contradictions(self._state)
+
+    def from_page(self, page: PageDone) -> Reading:
+        reference = self._references.get(page.url)
+        score, reasons = self._quality(page.url)
+        return Reading(
+            session=self._state.id,
+            page=page,
+            number=reference.number if reference else 0,
+            cited=len(reference.facts) if reference else 0,
+            score=score,
+            reasons=reasons,
+            workers=tuple(worker.id for worker in workers_in_order(self._state) if _used(worker, page.url)),
+            quotes=tuple(self._quoted(fact) for fact in self._facts.get(page.url, ())),
+        )
+
+    def _quality(self, url: str) -> tuple[float | None, tuple[str, ...]]:
+        """How far the source carried in the latest round that judged it."""
+        for analysis in reversed(self._state.analyses):
+            for entry in analysis.source_quality:
+                if entry.url == url:
+                    return entry.score, entry.reasons
+        return None, ()
+
+    def _quoted(self, fact: Fact) -> Quoted:
+        entry = self._standings.get(fact.id)
+        opponents = (pair.b if pair.a == fact.id else pair.a for pair in self._pairs if fact.id in {pair.a, pair.b})
+        reference = self._references.get(fact.url)
+        return Quoted(
+            fact=fact.id,
+            text=fact.quote,
+            claim=fact.claim,
+            heading=fact.heading,
+            digest=fact.digest,
+            standing=entry.standing if entry else "",
+            support=self._refs(entry.support if entry else ()),
+            against=self._refs(opponents),
+            cited=reference is not None and fact.id in reference.facts,
+        )
+
+    def _refs(self, facts: Iterable[str]) -> tuple[QuoteRef, ...]:
+        known = (self._state.facts[name] for name in dict.fromkeys(facts) if name in self._state.facts)
+        return tuple(QuoteRef(fact.url, fact.id) for fact in known)
+
+
+def _used(worker: Worker, url: str) -> bool:
+    return any(url in step.observed and step.observed[url].facts for step in worker.iterations)
