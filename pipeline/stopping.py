@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 GRACE_S = 10.0
 INTERRUPTED = 128  # exit codes above it are 128 and a signal's number
 WRITING = timedelta(minutes=5)
+SIGNALS: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 143}
 _LONGEST_SLEEP_S = 30.0
+_ECHO_S = 0.2  # `timeout` sends its signal to the process and then to the process's group: that is one signal, not two
 
 
 class Stop:
@@ -32,8 +35,8 @@ class Stop:
         return bool(self.reason)
 
     def ask(self, reason: str, exit_code: int) -> None:
-        """Ask to stop; only the first to ask is remembered."""
-        if self.asked:
+        """Ask to stop. Whoever asks later counts only with a higher exit code: a signal outweighs the clock."""
+        if self.asked and exit_code <= self.exit_code:
             return
         self.reason, self.exit_code = reason, exit_code
         for wake in tuple(self._wake):
@@ -96,3 +99,29 @@ async def ending_at(end: datetime | None, now: Callable[[], datetime], stop: Sto
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+
+@contextmanager
+def signals_heard(stop: Stop, at_once: Callable[[int], object], passing: Callable[[], float] = time.monotonic) -> Iterator[None]:
+    """Let the first SIGINT, SIGTERM or SIGHUP ask to stop, and call ``at_once`` with the exit code at the next.
+
+    A signal that is ignored (``nohup``, a job in the background) stays so. Only for the main thread.
+    """
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    first_at: list[float] = []
+
+    def hear(number: int, _frame: object) -> None:
+        if not first_at:
+            first_at.append(passing())
+            stop.ask(f"stopped by {signal.Signals(number).name}", SIGNALS[number])
+        elif passing() - first_at[0] > _ECHO_S:
+            at_once(stop.exit_code)
+
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, hear)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
