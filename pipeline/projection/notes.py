@@ -53,7 +53,11 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A generated file without places for a person's words: a canvas, a base, a chart, a style sheet. ``path`` has its suffix."""
+    """A generated file without places for a person's words: a canvas, a base, a chart, a style sheet. ``path`` has its suffix.
+
+    ``yields``: once a person edited it, it is theirs, and stays as it is.
+    """
 
     path: str
     text: str
+    yields: bool = False

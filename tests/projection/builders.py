@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -278,9 +279,7 @@ class Workplace:
 
 def changed_templates(folder: Path) -> Path:
     """A copy of the templates that a test may change."""
-    folder.mkdir(parents=True)
-    for file in TEMPLATES.iterdir():
-        (folder / file.name).write_text(file.read_text())
+    shutil.copytree(TEMPLATES, folder)
     return folder
 
 

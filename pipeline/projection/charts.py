@@ -1,0 +1,21 @@
+"""The drawings of a session: when what was done, and what it added up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.projection.charts_cost import cost_chart
+from pipeline.projection.charts_timeline import timeline_chart
+from pipeline.projection.library import Study
+from pipeline.projection.notes import Plain
+
+
+def chart_path(session_path: str, chart: str) -> str:
+    """Return where a chart of the session whose note stands at ``session_path`` stands: ``timeline`` or ``cost``."""
+    return f"charts/{session_path.rpartition('/')[2]}-{chart}.svg"
+
+
+def charts_of(study: Study) -> Iterator[Plain]:
+    """Yield a session's charts."""
+    yield Plain(chart_path(study.session_path, "timeline"), timeline_chart(study))
+    yield Plain(chart_path(study.session_path, "cost"), cost_chart(study))

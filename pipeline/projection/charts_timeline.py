@@ -1,0 +1,108 @@
+"""The timeline of a session: a lane for each line of research, a mark for each answer, search, page and find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pipeline.projection import svg, wording
+from pipeline.projection.charts_axis import TimeAxis, axis_of, frame, merged
+from pipeline.projection.charts_lanes import MARKS, Lane, lanes_of
+from pipeline.projection.library import Study
+from pipeline.projection.svg import Markup
+from pipeline.projection.views import perspective_name
+from pipeline.state import Worker
+from pipeline.text import one_line
+
+WIDTH, LEFT, RIGHT = 720, 196, 626
+_TOP, _LANE, _FOOT = 58, 30, 62
+_LABEL = 27  # characters that fit into the column of names
+_SIZE, _ROUND = 4.0, 7.0
+
+
+def timeline_chart(study: Study) -> str:
+    """Return the timeline as SVG."""
+    axis = axis_of(study.events, LEFT, RIGHT)
+    lanes = lanes_of(study.state, study.events, lambda worker: _name(study, worker))
+    bottom = _TOP + _LANE * max(1, len(lanes))
+    parts = [*_head(study, axis), *frame(axis, _TOP, bottom)]
+    for number, lane in enumerate(lanes):
+        parts.append(svg.group(_lane(lane, axis, _TOP + _LANE * number), _said(lane)))
+    parts.append(svg.group(_legend(lanes, bottom + _FOOT - 18)))
+    return svg.document(WIDTH, bottom + _FOOT, f"Timeline: {study.state.query}", _description(study, axis, lanes), parts)
+
+
+def _name(study: Study, worker: Worker) -> str:
+    return perspective_name(study.state.perspectives[worker.perspective_id])
+
+
+def _head(study: Study, axis: TimeAxis) -> Iterator[Markup]:
+    began = study.events[0].at
+    yield svg.text(16, 24, "Timeline", "head")
+    runs = f" in {len(axis.runs)} stretches" if len(axis.runs) > 1 else ""
+    words = f"from {wording.day(began)}, {wording.clock(began)} UTC · {wording.duration(axis.worked)} of work{runs}"
+    yield svg.text(16, 43, words, "soft")
+
+
+def _lane(lane: Lane, axis: TimeAxis, top: float) -> Iterator[Markup]:
+    middle = top + _LANE / 2
+    yield svg.element("text", {"x": 16, "y": middle + 4}, one_line(lane.name, _LABEL))
+    yield from _bars(lane.seconds(), axis, middle)
+    for kind in MARKS:
+        for x, count in merged((axis.place(second) for second in lane.marks.get(kind, ())), 2 * _SIZE - 2):
+            yield svg.path(_shape(kind, x, middle), kind, title=_tip(kind, count))
+    if lane.result:
+        yield svg.text(RIGHT + 12, middle + 4, lane.result, f"{lane.outcome}")
+
+
+def _bars(seconds: Sequence[float], axis: TimeAxis, middle: float) -> Iterator[Markup]:
+    """One bar for each run that the lane has marks in."""
+    for run in axis.runs:
+        inside = [axis.place(second) for second in seconds if run.start <= second <= run.end]
+        if inside:
+            yield svg.rectangle(inside[0] - _SIZE, middle - 8, inside[-1] - inside[0] + 2 * _SIZE, 16, "lane", radius=4)
+
+
+def _tip(kind: str, count: int) -> str:
+    return MARKS[kind] if count == 1 else f"{MARKS[kind]}: {count}"
+
+
+def _shape(kind: str, x: float, y: float) -> str:
+    """The outline of a mark; each kind has a shape of its own, so that colour is not needed to tell them apart."""
+    corners = {
+        "thought": ((0, -1), (1, 0), (0, 1), (-1, 0)),
+        "page": ((-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)),
+        "fact": ((0, -1), (1, 0.9), (-1, 0.9)),
+        "failed": ((-1, -0.5), (-0.5, -1), (0, -0.5), (0.5, -1), (1, -0.5), (0.5, 0),
+                   (1, 0.5), (0.5, 1), (0, 0.5), (-0.5, 1), (-1, 0.5), (-0.5, 0)),
+    }  # fmt: skip
+    if kind == "search":
+        arc = f"a{_ROUND / 2} {_ROUND / 2} 0 1 0"
+        return f"M{svg.number(x - _ROUND / 2)} {svg.number(y)}{arc} {_ROUND} 0{arc} -{_ROUND} 0z"
+    points = (f"{svg.number(x + _SIZE * across)} {svg.number(y + _SIZE * down)}" for across, down in corners[kind])
+    return f"M{'L'.join(points)}z"
+
+
+def _legend(lanes: Sequence[Lane], y: float) -> Iterator[Markup]:
+    x = 16.0
+    for kind, words in MARKS.items():
+        if any(kind in lane.marks for lane in lanes):
+            yield svg.path(_shape(kind, x + 4, y), kind)
+            yield svg.text(x + 14, y + 4, words, "soft")
+            x += 32 + 6.5 * len(words)
+
+
+def _said(lane: Lane) -> str:
+    """A lane in words."""
+    told = (f"{len(found)} × {MARKS[kind]}" for kind, found in lane.marks.items())
+    return f"{lane.name}: {', '.join(told)}"
+
+
+def _description(study: Study, axis: TimeAxis, lanes: Sequence[Lane]) -> str:
+    results = [f"{lane.name} ({lane.result})" for lane in lanes if lane.result]
+    pauses = [wording.duration(length) for *_, length in axis.pauses()]
+    parts = [
+        f"{wording.duration(axis.worked)} of work, {wording.count(len(study.events), 'event')}.",
+        f"Lines of research: {wording.joined(results)}." if results else "",
+        f"Pauses: {wording.joined(pauses)}." if pauses else "",
+    ]
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,129 @@
+"""A small writer of SVG: elements as values, every text and attribute escaped, numbers short and the same on every machine.
+
+The drawings carry their own style sheet: system fonts, and colours for light and dark surroundings. They paint their own
+ground, so they can be read even where the page around them is of the other scheme.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from xml.sax.saxutils import escape, quoteattr
+
+from pipeline.text import clean
+
+Value = str | int | float
+# What XML 1.0 cannot hold even as an entity; the rest of what is unwanted `clean` removes.
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+STYLE = """\
+text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; fill: #1f2328; }
+.head { font-size: 14px; font-weight: 600; }
+.soft { fill: #59636e; }
+.end { text-anchor: end; }
+.middle { text-anchor: middle; }
+.ground { fill: #ffffff; stroke: #d1d9e0; }
+.grid { stroke: #d1d9e0; stroke-width: 1; }
+.pause { fill: #eff2f5; }
+.lane { fill: #c9d7ea; }
+.done { fill: #1a7f37; }
+.failed { fill: #cf222e; }
+.open { fill: #9a6700; }
+.thought { fill: #8250df; }
+.search { fill: #0969da; }
+.page { fill: #59636e; }
+.fact { fill: #1a7f37; }
+.area { fill: #0969da; fill-opacity: 0.14; }
+.line { fill: none; stroke: #0969da; stroke-width: 2; stroke-linejoin: round; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3; }
+  .soft { fill: #9ba7b4; }
+  .ground { fill: #151b23; stroke: #3d444d; }
+  .grid { stroke: #3d444d; }
+  .pause { fill: #212830; }
+  .lane { fill: #2f4a6d; }
+  .done, .fact { fill: #3fb950; }
+  .failed { fill: #f85149; }
+  .open { fill: #d29922; }
+  .thought { fill: #bc8cff; }
+  .search { fill: #58a6ff; }
+  .page { fill: #9ba7b4; }
+  .area { fill: #58a6ff; }
+  .line { stroke: #58a6ff; }
+}
+"""
+
+
+class Markup(str):
+    """Text that is SVG already."""
+
+    __slots__ = ()
+
+
+def element(name: str, attributes: Mapping[str, Value], *children: str) -> Markup:
+    """Return one element; a child that is no ``Markup`` is text and is escaped."""
+    head = name + "".join(f" {key}={_quoted(value)}" for key, value in attributes.items())
+    inner = "".join(child if isinstance(child, Markup) else _escaped(child) for child in children)
+    return Markup(f"<{head}>{inner}</{name}>" if inner else f"<{head}/>")
+
+
+def text(x: float, y: float, words: str, style: str = "") -> Markup:
+    """Return words at a place; ``style`` names classes of the style sheet."""
+    return element("text", {"x": x, "y": y, **({"class": style} if style else {})}, words)
+
+
+def rectangle(x: float, y: float, width: float, height: float, style: str, *, radius: float = 0, title: str = "") -> Markup:
+    """Return a rectangle; ``title`` is what a pointer that rests on it shows."""
+    attributes: dict[str, Value] = {"x": x, "y": y, "width": width, "height": height, "class": style}
+    if radius:
+        attributes["rx"] = radius
+    return element("rect", attributes, *_titled(title))
+
+
+def line(x1: float, y1: float, x2: float, y2: float, style: str = "grid") -> Markup:
+    """Return a straight line."""
+    return element("line", {"x1": x1, "y1": y1, "x2": x2, "y2": y2, "class": style})
+
+
+def path(points: str, style: str, title: str = "") -> Markup:
+    """Return a path; ``points`` is its ``d``."""
+    return element("path", {"d": points, "class": style}, *_titled(title))
+
+
+def group(children: Iterable[Markup], label: str = "") -> Markup:
+    """Return elements that belong together, named for those who do not see them."""
+    return element("g", {"role": "group", "aria-label": label} if label else {}, *children)
+
+
+def document(width: int, height: int, title: str, description: str, children: Iterable[Markup]) -> str:
+    """Return a whole drawing of that size in pixels, with its name and what it shows in words."""
+    attributes: dict[str, Value] = {
+        "xmlns": "http://www.w3.org/2000/svg", "width": width, "height": height, "viewBox": f"0 0 {width} {height}",
+        "role": "img", "aria-labelledby": "title desc",
+    }  # fmt: skip
+    ground = rectangle(0.5, 0.5, width - 1, height - 1, "ground", radius=8)
+    named = (element("title", {"id": "title"}, title), element("desc", {"id": "desc"}, description))
+    lines = (*named, element("style", {}, Markup(STYLE)), ground, *children)
+    return element("svg", attributes, Markup("\n"), *(Markup(f"{part}\n") for part in lines)) + "\n"
+
+
+def number(value: float, decimals: int = 2) -> str:
+    """Return a number with at most so many decimals and no needless zeros."""
+    rounded = f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+    return "0" if rounded in {"-0", ""} else rounded
+
+
+def _titled(title: str) -> tuple[Markup, ...]:
+    return (element("title", {}, title),) if title else ()
+
+
+def _quoted(value: Value) -> str:
+    return quoteattr(_plain(value) if isinstance(value, str) else number(value))
+
+
+def _escaped(words: str) -> str:
+    return escape(_plain(words))
+
+
+def _plain(words: str) -> str:
+    return _NO_XML.sub("\ufffd", " ".join(clean(words).split()))
