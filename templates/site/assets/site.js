@@ -1,1 +1,139 @@
+// What makes reading easier where scripts run; every page reads without it.
+// Texts of other pages are only ever set as text, never as HTML.
 "use strict";
+
+const WAIT_MS = 250;
+const LONGEST = 320;
+
+function filterList(form) {
+  const entries = [...document.querySelectorAll(".entries > li")];
+  const output = form.querySelector("output");
+  const words = entries.map((entry) => entry.textContent.toLowerCase());
+  const apply = (input) => {
+    const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    entries.forEach((entry, i) => { entry.hidden = !wanted.every((word) => words[i].includes(word)); });
+    const shown = entries.filter((entry) => !entry.hidden).length;
+    output.textContent = wanted.length ? `${shown} of ${entries.length} on this page` : "";
+  };
+  form.hidden = false;
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", (event) => apply(event.target));
+}
+
+function openTarget() {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const details = target && target.closest("details:not([open])");
+  if (details) {
+    details.open = true;
+    target.scrollIntoView();
+  }
+}
+
+function followContents(toc) {
+  const links = new Map([...toc.querySelectorAll("a")].map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
+  const headings = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);
+  const mark = () => {
+    const passed = headings.filter((heading) => heading.getBoundingClientRect().top < innerHeight / 3);
+    const here = passed.length && links.get(passed[passed.length - 1].id);
+    links.forEach((link) => link.classList.toggle("here", link === here));
+  };
+  const watch = new IntersectionObserver(mark, { rootMargin: "0px 0px -66% 0px" });
+  headings.forEach((heading) => watch.observe(heading));
+}
+
+const pages = new Map();
+
+function pageAt(address) {
+  const url = address.split("#")[0];
+  if (!pages.has(url)) {
+    const load = fetch(url).then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(String(answer.status)))));
+    pages.set(url, load.then((text) => new DOMParser().parseFromString(text, "text/html")));
+  }
+  return pages.get(url);
+}
+
+function short(text) {
+  const line = (text || "").replace(/\s+/g, " ").trim();
+  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+}
+
+async function previewOf(link) {
+  const here = link.href.split("#")[0] === location.href.split("#")[0];
+  const page = here ? document : await pageAt(link.href);
+  const place = link.hash && page.getElementById(decodeURIComponent(link.hash.slice(1)));
+  const title = page.querySelector("h1");
+  const about = page.querySelector('meta[name="description"]');
+  const text = place && !/^H\d$/.test(place.tagName) ? place.textContent : about && about.content;
+  return { title: here ? "" : short(title && title.textContent), text: short(text) };
+}
+
+class Preview {
+  constructor() {
+    this.box = document.createElement("div");
+    Object.assign(this.box, { className: "preview", id: "preview", hidden: true });
+    this.box.setAttribute("role", "tooltip");
+    document.body.append(this.box);
+    this.link = null;
+    this.timer = 0;
+  }
+
+  plan(link) {
+    clearTimeout(this.timer);
+    if (link !== this.link) this.timer = setTimeout(() => this.show(link), WAIT_MS);
+  }
+
+  leave() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.hide(), WAIT_MS);
+  }
+
+  async show(link) {
+    this.hide();
+    this.link = link;
+    const found = await previewOf(link).catch(() => null);
+    if (this.link !== link || !found || !found.text) return;
+    const parts = [];
+    if (found.title) parts.push(Object.assign(document.createElement("strong"), { textContent: found.title }));
+    parts.push(Object.assign(document.createElement("p"), { textContent: found.text }));
+    this.box.replaceChildren(...parts);
+    this.box.hidden = false;
+    link.setAttribute("aria-describedby", "preview");
+    this.place(link.getBoundingClientRect());
+  }
+
+  // Positions set through the object model are allowed by the pages' policy; a style attribute is not.
+  place(at) {
+    const left = Math.max(16, Math.min(at.left, document.documentElement.clientWidth - this.box.offsetWidth - 16));
+    const below = at.bottom + this.box.offsetHeight + 16 < innerHeight;
+    this.box.style.left = `${scrollX + left}px`;
+    this.box.style.top = `${scrollY + (below ? at.bottom + 6 : at.top - this.box.offsetHeight - 6)}px`;
+  }
+
+  hide() {
+    clearTimeout(this.timer);
+    if (this.link) this.link.removeAttribute("aria-describedby");
+    this.box.hidden = true;
+    this.link = null;
+  }
+}
+
+function offerPreviews() {
+  const preview = new Preview();
+  const linkAt = (event) => event.target.closest && event.target.closest("main a.internal, main .cite a, .around a.internal, .graph a[href]");
+  const begin = (event) => {
+    const link = linkAt(event);
+    if (link && link.href && typeof link.href === "string") preview.plan(link);
+    else if (preview.box.contains(event.target)) clearTimeout(preview.timer);
+  };
+  document.addEventListener("mouseover", begin);
+  document.addEventListener("mouseout", (event) => { if (linkAt(event) || preview.box.contains(event.target)) preview.leave(); });
+  document.addEventListener("focusin", (event) => { if (event.target.matches(":focus-visible")) begin(event); });
+  document.addEventListener("focusout", () => preview.leave());
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") preview.hide(); });
+}
+
+document.querySelectorAll("form.filter").forEach(filterList);
+document.querySelectorAll(".toc").forEach(followContents);
+addEventListener("hashchange", openTarget);
+openTarget();
+if (location.protocol !== "file:" && matchMedia("(hover: hover)").matches) offerPreviews();
