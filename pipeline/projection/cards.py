@@ -13,7 +13,16 @@ from functools import cached_property
 
 from pipeline.projection import names, wording
 from pipeline.projection.names import Names
-from pipeline.state import PageDone, SessionState, Worker, contradictions, standings, workers_in_order, working_seconds
+from pipeline.state import (
+    PageDone,
+    SessionState,
+    Worker,
+    contradictions,
+    open_gaps,
+    standings,
+    workers_in_order,
+    working_seconds,
+)
 from pipeline.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
 
 
@@ -44,10 +53,19 @@ class CitedText:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """A source that a report refers to: its address, and with how many quotes."""
+
+    url: str
+    quotes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """A session as other notes show it. ``report_path`` is "" without a report; ``report_title`` then is the question.
 
-    ``facts``, ``pages``, ``sources`` (those that the report refers to), ``words``, ``tokens`` are counts.
+    ``open`` holds the questions that were left open, ``drawn`` the sources that the report refers to; ``facts``, ``pages``,
+    ``words``, ``disagreements``, ``tokens`` are counts.
     """
 
     id: str
@@ -66,15 +84,20 @@ class Card:
     report_title: str
     workers: tuple[WorkerCard, ...]
     first: CitedText | None
+    open: tuple[str, ...]
+    drawn: tuple[Drawn, ...]
     facts: int
     pages: int
-    sources: int
     words: int
     disagreements: int
-    unknowns: int
     seconds: float
     usd: float
     tokens: int
+
+    @property
+    def sources(self) -> int:
+        """The number of sources that the report refers to."""
+        return len(self.drawn)
 
     def worker(self, worker_id: str) -> WorkerCard:
         """Return one of the workers.
@@ -148,12 +171,12 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
         report_title=(report.title if report else "") or state.query,
         workers=tuple(_worker_card(state, worker, taken) for worker in workers_in_order(state)),
         first=_first(state),
+        open=tuple(gap.question for gap in (report.unknowns if report else open_gaps(state))),
+        drawn=tuple(Drawn(entry.url, len(entry.facts)) for entry in report.references) if report else (),
         facts=len(state.facts),
         pages=len(state.pages),
-        sources=len(report.references) if report else 0,
         words=report.words if report else 0,
         disagreements=len(report.contradictions) if report else 0,
-        unknowns=len(report.unknowns) if report else 0,
         seconds=working_seconds(state),
         usd=state.spent.usd,
         tokens=state.spent.total_tokens,
