@@ -36,9 +36,9 @@ def summaries_of(folder: Path) -> Summaries:
     return Summaries(folder / "events" / "local" / "summaries.sqlite")
 
 
-def lock_of(folder: Path) -> WorkspaceLock:
-    """Return the lock that a run holds on the workspace."""
-    return WorkspaceLock(folder / "events")
+def lock_of(folder: Path, program: str = "") -> WorkspaceLock:
+    """Return the lock that a run holds on the workspace; ``program`` tells others what holds it."""
+    return WorkspaceLock(folder / "events", program)
 
 
 def documents_of(workspace: Workspace) -> LocalFolder:

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import socket
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
@@ -19,11 +20,12 @@ from pipeline.store import disk
 
 
 class Lock:
-    """One lock file. ``what`` says in an error message what its owner does."""
+    """One lock file. ``what`` says in an error message what its owner does, ``program`` what program that is."""
 
-    def __init__(self, path: Path, what: str) -> None:
+    def __init__(self, path: Path, what: str, program: str = "") -> None:
         self._path = path
         self._what = what
+        self._program = program
         self._fd: int | None = None
 
     def acquire(self) -> None:
@@ -38,7 +40,7 @@ class Lock:
             while self._fd is None:
                 self._fd = self._try()
             os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+            os.pwrite(self._fd, self._name().encode(), 0)
         except OSError as error:
             self.release()
             raise LogUnwritable(
@@ -53,6 +55,10 @@ class Lock:
             self._path.unlink()
         disk.close(self._fd)
         self._fd = None
+
+    def _name(self) -> str:
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since, "program": self._program})
 
     def _try(self) -> int | None:
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -79,15 +85,15 @@ class Lock:
 
 
 class WorkspaceLock:
-    """Held by a batch while it works: ``with WorkspaceLock(root): …``, ``root`` being the log's folder.
+    """Held by a batch while it works: ``with WorkspaceLock(root, program): …``, ``root`` being the log's folder.
 
     Raises:
-        WorkspaceLocked: another run works here; the message names its process and host.
+        WorkspaceLocked: another run works here; the message names its process, host and program, and since when it does.
         LogUnwritable: no lock can be made here.
     """
 
-    def __init__(self, root: Path) -> None:
-        self._lock = Lock(root / "local" / "run.lock", "works in this workspace")
+    def __init__(self, root: Path, program: str = "") -> None:
+        self._lock = Lock(root / "local" / "run.lock", "works in this workspace", program)
 
     def __enter__(self) -> WorkspaceLock:
         self._lock.acquire()
@@ -100,6 +106,8 @@ class WorkspaceLock:
 def _owner(fd: int) -> str:
     try:
         owner = json.loads(os.pread(fd, 1_000, 0))
-        return f"another run (process {owner['pid']} on {owner['host']})"
-    except (OSError, ValueError, KeyError, TypeError):
+        more = [f"process {owner['pid']} on {owner['host']}"]
+        more += [f"since {owner['since']}"] if owner.get("since") else []
+        return f"another run ({', '.join([*([owner['program']] if owner.get('program') else []), *more])})"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return "another run"  # it has the lock and has not written its name yet

@@ -20,7 +20,7 @@ from pathlib import Path
 from pipeline.store.files import FileStore
 from pipeline.store.lock import WorkspaceLock
 from tests.store.samples import record
-with WorkspaceLock(Path(sys.argv[1])):
+with WorkspaceLock(Path(sys.argv[1]), "research run"):
     FileStore(Path(sys.argv[1])).append("s-1", [record(1)], 0)
     print("held", flush=True)
     time.sleep(600)
@@ -37,7 +37,8 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_second_run_is_refused_at_once_and_told_who_works(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    with pytest.raises(WorkspaceLocked, match=f"process {holder.pid} on {socket.gethostname()}"), WorkspaceLock(tmp_path):
+    owner = rf"another run \(research run, process {holder.pid} on {socket.gethostname()}, since 20\d\d-\d\d-\d\dT.*\) works"
+    with pytest.raises(WorkspaceLocked, match=owner), WorkspaceLock(tmp_path):
         pass
     with pytest.raises(WorkspaceLocked, match=f"process {holder.pid} .*writes s-1"):
         FileStore(tmp_path).append("s-1", records([1, 2]), 0)
@@ -59,9 +60,10 @@ def test_a_lock_is_given_back_without_a_trace_and_can_be_taken_again(tmp_path: P
         assert not (tmp_path / "local" / "run.lock").exists()
 
 
-def test_an_owner_that_has_not_named_itself_is_refused_all_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", ["", "[]", "{", '{"pid": 1}'])
+def test_an_owner_that_has_not_named_itself_is_refused_all_the_same(tmp_path: Path, written: str) -> None:
     with WorkspaceLock(tmp_path):
-        (tmp_path / "local" / "run.lock").write_text("")
+        (tmp_path / "local" / "run.lock").write_text(written)
         with pytest.raises(WorkspaceLocked, match="another run works"), WorkspaceLock(tmp_path):
             pass
 
