@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline import __version__
-from pipeline.console import Console, errors_told
+from pipeline.console import Console, begin, errors_told
 from pipeline.night_commands import resume, run
 from pipeline.telling import bring_vault_up_to_date, decisions_of, session_named, show_session
 
@@ -40,8 +39,9 @@ Exit codes: 0 done, or nothing to do; 1 some query failed; 2 usage, settings or 
 @click.pass_context
 def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: bool, no_color: bool) -> None:
     """Research the questions in queries.yaml; keep every answer in an event log; write the notes of an Obsidian vault."""
-    ctx.obj = Console(folder, quiet, verbose, as_json, color=not no_color and sys.stderr.isatty())
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    ctx.obj = Console(folder, quiet, verbose, as_json, color=terminal and not no_color, terminal=terminal)
+    begin(quiet=quiet, verbose=verbose)
 
 
 @cli.command()

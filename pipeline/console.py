@@ -2,54 +2,93 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
+LOG_FILE = "events/local/research.log"
+TOLD = {"told": True}  # as ``extra`` of a log record: it goes to the log file, and was printed in other words
+
 _masks: list[Callable[[str], str]] = []
+_SHOW_CURSOR = "\x1b[?25h"
 
 
 def mask_with(mask: Callable[[str], str]) -> None:
-    """From here on pass all that is printed or logged through ``mask``, which takes keys out of it."""
-    _masks[:] = [mask]
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(_mask_record)
+    """From here on pass all that is printed or logged through ``mask`` too, which takes keys out of it."""
+    _masks.append(mask)
 
 
-def _masked(text: str) -> str:
-    return _masks[0](text) if _masks else text
-
-
-def _mask_record(record: logging.LogRecord) -> bool:
-    record.msg, record.args = _masked(record.getMessage()), None
-    return True
+def masked(text: str) -> str:
+    """Return ``text`` without any key that is known by now."""
+    for mask in _masks:
+        text = mask(text)
+    return text
 
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Where we are and how we speak: data on stdout, messages on stderr."""
+    """Where we are and how we speak: data on stdout, messages on stderr. ``terminal``: somebody may be looking at stderr."""
 
     folder: Path
     quiet: bool
     verbose: bool
     as_json: bool
     color: bool
+    terminal: bool = False
 
     def say(self, text: str, **style: Any) -> None:
-        """Print a message on stderr, unless we are to be quiet."""
+        """Print a message on stderr, unless we are to be quiet. A stderr that has gone away stops nobody's work."""
         if not self.quiet:
-            click.secho(_masked(text), err=True, color=self.color or None, **(style if self.color else {}))
+            with suppress(OSError, ValueError):
+                click.secho(masked(text), err=True, color=self.color or None, **(style if self.color else {}))
 
     def data(self, lines: list[str], value: Any) -> None:
         """Print a result on stdout: for a person, or as one JSON value."""
-        click.echo(_masked(json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else "\n".join(lines)))
+        click.echo(masked(json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else "\n".join(lines)))
+
+
+class _Messages(logging.Handler):
+    """Log records as messages on whatever stderr is at that moment. A traceback is for the log file, or for ``-v``."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError, ValueError):
+            if not getattr(record, "told", False):
+                click.echo(masked(f"{record.levelname} {record.name}: {record.getMessage()}"), err=True)
+            if record.exc_info and self.level <= logging.INFO:
+                click.echo(masked(logging.Formatter().formatException(record.exc_info)), err=True)
+
+
+def begin(*, quiet: bool, verbose: bool) -> None:
+    """Set up what is printed: characters that the terminal lacks are written as escapes, warnings go to stderr."""
+    _masks.clear()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    root = logging.getLogger()
+    for handler in [handler for handler in root.handlers if isinstance(handler, _Messages)]:
+        root.removeHandler(handler)
+    level = logging.INFO if verbose else logging.ERROR if quiet else logging.WARNING
+    root.addHandler(_Messages(level))
+    root.setLevel(level)
+    for name in ("httpx", "httpcore"):  # they print whole addresses
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def end_at_once(code: int) -> NoReturn:
+    """End the process now, whatever it is doing. What was acknowledged is on the disk."""
+    if sys.stderr.isatty():
+        with suppress(OSError):
+            os.write(2, _SHOW_CURSOR.encode())
+    os._exit(code)
 
 
 @contextmanager
@@ -71,12 +110,20 @@ def errors_told() -> Iterator[None]:
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", "all that was answered is recorded; research run goes on from there", 130, "Interrupted")
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+        _leave_pipe()
     except Exception as error:
-        logging.getLogger("pipeline").info("unexpected", exc_info=error)
-        hint = "this is a fault of the program; what was recorded is safe; -v shows where it happened"
+        logging.getLogger("pipeline").error("unexpected %s", type(error).__name__, exc_info=error, extra=TOLD)
+        hint = f"this is a fault of the program; what was recorded is safe; -v, or {LOG_FILE}, shows where it happened"
         _fail(f"unexpected {type(error).__name__}: {error}", hint, 1, "Unexpected")
+
+
+def _leave_pipe() -> NoReturn:
+    """Whoever read our output has gone; what is still in Python's buffers has nowhere to go."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        with suppress(OSError):
+            os.dup2(nowhere, stream)
+    sys.exit(1)
 
 
 def json_wanted() -> bool:
@@ -85,11 +132,12 @@ def json_wanted() -> bool:
 
 
 def _fail(message: str, hint: str, code: int, kind: str) -> NoReturn:
-    if json_wanted():
-        error = {"kind": kind, "message": message, "hint": hint}
-        click.echo(_masked(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False)))
-    else:
-        click.echo(_masked(f"research: {message}"), err=True)
-        if hint:
-            click.echo(_masked(f"  → {hint}"), err=True)
+    with suppress(OSError, ValueError):
+        if json_wanted():
+            error = {"kind": kind, "message": message, "hint": hint}
+            click.echo(masked(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False)))
+        else:
+            click.echo(masked(f"research: {message}"), err=True)
+            if hint:
+                click.echo(masked(f"  → {hint}"), err=True)
     sys.exit(code)

@@ -1,0 +1,150 @@
+"""What is seen of a run while it goes on: a live display where somebody looks at a terminal, lines with the time elsewhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
+
+from pipeline.agenda import node_ended
+from pipeline.console import TOLD, Console
+from pipeline.events import Answered, EventBase
+from pipeline.presenting import counted, happened
+from pipeline.state import SessionState
+from pipeline.text import one_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+_log = logging.getLogger("pipeline.night")
+
+BEGINNINGS = {"research.started", "plan.created", "plan.extended", "contradictions.found", "outline.created"}
+ENDS = {"research.completed", "research.failed", "research.cancelled", "step.failed", "budget.exhausted", "worker.failed"}
+STEPS = {"search.completed", "page.read", "step.failed"}
+
+
+@dataclass
+class Tally:
+    """What the events of this run add up to: steps that ended, money and tokens, by session where each stands."""
+
+    steps: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    sessions: dict[str, SessionState] = field(default_factory=dict)
+
+    def take(self, event: EventBase, state: SessionState) -> None:
+        """Count an event and remember its session."""
+        self.sessions[state.id] = state
+        self.steps += isinstance(event, Answered) or event.type in STEPS
+        cost = getattr(event, "cost", None)
+        if cost is not None:
+            self.usd += cost.usd
+            self.tokens += cost.total_tokens
+
+    def line(self, due: int) -> str:
+        """Return the sums in one line. ``due`` counts the sessions that the night is to work on."""
+        ended = sum(state.ended for state in self.sessions.values())
+        parts = [f"{ended} of {counted(due, 'session')}", counted(self.steps, "step")]
+        parts += [f"{self.usd:.4f} USD", counted(self.tokens, "token")] if self.tokens or self.usd else []
+        return ", ".join(parts)
+
+
+class Progress(Protocol):
+    """Hears of every event that was stored. Use it as a context."""
+
+    def __enter__(self) -> Progress: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+
+    def listen(self, event: EventBase, state: SessionState) -> None:
+        """Take note of an event; ``state`` is its session's, after it."""
+
+
+def progress_on(console: Console, due: int, term: str) -> Progress:
+    """Return the progress that suits the console. ``term`` is the terminal's name, as the environment has it."""
+    if console.terminal and not console.quiet and not console.verbose and term not in {"", "dumb"}:
+        return Live(due, color=console.color)
+    return Lines(console)
+
+
+def line_of(event: EventBase, state: SessionState) -> str:
+    """Return an event as one line of a run: time, query, type, what happened."""
+    return f"{event.at[:19]}Z  {one_line(state.query_id, 40):<40}  {event.type:<20}  {happened(event)}".rstrip()
+
+
+def logged(event: EventBase, state: SessionState) -> None:
+    """Put into the log file what a reader of it looks for: how sessions begin and end, and what failed."""
+    if event.type in BEGINNINGS | ENDS:
+        _log.log(logging.WARNING if event.type.endswith("failed") else logging.INFO, "%s", line_of(event, state)[22:], extra=TOLD)
+
+
+@dataclass
+class Lines:
+    """A line for each event that matters; with ``-v`` for each event."""
+
+    console: Console
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        pass
+
+    def listen(self, event: EventBase, state: SessionState) -> None:
+        """Print the event, if it matters."""
+        logged(event, state)
+        if self.console.verbose or event.type in BEGINNINGS | ENDS:
+            failed = event.type.endswith(".failed")
+            self.console.say(line_of(event, state), fg="red" if failed else None, dim=event.type not in ENDS)
+
+
+class Live:
+    """One bar for the night and one for each session at work, drawn on stderr; what failed is printed above them."""
+
+    def __init__(self, due: int, *, color: bool, seconds: Callable[[], float] | None = None) -> None:
+        from rich.console import Console as Terminal
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._due, self._tally = due, Tally()
+        self._terminal = Terminal(stderr=True, no_color=not color, highlight=False, markup=False, emoji=False)
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[about]}", markup=False),
+        )
+        self._bars: Bars = Progress(*columns, console=self._terminal, transient=True, refresh_per_second=4, get_time=seconds)
+        self._night: TaskID = self._bars.add_task("night", total=due, about="")
+        self._rows: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Live:
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bars.stop()
+
+    def listen(self, event: EventBase, state: SessionState) -> None:
+        """Bring the bars up to date; print what failed."""
+        logged(event, state)
+        self._tally.take(event, state)
+        if event.type in {"step.failed", "research.failed", "budget.exhausted"}:
+            self._terminal.print(line_of(event, state), style="red", overflow="ellipsis", no_wrap=True)
+        ended = sum(known.ended for known in self._tally.sessions.values())
+        self._bars.update(self._night, completed=ended, about=self._tally.line(self._due))
+        self._row(state)
+
+    def _row(self, state: SessionState) -> None:
+        if state.ended:
+            if state.id in self._rows:
+                self._bars.remove_task(self._rows.pop(state.id))
+            return
+        if state.id not in self._rows:
+            self._rows[state.id] = self._bars.add_task(one_line(state.query_id, 30), total=None, about="")
+        done = sum(node_ended(state, name) for name in state.nodes)
+        about = f"{state.status}, {counted(len(state.facts), 'fact')}"
+        self._bars.update(self._rows[state.id], completed=done, total=len(state.nodes) or None, about=about)
