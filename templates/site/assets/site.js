@@ -5,9 +5,9 @@
 const WAIT_MS = 250;
 const LONGEST = 320;
 
-function filterList(form) {
+function filterList(filter) {
   const entries = [...document.querySelectorAll(".entries > li")];
-  const output = form.querySelector("output");
+  const output = filter.querySelector("output");
   const words = entries.map((entry) => entry.textContent.toLowerCase());
   const apply = (input) => {
     const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -15,9 +15,8 @@ function filterList(form) {
     const shown = entries.filter((entry) => !entry.hidden).length;
     output.textContent = wanted.length ? `${shown} of ${entries.length} on this page` : "";
   };
-  form.hidden = false;
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", (event) => apply(event.target));
+  filter.hidden = false;
+  filter.addEventListener("input", (event) => apply(event.target));
 }
 
 function openTarget() {
@@ -132,7 +131,7 @@ function offerPreviews() {
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") preview.hide(); });
 }
 
-document.querySelectorAll("form.filter").forEach(filterList);
+document.querySelectorAll(".filter").forEach(filterList);
 document.querySelectorAll(".toc").forEach(followContents);
 addEventListener("hashchange", openTarget);
 openTarget();
