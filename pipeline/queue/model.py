@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import time, timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from pipeline.values import Mode
+if TYPE_CHECKING:  # the queue's ids are completed in a shell, and what else values need takes longer to import than that
+    from pipeline.values import Mode
 
 
 @dataclass(frozen=True, slots=True)
