@@ -61,8 +61,9 @@ class _Messages(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         with suppress(OSError, ValueError):
-            if not getattr(record, "told", False):
-                click.echo(masked(f"{record.levelname} {record.name}: {record.getMessage()}"), err=True)
+            if getattr(record, "told", False):
+                return
+            click.echo(masked(f"{record.levelname} {record.name}: {record.getMessage()}"), err=True)
             if record.exc_info and self.level <= logging.INFO:
                 click.echo(masked(logging.Formatter().formatException(record.exc_info)), err=True)
 
@@ -81,6 +82,11 @@ def begin(*, quiet: bool, verbose: bool) -> None:
     root.setLevel(level)
     for name in ("httpx", "httpcore"):  # they print whole addresses
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def end(code: int) -> NoReturn:
+    """End the program with an exit code."""
+    sys.exit(code)
 
 
 def end_at_once(code: int) -> NoReturn:
@@ -112,8 +118,8 @@ def errors_told() -> Iterator[None]:
     except BrokenPipeError:
         _leave_pipe()
     except Exception as error:
-        logging.getLogger("pipeline").error("unexpected %s", type(error).__name__, exc_info=error, extra=TOLD)
-        hint = f"this is a fault of the program; what was recorded is safe; -v, or {LOG_FILE}, shows where it happened"
+        logging.getLogger("pipeline").info("unexpected", exc_info=error)
+        hint = f"this is a fault of the program; what was recorded is safe; -v shows where it happened, of a run also {LOG_FILE}"
         _fail(f"unexpected {type(error).__name__}: {error}", hint, 1, "Unexpected")
 
 

@@ -16,7 +16,7 @@ ADAPTERS = {"store", "reasoners", "search", "web", "projection"}
 LAYERS: tuple[set[str], ...] = (
     LEAVES,
     ROOMS,
-    {"events", "questions", "plan", "steps", "starter", "queue"},
+    {"events", "questions", "plan", "steps", "starter", "queue", "ping"},
     {"services", "night_events"},
     {"codec", "ports", "state", "settings"},
     {"fold", "guards"},
@@ -28,7 +28,8 @@ LAYERS: tuple[set[str], ...] = (
     {"wiring"},
     {"doors", "doctor"},
     {"console"},
-    {"telling"},
+    {"arguments", "logfile", "progress"},
+    {"shift", "telling"},
     {"night_commands"},
     {"cli"},
     {"__main__"},
@@ -103,5 +104,5 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_only_the_command_line_prints_or_exits() -> None:
     speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
-    programs = {"pipeline.cli", "pipeline.console", "pipeline.night_commands", "pipeline.web.worker"}  # the last runs by itself
+    programs = {"pipeline.cli", "pipeline.console", "pipeline.arguments", "pipeline.night_commands", "pipeline.web.worker"}
     assert {name for name in TREES if mentions(name) & speaking} == programs
