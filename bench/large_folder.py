@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from pipeline import batch, evidence, wiring
+from pipeline import batch, deciding, evidence, wiring
 from pipeline.doors import Desks
 from pipeline.overview import read_all
 from pipeline.presenting import counted
@@ -39,7 +39,7 @@ def main(folder: Path, question: str) -> None:
         print(f"{found}: {report.files / indexed:.0f} documents/s, {indexed:.1f} s")
         start = time.perf_counter()
         context = wiring.context_of(workspace, lambda _event, _state: None)
-        due = batch.decide(workspace.queue, read_all(store), context.now())
+        due = deciding.decide(workspace.queue, read_all(store), context.now())
         night = batch.Night(store, workspace.queue, desks, lambda query: config_for(query, workspace.queue.settings), context)
         result = asyncio.run(night.work(due))
         state = ResearchSession.open(store, result.ended[0].session).state

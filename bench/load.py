@@ -27,11 +27,13 @@ from itertools import islice, product
 from pathlib import Path
 
 from pipeline import batch, wiring
-from pipeline.batch import Night, NightResult, decide
+from pipeline.batch import Night
 from pipeline.cli import COLLECTION
+from pipeline.deciding import decide
 from pipeline.doors import Desks
 from pipeline.keys import read_keys
 from pipeline.overview import read_all
+from pipeline.reckoning import NightResult
 from pipeline.settings import Workspace, config_for, load_workspace
 from tests.standin.options import Options
 from tests.standin.server import Standin
@@ -110,7 +112,7 @@ async def night(workspace: Workspace, load: Load) -> NightResult:
     desks = Desks(workspace, store, keys)
     try:
         config_of = lambda query: config_for(query, queue.settings, keys)  # noqa: E731
-        return await Night(store, queue, desks, config_of, context, sessions_at_once=load.sessions).work(decisions)
+        return await Night(store, queue, desks, config_of, context, load.sessions, desks.spent_out).work(decisions)
     finally:
         await desks.aclose()
 

@@ -4,7 +4,7 @@ The plan's nodes are walked in plan order; a node whose dependencies have ended 
 independent of each other and may run side by side. A step that failed for good is not offered again: what depends on it goes on
 without it, or ends the worker or the session, as each function below says.
 
-An empty agenda means: the session has ended.
+An empty agenda means: the session has ended, or its plan waits for approval.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pipeline.state import (
     workers_in_order,
 )
 from pipeline.steps import (
+    AskApproval,
     CheckSection,
     Complete,
     Contrast,
@@ -59,8 +60,8 @@ MAX_REVISIONS = 1
 
 
 def agenda(state: SessionState) -> tuple[Step, ...]:
-    """Return the steps that may start now, each once, in a fixed order; empty when the session has ended."""
-    if state.ended or state.status == "pending":
+    """Return the steps that may start now, each once, in a fixed order; empty when it has ended or waits for approval."""
+    if state.ended or state.waiting or state.status == "pending":
         return ()
     if state.exhausted and not state.nodes:
         return (_no_evidence(state),)
@@ -68,6 +69,8 @@ def agenda(state: SessionState) -> tuple[Step, ...]:
         return (_or_fail(state, Survey()),)
     if not state.nodes:
         return (_or_fail(state, Plan()),)
+    if state.config.approve == "plan" and not (state.approval or state.workers or state.exhausted):
+        return (AskApproval(),)
     if state.synthesis:
         return tuple(_synthesis(state))
     nodes = (node for node in state.nodes.values() if _is_ready(state, node))

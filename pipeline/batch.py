@@ -1,155 +1,42 @@
-"""The night: which queries are due, their sessions one after another or side by side, and the night's own event stream."""
+"""The night: its sessions side by side within its limits, and what became of each query in its own event stream."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from typing import Literal
+from datetime import datetime
 
-from pipeline import events as e
 from pipeline import night_events as n
+from pipeline.acts import leads_anywhere, new_session, reopened
+from pipeline.clocktime import next_at
+from pipeline.deciding import LEFT, Decision, taken_up
 from pipeline.errors import CommandRefused, LogError, LogUnwritable, ProviderRefused, ResearchError
-from pipeline.events import EventBase, moment_of, timestamp
-from pipeline.overview import Overview, Summary
+from pipeline.events import timestamp
+from pipeline.night_log import NightLog
 from pipeline.ports import EventStore
 from pipeline.queue.model import Limits, Query, Queue
-from pipeline.research import Desk, Outcome
-from pipeline.run import Recorder, RunContext, run_session
-from pipeline.session import ResearchSession, record_of
-from pipeline.state import SessionState, seconds_between, working_seconds
+from pipeline.reckoning import NightResult, less, total
+from pipeline.research import Desk
+from pipeline.run import RunContext, run_session
+from pipeline.session import ResearchSession
+from pipeline.state import SessionState, cost_of, seconds_between, working_seconds
 from pipeline.stopping import INTERRUPTED, ending_at, kept_for_writing
-from pipeline.text import one_line, slug
+from pipeline.text import one_line
 from pipeline.values import Cost, ResearchConfig
 
-Action = Literal["new", "resume", "done", "failed", "cancelled", "damaged"]
-LEFT = frozenset({"failed", "cancelled", "damaged"})
 SESSIONS_AT_ONCE = 4
 PASSED = "the deadline has passed"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What tonight does about one query, and why. ``session`` is the latest one's id, or "" for none yet."""
-
-    query: Query
-    action: Action
-    reason: str
-    session: str = ""
-
-    @property
-    def due(self) -> bool:
-        """Tell whether there is work to do."""
-        return self.action in {"new", "resume"}
-
-
-@dataclass(frozen=True, slots=True)
-class NightResult:
-    """What became of a night. ``exit_code`` as documented for the command ``run``."""
-
-    batch: str = ""
-    ended: tuple[n.QueryEnded, ...] = ()
-    skipped: tuple[n.QuerySkipped, ...] = ()
-    exit_code: int = 0
-
-
-def decide(queue: Queue, known: Overview, now: datetime, only: Sequence[str] = ()) -> tuple[Decision, ...]:
-    """Return what is to be done about each query: interrupted ones first, then by priority, then in the file's order.
-
-    ``only`` restricts the night to these query ids; a failed query named there is researched anew. A query whose session
-    cannot be read is left alone: its answers may be in there, and would be paid for again.
-    """
-    latest = known.latest()
-    chosen = [query for query in queue.queries if not only or query.id in only]
-    decisions = [
-        _damaged(query, latest.get(query.id), known) or _decision(query, latest.get(query.id), now, named=query.id in only)
-        for query in chosen
-    ]
-    return tuple(sorted(decisions, key=lambda decision: (decision.action != "resume", -decision.query.priority)))
-
-
-def _damaged(query: Query, last: Summary | None, known: Overview) -> Decision | None:
-    """Tell the query's damaged sessions, by their names, from those that a sound one has followed since."""
-    since = last.started_at[:10] if last else ""
-    mine = [name for name in known.damaged if name[11:-5] == slug(query.id, 40) and name[:10] >= since]
-    if not mine:
-        return None
-    return Decision(query, "damaged", f"the log of {mine[-1]} is damaged: research verify", mine[-1])
-
-
-def _decision(query: Query, last: Summary | None, now: datetime, *, named: bool) -> Decision:
-    if last is None:
-        return Decision(query, "new", "not researched yet")
-    if last.query != query.text:
-        return Decision(query, "new", "the question was changed", last.id)
-    if not last.ended:
-        return Decision(query, "resume", f"interrupted while {last.status}", last.id)
-    if last.status == "complete":
-        return _recurrence(query, last, now)
-    if named:
-        return Decision(query, "new", f"asked for by name; the last try {last.status}", last.id)
-    action: Action = "failed" if last.status == "failed" else "cancelled"
-    return Decision(query, action, last.end_reason or last.status, last.id)
-
-
-def _recurrence(query: Query, last: Summary, now: datetime) -> Decision:
-    done = f"done on {last.ended_at[:10]}"
-    if query.every is None:
-        return Decision(query, "done", done, last.id)
-    next_time = moment_of(last.started_at) + query.every
-    if next_time <= now:
-        return Decision(query, "new", f"{done}; due again since {next_time.date()}", last.id)
-    return Decision(query, "done", f"{done}; due again on {next_time.date()}", last.id)
-
-
-def deadline_after(limits: Limits, now: datetime) -> datetime | None:
-    """Return the next moment at which the local clock shows the night's deadline, or None."""
-    if limits.deadline is None:
-        return None
-    today = now.astimezone().date()
-    # Each day's clock time is made aware by itself: between two days the clocks may be put forward or back.
-    moments = (datetime.combine(today + timedelta(days=days), limits.deadline).astimezone() for days in (0, 1))
-    return next(moment for moment in moments if moment > now)
-
-
-@dataclass
-class BatchLog:
-    """The night's own stream, in the same format as a session's."""
-
-    store: EventStore
-    context: RunContext
-    id: str
-    version: int = 0
-
-    def record(self, *drafts: EventBase) -> None:
-        """Stamp and store.
-
-        Raises:
-            LogError: it could not be stored.
-        """
-        if self.version == 0:
-            drafts = (self.context.agent, *drafts)
-        at = timestamp(self.context.now())
-        stamped = [
-            draft.model_copy(
-                update={
-                    "id": self.context.new_id(),
-                    "session_id": self.id,
-                    "version": self.version + place,
-                    "at": at,
-                    "run_id": self.context.run_id,
-                }
-            )
-            for place, draft in enumerate(drafts, start=1)
-        ]
-        self.version = self.store.append(self.id, [record_of(event) for event in stamped], self.version)
-
-
 @dataclass
 class Night:
-    """One batch at work. ``desk_of`` gives a session's doors, ``config_of`` the limits that a new session runs under."""
+    """One batch at work. ``desk_of`` gives a session's doors, ``config_of`` the limits that a new session runs under.
+
+    ``spent_out`` says why nothing that costs money may begin any more, or "".
+    """
 
     store: EventStore
     queue: Queue
@@ -157,51 +44,66 @@ class Night:
     config_of: Callable[[Query], ResearchConfig]
     context: RunContext
     sessions_at_once: int = SESSIONS_AT_ONCE
+    spent_out: Callable[[], str] = lambda: ""
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
+    _bills: dict[str, tuple[SessionState, Cost, int]] = field(default_factory=dict)
     _refused: ProviderRefused | None = None
+    _working: int = 0
+    _freed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def work(self, decisions: Sequence[Decision]) -> NightResult:
-        """Research all that is due; return what became of it.
+    async def work(self, decisions: Sequence[Decision], limit: int | None = None) -> NightResult:
+        """Research all that is due, at most ``limit`` queries; return what became of it.
 
         Raises:
             LogError: the log cannot be written.
         """
-        due = [decision for decision in decisions if decision.due]
+        due, beyond = taken_up(decisions, limit)
+        left = [_skipping(d, "damaged" if d.action == "damaged" else "left") for d in decisions if d.action in LEFT]
         if not due:
-            return NightResult(exit_code=0)
+            return NightResult(skipped=tuple(left))
         started_at = timestamp(self.context.now())
-        log = BatchLog(self.store, self.context, f"batch-{started_at[:19].replace(':', '').lower()}-{secrets.token_hex(2)}")
-        log.record(n.BatchStarted(due=tuple(d.query.id for d in due), queue_digest=self.queue.digest))
-        self._skip(log, (d for d in decisions if d.action in LEFT))
-        gate = asyncio.Semaphore(self.sessions_at_once)
+        log = NightLog(self.store, self.context, f"batch-{started_at[:19].replace(':', '').lower()}-{secrets.token_hex(2)}")
         try:
-            async with ending_at(self.context.deadline, self.context.now, self.context.stop), asyncio.TaskGroup() as group:
-                for decision in due:
-                    group.create_task(self._attend(decision, log, gate))
+            log.record(n.BatchStarted(due=tuple(d.query.id for d in due), queue_digest=self.queue.digest))
+            self._skip(log, left + [_skipping(d, "limit", f"the limit of {limit} queries is reached") for d in beyond])
+            await self._attend_all(due, log)
             self._close(log, started_at)
-        except* ResearchError as errors:
-            raise errors.exceptions[0] from None
         finally:
             self.store.release(log.id)
-        return NightResult(log.id, tuple(self._ended), tuple(self._skipped), self._exit_code())
+        return self._result(log.id)
 
-    def _skip(self, log: BatchLog, decisions: Iterable[Decision], reason: str = "") -> None:
-        for decision in decisions:
-            event = n.QuerySkipped(
-                query_id=decision.query.id, query=decision.query.text, reason=reason or f"{decision.action}: {decision.reason}"
-            )
-            self._skipped.append(event)
-            log.record(event)
+    async def _attend_all(self, due: Iterable[Decision], log: NightLog) -> None:
+        waiting = deque(due)
+        try:
+            async with ending_at(self.context.deadline, self.context.now, self.context.stop), asyncio.TaskGroup() as group:
+                while waiting and not self._halt():
+                    if self._working >= self._room():
+                        self._freed.clear()
+                        await self._freed.wait()
+                        continue
+                    self._working += 1
+                    group.create_task(self._attend(waiting.popleft(), log))
+        except* ResearchError as errors:
+            raise errors.exceptions[0] from None
+        if halt := self._halt():
+            self._skip(log, [_skipping(decision, *halt) for decision in waiting])
 
-    async def _attend(self, decision: Decision, log: BatchLog, gate: asyncio.Semaphore) -> None:
-        async with gate:
-            if why := self._stop_reason():
-                self._skip(log, [decision], why)
-                return
-            event = await self._researched(decision)
-            self._ended.append(event)
-            log.record(event)
+    async def _attend(self, decision: Decision, log: NightLog) -> None:
+        event = await self._researched(decision)
+        self._ended.append(event)
+        log.record(event)
+        self._working -= 1
+        self._freed.set()
+
+    def _room(self) -> int:
+        """How many sessions may work at once; no more than could fail before there are too many failures."""
+        return min(self.sessions_at_once, self.queue.settings.limits.max_failures - self._result().failed)
+
+    def _skip(self, log: NightLog, events: Sequence[n.QuerySkipped]) -> None:
+        self._skipped += events
+        if events:
+            log.record(*events)
 
     async def _researched(self, decision: Decision) -> n.QueryEnded:
         """Research one query. What is wrong with its own log or state ends it alone; a disk that refuses ends the night."""
@@ -209,62 +111,84 @@ class Night:
         try:
             session = await self._session_of(decision)
             state = session.state
+            self._bills[state.id] = state, cost_of(state), state.spent.calls
             await run_session(session, self.store, self.desk_of(state), self.context)
         except ProviderRefused as refusal:
             self._refused = refusal
-            return _ending(decision, state, "interrupted", f"the provider refuses: {one_line(str(refusal))}")
+            why = f"the provider refuses: {one_line(str(refusal))}"
+            return _ending(decision, state, "interrupted", why, "refused")
         except LogUnwritable:
             raise
         except (LogError, CommandRefused) as error:
-            return _ending(decision, state, "failed", one_line(str(error), 500))
-        if not state.ended:
-            return _ending(decision, state, "interrupted", self.context.stop.reason or PASSED)
-        return _ending(decision, state, state.status, state.end_reason)
+            return _ending(decision, state, "failed", one_line(str(error), 500), "damaged" if isinstance(error, LogError) else "")
+        return self._ended_as(decision, state)
 
     async def _session_of(self, decision: Decision) -> ResearchSession:
         if decision.action == "resume":
             return ResearchSession.open(self.store, decision.session)
+        if decision.action == "retry" and leads_anywhere(ResearchSession.open(self.store, decision.session).state):
+            return reopened(self.store, decision.session, self.context)
         return await new_session(self.store, decision, self.config_of(decision.query), self.context)
 
-    def _stop_reason(self) -> str:
-        limits = self.queue.settings.limits
-        if self._refused is not None:
-            return f"a provider refuses: {self._refused}"
-        if sum(event.status == "failed" for event in self._ended) >= limits.max_failures:
-            return f"{limits.max_failures} failures tonight"
-        if limits.cost_usd is not None and sum(event.cost.usd for event in self._ended) >= limits.cost_usd:
-            return f"tonight's {limits.cost_usd:.2f} USD are spent"
-        if self.context.stop.asked:
-            return self.context.stop.reason
-        return PASSED if self.context.gathering_left_s() <= 0 else ""
+    def _ended_as(self, decision: Decision, state: SessionState) -> n.QueryEnded:
+        if state.waiting:
+            return _ending(decision, state, "waiting", f"its plan waits for approval: research approve {decision.query.id}")
+        if state.ended:
+            return _ending(decision, state, state.status, state.end_reason)
+        cause, reason = self._halt() or ("cap", PASSED)
+        return _ending(decision, state, "interrupted", reason, cause)
 
-    def _close(self, log: BatchLog, started_at: str) -> None:
-        done = sum(event.status == "complete" for event in self._ended)
-        usd = sum(event.cost.usd for event in self._ended)
-        log.record(
-            n.BatchEnded(
-                done=done,
-                failed=len(self._ended) - done,
-                skipped=len(self._skipped),
-                exit_code=self._exit_code(),
-                cost=Cost(usd=round(usd, 9), total_tokens=sum(event.cost.total_tokens for event in self._ended)),
-                duration_s=round(seconds_between(started_at, timestamp(self.context.now())), 3),
-            )
+    def _halt(self) -> tuple[str, str] | None:
+        """Return why nothing new may begin, as a cause and in words, or None."""
+        limits, stop, spent = self.queue.settings.limits, self.context.stop, self._spent()
+        calls = sum(state.spent.calls - before for state, _, before in self._bills.values())
+        reasons = (
+            ("refused", f"a provider refuses: {self._refused}", self._refused is not None),
+            ("stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason, stop.asked),
+            ("failures", f"{limits.max_failures} failures tonight", self._result().failed >= limits.max_failures),
+            ("cap", f"tonight's {limits.cost_usd or 0:.2f} USD are spent", _reached(limits.cost_usd, spent.usd)),
+            ("cap", f"tonight's {limits.tokens} tokens are spent", _reached(limits.tokens, spent.total_tokens)),
+            ("cap", f"tonight's {limits.calls} calls are made", _reached(limits.calls, calls)),
+            ("cap", self.spent_out(), bool(self.spent_out())),
+            ("cap", PASSED, self.context.gathering_left_s() <= 0),
         )
+        return next(((cause, reason) for cause, reason, is_so in reasons if is_so), None)
 
-    def _exit_code(self) -> int:
-        if self._refused is not None:
-            return self._refused.exit_code
-        if self.context.stop.exit_code >= INTERRUPTED:
-            return self.context.stop.exit_code
-        if any(event.status not in {"complete", "interrupted"} for event in self._ended):
-            return 1
-        if any(event.status == "interrupted" for event in self._ended):
-            return 3
-        return 3 if any(not event.reason.startswith(tuple(f"{action}:" for action in LEFT)) for event in self._skipped) else 0
+    def _spent(self) -> Cost:
+        """What tonight has cost so far, without what its sessions had cost before."""
+        return total(less(cost_of(state), before) for state, before, _ in self._bills.values())
+
+    def _result(self, batch: str = "") -> NightResult:
+        code = self.context.stop.exit_code
+        return NightResult(batch, tuple(self._ended), tuple(self._skipped), code if code >= INTERRUPTED else 0)
+
+    def _close(self, log: NightLog, started_at: str) -> None:
+        result = self._result()
+        end = n.BatchEnded(
+            done=result.done,
+            failed=result.failed,
+            skipped=len(result.skipped),
+            exit_code=result.exit_code,
+            cost=self._spent(),
+            duration_s=round(seconds_between(started_at, timestamp(self.context.now())), 3),
+            open=result.open,
+        )
+        log.record(end)
 
 
-def _ending(decision: Decision, state: SessionState, status: str, reason: str) -> n.QueryEnded:
+def _reached(cap: float | None, spent: float) -> bool:
+    """Tell whether a cap is reached; one of nothing at all allows what costs nothing."""
+    return cap is not None and spent > 0 and spent >= cap
+
+
+def _skipping(decision: Decision, cause: str, reason: str = "") -> n.QuerySkipped:
+    query = decision.query
+    return n.QuerySkipped(
+        query_id=query.id, query=query.text, reason=reason or f"{decision.action}: {decision.reason}", cause=cause
+    )
+
+
+def _ending(decision: Decision, state: SessionState, status: str, reason: str, cause: str = "") -> n.QueryEnded:
     return n.QueryEnded(
         query_id=decision.query.id,
         query=decision.query.text,
@@ -273,62 +197,15 @@ def _ending(decision: Decision, state: SessionState, status: str, reason: str) -
         reason=reason,
         cost=cost_of(state),
         duration_s=working_seconds(state),
+        cause=cause,
     )
 
 
-async def new_session(store: EventStore, decision: Decision, config: ResearchConfig, context: RunContext) -> ResearchSession:
-    """Record the start of a session on a query and return it.
-
-    Raises:
-        LogError: it could not be stored.
-    """
-    query = decision.query
-    date = timestamp(context.now())[:10]
-    session = ResearchSession(f"{date}-{slug(query.id, 40)}-{secrets.token_hex(2)}")
-    start = e.ResearchStarted(
-        query=query.text,
-        query_id=query.id,
-        config=config,
-        tags=query.tags,
-        previous_session=decision.session,
-    )
-    recorder = Recorder(session, store, context)
-    recorder.take([Outcome((start,))])
-    await recorder.flush()
-    return session
-
-
-def cost_of(state: SessionState) -> Cost:
-    """Return what a session has cost so far; calls whose answers are not recorded count at their worst case."""
-    spent, unsettled = state.spent, [cost for costs in state.open_calls.values() for cost in costs]
-    return Cost(
-        input_tokens=spent.input_tokens + sum(cost.input_tokens for cost in unsettled),
-        output_tokens=spent.output_tokens + sum(cost.output_tokens for cost in unsettled),
-        total_tokens=spent.total_tokens + sum(cost.total_tokens for cost in unsettled),
-        usd=round(spent.usd + sum(cost.usd for cost in unsettled), 9),
-        assumed_usd=round(spent.lost_usd + sum(cost.usd for cost in unsettled), 9),
-    )
-
-
-def reopened(store: EventStore, session_id: str, context: RunContext) -> ResearchSession:
-    """Open a session to go on with it; a failed or cancelled one is reopened.
-
-    Raises:
-        CommandRefused: it is complete.
-        LogError: its log cannot be read or written.
-    """
-    session = ResearchSession.open(store, session_id)
-    if session.state.status == "complete":
-        raise CommandRefused(f"{session_id} is complete; there is nothing to go on with", hint=f"research show {session_id}")
-    if session.state.ended:
-        Recorder(session, store, context).record([Outcome((e.ResearchReopened(reason="asked for"),))])
-    return session
-
-
-def within(context: RunContext, limits: Limits) -> RunContext:
-    """Return the context with the night's deadline (by the clock, or by its timeout) and concurrency."""
+def within(context: RunContext, limits: Limits, until: datetime | None = None) -> RunContext:
+    """Return the context with the night's end and concurrency. It ends at ``until``, else by the clock, or by its timeout."""
     now = context.now()
-    ends = [deadline_after(limits, now), now + limits.timeout if limits.timeout else None]
+    by_clock = next_at(limits.deadline, now) if limits.deadline else None
+    ends = [until or by_clock, now + limits.timeout if limits.timeout else None]
     end = min((end for end in ends if end is not None), default=None)
     return replace(
         context,

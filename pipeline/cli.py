@@ -16,7 +16,7 @@ from pipeline.night_commands import resume, run
 from pipeline.telling import bring_vault_up_to_date, decisions_of, session_named, show_session
 
 if TYPE_CHECKING:
-    from pipeline.batch import Decision
+    from pipeline.deciding import Decision
     from pipeline.doctor import Finding
     from pipeline.settings import Keys, Workspace
 
@@ -72,7 +72,7 @@ def list_(console: Console) -> None:
 
     workspace = load_workspace(console.folder)
     store = wiring.store_of(console.folder)
-    decisions = decisions_of(console, workspace, store, ())
+    decisions = decisions_of(console, workspace, store)
     known = {d.query.id for d in decisions}
     sessions = read_all(store, wiring.summaries_of(console.folder)).sessions
     gone = [summary for summary in sessions if summary.query_id not in known]

@@ -23,6 +23,8 @@ SessionEvent = Annotated[
     | e.TopicSurveyed
     | e.PlanCreated
     | e.PlanExtended
+    | e.ApprovalRequested
+    | e.ApprovalGiven
     | e.WorkerStarted
     | e.WorkerThought
     | e.SearchCompleted

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.batch import cost_of
 from pipeline.errors import CorpusUnusable
 from pipeline.ledger import Ledger, Purse
 from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
@@ -19,7 +18,7 @@ from pipeline.queue.model import ModelChoice, Settings
 from pipeline.research import Desk
 from pipeline.services import USUAL_MODELS, ModelServer, reasoner_for
 from pipeline.settings import Keys, Workspace
-from pipeline.state import SessionState
+from pipeline.state import SessionState, cost_of
 from pipeline.wiring import Searches, documents_of, http_of, prompts_of
 
 if TYPE_CHECKING:
@@ -101,6 +100,10 @@ class Desks:
             fetch=Fetches(self._documents, self._pages()),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
         )
+
+    def spent_out(self) -> str:
+        """Return why the night's budget allowed no further call, or "" if it never refused one."""
+        return self._night.refusal
 
     async def aclose(self) -> None:
         """Close connections and the extraction process."""

@@ -115,6 +115,20 @@ class PlanExtended(EventBase):
     nodes: tuple[PlanNode, ...]
 
 
+class ApprovalRequested(EventBase):
+    """The plan stands; nothing more is done before its user has approved it."""
+
+    type: Literal["approval.requested"] = "approval.requested"
+
+
+class ApprovalGiven(EventBase):
+    """The plan is approved: as it stands, or with these perspectives and nodes in place of the planned ones."""
+
+    type: Literal["approval.given"] = "approval.given"
+    perspectives: tuple[Perspective, ...] = ()
+    nodes: tuple[PlanNode, ...] = ()
+
+
 class WorkerStarted(EventBase):
     """A worker takes up its node; ``worker_id`` is the node's id."""
 

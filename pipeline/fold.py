@@ -94,6 +94,17 @@ def _plan_extended(state: SessionState, event: e.PlanExtended) -> None:
     state.gap_rounds, state.status = event.round, "searching"
 
 
+def _approval_requested(state: SessionState, _event: e.ApprovalRequested) -> None:
+    state.approval, state.status = "requested", "planning"
+
+
+def _approval_given(state: SessionState, event: e.ApprovalGiven) -> None:
+    state.approval, state.status = "given", "searching"
+    if event.nodes:
+        state.perspectives = {view.id: view for view in event.perspectives}
+        state.nodes = {node.id: node for node in event.nodes}
+
+
 def _worker_started(state: SessionState, event: e.WorkerStarted) -> None:
     state.workers[event.worker_id] = Worker(event.worker_id, event.perspective_id, event.round, event.at)
 
@@ -242,6 +253,8 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.TopicSurveyed: _topic_surveyed,
     e.PlanCreated: _plan_created,
     e.PlanExtended: _plan_extended,
+    e.ApprovalRequested: _approval_requested,
+    e.ApprovalGiven: _approval_given,
     e.WorkerStarted: _worker_started,
     e.WorkerThought: _worker_thought,
     e.SearchCompleted: _search_completed,

@@ -26,6 +26,8 @@ def refusal(state: SessionState, event: e.EventBase) -> str:
         return "" if state.status in {"failed", "cancelled"} else f"a session that is {state.status} needs no reopening"
     if state.ended:
         return f"the session is {state.status}; only reopening it is possible"
+    if state.waiting and isinstance(event, _NEEDS_APPROVAL):
+        return "the plan waits for approval"
     guard = _GUARDS.get(type(event))
     return guard(state, event) if guard else ""
 
@@ -45,6 +47,20 @@ def _topic_surveyed(state: SessionState, _event: e.TopicSurveyed) -> str:
 def _plan_created(state: SessionState, event: e.PlanCreated) -> str:
     if state.nodes:
         return "there is a plan already"
+    return "; ".join(plan.faults(event.nodes, {}, {view.id: view for view in event.perspectives}))
+
+
+def _approval_requested(state: SessionState, _event: e.ApprovalRequested) -> str:
+    if not state.nodes or state.workers:
+        return "approval is asked for between plan and work"
+    return f"approval was already {state.approval}" if state.approval else ""
+
+
+def _approval_given(state: SessionState, event: e.ApprovalGiven) -> str:
+    if not state.waiting:
+        return "no plan waits for approval"
+    if not event.nodes and not event.perspectives:
+        return ""
     return "; ".join(plan.faults(event.nodes, {}, {view.id: view for view in event.perspectives}))
 
 
@@ -200,9 +216,12 @@ def _research_completed(state: SessionState, _event: e.ResearchCompleted) -> str
     return "" if state.report is not None else "there is no report"
 
 
+_NEEDS_APPROVAL = (e.PlanExtended, e.WorkerStarted, e.AnalysisStarted, e.SynthesisStarted)
 _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.TopicSurveyed: _topic_surveyed,
     e.PlanCreated: _plan_created,
+    e.ApprovalRequested: _approval_requested,
+    e.ApprovalGiven: _approval_given,
     e.PlanExtended: _plan_extended,
     e.WorkerStarted: _worker_started,
     e.WorkerThought: _worker_thought,

@@ -34,7 +34,8 @@ class Reservation:
 class Ledger:
     """What may be spent, what is set aside, and what was spent: in USD, tokens and calls. A cap of None is no cap.
 
-    ``name`` says whose budget it is (``query``, ``night``). ``spent`` and ``calls`` are what earlier runs already used.
+    ``name`` says whose budget it is (``query``, ``night``), ``refusal`` why it last refused a call. ``spent`` and ``calls`` are
+    what earlier runs already used.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Ledger:
         self._tokens = spent.total_tokens if spent else 0
         self._calls = calls
         self._open: set[Reservation] = set()
+        self.refusal = ""
 
     @property
     def usd(self) -> float:
@@ -122,8 +124,9 @@ class Ledger:
 
     def _spent(self, cap: str, limit: str, spent: str) -> BudgetSpent:
         unit = "USD" if cap == "usd" else cap
+        self.refusal = f"the {self.name}'s budget of {limit} {unit} does not allow another call ({spent} spent)"
         return BudgetSpent(
-            f"the {self.name}'s budget of {limit} {unit} does not allow another call ({spent} spent)",
+            self.refusal,
             ledger=self.name,
             cap=cap,
             limit=limit,

@@ -12,10 +12,12 @@ from pipeline.console import Console, mask_with
 from pipeline.telling import bring_vault_up_to_date, decisions_of, session_named, show_session
 
 if TYPE_CHECKING:
-    from pipeline.batch import Decision, Night, NightResult
+    from pipeline.batch import Night
+    from pipeline.deciding import Decision
     from pipeline.doors import Desks
     from pipeline.events import EventBase
     from pipeline.ports import EventStore
+    from pipeline.reckoning import NightResult
     from pipeline.run import RunContext
     from pipeline.session import ResearchSession
     from pipeline.settings import Keys, Workspace
@@ -28,17 +30,18 @@ if TYPE_CHECKING:
 def run(console: Console, ids: tuple[str, ...]) -> None:
     """Research all queries that are due, or those with the IDs given; then bring the vault up to date."""
     from pipeline import wiring
+    from pipeline.deciding import Selection
     from pipeline.settings import keys_of, load_workspace
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
     _refuse_unknown(workspace, ids)
     store = wiring.store_of(console.folder)
-    decisions = decisions_of(console, workspace, store, ids)
+    decisions = decisions_of(console, workspace, store, Selection(ids))
     if not any(decision.due for decision in decisions):
         _nothing_to_do(console, decisions)
         return
     with wiring.lock_of(console.folder):
-        decisions = decisions_of(console, workspace, store, ids)
+        decisions = decisions_of(console, workspace, store, Selection(ids))
         result = _await(_night(console, workspace, keys, store, decisions))
     _tell_night(console, result)
     bring_vault_up_to_date(console)
@@ -61,7 +64,8 @@ async def _night(
     try:
         _prepare(console, workspace, desks, needed="local" in searches)
         at_once = max(SESSIONS_AT_ONCE, workspace.queue.settings.limits.concurrency // 2)
-        night: Night = Night(store, workspace.queue, desks, config_of, _context(console, workspace, keys), at_once)
+        context = _context(console, workspace, keys)
+        night: Night = Night(store, workspace.queue, desks, config_of, context, at_once, desks.spent_out)
         return await night.work(decisions)
     finally:
         await desks.aclose()
@@ -106,7 +110,7 @@ def _refuse_unknown(workspace: Workspace, ids: tuple[str, ...]) -> None:
 
 def _nothing_to_do(console: Console, decisions: tuple[Decision, ...]) -> None:
     """Nothing is due. A vault that a stopped run left behind is still brought up to date."""
-    from pipeline.batch import LEFT
+    from pipeline.deciding import LEFT
 
     waiting = [d for d in decisions if d.action in LEFT]
     lines = ["nothing to do", *(f"  {d.query.id}: {d.action}: {d.reason}" for d in waiting)]
@@ -166,7 +170,7 @@ def _tell_night(console: Console, result: NightResult) -> None:
 @click.pass_obj
 def resume(console: Console, session: str) -> None:
     """Go on with SESSION where it stopped; a failed or cancelled one is reopened. SESSION: its id, or its query's id."""
-    from pipeline import batch, wiring
+    from pipeline import acts, wiring
     from pipeline.settings import keys_of, load_workspace
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
@@ -174,7 +178,7 @@ def resume(console: Console, session: str) -> None:
     name = session_named(console.folder, store, session)
     with wiring.lock_of(console.folder):
         context = _context(console, workspace, keys)
-        opened = batch.reopened(store, name, context)
+        opened = acts.reopened(store, name, context)
         state = _await(_resumed(console, workspace, keys, store, opened, context))
     show_session(console, state, None)
     bring_vault_up_to_date(console)

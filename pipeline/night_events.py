@@ -17,16 +17,25 @@ class BatchStarted(EventBase):
 
 
 class QuerySkipped(EventBase):
-    """A query of the queue that this night did not take up, and why."""
+    """A query of the queue that this night did not take up, and why: ``cause`` in one word, ``reason`` in full.
+
+    Causes: ``left`` (failed, cancelled or waiting for approval since an earlier night), ``damaged`` (its log), ``limit`` (on the
+    number of queries), ``cap`` (money, tokens, calls or time), ``failures`` (too many), ``refused`` (by a provider), ``stopped``.
+    """
 
     type: Literal["query.skipped"] = "query.skipped"
     query_id: str
     query: str
     reason: str
+    cause: str = ""
 
 
 class QueryEnded(EventBase):
-    """What became of a query tonight. ``status`` is the session's; ``session`` its id."""
+    """What became of a query tonight. ``session`` is its session's id, ``cost`` and ``duration_s`` that session's sums so far.
+
+    ``status`` is ``complete``, ``failed``, ``waiting`` (its plan, for approval) or ``interrupted``, by ``cause``: ``refused``,
+    ``cap`` or ``stopped``. The cause of a failure is ``damaged`` if its own log brought it about.
+    """
 
     type: Literal["query.ended"] = "query.ended"
     query_id: str
@@ -36,10 +45,14 @@ class QueryEnded(EventBase):
     reason: str = ""
     cost: Cost = Cost()
     duration_s: float = 0.0
+    cause: str = ""
 
 
 class BatchEnded(EventBase):
-    """The night's last word. ``exit_code`` is the process's."""
+    """The night's last word. ``exit_code`` is the process's; ``cost`` what was spent tonight; the others are counts of queries.
+
+    ``open`` counts those that were worked on and neither done nor failed.
+    """
 
     type: Literal["batch.ended"] = "batch.ended"
     done: int
@@ -48,3 +61,4 @@ class BatchEnded(EventBase):
     exit_code: int
     cost: Cost = Cost()
     duration_s: float = 0.0
+    open: int = 0

@@ -28,6 +28,8 @@ class Summary:
     status: str = "pending"
     query: str = ""
     query_id: str = ""
+    mode: str = "deep"
+    waiting: bool = False
     tags: tuple[str, ...] = ()
     previous_session: str = ""
     started_at: str = ""
@@ -55,6 +57,8 @@ def summary_of(state: SessionState) -> Summary:
         status=state.status,
         query=state.query,
         query_id=state.query_id,
+        mode=state.config.mode,
+        waiting=state.waiting,
         tags=state.tags,
         previous_session=state.previous_session,
         started_at=state.started_at,

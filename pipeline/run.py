@@ -219,7 +219,8 @@ def _advance(state: SessionState, recorder: Recorder, context: RunContext, fligh
     cap = _reached_cap(state, context, flight.spent)
     if cap is None or context.stop.asked:
         return not context.stop.asked
-    if flight.tasks or (cap.cap == "deadline" and not state.facts):  # without a fact there is nothing to write: tomorrow, then
+    of_the_night = cap.cap == "deadline" or (flight.spent is not None and flight.spent.ledger == "night")
+    if flight.tasks or (of_the_night and not state.facts):  # without a fact there is nothing to write: tomorrow, then
         return False
     flight.until = None
     recorder.take([Outcome((cap,))])
@@ -310,12 +311,12 @@ def _failed(state: SessionState, step: Step, error: Exception) -> Outcome:
         _log.error("%s failed unexpectedly", step.key, exc_info=error)
     retryable = isinstance(error, StepError) and error.retryable and attempt < state.config.attempts
     exchange = error.exchange if isinstance(error, StepError) else b""
-    not_its_fault = isinstance(error, ProviderRefused) or (isinstance(error, BudgetSpent) and not state.exhausted)
+    spent_early = isinstance(error, BudgetSpent) and not (state.exhausted or state.synthesis)
     event = StepFailed(
         step=step.key,
         error=type(error).__name__,
         message=one_line(str(error), 2_000) or type(error).__name__,
-        recoverable=retryable or not_its_fault,
+        recoverable=retryable or spent_early or isinstance(error, ProviderRefused),
         attempt=attempt,
         cost=(error.cost if isinstance(error, StepError) else None) or Cost(),
         exchange=digest_of(exchange) if exchange else "",
@@ -326,7 +327,7 @@ def _failed(state: SessionState, step: Step, error: Exception) -> Outcome:
 def _reached_cap(state: SessionState, context: RunContext, spent: BudgetSpent | None) -> BudgetExhausted | None:
     """Return the cap that ends the gathering now, if one is reached."""
     config = state.config
-    if state.ended or state.exhausted or state.synthesis:
+    if state.ended or state.waiting or state.exhausted or state.synthesis:
         return None
     if spent is not None:
         return BudgetExhausted(cap=spent.cap, limit=spent.limit, spent=spent.spent)

@@ -88,6 +88,7 @@ def config_for(query: Query, settings: Settings, keys: Keys | None = None) -> Re
     return ResearchConfig(
         mode=query.mode,
         reasoner=reasoner_for(settings, keys, query.model).name,
+        approve=query.approve or "",
         search=searches_for(settings.search if query.search is None else query.search, settings, keys).names,
         **_caps(query, settings.query_limits),
         **values,

@@ -201,6 +201,7 @@ class SessionState:
     survey: SearchDone | None = None
     perspectives: dict[str, Perspective] = field(default_factory=dict)
     nodes: dict[str, PlanNode] = field(default_factory=dict)
+    approval: Literal["", "requested", "given"] = ""
     gap_rounds: int = 0
     workers: dict[str, Worker] = field(default_factory=dict)
     searches: dict[str, SearchDone] = field(default_factory=dict)
@@ -219,6 +220,11 @@ class SessionState:
         """Tell whether nothing more will happen unless the session is reopened."""
         return self.status in TERMINAL
 
+    @property
+    def waiting(self) -> bool:
+        """Tell whether nothing may be done before its user has approved the plan."""
+        return self.approval == "requested" and not self.ended
+
     def failed_for_good(self, step: str) -> bool:
         """Tell whether the step of that key will not be tried again."""
         failure = self.failures.get(step)
@@ -235,6 +241,18 @@ def seconds_between(first: str, last: str) -> float:
 def working_seconds(state: SessionState) -> float:
     """Return the session's working time in seconds: the sum over its runs, without the pauses between them."""
     return round(sum(seconds_between(run.first_at, run.last_at) for run in state.runs), 3)
+
+
+def cost_of(state: SessionState) -> Cost:
+    """Return what a session has cost so far; calls whose answers are not recorded count at their worst case."""
+    spent, unsettled = state.spent, [cost for costs in state.open_calls.values() for cost in costs]
+    return Cost(
+        input_tokens=spent.input_tokens + sum(cost.input_tokens for cost in unsettled),
+        output_tokens=spent.output_tokens + sum(cost.output_tokens for cost in unsettled),
+        total_tokens=spent.total_tokens + sum(cost.total_tokens for cost in unsettled),
+        usd=round(spent.usd + sum(cost.usd for cost in unsettled), 9),
+        assumed_usd=round(spent.lost_usd + sum(cost.usd for cost in unsettled), 9),
+    )
 
 
 def search_nodes(state: SessionState) -> Iterator[PlanNode]:

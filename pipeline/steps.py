@@ -29,6 +29,13 @@ class Plan(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class AskApproval(Step):
+    """Put the plan before its user."""
+
+    pure = True
+
+
+@dataclass(frozen=True, slots=True)
 class StartWorker(Step):
     """Take up a search node."""
 

@@ -8,24 +8,26 @@ from typing import TYPE_CHECKING, Any
 from pipeline.console import Console
 
 if TYPE_CHECKING:
-    from pipeline.batch import Decision
+    from pipeline.deciding import Decision, Selection
     from pipeline.events import EventBase
     from pipeline.ports import EventStore
     from pipeline.settings import Workspace
     from pipeline.state import SessionState
 
 
-def decisions_of(console: Console, workspace: Workspace, store: EventStore, ids: tuple[str, ...]) -> tuple[Decision, ...]:
+def decisions_of(
+    console: Console, workspace: Workspace, store: EventStore, selection: Selection | None = None
+) -> tuple[Decision, ...]:
     """Return what is to be done about each query; say which sessions cannot be read."""
     from datetime import UTC, datetime
 
-    from pipeline import batch, wiring
+    from pipeline import deciding, wiring
     from pipeline.overview import read_all
 
     known = read_all(store, wiring.summaries_of(console.folder))
     for error in known.damaged.values():
         console.say(f"damaged: {error.message}", fg="red")
-    return batch.decide(workspace.queue, known, datetime.now(UTC), ids)
+    return deciding.decide(workspace.queue, known, datetime.now(UTC), selection)
 
 
 def session_named(folder: Path, store: EventStore, name: str) -> str:

@@ -63,6 +63,7 @@ class ResearchConfig(Value):
     timeout_s: float | None = None
     reasoner: str = "extractive"
     search: tuple[str, ...] = ("local",)
+    approve: str = ""
 
 
 class Hit(Value):

@@ -10,6 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "pipeline"
 LEAVES = {"errors", "text", "values", "page", "terms", "vocabulary", "secret", "dotenv", "keys", "ledger", "stopping"}
+LEAVES |= {"clocktime"}
 ROOMS = {"http", "documents"}  # what several adapters need: the way out, and the reading of formats
 ADAPTERS = {"store", "reasoners", "search", "web", "projection"}
 # From the inside out: a part knows only parts above it.
@@ -18,12 +19,13 @@ LAYERS: tuple[set[str], ...] = (
     ROOMS,
     {"events", "questions", "plan", "steps", "starter", "queue", "ping"},
     {"services", "night_events"},
-    {"codec", "ports", "state", "settings"},
+    {"codec", "ports", "state", "settings", "reckoning"},
     {"fold", "guards"},
     {"session"},
     {"agenda", "evidence", "overview"},
-    {"research", "presenting"},
+    {"research", "presenting", "deciding"},
     {"run"},
+    {"acts", "night_log"},
     {"batch"},
     {"wiring"},
     {"doors", "doctor"},

@@ -6,7 +6,6 @@ import asyncio
 from typing import TypeVar
 
 from pipeline import events as e
-from pipeline.batch import cost_of
 from pipeline.codec import decode_all
 from pipeline.ledger import Purse
 from pipeline.ports import Answer
@@ -14,6 +13,7 @@ from pipeline.questions import Question
 from pipeline.research import Desk, Outcome
 from pipeline.run import Recorder, run_session
 from pipeline.session import ResearchSession
+from pipeline.state import cost_of
 from pipeline.values import Cost, Value
 from tests.fakes import FakeReasoner, Journal, MemoryStore, context_for, desk_for, started
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from bench.quality.matching import first_words
 from pipeline import wiring
-from pipeline.batch import Night, decide
+from pipeline.batch import Night
+from pipeline.deciding import decide
 from pipeline.doors import Desks
 from pipeline.errors import LogError
 from pipeline.events import EventBase, ReportGenerated

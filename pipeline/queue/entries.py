@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline import text as texts
-from pipeline.queue.available import refuse_approval
 from pipeline.queue.faults import Faults, shown
 from pipeline.queue.fields import Reader, choice, duration, kind, listing, mapping, money, near, text, whole
 from pipeline.queue.model import Query
@@ -110,13 +109,6 @@ def _tag(node: Node, faults: Faults) -> str | None:
     return None
 
 
-def _approve(node: Node, faults: Faults) -> object:
-    found = choice("plan")(node, faults)
-    if found:
-        refuse_approval(node, faults)
-    return found
-
-
 _FIELDS: dict[str, Reader] = {
     "query": _question,
     "id": _id,
@@ -134,7 +126,7 @@ _FIELDS: dict[str, Reader] = {
     "timeout": duration,
     "search": search,
     "model": model,
-    "approve": _approve,
+    "approve": choice("plan"),
 }
 
 

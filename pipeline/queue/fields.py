@@ -8,6 +8,7 @@ from datetime import time, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
 
+from pipeline.clocktime import clock_of
 from pipeline.queue.faults import Faults, shown
 from pipeline.queue.source import Listing, Mapping, Node, Refused, Scalar
 
@@ -27,7 +28,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 _DURATION = re.compile(r"(\d{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _LONGEST = timedelta(days=3_650)
-_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+_BASE_60 = re.compile(r"\d\d:\d\d")
 _WHOLE = re.compile(r"[-+]?(0|[1-9]\d{0,8})")
 _MONEY = re.compile(r"[-+]?\d{1,9}(\.\d{1,9})?")
 
@@ -163,17 +164,18 @@ def duration(node: Node, faults: Faults) -> timedelta | None:
 
 
 def clock(node: Node, faults: Faults) -> time | None:
-    """Read a time of day, ``"HH:MM"`` in quotes: without them it is a number of base 60 to YAML 1.1."""
-    found = scalar(node, faults, 'write it in quotes with two digits each: "06:30"')
+    """Read a time of day, ``"HH:MM"`` in quotes, perhaps with a zone: bare it is a number of base 60 to YAML 1.1."""
+    wanted = 'write it in quotes with two digits each: "06:30", or "06:30 Europe/Berlin"'
+    found = scalar(node, faults, wanted)
     if found is None:
         return None
-    match = _CLOCK.fullmatch(found.value)
-    if match and not found.plain:
-        return time(int(match[1]), int(match[2]))
-    if match:
+    moment = clock_of(found.value)
+    if moment and not (found.plain and _BASE_60.fullmatch(found.value)):
+        return moment
+    if moment:
         faults.add(node, f"the time {found.value} without quotes is a number of base 60", f'write "{found.value}"')
     else:
-        faults.add(node, f"{kind(node)} is no time of day", 'write it in quotes with two digits each: "06:30"')
+        faults.add(node, f"{kind(node)} is no time of day", wanted)
     return None
 
 

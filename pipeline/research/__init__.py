@@ -15,11 +15,13 @@ from pipeline.codec import encode
 from pipeline.errors import AnswerInvalid
 from pipeline.research import analysing, folding, gathering, planning, reporting, writing
 from pipeline.research.desk import Desk, Outcome
+from pipeline.research.planning import approved
 from pipeline.state import SessionState
 
-__all__ = ["Desk", "Outcome", "perform", "perform_pure"]
+__all__ = ["Desk", "Outcome", "approved", "perform", "perform_pure"]
 
 _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
+    s.AskApproval: planning.ask_approval,
     s.StartWorker: gathering.start_worker,
     s.FinishWorker: gathering.finish_worker,
     s.FailWorker: gathering.fail_worker,

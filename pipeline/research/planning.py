@@ -9,7 +9,7 @@ from pipeline.plan import first_plan, gap_plan
 from pipeline.questions import PerspectivesQuestion
 from pipeline.research.desk import Desk, Outcome, paid
 from pipeline.state import SessionState, search_nodes
-from pipeline.steps import ExtendPlan, Plan, Survey
+from pipeline.steps import AskApproval, ExtendPlan, Plan, Survey
 from pipeline.text import clean, one_line, slug
 from pipeline.values import Gap, Hit, Perspective
 
@@ -62,12 +62,29 @@ def _sound(views: tuple[Perspective, ...], count: int, questions: int) -> tuple[
     for view in views:
         asked = tuple(dict.fromkeys(filter(None, map(one_line, view.questions))))[:questions]
         name = one_line(view.name, 80)
-        if asked and name and slug(view.id) not in sound:
-            update = {"id": slug(view.id), "name": name, "focus": one_line(view.focus, 400), "questions": asked}
-            sound[slug(view.id)] = view.model_copy(update=update)
+        if asked and name and slug(view.id or name) not in sound:
+            update = {"id": slug(view.id or name), "name": name, "focus": one_line(view.focus, 400), "questions": asked}
+            sound[slug(view.id or name)] = view.model_copy(update=update)
     if not sound:
         raise AnswerInvalid("the answer holds no perspective with a question", hint="it will be asked again")
     return tuple(sound.values())[:count]
+
+
+def ask_approval(_step: AskApproval, _state: SessionState) -> Outcome:
+    """Put the plan before its user."""
+    return Outcome((e.ApprovalRequested(),))
+
+
+def approved(views: tuple[Perspective, ...]) -> e.ApprovalGiven:
+    """Return the approval of the plan, with its user's ``views`` in place of the planned ones if there are any.
+
+    Raises:
+        AnswerInvalid: none of them has a question.
+    """
+    if not views:
+        return e.ApprovalGiven()
+    sound = _sound(views, len(views), max(len(view.questions) for view in views))
+    return e.ApprovalGiven(perspectives=sound, nodes=first_plan(sound))
 
 
 def extend_plan(step: ExtendPlan, state: SessionState) -> Outcome:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline import batch, wiring
+from pipeline import batch, deciding, wiring
 from pipeline.codec import decode_all
 from pipeline.documents.pagetext import Document
 from pipeline.doors import Desks
@@ -21,6 +21,7 @@ from pipeline.ledger import Ledger
 from pipeline.overview import read_all
 from pipeline.ports import EventStore
 from pipeline.queue.model import Query
+from pipeline.reckoning import NightResult
 from pipeline.secret import Redaction
 from pipeline.services import secrets_of
 from pipeline.session import ResearchSession
@@ -66,7 +67,7 @@ def queue_text(standin: Standin, *, search: str = "brave", limits: str = "", que
 class Ended:
     """What a night left behind: its result, or the error that ended it; the store and its sessions; the log; the ledger."""
 
-    result: batch.NightResult | None
+    result: NightResult | None
     error: ResearchError | None
     store: EventStore
     states: tuple[SessionState, ...]
@@ -157,8 +158,8 @@ class Stage:
         desks = Desks(workspace, store, keys, self.extractor)
         result, error = None, None
         try:
-            night = batch.Night(store, workspace.queue, desks, config_of, context)
-            result = await night.work(batch.decide(workspace.queue, read_all(store), context.now()))
+            night = batch.Night(store, workspace.queue, desks, config_of, context, spent_out=desks.spent_out)
+            result = await night.work(deciding.decide(workspace.queue, read_all(store), context.now()))
         except ResearchError as raised:
             error = raised
         finally:

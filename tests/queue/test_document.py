@@ -174,7 +174,6 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     ("settings:\n  contact: me (at) home\nqueries: [a]\n", 2, 12, "is no address", "you@example.org"),
     (LIST + "- query: a\n  budget_tokens: 1.5\n", 3, 18, "where a number belongs", "whole number"),
     # what this version cannot do
-    (LIST + "- query: a\n  approve: plan\n", 3, 12, "approving a plan is not available", "remove the line"),
 ]
 
 

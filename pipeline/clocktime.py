@@ -1,0 +1,68 @@
+"""Times of day and moments as people write them: ``06:30``, ``06:30 Europe/Berlin``, ``2026-11-22T06:30Z``. Leaf module.
+
+A time without a zone is the local clock's. When the clocks are put back a time comes twice, and the first one that lies ahead
+counts; when they are put forward a time that does not come is as much later as the clocks are.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d) ?(Z|[+-]\d\d:?\d\d|[A-Za-z][\w+-]*(?:/[\w+-]+)*)?", re.ASCII)
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\S.*)", re.ASCII)
+
+
+def clock_of(text: str) -> time | None:
+    """Return a time of day, with the zone that it names if it names one; None if ``text`` is none."""
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        return time(int(match[1]), int(match[2]), tzinfo=_zone(match[3] or ""))
+    except (OSError, ValueError, LookupError):  # no such zone, or none are installed
+        return None
+
+
+def _zone(name: str) -> tzinfo | None:
+    if name in {"", "Z", "UTC"}:
+        return UTC if name else None
+    if name[0] in "+-":
+        offset = timedelta(hours=int(name[1:3]), minutes=int(name[-2:]))
+        return timezone(-offset if name[0] == "-" else offset)
+    return ZoneInfo(name)
+
+
+def moment_after(text: str, now: datetime) -> datetime | None:
+    """Return the moment that ``text`` names: a time of day the next after ``now``, a date with a time itself; None if neither."""
+    if (clock := clock_of(text)) is not None:
+        return next_at(clock, now)
+    match = _MOMENT.fullmatch(text)
+    clock = clock_of(match[2]) if match else None
+    if match is None or clock is None:
+        return None
+    try:
+        moment = datetime.combine(datetime.fromisoformat(match[1]), clock)
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def next_at(clock: time, now: datetime) -> datetime:
+    """Return the next moment after ``now`` at which the clock of ``clock``'s zone, or the local one, shows it."""
+    today = now.astimezone(clock.tzinfo).date()
+    # Each day's time is made aware by itself: between two days the clocks may be put forward or back.
+    moments = (moment for days in (0, 1) for moment in _moments(today + timedelta(days=days), clock))
+    return next(moment for moment in moments if moment > now)
+
+
+def _moments(day: date, clock: time) -> list[datetime]:
+    """The moments at which the clock shows that time on that day; if there is none, the one an hour or so later."""
+    both = sorted(datetime.combine(day, clock.replace(fold=fold)).astimezone(UTC) for fold in (0, 1))
+    shown = [moment for moment in both if _bare(moment.astimezone(clock.tzinfo).time()) == _bare(clock)]
+    return shown or both[1:]
+
+
+def _bare(clock: time) -> time:
+    return clock.replace(tzinfo=None, fold=0)

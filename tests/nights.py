@@ -1,0 +1,93 @@
+"""Queues, sessions at a glance and nights at work, for the tests of deciding and of the night."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from pipeline import events as e
+from pipeline.batch import Night
+from pipeline.codec import decode_all
+from pipeline.deciding import decide
+from pipeline.errors import SearchFailed
+from pipeline.overview import Overview, summary_of
+from pipeline.queue.model import Limits, Query, Queue, Settings
+from pipeline.reckoning import NightResult
+from pipeline.research import Desk
+from pipeline.session import ResearchSession
+from pipeline.settings import config_for
+from pipeline.state import SessionState, Status
+from pipeline.values import ResearchConfig
+from tests.fakes import START, Journal, MemoryStore, context_for, desk_for
+
+NOW = START
+
+
+def known(latest: dict[str, SessionState]) -> Overview:
+    return Overview(tuple(map(summary_of, latest.values())))
+
+
+def query(name: str, **fields: Any) -> Query:
+    return Query(text=f"How do {name} behave?", id=name, line=1, perspectives=1, iterations=1, gap_rounds=0, **fields)
+
+
+def queue(*queries: Query, **limits: Any) -> Queue:
+    return Queue(Settings(limits=Limits(**limits)), queries, digest="d" * 64)
+
+
+def last(name: str, status: Status = "complete", days_ago: float = 1, **fields: Any) -> dict[str, SessionState]:
+    at = e.timestamp(NOW - timedelta(days=days_ago))
+    state = SessionState(id=f"s-{name}", query=f"How do {name} behave?", query_id=name, status=status, started_at=at, ended_at=at)
+    return {name: replace(state, **fields)}
+
+
+@dataclass
+class Bench:
+    """A night over a store in memory; ``troubled`` gives the journal of a query's desk."""
+
+    night: Night
+    store: MemoryStore
+
+    def work(self, latest: dict[str, SessionState] | None = None) -> NightResult:
+        return asyncio.run(self.night.work(decide(self.night.queue, known(latest or {}), NOW)))
+
+
+def bench(
+    work: Queue,
+    troubled: Callable[[Query], Journal] = lambda _query: Journal(),
+    store: MemoryStore | None = None,
+    run_id: str = "night-1",
+    **context: Any,
+) -> Bench:
+    store = store or MemoryStore()
+    by_id = {one.id: one for one in work.queries}
+    desk: Callable[[SessionState], Desk] = lambda state: desk_for(store, troubled(by_id[state.query_id]))  # noqa: E731
+    config: Callable[[Query], ResearchConfig] = lambda one: config_for(one, work.settings)  # noqa: E731
+    return Bench(Night(store, work, desk, config, context_for(run_id, **context), sessions_at_once=1), store)
+
+
+def down(*names: str) -> Callable[[Query], Journal]:
+    """Desks whose search is down for these queries."""
+
+    class Down(Journal):
+        async def call(self, name: str) -> None:
+            await super().call(name)
+            if name == "survey":
+                raise SearchFailed("the search service is down")
+
+    return lambda one: Down() if one.id in names else Journal()
+
+
+def events_of(store: MemoryStore, result: NightResult) -> list[e.EventBase]:
+    return list(decode_all(record.data for record in store.load(result.batch)))
+
+
+def sessions(store: MemoryStore) -> dict[str, SessionState]:
+    return {state.query_id: state for name in store.session_ids() if (state := ResearchSession.open(store, name).state)}
+
+
+def endings(result: NightResult) -> dict[str, str]:
+    return {event.query_id: event.status for event in result.ended}
