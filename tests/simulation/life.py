@@ -1,0 +1,234 @@
+"""One workspace's life on a virtual clock: nights of trouble, then a clean one; after each the invariants.
+
+The batch, the loop, the agenda and the file store are the real ones. Chance decides, from one seed, what the queue holds, how
+long each call takes, what fails, when the process dies and whether the power goes with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from unittest import mock
+
+from pipeline import batch, deciding
+from pipeline.batch import Night
+from pipeline.errors import ResearchError
+from pipeline.events import RunStarted
+from pipeline.overview import read_all
+from pipeline.ports import Record
+from pipeline.queue.model import Limits, Query, Queue, Settings
+from pipeline.reckoning import NightResult
+from pipeline.research import Desk
+from pipeline.run import RunContext
+from pipeline.settings import config_for
+from pipeline.state import SessionState
+from pipeline.store.files import FileStore
+from tests.fakes import START, Journal
+from tests.simulation.clock import VirtualLoop
+from tests.simulation.disk import Died, MortalDisk, mortal_disk
+from tests.simulation.doors import Asked, Provider, Weather, desk_of, purse_of
+
+TROUBLED_NIGHTS = 4
+
+
+class Witness(FileStore):
+    """Remembers what was acknowledged: the promise is kept if it is all still there."""
+
+    def __init__(self, root: Path, acknowledged: dict[tuple[str, int], bytes]) -> None:
+        super().__init__(root)
+        self._acknowledged = acknowledged
+        self.streams: set[str] = set()
+
+    def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
+        self.streams.add(session_id)
+        version = super().append(session_id, records, expected_version)
+        self._acknowledged |= {(session_id, record.version): record.data for record in records}
+        return version
+
+    def close(self) -> None:
+        """What the system does for a process that is gone: its files and locks are free."""
+        for stream in self.streams:
+            self.release(stream)
+
+
+@dataclass
+class Ended:
+    """How a night ended: ``result`` None if the process died or the log could not be written."""
+
+    result: NightResult | None
+    error: ResearchError | None
+    died: bool
+    began: datetime
+    ended: datetime
+    context: RunContext | None
+    asked_at: datetime | None = None
+
+
+@dataclass
+class Life:
+    """One seed's workspace. ``calls`` are the calls of each night by session, ``known`` what was recorded before it."""
+
+    seed: int
+    root: Path
+    chance: random.Random = field(init=False)
+    queue: Queue = field(init=False)
+    disk: MortalDisk = field(init=False)
+    provider: Provider = field(default_factory=Provider)
+    acknowledged: dict[tuple[str, int], bytes] = field(default_factory=dict)
+    calls: dict[str, list[str]] = field(default_factory=dict)
+    moment: datetime = START
+    nights: int = 0
+    interrupted: bool = False
+    asked_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)
+        self.queue = _queue(self.chance)
+
+    @property
+    def store(self) -> FileStore:
+        """A fresh look at the log."""
+        return FileStore(self.root)
+
+    def night(self, *, troubled: bool) -> Ended:
+        """Live through one night."""
+        self.nights += 1
+        self.calls = {}
+        began = self.moment
+        store = Witness(self.root, self.acknowledged)
+        loop = VirtualLoop()
+        result, error, context, died = None, None, None, False
+        self.asked_at = None
+        try:
+            context = self._context(loop, began)
+            if troubled:
+                self._plan_trouble(loop, context)
+            result = loop.run_until_complete(self._work(store, context, self._weather(troubled=troubled)))
+        except ResearchError as raised:
+            error = raised
+        except (Died, BaseExceptionGroup, RuntimeError) as raised:
+            died = self.disk.dead
+            if not died:
+                raise
+            del raised
+        finally:
+            self._bury(loop)
+            store.close()
+        self.moment = began + timedelta(seconds=loop.now)
+        ended = Ended(result, error, died, began, self.moment, context, self.asked_at)
+        self.interrupted = self.interrupted or died or error is not None or self.asked_at is not None
+        self.disk.revive(self.root, power_cut=died and self.chance.random() < 0.5)
+        self.moment += timedelta(seconds=self.chance.choice([1, 3_600, 86_400, -600 if troubled else 60]))
+        return ended
+
+    def _plan_trouble(self, loop: VirtualLoop, context: RunContext) -> None:
+        """Decide what ends the night early, if anything does."""
+        kind = self.chance.choice(["disk", "operation", "time", "signal", "nothing", "nothing"])
+        moment = 90 * self.chance.random() ** 2
+        if kind == "disk":
+            self.disk.rate = 0.03
+        elif kind == "operation":
+            self.disk.left = int(400 * self.chance.random() ** 2)
+        elif kind == "time":
+            loop.call_later(moment, self._die, loop)
+        elif kind == "signal":
+            loop.call_later(moment, self._signal, context)
+
+    def _weather(self, *, troubled: bool) -> Weather:
+        weather = Weather(self.chance)
+        if troubled:
+            weather.fault = self.chance.choice([0.0, 0.0, 0.05, 0.3])
+            weather.refusal = self.chance.choice([0.0, 0.0, 0.0, 0.02])
+            weather.slowest_s = self.chance.choice([0.0, 2.0, 20.0])
+        return weather
+
+    async def _work(self, store: Witness, context: RunContext, weather: Weather) -> NightResult:
+        night = self._night(store, context, weather)
+        return await night.work(deciding.decide(self.queue, read_all(store), context.now()))
+
+    def _signal(self, context: RunContext) -> None:
+        self.asked_at = context.now()
+        context.stop.ask("SIGTERM", 143)
+
+    def _die(self, loop: VirtualLoop) -> None:
+        self.disk.die()
+        loop.stop()
+
+    def _night(self, store: Witness, context: RunContext, weather: Weather) -> Night:
+        def desk(state: SessionState) -> Desk:
+            journal = Journal(self.calls.setdefault(state.id, []))
+            return desk_of(store, Asked(journal, weather, self.provider, state.id, purse_of(state)))
+
+        return Night(
+            store, self.queue, desk, lambda query: config_for(query, self.queue.settings), context, self.chance.choice([1, 2, 4])
+        )
+
+    def _context(self, loop: VirtualLoop, began: datetime) -> RunContext:
+        count = iter(range(10**9))
+        run_id = f"run-{self.nights}"
+        agent = RunStarted(host="here", process=self.nights, program="test")
+        context = RunContext(
+            run_id,
+            agent,
+            now=lambda: began + timedelta(seconds=loop.now),
+            new_id=lambda: f"{run_id}-{next(count):05d}",
+            concurrency=self.chance.choice([1, 3, 8]),
+            snapshot_every=self.chance.choice([1, 5, 20]),
+        )
+        return batch.within(context, self.queue.settings.limits)
+
+    def _bury(self, loop: VirtualLoop) -> None:
+        """Let nothing of a process that is gone go on. What its tasks still do on their way out reaches no disk: it is dead."""
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self.disk.die()
+            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.close()
+
+
+def _queue(chance: random.Random) -> Queue:
+    limits = Limits(
+        cost_usd=chance.choice([None, None, 0.02]),
+        max_failures=chance.choice([1, 5]),
+        concurrency=chance.choice([1, 2, 8]),
+        timeout=chance.choice([None, None, timedelta(seconds=40)]),
+    )
+    return Queue(
+        Settings(limits=limits), tuple(_query(chance, name) for name in ("pumps", "valves", "seals")[: chance.randint(1, 3)])
+    )
+
+
+def _query(chance: random.Random, name: str) -> Query:
+    return Query(
+        text=f"How do {name} behave?",
+        id=name,
+        line=1,
+        priority=chance.randint(0, 2),
+        perspectives=chance.randint(1, 2),
+        iterations=chance.randint(1, 2),
+        gap_rounds=chance.randint(0, 1),
+        budget_usd=chance.choice([None, None, 0.03]),
+    )
+
+
+@contextmanager
+def life(seed: int, root: Path) -> Iterator[Life]:
+    """Give a seed's workspace in the folder ``root``, with its own disk and its own dice for names."""
+    found = Life(seed, root)
+    names = random.Random(seed)
+    quiet = logging.getLogger("pipeline")
+    level = quiet.level
+    quiet.setLevel(logging.CRITICAL)
+    try:
+        with mortal_disk(found.chance) as found.disk, mock.patch("secrets.token_hex", lambda size: names.randbytes(size).hex()):
+            yield found
+    finally:
+        quiet.setLevel(level)

@@ -1,0 +1,99 @@
+"""What must hold after every night, whatever happened in it. Each check returns what is wrong, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from pipeline import evidence
+from pipeline import night_events as n
+from pipeline.codec import decode_all
+from pipeline.errors import LogError
+from pipeline.session import ResearchSession
+from pipeline.state import SessionState, cost_of
+from pipeline.store.files import FileStore
+from pipeline.store.verify import verify
+from tests.fakes import event_names
+from tests.simulation.life import Ended, Life
+
+SLACK_S = 1.0  # times are stored in milliseconds
+
+
+def recorded(store: FileStore) -> dict[str, set[str]]:
+    """Return by session the names of the calls whose answers are in the log."""
+    found = {}
+    for name in store.session_ids():
+        found[name] = event_names(tuple(decode_all(record.data for record in store.load(name))), {})
+    return found
+
+
+def broken(life: Life, ended: Ended, known: dict[str, set[str]]) -> list[str]:
+    """Return every promise that the night broke; ``known`` is what was recorded before it."""
+    store = life.store
+    try:
+        found = [*_lost(life, store), *_unsound(life), *_asked_again(life, known)]
+        for name in store.session_ids():
+            state = ResearchSession.open(store, name).state
+            found += [*_misbilled(life, state), *_unsupported(state, store)]
+        return [*found, *_disagreeing(ended, store), *_late(ended)]
+    except LogError as error:
+        return [f"the log cannot be read: {error}"]
+
+
+def _lost(life: Life, store: FileStore) -> Iterator[str]:
+    streams: dict[str, dict[int, bytes]] = {}
+    for (stream, version), data in life.acknowledged.items():
+        if stream not in streams:
+            streams[stream] = {record.version: record.data for record in store.load(stream)}
+        if streams[stream].get(version) != data:
+            yield f"{stream}: the acknowledged event {version} is lost or altered"
+
+
+def _unsound(life: Life) -> Iterator[str]:
+    yield from (str(finding) for finding in verify(life.root) if finding.kind != "torn")
+
+
+def _asked_again(life: Life, known: dict[str, set[str]]) -> Iterator[str]:
+    for session, calls in life.calls.items():
+        again = known.get(session, set()) & set(calls)
+        yield from (f"{session}: {name} was recorded, and asked again" for name in sorted(again))
+
+
+def _misbilled(life: Life, state: SessionState) -> Iterator[str]:
+    counted, billed = round(cost_of(state).usd * 1e9), life.provider.billed[state.id]
+    if counted < billed:
+        yield f"{state.id}: {billed} nano-dollars were billed, the events have {counted}"
+    if counted > billed and not life.provider.unheard[state.id] and not life.interrupted:
+        yield f"{state.id}: every reply arrived, {billed} nano-dollars were billed, and the events have {counted}"
+
+
+def _unsupported(state: SessionState, store: FileStore) -> Iterator[str]:
+    yield from (f"{entry.session}: {entry.where}: {entry.why}" for entry in evidence.check(state, store).unsupported)
+    if state.status == "complete" and not (state.report and state.report.references and state.facts):
+        yield f"{state.id} is complete without evidence"
+
+
+def _disagreeing(ended: Ended, store: FileStore) -> Iterator[str]:
+    result = ended.result
+    if result is None or not result.batch:
+        return
+    events = list(decode_all(record.data for record in store.load(result.batch)))
+    ends = tuple(event for event in events if isinstance(event, n.QueryEnded))
+    last = events[-1]
+    if [entry.query_id for entry in ends] != [entry.query_id for entry in result.ended]:
+        yield "the night's log and its result name different queries"
+    if not isinstance(last, n.BatchEnded) or last.exit_code != result.exit_code:
+        yield f"the night's log does not end in its exit code {result.exit_code}"
+    elif last.done + last.failed + last.open != len(ends) or last.done != sum(entry.status == "complete" for entry in ends):
+        yield "the night's sums are not those of its queries"
+
+
+def _late(ended: Ended) -> Iterator[str]:
+    context = ended.context
+    if context is None or ended.died:
+        return
+    grace = timedelta(seconds=context.stop.grace_s + SLACK_S)
+    if context.deadline is not None and ended.ended > max(context.deadline, ended.began) + grace:
+        yield f"the night ended at {ended.ended}, its deadline was {context.deadline}"
+    if ended.asked_at is not None and ended.ended > ended.asked_at + grace:
+        yield f"asked to stop at {ended.asked_at}, the night ended at {ended.ended}"
