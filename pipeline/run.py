@@ -70,52 +70,52 @@ class RunContext:
         return float("inf") if self.deadline is None else (self.deadline - self.writing - self.now()).total_seconds()
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """What is folded and not stored yet."""
+
+    events: list[EventBase] = field(default_factory=list)
+    objects: list[bytes] = field(default_factory=list)
+
+
 class Recorder:
     """The one place that records: objects first, then the events that name them, durable before anything builds on them.
 
-    Waiting for the disk is done in threads, and events that come up meanwhile go out together in the next append.
+    Waiting for the disk is done in threads, and what comes up meanwhile goes out together in the next append.
     """
 
     def __init__(self, session: ResearchSession, store: EventStore, context: RunContext) -> None:
         self._session, self._store, self._context = session, store, context
         self._opened = bool(session.state.runs) and session.state.runs[-1].run_id == context.run_id
         self._stored = self._snapshot_at = session.state.version
-        self._waiting: list[EventBase] = []
+        self._waiting = _Waiting()
         self._turn = asyncio.Lock()
         self._failure: LogError | None = None
 
-    async def keep(self, outcome: Outcome) -> Outcome:
-        """Store an outcome's objects and return it, ready to be recorded.
-
-        Raises:
-            LogError: they could not be stored.
-        """
-        for data in outcome.objects:
-            await asyncio.to_thread(self._store.put, data)
-        return outcome
-
     def record(self, outcomes: Iterable[Outcome]) -> None:
-        """Store the outcomes' events in one append, while nothing else is under way. Their objects have been kept.
+        """Store the outcomes in one append, while nothing else is under way.
 
         Raises:
             CommandRefused: an event does not fit the state.
             LogError: it could not be stored; the session's state is ahead of the log and must be dropped.
         """
         self.take(outcomes)
-        if events := self._taken():
-            self._written(events, self._append(events))
+        if taken := self._taken():
+            self._written(taken.events, self._append(taken))
 
     def take(self, outcomes: Iterable[Outcome]) -> None:
-        """Fold the outcomes' events into the state; the next ``flush`` stores them. Their objects have been kept.
+        """Fold the outcomes' events into the state; the next ``flush`` stores them and their objects.
 
         Raises:
             CommandRefused: an event does not fit the state.
         """
+        outcomes = tuple(outcomes)
         drafts = [draft for outcome in outcomes for draft in outcome.drafts]
         if drafts and not self._opened:
             drafts.insert(0, self._context.agent)
             self._opened = True
-        self._waiting += [self._stamped(draft) for draft in drafts]
+        self._waiting.objects += [data for outcome in outcomes for data in outcome.objects]
+        self._waiting.events += [self._stamped(draft) for draft in drafts]
 
     async def flush(self) -> None:
         """Return when all that was taken so far is stored.
@@ -126,22 +126,24 @@ class Recorder:
         async with self._turn:
             if self._failure is not None:
                 raise self._failure
-            if not (events := self._taken()):
+            if not (taken := self._taken()):
                 return
             try:
-                version = await asyncio.to_thread(self._append, events)
+                version = await asyncio.to_thread(self._append, taken)
             except BaseException as error:
                 broken = LogUnwritable(f"{self._session.id}: an event before this one was not stored")
                 self._failure = error if isinstance(error, LogError) else broken
                 raise
-            self._written(events, version)
+            self._written(taken.events, version)
 
-    def _taken(self) -> list[EventBase]:
-        events, self._waiting = self._waiting, []
-        return events
+    def _taken(self) -> _Waiting | None:
+        taken, self._waiting = self._waiting, _Waiting()
+        return taken if taken.events else None
 
-    def _append(self, events: Sequence[EventBase]) -> int:
-        return self._store.append(self._session.id, [record_of(event) for event in events], self._stored)
+    def _append(self, taken: _Waiting) -> int:
+        for data in taken.objects:
+            self._store.put(data)
+        return self._store.append(self._session.id, [record_of(event) for event in taken.events], self._stored)
 
     def _written(self, events: Sequence[EventBase], version: int) -> None:
         self._stored = version
@@ -254,22 +256,14 @@ def _start(state: SessionState, recorder: Recorder, desk: Desk, context: RunCont
 
 
 async def _worked(step: Step, state: SessionState, recorder: Recorder, desk: Desk, context: RunContext) -> Outcome:
-    """Perform a step and keep its objects; those of an answer that was paid for and could not be used, too.
+    """Perform a step.
 
     Reading waits for its turn at a host and bounds itself: it must not keep questions from being asked meanwhile.
     """
     async with nullcontext() if isinstance(step, Read) else context.gate:
-        if context.stop.asked or _time_left_s(state, context) <= 0:  # it waited for its turn, and has not begun
-            return Outcome(())
         announce.set(partial(_announced, recorder, step))
-        try:
-            outcome = await perform(step, state, desk)
-        except StepError as error:
-            if error.exchange:
-                await recorder.keep(Outcome((), (error.exchange,)))
-            raise
-    await recorder.keep(outcome)
-    return Outcome(tuple(_ending(draft, step) for draft in outcome.drafts))
+        outcome = await perform(step, state, desk)
+    return Outcome(tuple(_ending(draft, step) for draft in outcome.drafts), outcome.objects)
 
 
 async def _announced(recorder: Recorder, step: Step, worst: Cost) -> None:
@@ -321,7 +315,7 @@ def _failed(state: SessionState, step: Step, error: Exception) -> Outcome:
         cost=(error.cost if isinstance(error, StepError) else None) or Cost(),
         exchange=digest_of(exchange) if exchange else "",
     )
-    return Outcome((event,))
+    return Outcome((event,), (exchange,) if exchange else ())
 
 
 def _reached_cap(state: SessionState, context: RunContext, spent: BudgetSpent | None) -> BudgetExhausted | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 
@@ -15,7 +15,7 @@ class Step:
     @property
     def key(self) -> str:
         """The step's name in the log, e.g. ``Think:search_0:2``."""
-        return ":".join([type(self).__name__, *(str(part) for part in astuple(self))])
+        return ":".join([type(self).__name__, *(str(getattr(self, part.name)) for part in fields(self))])
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class Http:
             outcome = await self._attempt(call, judge, circuit, deadline)
             lost += outcome.lost
             if isinstance(outcome.verdict, Good) and outcome.reply is not None:
-                return replace(outcome.reply, lost=lost)
+                return replace(outcome.reply, lost=lost) if lost else outcome.reply
             wait = self._wait_after(outcome, circuit, attempt, call.gap_s)
             if not isinstance(outcome.verdict, Again):
                 raise _ended(call, outcome.verdict, lost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -48,7 +49,7 @@ class Call:
             return self.service
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reply:
     """What a server answered, whole and decoded.
 
@@ -65,11 +66,15 @@ class Reply:
     lost: int = 0
 
     def json_object(self) -> dict[str, Any]:
-        """Return the body as a JSON object, whatever type the server declares.
+        """Return the body as a JSON object, whatever type the server declares: parsed once, so not to be changed.
 
         Raises:
             Malformed: it is none, or one that readers disagree on; ``kind`` tells which.
         """
+        return self._object
+
+    @cached_property
+    def _object(self) -> dict[str, Any]:
         return parse_object(self.body)
 
 

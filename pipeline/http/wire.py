@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import httpcore
 import httpx
 
 from pipeline.http.clock import loop_time
+from pipeline.http.connection import GuardedBackend
 from pipeline.http.decoding import BodyFault, Decoder
 from pipeline.http.exchange import Again, Call, Failed, Reply
 from pipeline.http.guard import AddressRefused, Guard
@@ -26,7 +26,6 @@ from pipeline.http.guard import AddressRefused, Guard
 Transport = httpx.AsyncBaseTransport
 
 _CONNECT_S = 15.0
-_FIRST_CONNECT_S = 4.0  # for an address that has others after it: a host without IPv6 must not wait for it in vain
 _CONNECTIONS = httpx.Limits(max_connections=200, max_keepalive_connections=20, keepalive_expiry=15.0)
 
 for _name in ("httpx", "httpcore"):
@@ -67,7 +66,7 @@ def guarded(guard: Guard) -> Transport:
     """Return a transport whose every connection goes through ``guard``."""
     transport = httpx.AsyncHTTPTransport(verify=_certificates(), trust_env=False, limits=_CONNECTIONS, retries=0)
     # The pool has no public way to be given a backend through httpx; a test holds that this one is used.
-    transport._pool._network_backend = _GuardedBackend(guard)
+    transport._pool._network_backend = GuardedBackend(guard)
     return transport
 
 
@@ -75,37 +74,6 @@ def guarded(guard: Guard) -> Transport:
 def _certificates() -> ssl.SSLContext:
     """Read once for all clients: it takes tens of milliseconds."""
     return httpx.create_ssl_context(trust_env=False)
-
-
-class _GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Connects to addresses that the guard has checked, and to nothing else."""
-
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
-        self._inner = httpcore.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        try:
-            addresses = await asyncio.wait_for(self._guard.addresses(host, port), timeout)
-        except OSError:
-            raise httpcore.ConnectError("the name cannot be resolved") from None
-        for address in addresses[:-1]:
-            try:
-                short = min(_FIRST_CONNECT_S, timeout or _FIRST_CONNECT_S)
-                return await self._inner.connect_tcp(address, port, short, local_address, socket_options)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                continue
-        return await self._inner.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 async def exchange(transport: Transport, call: Call, within_s: float, clock: Callable[[], float] = loop_time) -> Reply:

@@ -163,11 +163,11 @@ def test_a_name_that_changes_its_mind_is_connected_to_where_it_was_checked(
     async def resolve(host: str, port: int) -> list[str]:
         return next(answers)
 
-    async def connect(self: object, host: str, port: int, *rest: object) -> None:
+    async def connect(self: object, protocol: object, host: str, port: int) -> None:
         dialled.append(host)
         raise OSError("no network here")
 
-    monkeypatch.setattr("httpcore.AnyIOBackend.connect_tcp", connect)
+    monkeypatch.setattr("asyncio.BaseEventLoop.create_connection", connect)
     for _ in range(3):
         http = Http(Policy(attempts=1), guard=Guard(resolve=resolve))
         with pytest.raises(StepError):

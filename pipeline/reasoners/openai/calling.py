@@ -140,12 +140,13 @@ class Caller:
             self._dialects.learn(wanted.model, other)
 
     async def _sent(self, body: dict[str, Any], wanted: Wanted, talk: Talk) -> Meaning:
-        meter = Meter(self._purse, self._worst(wanted), talk.costs)
+        worst = self._worst(wanted)
+        meter = Meter(self._purse, worst, talk.costs)
         talk.transcript.asked(body)
         found: list[Meaning] = []
         lost: int | None = None
         try:
-            judge = self._judge(wanted, talk, meter, found)
+            judge = self._judge(wanted, worst, talk, meter, found)
             lost = (await self._http.send(self._server.call(body), judge, meter.before)).lost
         except (ServiceUnavailable, ServiceFailed) as error:
             lost = error.lost
@@ -155,10 +156,10 @@ class Caller:
             meter.ended(lost)
         return found[-1]
 
-    def _judge(self, wanted: Wanted, talk: Talk, meter: Meter, found: list[Meaning]) -> Callable[[Reply], Verdict]:
+    def _judge(self, wanted: Wanted, worst: Cost, talk: Talk, meter: Meter, found: list[Meaning]) -> Callable[[Reply], Verdict]:
         def judge(reply: Reply) -> Verdict:
             said = meaning(reply, self._redaction.text)
-            cost = self._billed(reply, wanted)
+            cost = self._billed(reply, wanted, worst)
             meter.replied(cost)
             talk.transcript.replied(reply, whole=isinstance(said, Content | CutOff))
             talk.model = cost.model if isinstance(said, Content) else talk.model
@@ -167,9 +168,8 @@ class Caller:
 
         return judge
 
-    def _billed(self, reply: Reply, wanted: Wanted) -> Cost:
+    def _billed(self, reply: Reply, wanted: Wanted, worst: Cost) -> Cost:
         body = body_of(reply)
-        worst = self._worst(wanted)
         if states_usage(body):
             return self._prices.billed(body, wanted.model, worst)
         model = answered_by(body) or wanted.model
