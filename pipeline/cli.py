@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline import __version__
+from pipeline.arguments import SessionName
+from pipeline.completion import completion
 from pipeline.console import Console, begin, errors_told
+from pipeline.log_command import log
 from pipeline.night_commands import resume, run
-from pipeline.telling import bring_vault_up_to_date, decisions_of, session_named, show_session
+from pipeline.telling import bring_vault_up_to_date, decisions_of, require_workspace, session_named, show_session
 
 if TYPE_CHECKING:
     from pipeline.deciding import Decision
@@ -94,7 +96,7 @@ def _word(decision: Decision) -> str:
 
 
 @cli.command()
-@click.argument("session")
+@click.argument("session", type=SessionName())
 @click.option("--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="As it was after that event.")
 @click.pass_obj
 def show(console: Console, session: str, version: int | None) -> None:
@@ -103,7 +105,7 @@ def show(console: Console, session: str, version: int | None) -> None:
     from pipeline.codec import decode
     from pipeline.session import ResearchSession, state_at
 
-    _require_workspace(console.folder)
+    require_workspace(console.folder)
     store = wiring.store_of(console.folder)
     name = session_named(console.folder, store, session)
     state = state_at(store, name, version) if version else ResearchSession.open(store, name).state
@@ -112,26 +114,10 @@ def show(console: Console, session: str, version: int | None) -> None:
 
 
 @cli.command()
-@click.argument("session")
-@click.pass_obj
-def log(console: Console, session: str) -> None:
-    """Print all events of SESSION, one a line; with --json as they are stored."""
-    from pipeline import wiring
-    from pipeline.codec import decode_all
-    from pipeline.presenting import log_line
-
-    _require_workspace(console.folder)
-    store = wiring.store_of(console.folder)
-    records = store.load(session_named(console.folder, store, session))
-    lines = [log_line(event) for event in decode_all(record.data for record in records)]
-    console.data(lines, [json.loads(record.data) for record in records])
-
-
-@cli.command()
 @click.pass_obj
 def build(console: Console) -> None:
     """Bring all notes of the vault up to date with the events and the templates; write only what differs."""
-    _require_workspace(console.folder)
+    require_workspace(console.folder)
     report = bring_vault_up_to_date(console)
     lines = [f"{len(report.written)} notes written, {len(report.removed)} removed, {len(report.unchanged)} as they were"]
     lines += [f"set aside: {path}" for path in report.set_aside]
@@ -153,7 +139,7 @@ def verify(console: Console, repair: bool) -> None:
     """Check the whole log: every record's hash, the chain, every stored page, and that each quote stands in its page."""
     from pipeline import wiring
 
-    _require_workspace(console.folder)
+    require_workspace(console.folder)
     findings = wiring.verify_log(console.folder, repair=repair)
     harmless = [finding for finding in findings if finding.kind == "torn"]
     quotes, citations, unsupported = _check_evidence(console)
@@ -188,8 +174,9 @@ def _check_evidence(console: Console) -> tuple[int, int, list[Any]]:
 
 @cli.command()
 @click.option("--online", is_flag=True, help="Also ask each service that is set up once; a search may cost what a search costs.")
+@click.option("--schedule", is_flag=True, help="Print a crontab line and a systemd timer that run it every night, instead.")
 @click.pass_obj
-def doctor(console: Console, online: bool) -> None:
+def doctor(console: Console, online: bool, schedule: bool) -> None:
     """Look at settings, keys, files, clock, log and templates: what is set up and why, and what to do where it cannot work."""
     import asyncio
     from datetime import UTC, datetime
@@ -199,6 +186,9 @@ def doctor(console: Console, online: bool) -> None:
     from pipeline.settings import keys_of, load_workspace
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    if schedule:
+        _print_schedule(console, workspace, keys)
+        return
     findings = doctor.examine(workspace, keys, datetime.now(UTC))
     findings += asyncio.run(_probed(workspace, keys)) if online else []
     code = doctor.exit_code(findings)
@@ -208,6 +198,18 @@ def doctor(console: Console, online: bool) -> None:
     lines.append(f"{counted(faults, 'fault')} to mend" if faults else "ready: research run")
     console.data(lines, {"findings": value, "exit_code": code})
     sys.exit(code)
+
+
+def _print_schedule(console: Console, workspace: Workspace, keys: Keys) -> None:
+    from dataclasses import asdict
+
+    from pipeline.schedule import keys_out_of_reach, program_of, schedule_lines, schedule_of
+
+    schedule = schedule_of(program_of(sys.argv[0], sys.executable), workspace.folder.resolve())
+    unseen = keys_out_of_reach(keys)
+    deadline = workspace.queue.settings.limits.deadline
+    lines = schedule_lines(schedule, f"{deadline:%H:%M}" if deadline else "", unseen)
+    console.data(lines, {**asdict(schedule), "keys_out_of_reach": unseen})
 
 
 def _todo(finding: Finding) -> str:
@@ -245,18 +247,10 @@ def add(
     console.data([f"added as {query.id}"], {"id": query.id, "query": query.text})
 
 
-def _require_workspace(folder: Path) -> None:
-    from pipeline.errors import NoWorkspace
-    from pipeline.settings import QUEUE_FILE
-
-    if not (folder / QUEUE_FILE).exists():
-        raise NoWorkspace(
-            f"{folder.resolve()} has no {QUEUE_FILE}", hint="research init makes a workspace; -C names another folder"
-        )
-
-
 cli.add_command(run)
 cli.add_command(resume)
+cli.add_command(log)
+cli.add_command(completion)
 
 
 def main() -> None:

@@ -48,6 +48,37 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
     raise SessionUnknown(f"no session is called {name!r}" if not found else f"{name!r} is not enough", hint=meant)
 
 
+def latest_session(folder: Path, store: EventStore) -> str:
+    """Return the id of the session that began last.
+
+    Raises:
+        SessionUnknown: there is none.
+    """
+    from pipeline import wiring
+    from pipeline.errors import SessionUnknown
+    from pipeline.overview import read_all
+
+    known = read_all(store, wiring.summaries_of(folder)).sessions
+    if not known:
+        raise SessionUnknown("there is no session yet", hint="research run begins one")
+    return max(known, key=lambda summary: (summary.started_at, summary.id)).id
+
+
+def require_workspace(folder: Path) -> None:
+    """Refuse to work where there is no queue.
+
+    Raises:
+        NoWorkspace: there is none.
+    """
+    from pipeline.errors import NoWorkspace
+    from pipeline.settings import QUEUE_FILE
+
+    if not (folder / QUEUE_FILE).exists():
+        raise NoWorkspace(
+            f"{folder.resolve()} has no {QUEUE_FILE}", hint="research init makes a workspace; -C names another folder"
+        )
+
+
 def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
     """Print what ``show`` tells about a session."""
     from pipeline.presenting import show_lines, shown

@@ -17,10 +17,10 @@ ADAPTERS = {"store", "reasoners", "search", "web", "projection"}
 LAYERS: tuple[set[str], ...] = (
     LEAVES,
     ROOMS,
-    {"events", "questions", "plan", "steps", "starter", "queue", "ping"},
+    {"events", "questions", "plan", "steps", "starter", "queue", "ping", "schedule"},
     {"services", "night_events"},
     {"codec", "ports", "state", "settings", "reckoning"},
-    {"fold", "guards"},
+    {"fold", "following", "guards"},
     {"session"},
     {"agenda", "evidence", "overview"},
     {"research", "presenting", "deciding"},
@@ -30,9 +30,9 @@ LAYERS: tuple[set[str], ...] = (
     {"wiring"},
     {"doors", "doctor"},
     {"console"},
-    {"arguments", "logfile", "progress"},
+    {"arguments", "completion", "logfile", "progress"},
     {"shift", "telling"},
-    {"night_commands"},
+    {"log_command", "night_commands"},
     {"cli"},
     {"__main__"},
 )
@@ -106,5 +106,6 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_only_the_command_line_prints_or_exits() -> None:
     speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
-    programs = {"pipeline.cli", "pipeline.console", "pipeline.arguments", "pipeline.night_commands", "pipeline.web.worker"}
+    commands = {"arguments", "cli", "completion", "console", "log_command", "night_commands"}
+    programs = {*(f"pipeline.{name}" for name in commands), "pipeline.web.worker"}  # the last runs by itself
     assert {name for name in TREES if mentions(name) & speaking} == programs
