@@ -140,8 +140,8 @@ def _ping_of(path: Path | None) -> Ping | None:
 
 
 def _ending(error: BaseException) -> tuple[int, str]:
-    if isinstance(error, SystemExit):
-        return (error.code if isinstance(error.code, int) else 0), ""
+    if isinstance(code := getattr(error, "code", None), int):  # the program is ending, with that code
+        return code, ""
     if isinstance(error, ResearchError):
         _log.error("%s: %s", type(error).__name__, error.message, exc_info=error, extra=TOLD)
         return error.exit_code, one_line(error.message, 500)
