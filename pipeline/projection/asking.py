@@ -18,17 +18,17 @@ _MOST = 1_000  # characters of one question
 _DOING = re.compile(r"(?<=\[)\[|(?<=\])\]|(?<=!)\[|(?<=%)%|(?<=\{)\{|(?<=\})\}|`")
 
 
-def queue_lines(questions: Iterable[str], tags: Iterable[str] = ()) -> Inert:
-    """Return the questions as entries of ``queries:``, two blanks in; each with the ``tags``. "" for none."""
+def queue_lines(questions: Iterable[str], tags: Iterable[str] = ()) -> tuple[Inert, ...]:
+    """Return the questions as entries of ``queries:``, two blanks in; each with the ``tags``."""
     shared = ", ".join(dict.fromkeys(_quoted(tag) for tag in tags if tag.strip()))
     entries = dict.fromkeys(entry for question in questions if (entry := " ".join(clean(question).split())[:_MOST].strip()))
-    return Inert("\n".join(_entry(question, shared) for question in entries))
+    return tuple(Inert(line) for question in entries for line in _entry(question, shared))
 
 
-def _entry(question: str, tags: str) -> str:
+def _entry(question: str, tags: str) -> tuple[str, ...]:
     if not tags:
-        return f"  - {_quoted(question)}"
-    return f"  - query: {_quoted(question)}\n    tags: [{tags}]"
+        return (f"  - {_quoted(question)}",)
+    return f"  - query: {_quoted(question)}", f"    tags: [{tags}]"
 
 
 def _quoted(text: str) -> str:

@@ -7,14 +7,19 @@ what came stand in the order of their own text, the first few of each, each cut 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pipeline import page
+from pipeline.errors import ObjectMissing
+from pipeline.ports import EventStore
 from pipeline.text import normalised, one_line
 
 SHOWN, LENGTH = 6, 240  # passages of each side; characters of a passage
 _READ = 400_000  # characters of a text that are compared
+
+# The stored text of a page by its digest; None where it is stored no more.
+Texts = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,18 @@ class Change:
     gone: tuple[str, ...]
     come: tuple[str, ...]
     more: int
+
+
+def texts_of(store: EventStore) -> Texts:
+    """Return what reads the page texts of a store."""
+
+    def text(digest: str) -> str | None:
+        try:
+            return store.get(digest).decode("utf-8", "replace")
+        except ObjectMissing:
+            return None
+
+    return text
 
 
 def change(before: str, after: str) -> Change:

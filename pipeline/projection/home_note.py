@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.projection.cards import Card
@@ -10,7 +11,8 @@ from pipeline.projection.library import Library
 from pipeline.projection.names import HOME
 from pipeline.projection.night_note import NightView, night_view
 from pipeline.projection.notes import Note
-from pipeline.projection.views import Cited, best_link, cited, night_link, properties_of, session_link
+from pipeline.projection.topic_note import topic_title, topics_of
+from pipeline.projection.views import Cited, best_link, cited, night_link, properties_of, session_link, topic_link
 
 LATEST_REPORTS, LATEST_NIGHTS = 15, 7
 
@@ -36,6 +38,14 @@ class Attention:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicRow:
+    """A topic, and how many questions it has."""
+
+    topic: Link
+    questions: int
+
+
+@dataclass(frozen=True, slots=True)
 class HomeView:
     """What ``home.md.j2`` is given. ``last_night`` is None before the first; totals are over all sessions."""
 
@@ -46,6 +56,7 @@ class HomeView:
     attention: tuple[Attention, ...]
     reports: tuple[Latest, ...]
     older_reports: int
+    topics: tuple[TopicRow, ...]
     total_reports: int
     total_sessions: int
     total_sources: int
@@ -81,6 +92,7 @@ def home_view(library: Library) -> HomeView:
         attention=tuple(_attention(card) for card in _latest_of_each_query(library) if not card.report_path),
         reports=latest,
         older_reports=len(reported) - len(latest),
+        topics=tuple(_topic_row(topic, cards) for topic, cards in topics_of(library.cards).items()),
         total_reports=len(reported),
         total_sessions=len(library.cards),
         total_sources=len(library.sources),
@@ -94,6 +106,10 @@ def home_view(library: Library) -> HomeView:
 def _latest(library: Library, card: Card) -> Latest:
     first = cited(library, card.first) if card.first else None
     return Latest(best_link(card), card.reported_at, first, card.sources)
+
+
+def _topic_row(topic: str, cards: Sequence[Card]) -> TopicRow:
+    return TopicRow(topic_link(topic_title(topic, cards)), len({card.query_id or card.id for card in cards}))
 
 
 def _latest_of_each_query(library: Library) -> list[Card]:

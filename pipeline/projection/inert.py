@@ -82,6 +82,11 @@ class Link:
         return Inert(f"[[{self.target}|{label(self.label)}]]")
 
     @property
+    def embed(self) -> Inert:
+        """What stands at the other end, shown in place; the words of a drawing are for those who do not see it."""
+        return Inert(f"![[{self.target}|{label(self.label)}]]" if self.path.endswith(".svg") else f"![[{self.target}]]")
+
+    @property
     def cell(self) -> Inert:
         """The link for a table, where a bare bar would end the cell."""
         return Inert(f"[[{self.target}\\|{label(self.label)}]]")

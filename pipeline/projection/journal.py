@@ -28,6 +28,12 @@ def timeline(history: Iterable[e.EventBase]) -> tuple[Stretch, ...]:
     return tuple(_stretches(history))
 
 
+def models(history: Iterable[e.EventBase], reasoner: str) -> tuple[str, ...]:
+    """Return the models that answered, in order of their first answer; a reasoner that is a model itself is not named again."""
+    names = (event.cost.model or event.cost.model_requested for event in history if isinstance(event, e.Answered))
+    return tuple(name for name in dict.fromkeys(names) if name not in {"", reasoner})
+
+
 def _stretches(history: Iterable[e.EventBase]) -> Iterator[Stretch]:
     for (run, phase), group in groupby(_phased(history), key=lambda entry: entry[:2]):
         events = [event for *_, event in group]

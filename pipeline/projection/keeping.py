@@ -79,7 +79,7 @@ def _added(name: str, disk: OnDisk, fresh: Rendered, last_aliases: set[str]) -> 
         return tuple(entry for entry in found if not entry.startswith(OWN_TAGS))
     if name == "aliases":
         return tuple(entry for entry in found if entry not in last_aliases)
-    return tuple(entry for entry in found if entry != OWN_CLASS)
+    return tuple(entry for entry in found if entry != OWN_CLASS and not entry.startswith(f"{OWN_CLASS}-"))
 
 
 def _entries(value: object) -> tuple[str, ...]:

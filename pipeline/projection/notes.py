@@ -7,26 +7,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.projection.frontmatter import Property
+from pipeline.projection.property_types import TYPES
 
-Kind = Literal["home", "night", "report", "session", "source", "worker"]
-KINDS: tuple[Kind, ...] = ("home", "night", "report", "session", "source", "worker")
+Kind = Literal["home", "night", "report", "session", "source", "topic", "worker"]
+KINDS: tuple[Kind, ...] = ("home", "night", "report", "session", "source", "topic", "worker")
 
 # Lists that a person may add to: theirs stay beside ours.
 SHARED_LISTS = ("aliases", "tags", "cssclasses")
 # Tags under these are the program's; any other tag in a note is its reader's.
 OWN_TAGS = ("research/", "status/", "topic/")
+# Each note has this class, and this with its kind behind it: "research-report".
 OWN_CLASS = "research"
 
 # Every property that any note has ever had. What is not here belongs to the note's reader and is kept as it is.
-OWNED: frozenset[str] = frozenset(
-    {
-        *SHARED_LISTS,
-        "title", "kind", "created", "status", "query", "session", "report", "night", "previous",
-        "perspective", "source_url", "host", "author", "published",
-        "cost_usd", "tokens", "duration_s", "words", "sources", "facts", "quotes", "searches", "pages",
-        "versions", "cited_by", "quality", "done", "failed", "skipped", "rounds", "workers", "sessions", "reports",
-    }
-)  # fmt: skip
+OWNED: frozenset[str] = frozenset(TYPES)
 
 
 @dataclass(frozen=True, slots=True)

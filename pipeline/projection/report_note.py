@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 
 from pipeline.projection import wording
-from pipeline.projection.inert import Link, plain
+from pipeline.projection.asking import queue_lines
+from pipeline.projection.inert import Inert, Link, plain
+from pipeline.projection.journal import models
 from pipeline.projection.library import Library, Study
 from pipeline.projection.notes import Note
 from pipeline.projection.views import (
@@ -25,6 +27,7 @@ from pipeline.projection.views import (
     report_title,
     session_link,
     source_link,
+    topic_links,
     worker_link,
 )
 from pipeline.state import Report, workers_in_order, working_seconds
@@ -67,15 +70,18 @@ class ReportView:
     sections: tuple[Part, ...]
     disagreements: tuple[Disagreement, ...]
     unknowns: tuple[Open, ...]
+    to_ask: tuple[Inert, ...]
     limits: tuple[str, ...]
     references: tuple[Referred, ...]
     session: Link
+    topics: tuple[Link, ...]
     workers: tuple[Link, ...]
     nights: tuple[Link, ...]
     earlier: Link | None
     later: Link | None
     reported_at: str
     reasoner: str
+    models: tuple[str, ...]
     search: tuple[str, ...]
     seconds: float
     usd: float
@@ -98,6 +104,8 @@ def report_note(library: Library, study: Study, report: Report) -> Note:
             "sources": len(report.references),
             "facts": len(state.facts),
             "words": report.words,
+            "disagreements": len(report.contradictions),
+            "open_questions": len(report.unknowns),
             "cost_usd": round(state.spent.usd, 6),
             "duration_s": working_seconds(state),
         }
@@ -123,15 +131,18 @@ def _view(library: Library, study: Study, report: Report) -> ReportView:
         sections=parts,
         disagreements=disagreements,
         unknowns=unknowns,
+        to_ask=queue_lines((gap.question for gap in report.unknowns), state.tags),
         limits=limits,
         references=_references(library, report),
         session=session_link(study, "how this was researched"),
+        topics=topic_links(state.tags),
         workers=tuple(worker_link(study, worker.id) for worker in workers_in_order(state)),
         nights=night_links(library, study),
         earlier=_earlier(library, study),
         later=_later(library, study),
         reported_at=study.reported_at,
         reasoner=state.config.reasoner,
+        models=models(study.events, state.config.reasoner),
         search=state.config.search,
         seconds=working_seconds(state),
         usd=state.spent.usd,

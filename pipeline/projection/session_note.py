@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipeline.projection.asking import queue_lines
+from pipeline.projection.canvas import canvas_path
+from pipeline.projection.charts import chart_path
 from pipeline.projection.failures import Failed, failures_of
-from pipeline.projection.inert import Link, plain
-from pipeline.projection.journal import Stretch, timeline
+from pipeline.projection.inert import Inert, Link, plain
+from pipeline.projection.journal import Stretch, models, timeline
 from pipeline.projection.library import Library, Study
 from pipeline.projection.notes import Note
 from pipeline.projection.views import (
@@ -23,6 +26,7 @@ from pipeline.projection.views import (
     present,
     properties_of,
     report_link,
+    topic_links,
     worker_link,
 )
 from pipeline.projection.wording import count
@@ -83,7 +87,13 @@ class SessionView:
     failures: tuple[Failed, ...]
     disagreements: tuple[Disagreement, ...]
     gaps: tuple[Open, ...]
+    to_ask: tuple[Inert, ...]
+    topics: tuple[Link, ...]
+    canvas: Link
+    timeline: Link
+    sums: Link
     reasoner: str
+    models: tuple[str, ...]
     search: tuple[str, ...]
     searches: int
     pages: int
@@ -146,7 +156,13 @@ def _view(library: Library, study: Study) -> SessionView:
         failures=failures_of(state),
         disagreements=Citer(library, study).disagreements(contradictions(state)),
         gaps=open_questions(open_gaps(state)),
+        to_ask=queue_lines((gap.question for gap in open_gaps(state)), state.tags),
+        topics=topic_links(state.tags),
+        canvas=canvas_link(study),
+        timeline=timeline_link(study),
+        sums=Link(chart_path(study.session_path, "cost"), "What this session added up to over its time"),
         reasoner=state.config.reasoner,
+        models=models(study.events, state.config.reasoner),
         search=state.config.search,
         searches=len(state.searches),
         pages=len(state.pages),
@@ -181,6 +197,16 @@ def _row(study: Study, worker: Worker) -> WorkerRow:
         len(facts_of(state, worker)),
         outcome_of(state, worker),
     )
+
+
+def canvas_link(study: Study) -> Link:
+    """Return the link to a session's canvas."""
+    return Link(canvas_path(study.session_path), "the map of this session")
+
+
+def timeline_link(study: Study) -> Link:
+    """Return the link to the drawing of a session's time."""
+    return Link(chart_path(study.session_path, "timeline"), "Timeline of this session")
 
 
 def outcome_of(state: SessionState, worker: Worker) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pipeline.projection import names
 from pipeline.projection.cards import Card, Quoted, QuoteRef
 from pipeline.projection.cards import Reading as Learnt
+from pipeline.projection.changes import Texts, change
 from pipeline.projection.inert import Inert, Link, address, host_of, inert, plain, property_address
 from pipeline.projection.library import Library, Source
 from pipeline.projection.notes import Note
 from pipeline.projection.views import (
     address_words,
     best_link,
+    linked,
     night_links,
     present,
     properties_of,
@@ -20,6 +24,8 @@ from pipeline.projection.views import (
     session_link,
     worker_link,
 )
+
+MOST_CHANGES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +51,22 @@ class QuoteView:
     support: tuple[Link, ...]
     against: tuple[Link, ...]
     cited_in: tuple[Link, ...]
+    found_in: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFor:
-    """A study that read the source, and its workers that took something from it."""
+    """A session that read the source, its workers that took something from it, and how what they took fared there.
+
+    ``taken``, ``borne_out``, ``disputed`` and ``cited`` count quotes.
+    """
 
     session: Link
     workers: tuple[Link, ...]
+    taken: int
+    borne_out: int
+    disputed: int
+    cited: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +78,19 @@ class Reading:
     digest: str
     characters: int
     session: Link
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What changed from one version to the next that was read. ``compared`` False: one of the texts is stored no more."""
+
+    at: str
+    before: int
+    after: int
+    compared: bool
+    gone: tuple[str, ...]
+    come: tuple[str, ...]
+    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +113,15 @@ class SourceView:
     further_quotes: tuple[QuoteView, ...]
     readings: tuple[Reading, ...]
     versions: int
+    changes: tuple[Changed, ...]
     first_read_at: str
 
 
-def source_note(library: Library, source: Source) -> Note:
-    """Return the note of a source."""
+def source_note(library: Library, source: Source, texts: Texts) -> Note:
+    """Return the note of a source; ``texts`` gives the stored texts of its versions."""
     page = source.readings[-1].page
     judged = _judged(source)
-    view = _view(library, source, judged)
+    view = _view(library, source, judged, texts)
     own = present(
         {
             "source_url": property_address(source.url),
@@ -102,15 +130,17 @@ def source_note(library: Library, source: Source) -> Note:
             "published": plain(page.published, 40),
             "quotes": len(view.quotes) + len(view.further_quotes),
             "cited_by": len(view.cited_in),
+            "disputed": sum(quote.standing == "disputed" for quote in (*view.quotes, *view.further_quotes)),
             "versions": view.versions,
             **({"quality": round(judged.score, 3)} if judged and judged.score is not None else {}),
+            "read_for": tuple(linked(entry.session) for entry in view.read_for),
         }
     )
     properties = properties_of("source", source.title, own, created=source.readings[0].page.at)
     return Note(source.place.path, "source", properties, view)
 
 
-def _view(library: Library, source: Source, judged: Learnt | None) -> SourceView:
+def _view(library: Library, source: Source, judged: Learnt | None, texts: Texts) -> SourceView:
     page = source.readings[-1].page
     by_start = sorted(source.readings, key=lambda reading: library.order[reading.session])
     quotes = tuple(_quote(library, entries) for entries in _by_fact(by_start).values())
@@ -133,6 +163,7 @@ def _view(library: Library, source: Source, judged: Learnt | None) -> SourceView
         further_quotes=tuple(quote for quote in quotes if not quote.cited_in),
         readings=_readings(library, source),
         versions=len({reading.page.digest for reading in source.readings}),
+        changes=tuple(_changes(source, texts)),
         first_read_at=source.readings[0].page.at,
     )
 
@@ -148,7 +179,7 @@ def _judged(source: Source) -> Learnt | None:
 
 
 def _cited_in(card: Card, reading: Learnt) -> CitedIn:
-    return CitedIn(best_link(card), session_link(card), reading.number, reading.cited, card.reported_at)
+    return CitedIn(best_link(card), session_link(card), reading.number, reading.cited, reading.reported_at)
 
 
 def _by_fact(readings: list[Learnt]) -> dict[str, list[tuple[str, Quoted]]]:
@@ -171,6 +202,7 @@ def _quote(library: Library, finds: list[tuple[str, Quoted]]) -> QuoteView:
         support=_quote_links(library, latest.support),
         against=_quote_links(library, latest.against),
         cited_in=_cited_in_latest(library, finds),
+        found_in=tuple({name: session_link(library.by_id[name]) for name, _ in finds}.values()),
     )
 
 
@@ -186,13 +218,36 @@ def _quote_links(library: Library, quotes: tuple[QuoteRef, ...]) -> tuple[Link, 
 
 def _read_for(library: Library, reading: Learnt) -> ReadFor:
     card = library.by_id[reading.session]
-    return ReadFor(session_link(card), tuple(worker_link(card, worker) for worker in reading.workers))
+    standings = [quote.standing for quote in reading.quotes]
+    return ReadFor(
+        session_link(card),
+        tuple(worker_link(card, worker) for worker in reading.workers),
+        len(standings),
+        standings.count("corroborated"),
+        standings.count("disputed"),
+        reading.cited,
+    )
+
+
+def _versions(source: Source) -> dict[str, int]:
+    """The number of each differing text by its digest, from 1."""
+    digests = dict.fromkeys(reading.page.digest for reading in source.readings)
+    return {digest: number for number, digest in enumerate(digests, start=1)}
+
+
+def _changes(source: Source, texts: Texts) -> Iterator[Changed]:
+    """The latest changes, the latest first; a text that came back counts as a change too."""
+    versions = _versions(source)
+    pairs = [(one.page, other.page) for one, other in pairwise(source.readings) if one.page.digest != other.page.digest]
+    for before, after in reversed(pairs[-MOST_CHANGES:]):
+        old, new = texts(before.digest), texts(after.digest)
+        found = change(old, new) if old is not None and new is not None else None
+        what = (found.gone, found.come, found.more) if found else ((), (), 0)
+        yield Changed(after.at, versions[before.digest], versions[after.digest], found is not None, *what)
 
 
 def _readings(library: Library, source: Source) -> tuple[Reading, ...]:
-    versions: dict[str, int] = {}
-    for reading in source.readings:
-        versions.setdefault(reading.page.digest, len(versions) + 1)
+    versions = _versions(source)
     return tuple(_reading(library, reading, versions[reading.page.digest]) for reading in source.readings)
 
 

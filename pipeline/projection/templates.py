@@ -7,20 +7,22 @@ string again, so a mistake shows too many backslashes, never too few.
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError, meta
 from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.runtime import Macro
 
 from pipeline.errors import TemplateInvalid
 from pipeline.projection import blocks, inert, wording
 from pipeline.projection.inert import Inert, Link
-from pipeline.projection.notes import Note, Rendered
+from pipeline.projection.notes import Kind, Note, Rendered
+from pipeline.text import digest_of
 
 _ADVICE = "correct it (templates/README.md lists what each template is given), then run `research build`; no note was changed"
 
@@ -63,6 +65,10 @@ def _cell(value: Link | str) -> Inert:
     return value.cell if isinstance(value, Link) else inert.inert(value)
 
 
+def _embed(value: Link) -> Inert:
+    return value.embed
+
+
 def _listed(values: Iterable[Link | str], separator: str = ", ") -> Inert:
     return Inert(separator.join(str(_printed(value)) for value in values))
 
@@ -73,6 +79,7 @@ def _user_block(name: str) -> Inert:
 
 FILTERS = {
     "cell": _cell,
+    "embed": _embed,
     "listed": _listed,
     "counted": wording.count,
     "duration": wording.duration,
@@ -87,18 +94,50 @@ class Renderer:
     """Renders notes from the folder ``templates``: ``<kind>.md.j2`` for each kind of note."""
 
     def __init__(self, templates: Path) -> None:
-        self._folder = templates
+        self.folder = templates
         self._environment = _NoteEnvironment(
-            loader=FileSystemLoader(self._folder),
+            loader=FileSystemLoader(self.folder),
             undefined=StrictUndefined,
             autoescape=False,
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
+            auto_reload=False,
             finalize=_printed,
         )
         self._environment.filters.update(FILTERS)
         self._environment.globals["user_block"] = _user_block
+
+    def version_of_all(self) -> str:
+        """Return a name for all templates of the folder together."""
+        names = sorted(path.name for path in self.folder.glob("*.j2"))
+        return digest_of(json.dumps([(name, self._source(name)) for name in names]).encode())
+
+    def version(self, kind: Kind) -> str:
+        """Return a name for all that notes of a kind are rendered from: its template, and those that it may draw on."""
+        read: dict[str, str] = {}
+        wanted = [f"{kind}.md.j2"]
+        while wanted:
+            name = wanted.pop()
+            if name not in read:
+                read[name] = self._source(name)
+                wanted += self._drawn_on(read[name])
+        return digest_of(json.dumps(sorted(read.items())).encode())
+
+    def _source(self, name: str) -> str:
+        try:
+            return (self.folder / name).read_bytes().decode("utf-8", "backslashreplace")
+        except OSError:
+            return ""
+
+    def _drawn_on(self, source: str) -> Iterable[str]:
+        """The templates that one names; all of them if it works out a name, or cannot be parsed."""
+        everything = [path.name for path in self.folder.glob("*.j2")]
+        try:
+            named = list(meta.find_referenced_templates(self._environment.parse(source)))
+        except TemplateSyntaxError:
+            return everything
+        return everything if None in named else [name for name in named if name]
 
     def render(self, note: Note) -> Rendered:
         """Return the note as its template makes it.
@@ -122,11 +161,11 @@ class Renderer:
 
     def _place_of(self, error: BaseException, name: str) -> tuple[str, int]:
         """The innermost place in a template that the error went through."""
-        inside = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == self._folder]
+        inside = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == self.folder]
         return (Path(inside[-1].filename).name, inside[-1].lineno or 0) if inside else (name, 0)
 
     def _invalid(self, file: str, line: int, what: str, note: Note, advice: str = _ADVICE) -> TemplateInvalid:
-        where = str(self._folder / file) + (f", line {line}" if line else "")
+        where = str(self.folder / file) + (f", line {line}" if line else "")
         return TemplateInvalid(f"{where}: {what} (while writing {note.path}.md)", hint=advice)
 
 

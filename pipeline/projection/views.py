@@ -124,6 +124,21 @@ def last_night(library: Library, study: Study) -> str:
     return linked(next(reversed(night_links(library, study)), None))
 
 
+def topic_path(topic: str) -> str:
+    """Return where the note of a topic, given by its slug, stands."""
+    return f"topics/topic-{topic}"
+
+
+def topic_link(tag: str) -> Link:
+    """Return the link to the note of a tag's topic."""
+    return Link(topic_path(slug(tag)), tag)
+
+
+def topic_links(tags: Iterable[str]) -> tuple[Link, ...]:
+    """Return the links to the topics of a query's tags, each topic once."""
+    return tuple({slug(tag): topic_link(tag) for tag in tags}.values())
+
+
 def source_link(source: Place, words: str = "") -> Link:
     """Return the link to a source's note, shown as ``words`` or as its title."""
     return Link(source.path, words or source.title)
@@ -209,7 +224,7 @@ def properties_of(
         "kind": kind,
         "aliases": (shown,),
         "tags": tuple(dict.fromkeys(tags)),
-        "cssclasses": (OWN_CLASS,),
+        "cssclasses": (OWN_CLASS, f"{OWN_CLASS}-{kind}"),
     }
     if created:
         properties["created"] = wording.moment(created)

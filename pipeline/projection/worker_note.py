@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipeline.projection.inert import Link, plain
 from pipeline.projection.library import Library, Study
 from pipeline.projection.notes import Note
-from pipeline.projection.session_note import outcome_of
+from pipeline.projection.session_note import canvas_link, outcome_of, timeline_link
 from pipeline.projection.views import (
     address_words,
     linked,
@@ -89,6 +89,8 @@ class WorkerView:
     questions: tuple[str, ...]
     is_gap: bool
     outcome: str
+    failed: bool
+    under_way: bool
     session: Link
     report: Link | None
     siblings: tuple[Link, ...]
@@ -97,6 +99,8 @@ class WorkerView:
     facts: tuple[Found, ...]
     rejected: tuple[Rejected, ...]
     gaps: tuple[str, ...]
+    timeline: Link
+    canvas: Link
     started_at: str
 
 
@@ -128,6 +132,8 @@ def _view(library: Library, study: Study, worker: Worker) -> WorkerView:
         questions=view.questions,
         is_gap=worker.id.startswith("gap_"),
         outcome=outcome_of(state, worker),
+        failed=worker.status == "failed",
+        under_way=worker.status == "running",
         session=session_link(study),
         report=report_link(study),
         siblings=tuple(_siblings(study, worker)),
@@ -136,6 +142,8 @@ def _view(library: Library, study: Study, worker: Worker) -> WorkerView:
         facts=tuple(_found(library, study, fact) for fact in facts_of(state, worker)),
         rejected=tuple(_rejected(library, worker)),
         gaps=worker.iterations[-1].gaps if worker.iterations else (),
+        timeline=timeline_link(study),
+        canvas=canvas_link(study),
         started_at=worker.started_at,
     )
 

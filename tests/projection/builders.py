@@ -6,12 +6,17 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 from pipeline import events as e
 from pipeline import night_events as n
 from pipeline import plan
 from pipeline.events import EventBase
-from pipeline.projection import BuildReport, build_vault
+from pipeline.projection import BuildReport, build_vault, opening
+from pipeline.projection.library import Study
+from pipeline.projection.names import Names
+from pipeline.projection.notes import Note, Rendered
+from pipeline.projection.templates import Renderer
 from pipeline.session import ResearchSession, record_of
 from pipeline.text import digest_of
 from pipeline.values import (
@@ -248,6 +253,14 @@ def a_store(say: Say = plainly) -> MemoryStore:
     return store
 
 
+def studies(store: MemoryStore) -> tuple[Study, ...]:
+    """The sessions of a store, opened, in order of their start."""
+    found = [opening.whole(name, store.load(name)) for name in store.session_ids()]
+    taken = Names()
+    ordered = sorted(found, key=lambda opened: (opened.state.started_at, opened.state.id))
+    return tuple(opened.study(opened.card(taken)) for opened in ordered)
+
+
 @dataclass
 class Workplace:
     """A vault in a temporary folder with what builds it."""
@@ -266,6 +279,18 @@ class Workplace:
 
     def build(self) -> BuildReport:
         return build_vault(self.store, templates=self.templates, vault=self.vault, state_dir=self.state)
+
+    def build_and_note(self) -> tuple[BuildReport, tuple[Note, ...]]:
+        """Build, and tell what each note said before its template made it."""
+        seen: list[Note] = []
+        render = Renderer.render
+
+        def noting(renderer: Renderer, note: Note) -> Rendered:
+            seen.append(note)
+            return render(renderer, note)
+
+        with mock.patch.object(Renderer, "render", noting):
+            return self.build(), tuple(seen)
 
     def files(self) -> dict[str, bytes]:
         found = (path for path in sorted(self.vault.rglob("*")) if path.is_file())

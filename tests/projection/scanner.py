@@ -34,7 +34,27 @@ def body_of(note: str) -> str:
     return note.split("\n---\n", 1)[1]
 
 
+def fenced(body: str) -> tuple[tuple[tuple[str, str], ...], str]:
+    """The fenced blocks as (what opens them, content), those in quotes too; and the text without them. An open one runs on."""
+    blocks: list[tuple[str, list[str]]] = []
+    outside: list[str] = []
+    fence = ""
+    for line in body.split("\n"):
+        found = re.match(r"((?:\s{0,3}>)*)\s*(`{3,}|~{3,})(.*)$", line)
+        if fence and found and found[2].startswith(fence) and not found[3].strip():
+            fence = ""
+        elif fence:
+            blocks[-1][1].append(re.sub(r"^(?:\s{0,3}> ?)+", "", line))
+        elif found and not ("`" in found[3] and found[2][0] == "`"):
+            fence = found[2]
+            blocks.append((found[2] + found[3], []))
+        else:
+            outside.append(line)
+    return tuple((head, "\n".join(lines) + "\n") for head, lines in blocks), "\n".join(outside)
+
+
 def scan(body: str) -> Found:
+    blocks, body = fenced(body)
     in_tables = re.sub(r"(\[\[[^\[\]|]*)\\\|", r"\1|", body)  # a table's link has its bar escaped
     seen = _ESCAPE.sub(_HIDDEN, in_tables)
     links = re.findall(r"(!?)\[\[([^\[\]]+)\]\]", seen)
@@ -54,7 +74,7 @@ def scan(body: str) -> Found:
         blocks=tuple(re.findall(r"(?m)(?:^|\s)\^([A-Za-z0-9-]+)\s*$", rest)),
         callouts=tuple(re.findall(r"(?m)^\s*(?:>\s*)+\[!(\w+)\]", seen)),
         headings=tuple(re.findall(r"(?m)^ {0,3}#{1,6}[ \t]+(.*)$", seen)),
-        fences=tuple(line for line in lines if re.match(r"\s*(?:>\s*)*(```|~~~)", line)),
+        fences=tuple(head for head, _ in blocks),
         html=tuple(re.findall(r"</?[A-Za-z!?][^>]*>?", rest)),
         code=tuple(re.findall(r"`+([^`]+)`+", rest)),
         maths=tuple(re.findall(r"\$[^$\n]+\$", rest)),

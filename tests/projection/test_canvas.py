@@ -11,20 +11,19 @@ from pydantic import ValidationError
 
 from pipeline import events as e
 from pipeline import plan
-from pipeline.projection import library
 from pipeline.projection.canvas import canvas_of
 from pipeline.projection.canvas_layout import Edge, Layer, Tile, arrows, placed
 from pipeline.projection.library import Study
 from pipeline.values import Perspective
 from tests.fakes import MemoryStore
-from tests.projection.builders import Story, a_store
+from tests.projection.builders import Story, a_store, studies
 from tests.projection.formats import Canvas, FileNode, GroupNode, TextNode
 from tests.projection.scanner import scan
 from tests.projection.test_inert import HOSTILE, anything
 
 
 def _study(store: MemoryStore, number: int = 0) -> Study:
-    return library.read(store).studies[number]
+    return studies(store)[number]
 
 
 def _canvas(study: Study) -> Canvas:
@@ -43,7 +42,7 @@ def _with_a_gap(store: MemoryStore) -> Story:
 
 
 def test_every_session_has_a_sound_canvas_named_like_its_note() -> None:
-    for study in library.read(a_store()).studies:
+    for study in studies(a_store()):
         plain = canvas_of(study)
         assert plain.path == f"canvas/{study.session_path.rpartition('/')[2]}.canvas"
         assert Canvas.model_validate_json(plain.text).nodes
@@ -90,7 +89,7 @@ def test_colours_say_how_each_part_ended() -> None:
 
 
 def test_a_failed_session_ends_in_red_with_its_reason() -> None:
-    canvas = _canvas(next(study for study in library.read(a_store()).studies if study.state.status == "failed"))
+    canvas = _canvas(next(study for study in studies(a_store()) if study.state.status == "failed"))
     end = next(node for node in canvas.nodes if node.id == "report")
     assert isinstance(end, TextNode)
     assert end.color == "1"
@@ -99,7 +98,7 @@ def test_a_failed_session_ends_in_red_with_its_reason() -> None:
 
 
 def test_a_worker_that_never_began_has_a_card_without_colour() -> None:
-    canvas = _canvas(next(study for study in library.read(a_store()).studies if study.state.status == "searching"))
+    canvas = _canvas(next(study for study in studies(a_store()) if study.state.status == "searching"))
     waiting = next(node for node in canvas.nodes if node.id == "worker-search_1")
     assert isinstance(waiting, TextNode)
     assert waiting.color is None

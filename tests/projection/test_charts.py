@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import events as e
-from pipeline.projection import library
 from pipeline.projection.charts import charts_of
 from pipeline.projection.charts_axis import axis_of, merged
 from pipeline.projection.charts_cost import curves_of
@@ -20,21 +19,17 @@ from pipeline.projection.charts_lanes import lanes_of
 from pipeline.projection.library import Study
 from pipeline.values import Cost
 from tests.fakes import MemoryStore
-from tests.projection.builders import Story, a_store
+from tests.projection.builders import Story, a_store, studies
 from tests.projection.test_inert import HOSTILE, anything
 
 SVG = "{http://www.w3.org/2000/svg}"
 KINDS = ("timeline", "cost")
 
 
-def _studies(store: MemoryStore) -> tuple[Study, ...]:
-    return library.read(store).studies
-
-
 def _whole() -> Study:
     store = MemoryStore()
     Story(store).whole()
-    return _studies(store)[0]
+    return studies(store)[0]
 
 
 def _drawings(study: Study) -> dict[str, ElementTree.Element]:
@@ -54,13 +49,13 @@ def _timed(kinds: list[tuple[str, float]]) -> list[e.EventBase]:
 
 
 def test_each_session_has_both_charts_beside_each_other() -> None:
-    for study in _studies(a_store()):
+    for study in studies(a_store()):
         stem = study.session_path.rpartition("/")[2]
         assert [plain.path for plain in charts_of(study)] == [f"charts/{stem}-{kind}.svg" for kind in KINDS]
 
 
 def test_a_chart_says_what_it_is_to_those_who_do_not_see_it() -> None:
-    for study in _studies(a_store()):
+    for study in studies(a_store()):
         for drawing in _drawings(study).values():
             assert drawing.get("role") == "img"
             title, description = drawing.find(f"{SVG}title"), drawing.find(f"{SVG}desc")
@@ -72,7 +67,7 @@ def test_a_chart_says_what_it_is_to_those_who_do_not_see_it() -> None:
 
 
 def test_a_chart_is_never_empty() -> None:
-    for study in _studies(a_store()):
+    for study in studies(a_store()):
         drawings = _drawings(study)
         assert drawings["cost"].findall(f".//{SVG}path[@class='line']")
         assert drawings["timeline"].findall(f".//{SVG}text")
@@ -185,7 +180,7 @@ def test_hostile_text_stays_text(text: str) -> None:
     Story(store, say=lambda words: f"{text} {words}").whole()
     plain = MemoryStore()
     Story(plain).whole()
-    for hostile, harmless in zip(_drawings(_studies(store)[0]).values(), _drawings(_studies(plain)[0]).values(), strict=True):
+    for hostile, harmless in zip(_drawings(studies(store)[0]).values(), _drawings(studies(plain)[0]).values(), strict=True):
         assert [element.tag for element in hostile.iter()] == [element.tag for element in harmless.iter()]
         assert [sorted(element.attrib) for element in hostile.iter()] == [sorted(element.attrib) for element in harmless.iter()]
 

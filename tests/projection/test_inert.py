@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pipeline.projection import inert, library, vault
+from pipeline.projection import inert
 from pipeline.projection.inert import Inert, Link
 from pipeline.projection.notes import Note
 from pipeline.projection.source_note import SourceView
@@ -127,15 +127,28 @@ def _blocks_of(view: object) -> set[str]:
     return {str(quote.block) for quote in (*view.quotes, *view.further_quotes)} if isinstance(view, SourceView) else set()
 
 
+CALLOUTS = {
+    "abstract", "info", "success", "failure", "todo", "warning", "example", "conflict", "gap", "rejected", "verified",
+}  # fmt: skip
+CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[a-z0-9-]+|[0-9a-f]{12}|[\w-]+")
+BASES = re.compile(r"bases/[a-z]+\.base(#[A-Za-z ]+)?")
+FENCES = {"home": 0, "night": 1, "report": 0, "session": 1, "source": 0, "topic": 1, "worker": 0}
+
+
 def _check_note(written: str, note: Note) -> None:
     found = scan(body_of(written))
-    targets = {link.target for link in _links_of(note.view)}
-    assert {target for target, _ in found.links} <= targets, found.links
-    assert not any((found.embeds, found.images, found.tags, found.html, found.maths, found.fences))
+    links = _links_of(note.view)
+    targets = {link.target for link in links}
+    assert {target for target, _ in found.links if not BASES.fullmatch(target)} <= targets, found.links
+    embeds = {str(link.embed)[3:-2] for link in links if "." in link.path}
+    assert {embed for embed in found.embeds if not BASES.fullmatch(embed)} <= embeds, found.embeds
+    assert not any((found.images, found.tags, found.html, found.maths))
+    assert found.fences.count("```base") <= FENCES[note.kind]
+    assert set(found.fences) <= {"```base", "```yaml"}
     assert set(found.blocks) == _blocks_of(note.view)
-    assert set(found.callouts) <= {"abstract", "info", "success", "failure", "todo"}
+    assert set(found.callouts) <= CALLOUTS
     assert all(re.match(r"https?://|mailto:", url) for url in found.addresses)
-    assert all(re.fullmatch(r"research \w+( [\w-]+)?|queries\.yaml|reports|my|[0-9a-f]{12}|[\w-]+", code) for code in found.code)
+    assert all(CODE.fullmatch(code) for code in found.code)
     assert len(re.findall("%%", written)) == 4, "the markers of one user block, and nothing else"
     assert not re.search(r"<%|%>|::", written)
 
@@ -147,8 +160,9 @@ def test_hostile_text_in_every_field_changes_nothing_that_a_note_does(
 ) -> None:
     store = a_store(lambda words: f"{text} {words} {text}")
     place = Workplace(tmp_path_factory.mktemp("hostile"), store)
-    assert place.build().problems == ()
-    for note in vault.notes(library.read(store)):
+    report, notes = place.build_and_note()
+    assert report.problems == ()
+    for note in notes:
         written = (place.vault / f"{note.path}.md").read_text()
         _check_note(written, note)
 
@@ -161,8 +175,9 @@ def test_each_hostile_text_alone_is_harmless_in_each_note(text: str, tmp_path: P
     story = Story(store, say=lambda words: f"{text} {words}", pages=pages, tags=(text,)).whole()
     night(store, story, say=lambda _: text)
     place = Workplace(tmp_path, store)
-    assert place.build().problems == ()
-    for note in vault.notes(library.read(store)):
+    report, notes = place.build_and_note()
+    assert report.problems == ()
+    for note in notes:
         written = (place.vault / f"{note.path}.md").read_text()
         _check_note(written, note)
 

@@ -10,16 +10,23 @@ import pytest
 
 from pipeline.projection import frontmatter
 from tests.fakes import MemoryStore
-from tests.projection.builders import Workplace, a_store
-from tests.projection.scanner import body_of, scan
+from tests.projection.builders import PAGES, Story, Workplace, a_store, night
+from tests.projection.formats import Canvas, FileNode, base_of
+from tests.projection.scanner import body_of, fenced, scan
 
 
 @pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The notes of a vault by path without suffix."""
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The files of a vault by path."""
     place = Workplace(tmp_path_factory.mktemp("links"), a_store())
     place.build()
-    return {name.removesuffix(".md"): data.decode() for name, data in place.files().items()}
+    return {name: data.decode() for name, data in place.files().items()}
+
+
+@pytest.fixture(scope="module")
+def notes(files: dict[str, str]) -> dict[str, str]:
+    """The notes of a vault by path without suffix."""
+    return {name.removesuffix(".md"): text for name, text in files.items() if name.endswith(".md")}
 
 
 def _targets(text: str) -> set[str]:
@@ -27,12 +34,55 @@ def _targets(text: str) -> set[str]:
     return {*(target for target, _ in scan(body_of(text)).links), *in_properties}
 
 
-def test_every_link_and_every_quote_it_names_exists(notes: dict[str, str]) -> None:
-    for path, text in notes.items():
-        for target in _targets(text):
-            note, sign, place = target.partition("#")
-            there = scan(body_of(notes[note or path]))
-            assert not sign or (place[1:] in there.blocks if place.startswith("^") else place in there.headings), (path, target)
+def _embeds(text: str) -> set[str]:
+    return {embed.partition("|")[0] for embed in scan(body_of(text)).embeds}
+
+
+def _leads_nowhere(files: dict[str, str], path: str, target: str) -> bool:
+    """Tell whether a link or embed in the note at ``path`` has no file, heading, block or view at its end."""
+    name, sign, place = target.partition("#")
+    if name.endswith(".base"):
+        return name not in files or (bool(sign) and place not in {view.name for view in base_of(files[name]).views})
+    if "." in name:
+        return name not in files or bool(sign)
+    text = files.get(f"{name}.md") if name else files[path]
+    if text is None:
+        return True
+    found = scan(body_of(text))
+    return bool(sign) and place.removeprefix("^") not in (found.blocks if place.startswith("^") else found.headings)
+
+
+def _leading_nowhere(files: dict[str, str]) -> list[tuple[str, str]]:
+    ends = ((path, target) for path, text in files.items() if path.endswith(".md") for target in _targets(text) | _embeds(text))
+    return [(path, target) for path, target in ends if _leads_nowhere(files, path, target)]
+
+
+def test_every_link_embed_heading_and_quote_exists(files: dict[str, str]) -> None:
+    assert _leading_nowhere(files) == []
+
+
+@pytest.mark.parametrize("text", ["[[Home]] a|b", "#x ^q-1", "a/b: c? *d*", "%% begin notes %%", "![[x.canvas]]"])
+def test_every_link_leads_somewhere_whatever_the_texts_are(text: str, tmp_path: Path) -> None:
+    pages = (PAGES[0], f"https://evil.example/{text.replace('#', '')}", f"{text.replace('#', '')}://x")
+    store = MemoryStore()
+    night(store, Story(store, say=lambda words: f"{text} {words}", pages=pages, tags=(text, "C++", "C")).whole())
+    place = Workplace(tmp_path, store)
+    place.build()
+    assert _leading_nowhere({name: data.decode() for name, data in place.files().items()}) == []
+
+
+def test_every_canvas_and_the_notes_on_it_exist(files: dict[str, str]) -> None:
+    canvases = {name: Canvas.model_validate_json(text) for name, text in files.items() if name.endswith(".canvas")}
+    sessions = {name.rpartition("/")[2].removesuffix(".md") for name in files if name.startswith("sessions/")}
+    assert {name.removeprefix("canvas/").removesuffix(".canvas") for name in canvases} == sessions
+    assert {node.file for canvas in canvases.values() for node in canvas.nodes if isinstance(node, FileNode)} <= files.keys()
+
+
+def test_every_session_shows_its_canvas_and_its_charts(files: dict[str, str]) -> None:
+    for name, text in files.items():
+        if name.startswith("sessions/"):
+            stem = name.rpartition("/")[2].removesuffix(".md")
+            assert {f"canvas/{stem}.canvas", f"charts/{stem}-timeline.svg", f"charts/{stem}-cost.svg"} <= _embeds(text)
 
 
 def test_no_two_notes_have_one_name(notes: dict[str, str]) -> None:
@@ -48,7 +98,8 @@ def _linked(notes: dict[str, str], start: str, end: str) -> set[tuple[str, str]]
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("reports/", "sessions/"), ("reports/", "workers/"), ("reports/", "sources/"), ("reports/", "nights/"),
+        ("reports/", "topics/"), ("reports/", "sessions/"), ("reports/", "workers/"), ("reports/", "sources/"),
+        ("reports/", "nights/"),
         ("sessions/", "workers/"), ("sessions/", "nights/"), ("workers/", "sources/"), ("sources/", "nights/"),
     ],
 )  # fmt: skip
@@ -79,9 +130,13 @@ def test_a_sentence_that_cites_two_quotes_of_one_source_tells_them_apart(notes: 
     assert {"¹ᵃ", "¹ᵇ", "²"} <= set(cited)
 
 
+def _unquoted(line: str) -> str:
+    return line.removeprefix("> ")
+
+
 def test_a_table_has_no_bare_bar(notes: dict[str, str]) -> None:
     for text in notes.values():
-        rows = [line for line in body_of(text).split("\n") if line.startswith("|")]
+        rows = [line for line in map(_unquoted, fenced(body_of(text))[1].split("\n")) if line.startswith("|")]
         for first, line in pairwise(rows):
             if set(line) <= set("|-: "):
                 columns = line.count("|")
@@ -92,7 +147,7 @@ def test_a_table_has_no_bare_bar(notes: dict[str, str]) -> None:
 def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:
     place = Workplace(tmp_path, MemoryStore())
     place.build()
-    assert list(place.files()) == ["Home.md"]
+    assert [name for name in place.files() if name.endswith(".md")] == ["Home.md"]
     assert "research run" in (place.vault / "Home.md").read_text()
 
 

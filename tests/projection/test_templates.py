@@ -13,10 +13,12 @@ from pipeline.errors import TemplateInvalid
 from pipeline.projection.home_note import HomeView
 from pipeline.projection.night_note import NightView
 from pipeline.projection.notes import KINDS, OWNED
+from pipeline.projection.property_types import TYPES
 from pipeline.projection.report_note import ReportView
 from pipeline.projection.session_note import SessionView
 from pipeline.projection.source_note import SourceView
 from pipeline.projection.templates import FILTERS
+from pipeline.projection.topic_note import TopicView
 from pipeline.projection.worker_note import WorkerView
 from tests.projection.builders import TEMPLATES, Workplace, a_store, change, changed_templates
 
@@ -27,6 +29,7 @@ VIEWS = {
     "report": ReportView,
     "session": SessionView,
     "source": SourceView,
+    "topic": TopicView,
     "worker": WorkerView,
 }
 
@@ -92,11 +95,13 @@ def test_the_readme_lists_the_filters() -> None:
 
 def test_the_starter_knows_the_type_of_every_property() -> None:
     types = json.loads((ROOT / "vault" / ".obsidian" / "types.json").read_text())["types"]
+    assert types == TYPES
     assert types.keys() == OWNED
 
 
 def test_no_note_has_a_property_that_is_not_ours(tmp_path: Path) -> None:
     place = Workplace(tmp_path, a_store())
     place.build()
-    found = {key for data in place.files().values() for key in re.findall(r"(?m)^(\w+):", data.decode().split("\n---\n")[0])}
+    notes = (data.decode() for name, data in place.files().items() if name.endswith(".md"))
+    found = {key for note in notes for key in re.findall(r"(?m)^(\w+):", note.split("\n---\n")[0])}
     assert found <= OWNED
