@@ -8,7 +8,7 @@ stands depends on all who read it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pipeline.projection import names, wording
@@ -69,6 +69,7 @@ class Card:
     """
 
     id: str
+    version: int
     query: str
     query_id: str
     tags: tuple[str, ...]
@@ -98,6 +99,11 @@ class Card:
     def sources(self) -> int:
         """The number of sources that the report refers to."""
         return len(self.drawn)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Where the session's notes stand, its workers' left out."""
+        return tuple(filter(None, (self.session_path, self.report_path)))
 
     def worker(self, worker_id: str) -> WorkerCard:
         """Return one of the workers.
@@ -136,13 +142,17 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there;
-    ``cited`` counts the quotes cited; ``score`` is None when nobody judged the source; ``workers`` are ids."""
+    """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
+
+    ``cited`` counts the quotes cited; ``reported_at`` when the report was finished, or ""; ``score`` is None when nobody judged the
+    source; ``workers`` are ids.
+    """
 
     session: str
     page: PageDone
     number: int
     cited: int
+    reported_at: str
     score: float | None
     reasons: tuple[str, ...]
     workers: tuple[str, ...]
@@ -156,6 +166,7 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
     session_path = taken.claim(f"sessions/{year}", names.session_stem(state.query, state.id), state.id)
     return Card(
         id=state.id,
+        version=state.version,
         query=state.query,
         query_id=state.query_id,
         tags=state.tags,
@@ -181,6 +192,14 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
         usd=state.spent.usd,
         tokens=state.spent.total_tokens,
     )
+
+
+def linked(card: Card) -> Card:
+    """Return a card that says only what links to the session need; all else is blank."""
+    return replace(
+        card, version=0, status="", ended=False, end_reason="", ended_at="", first=None, reported_at="",
+        open=(), drawn=(), facts=0, pages=0, words=0, disagreements=0, seconds=0.0, usd=0.0, tokens=0,
+    )  # fmt: skip
 
 
 def _worker_card(state: SessionState, worker: Worker, taken: Names) -> WorkerCard:
@@ -211,16 +230,17 @@ def number_of(state: SessionState, fact_id: str) -> int:
     return next((reference.number for reference in references if reference.url == url), 0)
 
 
-def readings_of(state: SessionState) -> tuple[Reading, ...]:
+def readings_of(state: SessionState, reported_at: str) -> tuple[Reading, ...]:
     """Return what a session learnt from each page that it read, in order of reading."""
-    return tuple(_Learnt(state).from_page(page) for page in state.pages.values())
+    learnt = _Learnt(state, reported_at)
+    return tuple(learnt.from_page(page) for page in state.pages.values())
 
 
 class _Learnt:
     """A session's findings laid out by source."""
 
-    def __init__(self, state: SessionState) -> None:
-        self._state = state
+    def __init__(self, state: SessionState, reported_at: str) -> None:
+        self._state, self._reported_at = state, reported_at
         self._standings: dict[str, ValidatedFact] = standings(state)
 
     @cached_property
@@ -246,6 +266,7 @@ class _Learnt:
             page=page,
             number=reference.number if reference else 0,
             cited=len(reference.facts) if reference else 0,
+            reported_at=self._reported_at,
             score=score,
             reasons=reasons,
             workers=tuple(worker.id for worker in workers_in_order(self._state) if _used(worker, page.url)),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -23,11 +23,40 @@ class Obstacle(Exception):
     """What stands at a path is no plain file or folder, or may not be read; it is left alone."""
 
 
+class State(NamedTuple):
+    """What shows, without reading it, whether a file was written since: its bytes, and its time in nanoseconds."""
+
+    size: int
+    mtime: int
+
+
 class Tree:
-    """The files below ``root`` (which itself may be a link: that is its owner's choice)."""
+    """The files below ``root`` (which itself may be a link: that is its owner's choice). Folders stay open until ``close``."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._open: dict[str, int] = {}
+
+    def close(self) -> None:
+        """Let go of all folders."""
+        for descriptor in self._open.values():
+            os.close(descriptor)
+        self._open.clear()
+
+    def state(self, path: str) -> State | None:
+        """Return how a file looks, None if there is none; what is no plain file looks like none that was ever written.
+
+        Raises:
+            Obstacle: one of its folders is a link or a file, or may not be entered.
+        """
+        try:
+            folder, name = self._folder_of(path)
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        except PermissionError as error:
+            raise Obstacle(f"{path} may not be read") from error
+        return State(found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else State(-1, 0)
 
     def read(self, path: str) -> bytes | None:
         """Return a file's bytes, None if there is none.
@@ -36,33 +65,32 @@ class Tree:
             Obstacle: a link, a folder, a device, or no permission.
         """
         try:
-            with self._folder_of(path, create=False) as (folder, name):
-                return _bytes_of(folder, name, path)
+            folder, name = self._folder_of(path)
+            return _bytes_of(folder, name, path)
         except FileNotFoundError:
             return None
         except PermissionError as error:
             raise Obstacle(f"{path} may not be read") from error
 
-    def write(self, path: str, data: bytes, *, durable: bool = False) -> None:
+    def write(self, path: str, data: bytes, *, durable: bool = False) -> State:
         """Put a file in place whole, making its folders; ``durable``: flushed to the disk before it takes its name.
 
         Raises:
             Obstacle: one of its folders is a link or a file.
             OSError: the disk refuses; what stood there still does.
         """
-        with self._folder_of(path, create=True) as (folder, name):
-            temporary = f".{name}.tmp"
-            with suppress(FileNotFoundError):
+        folder, name = self._folder_of(path, create=True)
+        temporary = f".{name}.tmp"
+        try:
+            state = _write_new(folder, temporary, data, durable)
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
-            try:
-                _write_new(folder, temporary, data, durable)
-                os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-            except BaseException:
-                with suppress(OSError):
-                    os.unlink(temporary, dir_fd=folder)
-                raise
-            if durable:
-                os.fsync(folder)
+            raise
+        if durable:
+            os.fsync(folder)
+        return state
 
     def remove(self, path: str) -> None:
         """Remove a file, and the folders that it leaves empty.
@@ -71,30 +99,38 @@ class Tree:
             Obstacle: one of its folders is a link or a file.
             OSError: the disk refuses.
         """
-        with self._folder_of(path, create=False) as (folder, name):
-            os.unlink(name, dir_fd=folder)
-        for parent in list(Path(path).parents)[:-1]:
+        folder, name = self._folder_of(path)
+        os.unlink(name, dir_fd=folder)
+        for parent in [one.as_posix() for one in PurePosixPath(path).parents][:-1]:
             try:
                 (self._root / parent).rmdir()
             except OSError:
                 return
+            os.close(self._open.pop(parent))
 
-    @contextmanager
-    def _folder_of(self, path: str, *, create: bool) -> Iterator[tuple[int, str]]:
-        *folders, name = path.split("/")
-        if {"", ".", ".."} & {*folders, name}:
+    def _folder_of(self, path: str, *, create: bool = False) -> tuple[int, str]:
+        """The open folder of a path, and the file's name in it."""
+        parent, _, name = path.rpartition("/")
+        if name in {"", ".", ".."}:
             raise Obstacle(f"{path!r} leads elsewhere")
-        if create:
-            self._root.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._root, _FOLDER & ~os.O_NOFOLLOW)
-        try:
-            for number, folder in enumerate(folders, start=1):
-                inner = _opened(descriptor, folder, "/".join(folders[:number]), create)
-                os.close(descriptor)
-                descriptor = inner
-            yield descriptor, name
-        finally:
-            os.close(descriptor)
+        return self._folder(parent, path, create), name
+
+    def _folder(self, folder: str, path: str, create: bool) -> int:
+        if (known := self._open.get(folder)) is not None:
+            return known
+        if not folder:
+            if path.startswith("/"):
+                raise Obstacle(f"{path!r} leads elsewhere")
+            if create:
+                self._root.mkdir(parents=True, exist_ok=True)
+            found = os.open(self._root, _FOLDER & ~os.O_NOFOLLOW)
+        else:
+            parent, _, name = folder.rpartition("/")
+            if name in {"", ".", ".."}:
+                raise Obstacle(f"{path!r} leads elsewhere")
+            found = _opened(self._folder(parent, path, create), name, folder, create)
+        self._open[folder] = found
+        return found
 
 
 def _opened(parent: int, name: str, path: str, create: bool) -> int:
@@ -123,9 +159,19 @@ def _bytes_of(folder: int, name: str, path: str) -> bytes:
         return file.read()
 
 
-def _write_new(folder: int, name: str, data: bytes, durable: bool) -> None:
-    with os.fdopen(os.open(name, _NEW_FILE, 0o666, dir_fd=folder), "wb") as file:
-        file.write(data)
-        file.flush()
+def _write_new(folder: int, name: str, data: bytes, durable: bool) -> State:
+    try:
+        descriptor = os.open(name, _NEW_FILE, 0o666, dir_fd=folder)
+    except FileExistsError:  # left by a process that died
+        os.unlink(name, dir_fd=folder)
+        descriptor = os.open(name, _NEW_FILE, 0o666, dir_fd=folder)
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(descriptor, left) :]
         if durable:
-            os.fsync(file.fileno())
+            os.fsync(descriptor)
+        found = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    return State(found.st_size, found.st_mtime_ns)

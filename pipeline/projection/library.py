@@ -1,23 +1,17 @@
-"""All that a store holds, read once and laid out for the notes: studies, sources across them, nights; and where each note stands.
+"""What notes are made from: a session opened, a source across all sessions, a night, and the whole vault as cards and places.
 
-Everything is put in an order that depends on the events alone: studies by their start, sources by their first reading.
+Everything is in an order that depends on the events alone: sessions by their start, readings of a source by their time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from pipeline import events as e
 from pipeline import night_events as n
-from pipeline.codec import decode_all
-from pipeline.errors import LogError
-from pipeline.ports import EventStore
-from pipeline.projection import names
-from pipeline.projection.cards import Card, Reading, WorkerCard, card_of, readings_of
-from pipeline.projection.names import Names
-from pipeline.session import ResearchSession
+from pipeline.projection.cards import Card, Reading, WorkerCard
 from pipeline.state import SessionState, standings
 from pipeline.values import ValidatedFact
 
@@ -139,13 +133,12 @@ class Night:
 class Library:
     """The whole vault by cards: sessions in order of their start, where each source stands, nights with the latest last.
 
-    ``problems`` names streams that cannot be read.
+    For the notes of a session and of a source, all that a card says beside links is blank (``cards.linked``).
     """
 
     cards: tuple[Card, ...] = ()
     sources: Mapping[str, Place] = field(default_factory=dict)
     nights: tuple[Night, ...] = ()
-    problems: tuple[str, ...] = ()
 
     @cached_property
     def by_id(self) -> dict[str, Card]:
@@ -189,82 +182,6 @@ class Library:
             sums[entry.session] = (entry.cost.usd, entry.duration_s)
             found[entry.id] = (max(0.0, entry.cost.usd - before[0]), max(0.0, entry.duration_s - before[1]))
         return found
-
-
-@dataclass(frozen=True)
-class Contents:
-    """A library with all that its notes are made of."""
-
-    library: Library
-    studies: tuple[Study, ...]
-    sources: tuple[Source, ...]
-
-
-def read(store: EventStore) -> Contents:
-    """Return all that ``store`` holds; a stream that cannot be trusted is left out and named in ``problems``."""
-    problems: list[str] = []
-    opened = [found for name in store.session_ids() if (found := _opened(store, name, problems))]
-    taken = Names()
-    opened.sort(key=lambda found: (found[0].started_at, found[0].id))
-    studies = tuple(_study(state, history, taken) for state, history in opened)
-    batches = [batch for name in store.batch_ids() if (batch := _batch(store, name, problems))]
-    sources = _sources(studies, taken)
-    places = {source.url: source.place for source in sources}
-    library = Library(tuple(study.card for study in studies), places, nights_from(batches), tuple(problems))
-    return Contents(library, studies, sources)
-
-
-def _opened(store: EventStore, session_id: str, problems: list[str]) -> tuple[SessionState, tuple[e.EventBase, ...]] | None:
-    try:
-        state = ResearchSession.open(store, session_id).state
-        history = tuple(decode_all(record.data for record in store.load(session_id)))
-    except LogError as error:
-        problems.append(f"the notes of {session_id}: {error}; `research verify` says more")
-        return None
-    return (state, history) if state.query else None
-
-
-def _study(state: SessionState, history: tuple[e.EventBase, ...], taken: Names) -> Study:
-    reported_at = next((event.at for event in reversed(history) if isinstance(event, e.ReportGenerated)), "")
-    return Study(card_of(state, reported_at, taken), state, history)
-
-
-def _sources(studies: tuple[Study, ...], taken: Names) -> tuple[Source, ...]:
-    found: dict[str, list[Reading]] = {}
-    for study in studies:
-        for reading in readings_of(study.state):
-            found.setdefault(reading.page.url, []).append(reading)
-    for readings in found.values():
-        readings.sort(key=lambda reading: (reading.page.at, reading.session))
-    order = sorted(found, key=lambda url: (found[url][0].page.at, url))
-    return tuple(Source(url, place_of(url, found[url], taken), tuple(found[url])) for url in order)
-
-
-def place_of(url: str, readings: Sequence[Reading], taken: Names) -> Place:
-    """Return where the source of these readings, the earliest first, stands; its name is claimed from ``taken``."""
-    path = taken.claim(f"sources/{names.in_month(readings[0].page.at)}", names.source_stem(url), url)
-    return Place(path, next((reading.page.title for reading in readings if reading.page.title.strip()), url))
-
-
-def _batch(store: EventStore, batch_id: str, problems: list[str]) -> Batch | None:
-    try:
-        history = tuple(decode_all(record.data for record in store.load(batch_id)))
-    except LogError as error:
-        problems.append(f"the night of {batch_id}: {error}; `research verify` says more")
-        return None
-    started = next((event for event in history if isinstance(event, n.BatchStarted)), None)
-    return _batch_of(batch_id, started, history) if started else None
-
-
-def _batch_of(batch_id: str, started: n.BatchStarted, history: tuple[e.EventBase, ...]) -> Batch:
-    return Batch(
-        batch_id,
-        started.at,
-        started.due,
-        tuple(event for event in history if isinstance(event, n.QuerySkipped)),
-        tuple(event for event in history if isinstance(event, n.QueryEnded)),
-        next((event for event in reversed(history) if isinstance(event, n.BatchEnded)), None),
-    )
 
 
 def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:

@@ -7,6 +7,7 @@ vault, letter case aside: file systems that fold case, and links by bare name, t
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from pipeline.text import digest_of, slug
 
@@ -16,16 +17,21 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
 class Names:
-    """Gives each path once: the second claimant of a name gets the digest of its own key behind it."""
+    """Gives each path once: the second claimant of a name gets the digest of its own key behind it.
 
-    def __init__(self) -> None:
-        self._taken = {HOME.casefold(), "readme"}
+    ``taken`` are stems that others have. ``clashes`` holds the keys of all who wanted a name that another wanted as well.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = {HOME.casefold(): "", "readme": ""} | dict.fromkeys(taken, "")
+        self.clashes: set[str] = set()
 
     def claim(self, folder: str, stem: str, key: str) -> str:
         """Return ``folder/stem``, or with eight hex digits of ``key``'s digest when another note has that stem."""
         if stem in self._taken:
+            self.clashes |= {key, self._taken[stem]}
             stem = f"{stem[: MAX_STEM - 9].rstrip('-')}-{digest_of(key.encode())[:8]}"
-        self._taken.add(stem)
+        self._taken[stem] = key
         return f"{folder}/{stem}"
 
 

@@ -1,25 +1,26 @@
-"""The only writer of generated notes: what differs is written, what a person wrote is never lost.
+"""The only writer of generated files: what differs is written, what a person wrote is never lost.
 
-A manifest outside the vault remembers what was generated. A file that is neither in it nor recognisably ours is not touched; a
-generated part that someone edited is set aside in ``attic/`` before it is replaced; a note that is no longer made goes away,
-or, if anyone wrote in it, to ``attic/``.
+The catalogue remembers outside the vault what was generated. A file that is neither in it nor recognisably ours is not touched; a
+generated part that someone edited is set aside in ``attic/`` before it is replaced; a file that is no longer made goes away, or,
+if anyone wrote in it, to ``attic/``. A file of which size and time are as they were left is taken to be as it was left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from pipeline.errors import ResearchError
-from pipeline.projection import keeping
-from pipeline.projection.disk import Obstacle, Tree
-from pipeline.projection.manifest import Entry, Manifest
-from pipeline.projection.notes import Rendered
+from pipeline.projection import keeping, property_types
+from pipeline.projection.catalogue import Catalogue, Made
+from pipeline.projection.disk import Obstacle, State, Tree
+from pipeline.projection.making import Fresh
+from pipeline.projection.notes import Plain, Rendered
 from pipeline.text import digest_of
 
 ATTIC = "attic"
 _LEFT = "left as it is, so that no words are lost; put that right and build again"
+_NOTHING = keeping.Kept()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,118 +35,167 @@ class BuildReport:
 
 
 @dataclass(slots=True)
-class _Done:
+class Done:
+    """What was done so far. ``refused`` are the files that could not be put in place."""
+
     written: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     set_aside: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    refused: list[Fresh] = field(default_factory=list)
 
 
 class Output:
-    """Puts rendered notes into a vault."""
+    """Puts files into a vault. ``trusting``: a file that looks as it was left is not read; ``dry``: nothing is written."""
 
-    def __init__(self, vault: Path, state_dir: Path) -> None:
-        self._tree = Tree(vault)
-        self._manifest = Manifest(Tree(state_dir))
-        self._done = _Done()
+    def __init__(self, tree: Tree, catalogue: Catalogue, *, trusting: bool, dry: bool) -> None:
+        self._tree, self._catalogue = tree, catalogue
+        self._trusting, self._dry = trusting, dry
+        self.done = Done()
 
-    def place(self, notes: Iterable[Rendered], *, remove_stale: bool = True) -> BuildReport:
-        """Bring the vault to hold exactly these notes beside what is not ours; return what was done.
-
-        ``remove_stale`` False keeps notes that are no longer made.
+    def place(self, files: Iterable[Fresh], stale: Iterable[str]) -> None:
+        """Put ``files`` in place and take the ``stale`` ones away.
 
         Raises:
             ResearchError: the disk refuses; each file is as it was or as it should be.
         """
         try:
-            paths = [self._place(note) for note in sorted(notes, key=lambda note: note.path)]
-            stale = self._manifest.paths() - set(paths) if remove_stale else ()
-            for path in sorted(stale):
+            for fresh in files:
+                self._place(fresh)
+            for path in stale:
                 self._remove(path)
-            self._manifest.save()
+            self._complete_types()
         except OSError as error:
             where = error.filename or "the vault"
             raise ResearchError(
                 f"the vault cannot be written: {where}: {error.strerror or error}",
                 hint="free some space or allow writing there, then run `research build`; nothing is lost",
             ) from error
-        done = self._done
-        lists = (done.written, done.unchanged, done.removed, done.set_aside, done.problems)
-        return BuildReport(*(tuple(sorted(entries)) for entries in lists))
 
-    def _place(self, note: Rendered) -> str:
-        path = f"{note.path}.md"
+    def _place(self, fresh: Fresh) -> None:
         try:
-            self._put(path, note)
+            if isinstance(fresh.content, Plain):
+                self._put_plain(fresh, fresh.content)
+            else:
+                self._put_note(fresh, fresh.content)
         except Obstacle as obstacle:
-            self._done.problems.append(f"{path}: {obstacle}; move it away and run `research build` again")
-        return path
+            self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
 
-    def _put(self, path: str, note: Rendered) -> None:
-        data = self._tree.read(path)
-        if data is None or data == keeping.compose(note, keeping.Kept()).encode():
-            self._finish(path, note, keeping.Kept(), data)
-        elif (additions := self._reconciled(path, note, data)) is not None:
-            self._finish(path, note, additions, data)
+    def _refuse(self, fresh: Fresh, why: str) -> None:
+        self.done.problems.append(f"{fresh.path}: {why}")
+        self.done.refused.append(fresh)
 
-    def _reconciled(self, path: str, note: Rendered, data: bytes) -> keeping.Kept | None:
+    def _put_note(self, fresh: Fresh, note: Rendered) -> None:
+        path, data = fresh.path, keeping.compose(note, _NOTHING).encode("utf-8", "surrogateescape")
+        made, state = self._catalogue.made(path), self._tree.state(path)
+        if state is None or self._as_left(made, state):
+            unchanged = state is not None and made is not None and made.digest == digest_of(data)
+            self._finish(fresh, note, _NOTHING, data, state if unchanged else None)
+            return
+        disk = self._tree.read(path)
+        if disk == data:
+            self._finish(fresh, note, _NOTHING, data, state)
+        elif disk is not None and (additions := self._reconciled(fresh, note, made, disk)) is not None:
+            text = keeping.compose(note, additions).encode("utf-8", "surrogateescape")
+            self._finish(fresh, note, additions, text, state if text == disk else None)
+
+    def _as_left(self, made: Made | None, state: State) -> bool:
+        """Tell whether a file holds what was generated and nothing else, by its looks."""
+        return self._trusting and made is not None and made.digest != "" and state == State(made.size, made.mtime)
+
+    def _reconciled(self, fresh: Fresh, note: Rendered, made: Made | None, data: bytes) -> keeping.Kept | None:
         """What a person added to the file that stands there, after an edited one was set aside; None if it must stay."""
-        entry = self._manifest.get(path)
         try:
             disk = keeping.parse(data.decode("utf-8", "surrogateescape"))
         except ValueError as error:
-            self._done.problems.append(f"{path}: {error}; {_LEFT}")
+            self._refuse(fresh, f"{error}; {_LEFT}")
             return None
-        if entry is None and not disk.is_ours:
-            self._done.problems.append(f"{path}: a file that is not ours stands there; rename or move it and build again")
+        if made is None and not disk.is_ours:
+            self._refuse(fresh, "a file that is not ours stands there; rename or move it and build again")
             return None
-        additions = keeping.kept(disk, note, entry.aliases if entry else ())
-        edited = entry is None or entry.skeleton != disk.skeleton
+        additions = keeping.kept(disk, note, made.aliases if made else ())
+        edited = made is None or made.skeleton != disk.skeleton
         if edited and keeping.compose(note, additions).encode("utf-8", "surrogateescape") != data:
-            self._set_aside(path, data)
+            self._set_aside(fresh.path, data)
         return additions
 
-    def _finish(self, path: str, note: Rendered, additions: keeping.Kept, data: bytes | None) -> None:
-        text = keeping.compose(note, additions).encode("utf-8", "surrogateescape")
-        if text == data:
-            self._done.unchanged.append(path)
-        else:
-            self._tree.write(path, text, durable=bool(additions))
-            self._done.written.append(path)
+    def _finish(self, fresh: Fresh, note: Rendered, additions: keeping.Kept, data: bytes, state: State | None) -> None:
+        """Write ``data``, unless a file that holds just that stands there already, in the given ``state``."""
         aliases = note.properties.get("aliases", ())
-        entry = Entry(keeping.skeleton_of(note, additions), aliases if isinstance(aliases, tuple) else ())
-        self._manifest.put(path, entry)
+        made = Made(
+            fresh.path,
+            fresh.owner,
+            fresh.kind,
+            keeping.skeleton_of(note, additions),
+            aliases if isinstance(aliases, tuple) else (),
+            "" if additions else digest_of(data),
+            0,
+            0,
+        )
+        self._leave(made, data, state, durable=bool(additions))
+
+    def _leave(self, made: Made, data: bytes, state: State | None, *, durable: bool = False) -> None:
+        if state is None:
+            self.done.written.append(made.path)
+            state = State(0, 0) if self._dry else self._tree.write(made.path, data, durable=durable)
+        else:
+            self.done.unchanged.append(made.path)
+        left = replace(made, size=state.size, mtime=state.mtime)
+        if left != self._catalogue.made(made.path):
+            self._catalogue.put_made(left)
+
+    def _put_plain(self, fresh: Fresh, plain: Plain) -> None:
+        data = plain.text.encode("utf-8", "replace")
+        made, disk = self._catalogue.made(fresh.path), self._tree.read(fresh.path)
+        edited = disk is not None and disk != data and (made is None or made.digest != digest_of(disk))
+        if edited and plain.yields:
+            self.done.unchanged.append(fresh.path)
+            return
+        if edited and disk is not None:
+            self._set_aside(fresh.path, disk)
+        digest = digest_of(data)
+        left = Made(fresh.path, fresh.owner, fresh.kind, digest, (), digest, 0, 0)
+        self._leave(left, data, self._tree.state(fresh.path) if disk == data else None)
+
+    def _complete_types(self) -> None:
+        lacked, problem = property_types.complete(self._tree, dry=self._dry)
+        self.done.written += [property_types.PATH] if lacked else []
+        self.done.problems += [problem] if problem else []
 
     def _set_aside(self, path: str, data: bytes) -> None:
-        stem = path.rpartition("/")[2].removesuffix(".md")
-        copy = f"{ATTIC}/{stem}.{digest_of(data)[:8]}.md"
-        if self._tree.read(copy) != data:
+        stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
+        copy = f"{ATTIC}/{stem}.{digest_of(data)[:8]}{dot}{suffix}"
+        if not self._dry and self._tree.read(copy) != data:
             self._tree.write(copy, data, durable=True)
-        self._done.set_aside.append(copy)
+        self.done.set_aside.append(copy)
 
     def _remove(self, path: str) -> None:
         try:
             self._take_away(path)
         except Obstacle as obstacle:
-            self._done.problems.append(f"{path}: no longer made, but left where it is: {obstacle}")
+            self.done.problems.append(f"{path}: no longer made, but left where it is: {obstacle}")
 
     def _take_away(self, path: str) -> None:
         data = self._tree.read(path)
         if data is not None:
             if self._was_touched(path, data):
                 self._set_aside(path, data)
-            self._tree.remove(path)
-            self._done.removed.append(path)
-        self._manifest.drop(path)
+            if not self._dry:
+                self._tree.remove(path)
+            self.done.removed.append(path)
+        self._catalogue.drop_made(path)
 
     def _was_touched(self, path: str, data: bytes) -> bool:
-        """Tell whether anyone wrote in a note since it was generated; what cannot be parsed counts as touched."""
-        entry = self._manifest.get(path)
+        """Tell whether anyone wrote in a file since it was generated; what cannot be parsed counts as touched."""
+        made = self._catalogue.made(path)
+        if made is not None and made.digest == digest_of(data):
+            return False
+        if not path.endswith(".md"):
+            return True
         try:
             disk = keeping.parse(data.decode("utf-8", "surrogateescape"))
         except ValueError:
             return True
-        nothing = Rendered(path, {}, "")
-        added = keeping.kept(disk, nothing, entry.aliases if entry else ())
-        return bool(added) or entry is None or entry.skeleton != disk.skeleton
+        added = keeping.kept(disk, Rendered(path, {}, ""), made.aliases if made else ())
+        return bool(added) or made is None or made.skeleton != disk.skeleton

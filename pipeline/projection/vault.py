@@ -1,61 +1,160 @@
-"""The vault made from the events: read all, view all, render all, and only then write what differs."""
+"""The vault made from the events: what shows something new is made, all of it rendered, and only then what differs is written.
+
+The catalogue (``events/local/projection.sqlite``) remembers what the log said at the last build and what was made of it. A build
+that ignores it makes the same bytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import hashlib
+import json
+import sqlite3
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import Literal
 
+from pydantic import ValidationError
+
+from pipeline.errors import LogError, ResearchError
+from pipeline.fold import fold_id
 from pipeline.ports import EventStore
-from pipeline.projection import library as shelves
-from pipeline.projection.home_note import home_note
-from pipeline.projection.library import Contents, Library, Study
-from pipeline.projection.night_note import night_note
-from pipeline.projection.notes import Note
+from pipeline.projection import catalogue as catalogues
+from pipeline.projection.catalogue import Catalogue
+from pipeline.projection.disk import Obstacle, State, Tree
+from pipeline.projection.making import COPY, Fresh, Making, Unreadable
+from pipeline.projection.news import read_news
+from pipeline.projection.notes import KINDS
 from pipeline.projection.output import BuildReport, Output
-from pipeline.projection.report_note import report_note
-from pipeline.projection.session_note import session_note
-from pipeline.projection.source_note import source_note
+from pipeline.projection.shelving import Clash, shelve
 from pipeline.projection.templates import Renderer
-from pipeline.projection.worker_note import worker_note
-from pipeline.state import workers_in_order
+
+Mode = Literal["new", "all", "check"]
 
 
-def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: Path) -> BuildReport:
+def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: Path, mode: Mode = "new") -> BuildReport:
     """Make ``vault`` hold the notes of all that ``store`` holds; return what was written, removed and set aside.
 
-    ``templates`` holds ``<kind>.md.j2`` for each kind of note; the manifest is kept in ``state_dir``.
-    The same events and templates always give the same bytes; a second build writes nothing. A session whose log is damaged is
-    named in the report's problems, its notes stay as they are, and no note is removed in that build.
+    ``templates`` holds ``<kind>.md.j2`` for each kind of note; what is remembered between builds is kept in ``state_dir``. Mode
+    ``new`` makes only what shows something new; ``all`` makes everything; ``check`` makes everything and tells what would be done
+    to the vault, but does nothing. The same events and templates always give the same bytes; a second build writes nothing. A
+    session whose log is damaged is named in the report's problems, its notes stay as they are, and no file is removed then.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.
-        ResearchError: the disk refuses.
+        ResearchError: the disk refuses, or another build is under way.
     """
-    found = shelves.read(store)
-    renderer = Renderer(templates)
-    rendered = [renderer.render(note) for note in notes(found)]
-    problems = found.library.problems
-    report = Output(vault, state_dir).place(rendered, remove_stale=not problems)
-    return replace(report, problems=(*problems, *report.problems))
+    try:
+        return _Build(store, templates, vault, state_dir, mode).report()
+    except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
+        raise ResearchError(f"{state_dir / catalogues.FILE} cannot be written: {error}", hint=_FREE) from error
+    except (sqlite3.DatabaseError, ValidationError):
+        catalogues.lost(state_dir)
+        return _Build(store, templates, vault, state_dir, mode).report()
 
 
-def notes(found: Contents) -> Iterator[Note]:
-    """Yield every note of the vault as a value."""
-    library = found.library
-    yield home_note(library)
-    for night in library.nights:
-        yield night_note(library, night)
-    for study in found.studies:
-        yield from own_notes(library, study)
-    for source in found.sources:
-        yield source_note(library, source)
+_FREE = "free some space or allow writing there; the file may also be deleted: then all notes are made anew"
 
 
-def own_notes(library: Library, study: Study) -> Iterator[Note]:
-    """Yield the notes of one session: its own, its report's, its workers'."""
-    yield session_note(library, study)
-    if study.state.report:
-        yield report_note(library, study, study.state.report)
-    for worker in workers_in_order(study.state):
-        yield worker_note(library, study, worker)
+class _Build:
+    def __init__(self, store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode) -> None:
+        self._store, self._mode = store, mode
+        self._renderer = Renderer(templates)
+        self._tree = Tree(vault)
+        self._catalogue = Catalogue(state_dir, layout_id(), passing=mode == "check")
+        self._refused: dict[str, LogError] = {}
+
+    def report(self) -> BuildReport:
+        try:
+            making, files = self._made()
+            found = self._placed(making, files)
+            self._catalogue.commit()
+            return found
+        finally:
+            self._catalogue.close()
+            self._tree.close()
+
+    def _made(self) -> tuple[Making, list[Fresh]]:
+        """What was made, all of it rendered before anything is written."""
+        making = self._making()
+        try:
+            return making, sorted(making.files(), key=lambda fresh: fresh.path)
+        except Unreadable as found:
+            self._refused[found.name] = found.error
+            self._catalogue.undo()
+            return self._made()
+
+    def _making(self) -> Making:
+        catalogue = self._catalogue
+        if self._mode != "new":
+            catalogue.forget_derived()
+        news = read_news(self._store, catalogue, self._refused)
+        try:
+            shelves = shelve(news, catalogue)
+        except Clash:
+            catalogue.forget_derived()
+            news = read_news(self._store, catalogue, self._refused)
+            shelves = shelve(news, catalogue)
+        return Making(self._store, catalogue, news, shelves, self._renderer, self._changed_kinds(), self._owed())
+
+    def _changed_kinds(self) -> frozenset[str]:
+        """The kinds of which a template changed, and what is simply copied."""
+        versions = self._versions()
+        changed = {kind for kind in KINDS if self._catalogue.recall(f"template of {kind}") != versions[kind]}
+        for kind in changed:
+            self._catalogue.keep(f"template of {kind}", versions[kind])
+        return frozenset({*changed, COPY})
+
+    def _versions(self) -> dict[str, str]:
+        """What each kind is rendered from; worked out anew only if any template changed."""
+        all_of_them = self._renderer.version_of_all()
+        if self._catalogue.recall("templates") != all_of_them:
+            self._catalogue.keep("templates", all_of_them)
+            self._catalogue.keep("versions", json.dumps({kind: self._renderer.version(kind) for kind in KINDS}))
+        return dict(json.loads(self._catalogue.recall("versions")))
+
+    def _owed(self) -> dict[str, frozenset[str]]:
+        """The owners and kinds of files that do not stand as the last build left them, or that it could not put in place."""
+        owed: dict[str, set[str]] = {}
+        for owner, kind in json.loads(self._catalogue.recall("refused") or "[]"):
+            owed.setdefault(owner, set()).add(kind)
+        for path, owner, kind, size, mtime in self._catalogue.states():
+            if not self._stands(path, State(size, mtime)):
+                owed.setdefault(owner, set()).add(kind)
+        return {owner: frozenset(kinds) for owner, kinds in owed.items()}
+
+    def _stands(self, path: str, state: State) -> bool:
+        try:
+            return self._tree.state(path) == state
+        except (Obstacle, OSError):
+            return False
+
+    def _placed(self, making: Making, files: Sequence[Fresh]) -> BuildReport:
+        before = [(path, owner, kind) for path, owner, kind, *_ in self._catalogue.states()]
+        placed = {fresh.path for fresh in files}
+        stale = [
+            path
+            for path, owner, kind in before
+            if path not in placed and (owner not in making.standing or kind in making.made.get(owner, ()))
+        ]
+        output = Output(self._tree, self._catalogue, trusting=self._mode == "new", dry=self._mode == "check")
+        output.place(files, [] if making.news.problems else stale)
+        done = output.done
+        self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in done.refused})))
+        untouched = {path for path, *_ in before} - placed - {*done.removed}
+        lists = ([*making.news.problems, *done.problems], [*done.unchanged, *untouched])
+        return BuildReport(
+            tuple(sorted(done.written)),
+            tuple(sorted(lists[1])),
+            tuple(sorted(done.removed)),
+            tuple(sorted(done.set_aside)),
+            tuple(lists[0]),
+        )
+
+
+@cache
+def layout_id() -> str:
+    """Return a name for this very program, as far as it decides what notes say: the digest of its sources."""
+    here = Path(__file__).parent
+    sources = b"".join(path.read_bytes() for path in sorted(here.glob("*.py")))
+    return hashlib.sha256(sources + fold_id().encode()).hexdigest()[:16]

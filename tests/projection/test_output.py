@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from pipeline.errors import LogDamaged, ResearchError
 from pipeline.ports import Record
+from pipeline.projection.catalogue import FILE
 from pipeline.projection.disk import Obstacle, Tree
 from tests.fakes import MemoryStore
 from tests.projection.builders import Story, Workplace, a_store, change, changed_templates
@@ -107,22 +110,31 @@ def test_files_that_are_no_notes_of_ours_are_never_touched(place: Workplace) -> 
     assert {name: (place.vault / name).read_text() for name in mine} == mine
 
 
-def test_a_lost_manifest_adopts_what_is_as_it_would_be_made(place: Workplace) -> None:
-    before = (place.state / "vault-manifest.json").read_bytes()
-    (place.state / "vault-manifest.json").unlink()
+def test_a_lost_catalogue_adopts_what_is_as_it_would_be_made(place: Workplace) -> None:
+    before = place.files()
+    (place.state / FILE).unlink()
     report = place.build()
-    assert report.written == report.set_aside == report.problems == ()
-    assert (place.state / "vault-manifest.json").read_bytes() == before
+    assert report.written == report.set_aside == report.removed == report.problems == ()
+    assert place.files() == before
+    assert place.build().unchanged == report.unchanged
 
 
-@pytest.mark.parametrize("manifest", [b"", b"{", b"[]", b'{"notes": {"a": 3}}', b"\xff"])
-def test_an_unreadable_manifest_is_a_lost_one(place: Workplace, manifest: bytes) -> None:
-    (place.state / "vault-manifest.json").write_bytes(manifest)
+@pytest.mark.parametrize("content", [b"", b"{", b"SQLite format 3\x00" + b"\xff" * 5000])
+def test_an_unreadable_catalogue_is_a_lost_one(place: Workplace, content: bytes) -> None:
+    (place.state / FILE).write_bytes(content)
+    report = place.build()
+    assert report.problems == report.written == ()
+
+
+def test_a_catalogue_whose_values_cannot_be_read_is_a_lost_one(place: Workplace) -> None:
+    with sqlite3.connect(place.state / FILE) as base:
+        base.execute("UPDATE cards SET value = '{}'")
+    assert place.build().written == ()
     assert place.build().problems == ()
 
 
-def test_a_lost_manifest_sets_aside_a_note_of_ours_that_differs(place: Workplace) -> None:
-    (place.state / "vault-manifest.json").unlink()
+def test_a_lost_catalogue_sets_aside_a_note_of_ours_that_differs(place: Workplace) -> None:
+    (place.state / FILE).unlink()
     note = place.note("reports/")
     note.write_bytes(note.read_bytes() + b"\nmine\n")
     report = place.build()
@@ -235,6 +247,9 @@ class _Damaged(MemoryStore):
     """A store one of whose streams cannot be trusted."""
 
     damaged = ""
+
+    def marks(self) -> Mapping[str, str]:
+        return {name: mark + "!" * (name == self.damaged) for name, mark in super().marks().items()}
 
     def load(self, session_id: str, after: int = 0) -> tuple[Record, ...]:
         if session_id == self.damaged:

@@ -1,0 +1,98 @@
+"""Which notes show something that is new. Each rule here names what a kind of note shows of the rest of the vault.
+
+A session's notes are its own, its report's, its workers' and its drawings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
+from pipeline.projection.cards import Card
+from pipeline.projection.catalogue import Catalogue
+from pipeline.projection.library import Library
+from pipeline.projection.news import News
+from pipeline.projection.shelving import Shelves
+from pipeline.projection.topic_note import topics_of
+
+T = TypeVar("T", bound=Hashable)
+
+
+def sessions(news: News, shelves: Shelves, catalogue: Catalogue) -> set[str]:
+    """Return the sessions whose own notes show something new.
+
+    A session's notes show: itself; links to the session before and the one after it on the same question, to the nights that
+    worked on it, and to the sources that it read.
+    """
+    now = shelves.library
+    found = set(news.outlines) | _with_other_nights(shelves) | catalogue.readers_of(_moved(shelves))
+    found |= _differing(_neighbours(shelves.before), _neighbours(now))
+    return found & now.by_id.keys()
+
+
+def _neighbours(library: Library) -> dict[str, tuple[Card | None, Card | None]]:
+    """By session: the linked cards before and after it."""
+    return {card.id: (library.by_id.get(card.previous_session), library.followers.get(card.id)) for card in library.cards}
+
+
+def _with_other_nights(shelves: Shelves) -> set[str]:
+    return _differing(_dates(shelves.before), _dates(shelves.library))
+
+
+def _dates(library: Library) -> dict[str, tuple[str, ...]]:
+    return {session: tuple(night.date for night in nights) for session, nights in library.nights_of.items()}
+
+
+def _moved(shelves: Shelves) -> set[str]:
+    """The sources that are linked otherwise than before."""
+    return {url for url, place in shelves.places.items() if place != shelves.before.sources.get(url)}
+
+
+def _differing(before: Mapping[T, object], now: Mapping[T, object]) -> set[T]:
+    return {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
+
+
+def sources(shelves: Shelves, catalogue: Catalogue) -> set[str]:
+    """Return the addresses of the sources whose notes show something new.
+
+    A source's note shows: its readings; links to the sessions that read it, their nights, and to the sources of further quotes,
+    which those sessions read as well.
+    """
+    readers = _differing(shelves.before.by_id, shelves.library.by_id) | _with_other_nights(shelves)
+    readers |= catalogue.readers_of(_moved(shelves))
+    return (shelves.places.keys() | catalogue.sources_of(readers)) & shelves.library.sources.keys()
+
+
+def nights(before: Library, now: Library) -> set[str]:
+    """Return the dates of the nights whose notes show something new; both libraries hold whole cards.
+
+    A night's note shows: its batches; the cards of the sessions that it worked on, and of the questions that it left out; what
+    its sessions had cost before; links to the nights beside it.
+    """
+    changed = _differing(before.by_id, now.by_id)
+    queries = {card.query_id for library in (before, now) for card in library.cards if card.id in changed}
+    was, is_ = ({night.date: night for night in library.nights} for library in (before, now))
+    other = _differing(was, is_)
+    worked = {entry.session for date in other for nights in (was, is_) if date in nights for entry in nights[date].ended}
+    found = set(other) | _differing(_beside(before), _beside(now))
+    for night in now.nights:
+        skipped = {entry.query_id for batch in night.batches for entry in batch.skipped}
+        if not skipped.isdisjoint(queries) or not {entry.session for entry in night.ended}.isdisjoint(changed | worked):
+            found.add(night.date)
+    return found & is_.keys()
+
+
+def _beside(library: Library) -> dict[str, tuple[str, str]]:
+    dates = ["", *(night.date for night in library.nights), ""]
+    return {date: (dates[place - 1], dates[place + 1]) for place, date in enumerate(dates) if date}
+
+
+def topics(before: Library, now: Library, shelves: Shelves) -> set[str]:
+    """Return the slugs of the topics whose notes show something new; both libraries hold whole cards.
+
+    A topic's note shows: the cards of its sessions, and links to the sources that they draw on.
+    """
+    was, is_ = topics_of(before.cards), topics_of(now.cards)
+    moved = _moved(shelves)
+    relinked = {topic for topic, cards in is_.items() if any(drawn.url in moved for card in cards for drawn in card.drawn)}
+    return (_differing(was, is_) | relinked) & is_.keys()

@@ -1,0 +1,102 @@
+"""Streams of the log as values: whole, or only so far as other notes must know to link to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline import events as e
+from pipeline import fold
+from pipeline import night_events as n
+from pipeline.codec import decode_all
+from pipeline.ports import Record
+from pipeline.projection.cards import Card, card_of
+from pipeline.projection.library import Batch, Study
+from pipeline.projection.names import Names
+from pipeline.state import SessionState
+
+# What decides the names, titles and links of a session's notes, and where its sources stand.
+_OUTLINE = frozenset(
+    kind.model_fields["type"].default
+    for kind in (
+        e.RunStarted,
+        e.ResearchStarted,
+        e.PlanCreated,
+        e.PlanExtended,
+        e.ApprovalGiven,
+        e.WorkerStarted,
+        e.PageRead,
+        e.ReportGenerated,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session's state and events."""
+
+    state: SessionState
+    events: tuple[e.EventBase, ...]
+
+    @property
+    def reported_at(self) -> str:
+        """When the report was finished, "" without one."""
+        return next((event.at for event in reversed(self.events) if isinstance(event, e.ReportGenerated)), "")
+
+    def card(self, taken: Names) -> Card:
+        """Return the session's card; its names are claimed from ``taken``."""
+        return card_of(self.state, self.reported_at, taken)
+
+    def study(self, named: Card) -> Study:
+        """Return the session with its whole card, its notes standing where ``named`` says."""
+        card = self.card(Names())
+        card = replace(card, session_path=named.session_path, report_path=named.report_path, workers=named.workers)
+        return Study(card, self.state, self.events)
+
+
+def whole(session_id: str, records: Iterable[Record]) -> Opened:
+    """Return all of a session.
+
+    Raises:
+        LogError: a record is no event, or was written by a newer major version.
+    """
+    return _folded(session_id, records)
+
+
+def outline(session_id: str, records: Sequence[Record]) -> Opened:
+    """Return a session without what no other note's links, and no name, depend on: no facts, no searches, no costs.
+
+    Raises:
+        LogError: a record is no event, or was written by a newer major version.
+    """
+    opened = _folded(session_id, (record for record in records if record.type in _OUTLINE))
+    opened.state.version = len(records)
+    return opened
+
+
+def _folded(session_id: str, records: Iterable[Record]) -> Opened:
+    state = SessionState(id=session_id)
+    history = tuple(decode_all(record.data for record in records))
+    for event in history:
+        fold.apply(state, event)
+    return Opened(state, history)
+
+
+def batch_of(batch_id: str, records: Sequence[Record]) -> Batch | None:
+    """Return a run over the queue, None if it never began.
+
+    Raises:
+        LogError: a record is no event, or was written by a newer major version.
+    """
+    history = tuple(decode_all(record.data for record in records))
+    started = next((event for event in history if isinstance(event, n.BatchStarted)), None)
+    if started is None:
+        return None
+    return Batch(
+        batch_id,
+        started.at,
+        started.due,
+        tuple(event for event in history if isinstance(event, n.QuerySkipped)),
+        tuple(event for event in history if isinstance(event, n.QueryEnded)),
+        next((event for event in reversed(history) if isinstance(event, n.BatchEnded)), None),
+    )

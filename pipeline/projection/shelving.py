@@ -1,0 +1,95 @@
+"""Where everything stands and how it is linked, now and at the last build.
+
+A path depends on all that wants the same name, and a source's on who read it first. Both are settled here, from the outlines of
+what changed and the catalogue of what did not, so that notes need to be made only where something that they show is new.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pipeline.projection import names
+from pipeline.projection.cards import Card, linked
+from pipeline.projection.catalogue import Catalogue, Glance
+from pipeline.projection.library import Batch, Library, Place, nights_from
+from pipeline.projection.names import Names
+from pipeline.projection.news import News
+
+_CLASHES = "clashes"
+
+
+class Clash(Exception):
+    """Two notes want one name. Which of them has it depends on all others, so all must be named anew, in their order."""
+
+
+@dataclass(frozen=True)
+class Shelves:
+    """``library`` as everything is linked now, ``before`` as it was at the last build; ``places`` are those looked at again.
+
+    The cards of both say nothing but what links need.
+    """
+
+    before: Library
+    library: Library
+    places: Mapping[str, Place | None]
+
+
+def shelve(news: News, catalogue: Catalogue) -> Shelves:
+    """Give names and places to what is new, and note the places in the catalogue.
+
+    Raises:
+        Clash: it cannot be done without naming anew what has a name; begin again with a catalogue that has forgotten all.
+    """
+    known = catalogue.places()
+    touched = catalogue.sources_of(news.renewed & news.known.keys())
+    touched.update(url for opened in news.outlines.values() for url in opened.state.pages)
+    taken = Names(_stems(news.staying.values(), (place for url, place in known.items() if url not in touched)))
+    _refuse_moves(catalogue, news.renewed | touched)
+    fresh = {name: opened.card(taken) for name, opened in news.outlines.items()}
+    places = _placed(news, catalogue, touched, taken)
+    if taken.clashes and (news.known or known):
+        raise Clash
+    if taken.clashes:
+        catalogue.keep(_CLASHES, json.dumps(sorted(taken.clashes)))
+    catalogue.put_places(places)
+    catalogue.drop_streams(news.dropped)
+    standing = {url: place for url, place in (known | places).items() if place}
+    return Shelves(
+        _library(news.known, known, news.batches_before), _library(news.staying | fresh, standing, news.batches), places
+    )
+
+
+def _refuse_moves(catalogue: Catalogue, renewed: set[str]) -> None:
+    """A name that two wanted may be free again, or wanted by another first."""
+    clashes = json.loads(catalogue.recall(_CLASHES) or "[]")
+    if any(key in renewed or key.partition("/")[0] in renewed for key in clashes):
+        raise Clash
+
+
+def _stems(cards: Iterable[Card], places: Iterable[Place]) -> Iterable[str]:
+    paths = [path for card in cards for path in (*card.paths, *(worker.path for worker in card.workers))]
+    return (path.rpartition("/")[2] for path in (*paths, *(place.path for place in places)))
+
+
+def _placed(news: News, catalogue: Catalogue, touched: Iterable[str], taken: Names) -> dict[str, Place | None]:
+    """Each touched source's place, in the order of their first reading; None where no reading is left."""
+    found = {url: [glance for glance in catalogue.glances(url) if glance.session not in news.renewed] for url in touched}
+    for name, opened in news.outlines.items():
+        for page in opened.state.pages.values():
+            found[page.url].append(Glance(name, page.at, page.title))
+    for glances in found.values():
+        glances.sort(key=lambda glance: (glance.at, glance.session))
+    read = sorted((url for url in found if found[url]), key=lambda url: (found[url][0].at, url))
+    return dict.fromkeys(found) | {url: _place(url, found[url], taken) for url in read}
+
+
+def _place(url: str, glances: list[Glance], taken: Names) -> Place:
+    path = taken.claim(f"sources/{names.in_month(glances[0].at)}", names.source_stem(url), url)
+    return Place(path, next((glance.title for glance in glances if glance.title.strip()), url))
+
+
+def _library(cards: Mapping[str, Card], places: Mapping[str, Place], batches: Mapping[str, Batch]) -> Library:
+    ordered = sorted(cards.values(), key=lambda card: (card.started_at, card.id))
+    return Library(tuple(map(linked, ordered)), places, nights_from(batches.values()))
