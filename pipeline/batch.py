@@ -202,11 +202,9 @@ def _ending(decision: Decision, state: SessionState, status: str, reason: str, c
 
 
 def within(context: RunContext, limits: Limits, until: datetime | None = None) -> RunContext:
-    """Return the context with the night's end and concurrency. It ends at ``until``, else by the clock, or by its timeout."""
+    """Return the context with the night's end (as ``ends_at`` says) and concurrency."""
     now = context.now()
-    by_clock = next_at(limits.deadline, now) if limits.deadline else None
-    ends = [until or by_clock, now + limits.timeout if limits.timeout else None]
-    end = min((end for end in ends if end is not None), default=None)
+    end = ends_at(limits, now, until)
     return replace(
         context,
         deadline=end,
@@ -214,3 +212,10 @@ def within(context: RunContext, limits: Limits, until: datetime | None = None) -
         concurrency=limits.concurrency,
         gate=asyncio.Semaphore(limits.concurrency),
     )
+
+
+def ends_at(limits: Limits, now: datetime, until: datetime | None = None) -> datetime | None:
+    """Return when a night that begins ``now`` ends: ``until``, else by the clock, or by its timeout; None for no such limit."""
+    by_clock = next_at(limits.deadline, now) if limits.deadline else None
+    ends = [until or by_clock, now + limits.timeout if limits.timeout else None]
+    return min((end for end in ends if end is not None), default=None)

@@ -14,11 +14,11 @@ from pipeline.arguments import SessionName
 from pipeline.completion import completion
 from pipeline.console import Console, begin, errors_told
 from pipeline.log_command import log
-from pipeline.night_commands import resume, run
-from pipeline.telling import bring_vault_up_to_date, decisions_of, require_workspace, session_named, show_session
+from pipeline.night_commands import retry, run
+from pipeline.session_commands import approve, cancel, resume
+from pipeline.telling import bring_vault_up_to_date, glance, require_workspace, session_named, show_session
 
 if TYPE_CHECKING:
-    from pipeline.deciding import Decision
     from pipeline.doctor import Finding
     from pipeline.settings import Keys, Workspace
 
@@ -63,36 +63,33 @@ def init(console: Console, directory: Path | None) -> None:
 
 
 @cli.command("list")
+@click.option("--why", is_flag=True, help="Say for each query why it stands where it does.")
 @click.pass_obj
-def list_(console: Console) -> None:
+def list_(console: Console, why: bool) -> None:
     """List the queries of the queue and what became of them, then sessions whose query is gone."""
+    from datetime import UTC, datetime
+
     from pipeline import wiring
-    from pipeline.overview import read_all
-    from pipeline.presenting import listed
+    from pipeline.deciding import archived, decide
+    from pipeline.presenting import list_lines, listed
     from pipeline.settings import load_workspace
-    from pipeline.text import one_line
 
     workspace = load_workspace(console.folder)
-    store = wiring.store_of(console.folder)
-    decisions = decisions_of(console, workspace, store)
-    known = {d.query.id for d in decisions}
-    sessions = read_all(store, wiring.summaries_of(console.folder)).sessions
-    gone = [summary for summary in sessions if summary.query_id not in known]
-    decisions = tuple(sorted(decisions, key=lambda decision: decision.query.line))
-    lines = [f"{_word(d):<10} {d.query.id:<40}  {one_line(d.query.text, 70)}\n           {d.reason}" for d in decisions]
-    lines += [f"{'archived':<10} {s.query_id:<40}  {one_line(s.query, 70)}\n           {s.status}: {s.id}" for s in gone]
+    known = glance(console, wiring.store_of(console.folder))
+    decisions = decide(workspace.queue, known, datetime.now(UTC))
+    gone = archived(workspace.queue, known)
     value = {
         "queries": [
             {"id": d.query.id, "query": d.query.text, "action": d.action, "reason": d.reason, "session": d.session}
             for d in decisions
         ],
-        "sessions": [listed(summary) for summary in sessions],
+        "archived": [summary.id for summary in gone],
+        "sessions": [listed(summary) for summary in known.sessions],
     }
-    console.data(lines or ['the queue is empty: research add "your question"'], value)
-
-
-def _word(decision: Decision) -> str:
-    return {"new": "due", "resume": "interrupted"}.get(decision.action, decision.action)
+    in_order = sorted(decisions, key=lambda decision: decision.query.line)
+    entries = [(d.word, d.query.id, d.query.text, d.reason) for d in in_order]
+    entries += [("archived", s.query_id, s.query, f"its query is gone from the file; {s.status}: {s.id}") for s in gone]
+    console.data(list_lines(entries, why=why) or ['the queue is empty: research add "your question"'], value)
 
 
 @cli.command()
@@ -247,10 +244,8 @@ def add(
     console.data([f"added as {query.id}"], {"id": query.id, "query": query.text})
 
 
-cli.add_command(run)
-cli.add_command(resume)
-cli.add_command(log)
-cli.add_command(completion)
+for command in (run, retry, log, resume, cancel, approve, completion):
+    cli.add_command(command)
 
 
 def main() -> None:

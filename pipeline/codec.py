@@ -54,7 +54,8 @@ SessionEvent = Annotated[
     | n.BatchStarted
     | n.QuerySkipped
     | n.QueryEnded
-    | n.BatchEnded,
+    | n.BatchEnded
+    | n.VaultFailed,
     Field(discriminator="type"),
 ]
 

@@ -19,6 +19,7 @@ from pipeline.research import Desk
 from pipeline.services import USUAL_MODELS, ModelServer, reasoner_for
 from pipeline.settings import Keys, Workspace
 from pipeline.state import SessionState, cost_of
+from pipeline.values import ResearchConfig
 from pipeline.wiring import Searches, documents_of, http_of, prompts_of
 
 if TYPE_CHECKING:
@@ -101,6 +102,17 @@ class Desks:
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
         )
 
+    def may_cost(self, config: ResearchConfig) -> bool:
+        """Tell whether a session of that config may cost money; the network is not asked.
+
+        Raises:
+            UsageError: a model or a provider that it names is not set up.
+        """
+        server = None if config.reasoner == "extractive" else self._server(config.reasoner)
+        prices = self._prices(server) if server else None
+        known = [prices.default, *prices.models.values()] if prices else []
+        return any(price.input_usd or price.output_usd for price in known) or self._searches.chain(config.search).price > 0
+
     def spent_out(self) -> str:
         """Return why the night's budget allowed no further call, or "" if it never refused one."""
         return self._night.refusal
@@ -127,12 +139,15 @@ class Desks:
 
     def _model(self, model: str) -> OpenAIReasoner:
         if model not in self._models:
-            said = self._settings.reasoner
-            usual = said.model if isinstance(said, ModelChoice) else ""
-            choice = reasoner_for(self._settings, self.keys, None if model == usual else model)
-            assert choice.server is not None  # noqa: S101 - a model was asked for, so there is a server or an error
-            self._models[model] = self._asked_at(choice.server)
+            self._models[model] = self._asked_at(self._server(model))
         return self._models[model]
+
+    def _server(self, model: str) -> ModelServer:
+        said = self._settings.reasoner
+        usual = said.model if isinstance(said, ModelChoice) else ""
+        choice = reasoner_for(self._settings, self.keys, None if model == usual else model)
+        assert choice.server is not None  # noqa: S101 - a model was asked for, so there is a server or an error
+        return choice.server
 
     def _asked_at(self, server: ModelServer) -> OpenAIReasoner:
         from pipeline.reasoners.openai.calling import Server

@@ -62,3 +62,11 @@ class BatchEnded(EventBase):
     cost: Cost = Cost()
     duration_s: float = 0.0
     open: int = 0
+
+
+class VaultFailed(EventBase):
+    """After the night the vault could not be brought up to date. ``exit_code`` is what the process ends with because of it."""
+
+    type: Literal["vault.failed"] = "vault.failed"
+    reason: str
+    exit_code: int

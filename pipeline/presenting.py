@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pipeline import events as e
@@ -10,7 +10,7 @@ from pipeline.agenda import agenda, node_ended
 from pipeline.overview import Summary, summary_of
 from pipeline.state import SessionState, workers_in_order, working_seconds
 from pipeline.text import clean, one_line
-from pipeline.values import Cost
+from pipeline.values import Cost, Perspective
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -48,6 +48,10 @@ def _happened(event: e.EventBase) -> str:
             return f"{counted(len(event.hits), 'hit')} from {event.provider}"
         case e.PlanCreated():
             return ", ".join(view.name for view in event.perspectives)
+        case e.ApprovalRequested():
+            return "its plan waits for approval"
+        case e.ApprovalGiven():
+            return "with other perspectives: " + ", ".join(v.name for v in event.perspectives) if event.nodes else "as planned"
         case e.PlanExtended():
             return counted(len(event.perspectives), "gap") + " to fill"
         case e.WorkerStarted():
@@ -120,6 +124,15 @@ def listed(summary: Summary) -> dict[str, Any]:
     }
 
 
+def list_lines(entries: Iterable[tuple[str, str, str, str]], *, why: bool) -> list[str]:
+    """Return a line for each entry (word, id, question, reason); with ``why`` a second one that holds the reason."""
+    lines = []
+    for word, name, question, reason in entries:
+        lines.append(_plain(f"{word:<11} {name:<40}  {one_line(question, 70)}"))
+        lines += [_plain(f"{'':<11} {one_line(reason, 300)}")] if why else []
+    return lines
+
+
 def shown(state: SessionState) -> dict[str, Any]:
     """Return all that ``show`` tells about a session, as plain values."""
     failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
@@ -130,6 +143,8 @@ def shown(state: SessionState) -> dict[str, Any]:
         "doing": [step.key for step in agenda(state)],
         "progress": {"done": sum(node_ended(state, name) for name in state.nodes), "of": len(state.nodes)},
         "perspectives": [view.name for view in state.perspectives.values()],
+        "waiting_for_approval": state.waiting,
+        "plan": [view.model_dump(include={"id", "name", "focus", "questions"}) for view in state.perspectives.values()],
         "searches": len(state.searches),
         "pages": len(state.pages),
         "disagreements": len(state.report.contradictions) if state.report else 0,
@@ -166,6 +181,8 @@ def _show_lines(state: SessionState, last_event: e.EventBase | None) -> Iterator
 
 
 def _doing(steps: list[str], state: SessionState) -> str:
+    if state.waiting:
+        return f"nothing: its plan waits for approval; research approve {state.query_id}"
     if not steps:
         return "nothing; it has ended" if state.ended else "nothing"
     more = f" and {len(steps) - 3} more" if len(steps) > 3 else ""
@@ -181,7 +198,16 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
     }
     for node in state.nodes.values():
         worker = state.workers.get(node.id)
+        view = state.perspectives.get(node.perspective) if state.waiting else None
         mark = "done" if node_ended(state, node.id) else "open"
         reason = one_line(worker.reason or worker.status) if worker else ""
         detail = f"  ({counted(facts[node.id], 'fact')}; {reason})" if worker else ""
         yield f"  {worker.status if worker else mark:<10} {node.id:<17} {one_line(node.description)}{detail}"
+        yield from _view_lines(view)
+
+
+def _view_lines(view: Perspective | None) -> Iterator[str]:
+    """What a perspective is about, for whoever is to approve it."""
+    if view is not None:
+        yield f"{'':<31}{one_line(view.focus, 200)}"
+        yield from (f"{'':<31}- {one_line(question, 300)}" for question in view.questions)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline import night_events as n
+from pipeline.events import EventBase
+from pipeline.stopping import INTERRUPTED
 from pipeline.values import Cost
 
 
 @dataclass(frozen=True, slots=True)
 class NightResult:
-    """What became of a night. ``stopped`` is the exit code of whatever signal stopped it, 0 for none."""
+    """What became of a night. ``stopped`` is the exit code of whatever signal stopped it, 0 for none; ``vault`` likewise that of
+    what kept the vault from being brought up to date.
+    """
 
     batch: str = ""
     ended: tuple[n.QueryEnded, ...] = ()
     skipped: tuple[n.QuerySkipped, ...] = ()
     stopped: int = 0
+    vault: int = 0
 
     @property
     def done(self) -> int:
@@ -42,9 +48,52 @@ class NightResult:
             (4, "refused" in causes),
             (20, "damaged" in causes),
             (1, self.failed > 0),
+            (self.vault, bool(self.vault)),
             (3, bool({"cap", "limit", "stopped"} & causes)),
         )
         return next((code for code, needed in needs if needed), 0)
+
+
+def reckoned(events: Sequence[EventBase]) -> NightResult:
+    """Return what became of a night by its own stream. One that was killed has no end, and so no signal's exit code."""
+    end = next((event for event in events if isinstance(event, n.BatchEnded)), None)
+    return NightResult(
+        events[0].session_id if events else "",
+        tuple(event for event in events if isinstance(event, n.QueryEnded)),
+        tuple(event for event in events if isinstance(event, n.QuerySkipped)),
+        end.exit_code if end and end.exit_code >= INTERRUPTED else 0,
+        next((event.exit_code for event in events if isinstance(event, n.VaultFailed)), 0),
+    )
+
+
+def account(events: Sequence[EventBase]) -> dict[str, Any]:
+    """Return what a night's stream says, as plain values: the summary for programs, and what ``last-run.json`` holds."""
+    result = reckoned(events)
+    end = next(
+        (event for event in events if isinstance(event, n.BatchEnded)), n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
+    )
+    vault = next((event.reason for event in events if isinstance(event, n.VaultFailed)), "")
+    return {
+        "batch": result.batch,
+        "started_at": events[0].at if events else "",
+        "ended_at": end.at,
+        "duration_s": end.duration_s,
+        "exit_code": result.exit_code,
+        "done": result.done,
+        "failed": result.failed,
+        "open": result.open,
+        "left_out": len(result.skipped),
+        "cost_usd": end.cost.usd,
+        "tokens": end.cost.total_tokens,
+        "vault": vault or "up to date",
+        "ended": [_outcome(event) for event in result.ended],
+        "skipped": [event.model_dump(include={"query_id", "reason", "cause"}) for event in result.skipped],
+    }
+
+
+def _outcome(event: n.QueryEnded) -> dict[str, Any]:
+    values = event.model_dump(include={"query_id", "session", "status", "reason", "cause", "duration_s"})
+    return {**values, "cost_usd": event.cost.usd, "tokens": event.cost.total_tokens}
 
 
 def total(costs: Iterable[Cost]) -> Cost:

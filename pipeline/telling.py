@@ -10,24 +10,32 @@ from pipeline.console import Console
 if TYPE_CHECKING:
     from pipeline.deciding import Decision, Selection
     from pipeline.events import EventBase
+    from pipeline.overview import Overview
     from pipeline.ports import EventStore
     from pipeline.settings import Workspace
     from pipeline.state import SessionState
 
 
-def decisions_of(
-    console: Console, workspace: Workspace, store: EventStore, selection: Selection | None = None
-) -> tuple[Decision, ...]:
-    """Return what is to be done about each query; say which sessions cannot be read."""
-    from datetime import UTC, datetime
-
-    from pipeline import deciding, wiring
+def glance(console: Console, store: EventStore, *, look_only: bool = False) -> Overview:
+    """Return what the log holds at a glance; say which sessions cannot be read. ``look_only``: nothing is kept of it."""
+    from pipeline import wiring
     from pipeline.overview import read_all
 
-    known = read_all(store, wiring.summaries_of(console.folder))
+    known = read_all(store, wiring.summaries_of(console.folder, writable=not look_only))
     for error in known.damaged.values():
         console.say(f"damaged: {error.message}", fg="red")
-    return deciding.decide(workspace.queue, known, datetime.now(UTC), selection)
+    return known
+
+
+def decisions_of(
+    console: Console, workspace: Workspace, store: EventStore, selection: Selection | None = None, *, look_only: bool = False
+) -> tuple[Decision, ...]:
+    """Return what is to be done about each query; ``look_only`` as in ``glance``."""
+    from datetime import UTC, datetime
+
+    from pipeline.deciding import decide
+
+    return decide(workspace.queue, glance(console, store, look_only=look_only), datetime.now(UTC), selection)
 
 
 def session_named(folder: Path, store: EventStore, name: str) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline import __version__, starter
 from pipeline.events import RunStarted
 from pipeline.run import Listener, RunContext
 from pipeline.services import agent_of, own_servers, search_access
 from pipeline.settings import Keys, Settings, Workspace
+from pipeline.store import disk
 from pipeline.store.files import FileStore
 from pipeline.store.lock import WorkspaceLock
 from pipeline.store.summaries import Summaries
@@ -31,9 +33,19 @@ def store_of(folder: Path) -> FileStore:
     return FileStore(folder / "events")
 
 
-def summaries_of(folder: Path) -> Summaries:
+def summaries_of(folder: Path, *, writable: bool = True) -> Summaries:
     """Return what is kept of each session to be known at a glance."""
-    return Summaries(folder / "events" / "local" / "summaries.sqlite")
+    return Summaries(folder / "events" / "local" / "summaries.sqlite", writable=writable)
+
+
+def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
+    """Put an account of the last night where monitors look for it: ``events/local/last-run.json``, whole or not at all.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    local = folder / "events" / "local"
+    disk.replace(local / "last-run.json", f"{json.dumps(account, ensure_ascii=False, indent=2)}\n".encode(), local / "tmp")
 
 
 def lock_of(folder: Path, program: str = "") -> WorkspaceLock:

@@ -25,14 +25,15 @@ LAYERS: tuple[set[str], ...] = (
     {"agenda", "evidence", "overview"},
     {"research", "presenting", "deciding"},
     {"run"},
-    {"acts", "night_log"},
+    {"acts", "night_log", "bounds"},
     {"batch"},
     {"wiring"},
     {"doors", "doctor"},
     {"console"},
     {"arguments", "completion", "logfile", "progress"},
-    {"shift", "telling"},
-    {"log_command", "night_commands"},
+    {"shift", "telling", "rehearsal"},
+    {"nightly"},
+    {"log_command", "night_commands", "session_commands"},
     {"cli"},
     {"__main__"},
 )
@@ -44,7 +45,7 @@ ALLOWED = {
     "reasoners": DOORS | ROOMS,
     "search": DOORS | ROOMS,
     "web": DOORS | ROOMS,
-    "projection": DOORS | {"session", "state"},
+    "projection": DOORS | {"session", "state", "fold"},
 }
 
 
@@ -106,6 +107,6 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_only_the_command_line_prints_or_exits() -> None:
     speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
-    commands = {"arguments", "cli", "completion", "console", "log_command", "night_commands"}
+    commands = {"arguments", "cli", "completion", "console", "log_command", "night_commands", "session_commands"}
     programs = {*(f"pipeline.{name}" for name in commands), "pipeline.web.worker"}  # the last runs by itself
     assert {name for name in TREES if mentions(name) & speaking} == programs

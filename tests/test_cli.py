@@ -148,7 +148,7 @@ def test_a_question_without_evidence_fails_and_says_so_and_leaves_no_report(work
     assert "no evidence was found" in said.out
     assert not list((workspace / "vault").glob("reports/**/*.md"))
     assert research(workspace, "run").code == 0
-    assert "no evidence was found" in research(workspace, "list").out
+    assert "no evidence was found" in research(workspace, "list", "--why").out
 
 
 def test_a_failed_session_can_be_resumed_by_name_and_a_complete_one_not(workspace: Path, research: Research) -> None:

@@ -17,10 +17,14 @@ _TABLES = (
 
 
 class Summaries:
-    """The port ``SummaryCache`` over the file ``path``, which the first write makes, in a folder that is there."""
+    """The port ``SummaryCache`` over the file ``path``, which the first write makes, in a folder that is there.
 
-    def __init__(self, path: Path) -> None:
+    One that is not ``writable`` is only looked at.
+    """
+
+    def __init__(self, path: Path, *, writable: bool = True) -> None:
         self._path = path
+        self._writable = writable
 
     def read(self, layout: str) -> Mapping[str, tuple[str, str]]:
         """Return mark and line of each session, by id; empty when the file is missing, damaged, or of another layout."""
@@ -37,7 +41,7 @@ class Summaries:
 
     def write(self, layout: str, changed: Mapping[str, tuple[str, str]], gone: Collection[str]) -> None:
         """Keep the lines that changed, forget those that are gone; a file that is damaged is made anew the next time."""
-        if not self._path.parent.is_dir():
+        if not self._writable or not self._path.parent.is_dir():
             return
         try:
             with _opened(self._path, "rwc") as db, db:

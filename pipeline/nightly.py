@@ -1,0 +1,276 @@
+"""One night as the command line has it done: decide, rehearse or work, bring the vault up to date, remember, tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from pipeline.bounds import Bounds, refuse_unknown
+from pipeline.console import Console, mask_with
+from pipeline.deciding import LEFT, Decision, Selection
+from pipeline.errors import LogError, ResearchError
+from pipeline.telling import bring_vault_up_to_date, decisions_of
+
+if TYPE_CHECKING:
+    from pipeline.doors import Desks
+    from pipeline.events import EventBase
+    from pipeline.ports import EventStore
+    from pipeline.queue.model import Query
+    from pipeline.reckoning import NightResult
+    from pipeline.run import Listener, RunContext
+    from pipeline.settings import Keys, Workspace
+    from pipeline.shift import Shift
+    from pipeline.values import ResearchConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a user asks of a night. ``only_again``: nothing but what failed or was cancelled."""
+
+    selection: Selection = field(default_factory=Selection)
+    bounds: Bounds = field(default_factory=Bounds)
+    only_again: bool = False
+    lock_wait: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a night works with: the workspace within the night's bounds, its keys, its log."""
+
+    console: Console
+    workspace: Workspace
+    keys: Keys
+    store: EventStore
+
+    def config_of(self, query: Query) -> ResearchConfig:
+        """Return the limits that a new session on a query runs under.
+
+        Raises:
+            UsageError: it names a model or a provider that is not set up.
+        """
+        from pipeline.settings import config_for
+
+        return config_for(query, self.workspace.queue.settings, self.keys)
+
+    def decided(self, request: Request, *, look_only: bool = False) -> tuple[Decision, ...]:
+        """Return what is to be done about each query that the request is about."""
+        decisions = decisions_of(self.console, self.workspace, self.store, request.selection, look_only=look_only)
+        return tuple(d for d in decisions if d.action == "retry" or not d.due) if request.only_again else decisions
+
+
+def place_of(console: Console, request: Request) -> Place:
+    """Return what the night works with.
+
+    Raises:
+        NoWorkspace, QueueInvalid: there is no valid queue.
+        UsageError: an id or a tag is unknown; the ``.env`` cannot be read.
+    """
+    from pipeline import wiring
+    from pipeline.settings import keys_of, load_workspace
+
+    workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    refuse_unknown(workspace.queue, request.selection)
+    return Place(console, request.bounds.on(workspace), keys, wiring.store_of(console.folder))
+
+
+def sessions_at_once(workspace: Workspace) -> int:
+    """Return how many sessions a night works on side by side."""
+    from pipeline.batch import SESSIONS_AT_ONCE
+
+    return max(SESSIONS_AT_ONCE, workspace.queue.settings.limits.concurrency // 2)
+
+
+def rehearse(console: Console, request: Request) -> None:
+    """Print what the night would do; write nothing, ask nobody.
+
+    Raises:
+        ResearchError: what would end the night before it begins.
+    """
+    import asyncio
+
+    from pipeline.rehearsal import plan_lines
+
+    place = place_of(console, request)
+    plan = asyncio.run(_planned(place, request))
+    words: dict[str, str] = {decision.action: decision.word for decision in place.decided(request, look_only=True)}
+    console.data(plan_lines(plan, words), plan)
+
+
+async def _planned(place: Place, request: Request) -> dict[str, Any]:
+    from pipeline import wiring
+    from pipeline.batch import ends_at
+    from pipeline.doors import Desks
+    from pipeline.rehearsal import Rehearsal
+    from pipeline.session import ResearchSession
+
+    now, limits = datetime.now(UTC), place.workspace.queue.settings.limits
+    desks = Desks(place.workspace, place.store, place.keys)
+    try:
+        rehearsal = Rehearsal(
+            decisions=place.decided(request, look_only=True),
+            limit=request.selection.limit,
+            limits=limits,
+            until=ends_at(limits, now, request.bounds.until),
+            sessions_at_once=sessions_at_once(place.workspace),
+            now=now,
+            config_of=place.config_of,
+            opened=lambda name: ResearchSession.open(place.store, name).state,
+            may_cost=desks.may_cost,
+        )
+        plan = rehearsal.plan()
+    finally:
+        await desks.aclose()
+    if any("local" in entry["search"] for entry in plan["due"]):
+        wiring.corpus_files(place.workspace)
+    return plan
+
+
+def work(shift: Shift, request: Request) -> int:
+    """Do a night's work; return the process's exit code.
+
+    Raises:
+        ResearchError: what ends the night before it begins, or a disk that refuses.
+    """
+    place = place_of(shift.console, request)
+    decisions = place.decided(request)
+    if not any(decision.due for decision in decisions):
+        return _nothing_to_do(place.console, decisions)
+    with shift.locked(request.lock_wait):
+        decisions = place.decided(request)
+        try:
+            result = shift.awaited(_worked(shift, place, decisions, request))
+        except ResearchError as error:
+            _remember(place.console, {"exit_code": error.exit_code, "error": error.message})
+            raise
+        if not result.batch:
+            return _nothing_to_do(place.console, decisions)
+        account = _closed(place, result)
+    shift.last_word, shift.about = _counts(account), {"batch": account["batch"]}
+    _tell(place.console, account)
+    return int(account["exit_code"])
+
+
+async def _worked(shift: Shift, place: Place, decisions: Sequence[Decision], request: Request) -> NightResult:
+    """Check what every due query needs before the first of them begins; then work."""
+    from pipeline.batch import Night
+    from pipeline.doors import Desks
+    from pipeline.progress import progress_on
+    from pipeline.settings import environment
+
+    console, workspace = place.console, place.workspace
+    due = [decision for decision in decisions if decision.due][: request.selection.limit]
+    searches = {name for decision in due for name in place.config_of(decision.query).search}
+    desks = Desks(workspace, place.store, place.keys)
+    try:
+        prepare(console, workspace, desks, needed="local" in searches)
+        with progress_on(console, len(due), environment().get("TERM", "")) as progress:
+            context = context_of(place, progress.listen, shift, request.bounds.until)
+            night = Night(
+                place.store, workspace.queue, desks, place.config_of, context, sessions_at_once(workspace), desks.spent_out
+            )
+            return await night.work(decisions, request.selection.limit)
+    finally:
+        await desks.aclose()
+
+
+def context_of(place: Place, listener: Listener, shift: Shift, until: datetime | None = None) -> RunContext:
+    """Return the run's context within the night's limits; from here on no key is written or printed."""
+    from pipeline import batch, wiring
+    from pipeline.secret import Redaction
+    from pipeline.services import secrets_of
+
+    settings = place.workspace.queue.settings
+    redaction = Redaction(secrets_of(settings, place.keys))
+    mask_with(redaction.text)
+    context = shift.bound(wiring.context_of(place.workspace, listener, redaction.data))
+    return batch.within(context, settings.limits, until)
+
+
+def prepare(console: Console, workspace: Workspace, desks: Desks, *, needed: bool) -> None:
+    """Name every document that cannot be read, once, before the work begins."""
+    from pipeline.presenting import counted
+
+    report = desks.prepare(needed=needed)
+    if report is None:
+        return
+    for problem in report.problems:
+        console.say(f"skipped {workspace.queue.settings.corpus}/{problem.path}: {problem.reason}", fg="yellow")
+    console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
+
+
+def _closed(place: Place, result: NightResult) -> dict[str, Any]:
+    """Bring the vault up to date; return the account of the night, which is remembered too. A vault that fails is part of it."""
+    from pipeline.codec import decode_all
+    from pipeline.night_events import VaultFailed
+    from pipeline.reckoning import account
+
+    events = list(decode_all(record.data for record in place.store.load(result.batch)))
+    try:
+        bring_vault_up_to_date(place.console)
+    except ResearchError as error:
+        place.console.say(f"the vault is not up to date: {error.message}\n  → {error.hint or 'research build'}", fg="red")
+        failed = VaultFailed(reason=error.message, exit_code=error.exit_code)
+        _record_after(place, result.batch, events[-1].version, failed)
+        events.append(failed)
+    value = account(events)
+    _remember(place.console, value)
+    return value
+
+
+def _record_after(place: Place, batch: str, version: int, event: EventBase) -> None:
+    """Add to a night's stream what came after its end; a disk that refuses has been told of already."""
+    from pipeline import wiring
+    from pipeline.night_log import NightLog
+
+    context = wiring.context_of(place.workspace, lambda _event, _state: None)
+    with suppress(LogError):
+        NightLog(place.store, context, batch, version).record(context.agent, event)
+    place.store.release(batch)
+
+
+def _remember(console: Console, account: dict[str, Any]) -> None:
+    """Write ``last-run.json``; a disk that refuses has been told of already, or will be."""
+    from pipeline import wiring
+
+    try:
+        wiring.remember_run(console.folder, account)
+    except OSError as error:
+        console.say(f"events/local/last-run.json was not written: {error.strerror}", fg="yellow")
+
+
+def _nothing_to_do(console: Console, decisions: Sequence[Decision]) -> int:
+    """Nothing is due. A vault that a stopped run left behind is still brought up to date."""
+    left = [d for d in decisions if d.action in LEFT]
+    lines = ["nothing to do", *(f"  {d.query.id}: {d.action}: {d.reason}" for d in left)]
+    lines += ["  research retry tries the failed ones again"] if any(d.action == "failed" for d in left) else []
+    if console.as_json or not console.quiet:
+        console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in left]})
+    bring_vault_up_to_date(console)
+    return 20 if any(d.action == "damaged" for d in left) else 0
+
+
+def _counts(account: dict[str, Any]) -> str:
+    from pipeline.presenting import counted
+
+    parts = [counted(account["done"], "report"), f"{account['failed']} failed"]
+    parts += [f"{account['open']} open"] if account["open"] else []
+    return ", ".join([*parts, f"{account['left_out']} skipped"])
+
+
+def _tell(console: Console, account: dict[str, Any]) -> None:
+    lines = [f"{e['status']:<11} {e['query_id']}: {e['reason'] or _effort(e)}" for e in account["ended"]]
+    lines += [f"{'skipped':<11} {e['query_id']}: {e['reason']}" for e in account["skipped"]]
+    lines.append(f"{_counts(account)}; exit code {account['exit_code']}")
+    if console.as_json or account["exit_code"] or not console.quiet:
+        console.data(lines, account)
+
+
+def _effort(entry: dict[str, Any]) -> str:
+    from pipeline.presenting import duration, price
+    from pipeline.values import Cost
+
+    cost = Cost(usd=entry["cost_usd"], total_tokens=entry["tokens"])
+    return f"{duration(entry['duration_s'])}, {price(cost)}; research show {entry['session']}"

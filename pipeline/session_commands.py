@@ -1,0 +1,118 @@
+"""The commands on one session: ``resume``, ``cancel`` and ``approve``. Only commands print or exit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pipeline.arguments import SessionName
+from pipeline.console import Console, end
+from pipeline.telling import bring_vault_up_to_date, session_named, show_session
+
+if TYPE_CHECKING:
+    from pipeline.nightly import Place
+    from pipeline.run import RunContext
+    from pipeline.session import ResearchSession
+    from pipeline.shift import Shift
+    from pipeline.state import SessionState
+
+
+@click.command()
+@click.argument("session", type=SessionName())
+@click.pass_obj
+def resume(console: Console, session: str) -> None:
+    """Go on with SESSION where it stopped; a failed or cancelled one is reopened. SESSION: its id, or its query's id."""
+    from pipeline import acts
+    from pipeline.nightly import Request, context_of, place_of
+    from pipeline.shift import on_shift
+
+    place = place_of(console, Request())
+    name = session_named(console.folder, place.store, session)
+    with on_shift(console, "research resume") as shift:
+        with shift.locked():
+            context = context_of(place, lambda _event, _state: None, shift)
+            opened = acts.reopened(place.store, name, context)
+            state = shift.awaited(_resumed(place, shift, opened))
+            bring_vault_up_to_date(console)
+        show_session(console, state, None)
+        shift.last_word = f"{name} is {state.status}"
+        end(_exit_code(state, shift))
+
+
+def _exit_code(state: SessionState, shift: Shift) -> int:
+    if state.status == "complete" or state.waiting:
+        return 0
+    return 1 if state.ended else shift.stop.exit_code or 3
+
+
+async def _resumed(place: Place, shift: Shift, session: ResearchSession) -> SessionState:
+    from pipeline.doors import Desks
+    from pipeline.nightly import context_of, prepare
+    from pipeline.progress import progress_on
+    from pipeline.run import run_session
+    from pipeline.settings import environment
+    from pipeline.stopping import ending_at
+
+    desks = Desks(place.workspace, place.store, place.keys)
+    try:
+        prepare(place.console, place.workspace, desks, needed="local" in session.state.config.search)
+        with progress_on(place.console, 1, environment().get("TERM", "")) as progress:
+            context = context_of(place, progress.listen, shift)
+            async with ending_at(context.deadline, context.now, context.stop):
+                return await run_session(session, place.store, desks(session.state), context)
+    finally:
+        await desks.aclose()
+
+
+@click.command()
+@click.argument("session", type=SessionName())
+@click.option("--reason", default="", metavar="TEXT", help="Why; it stands in the log and in the session's note.")
+@click.pass_obj
+def cancel(console: Console, session: str, reason: str) -> None:
+    """End SESSION without a report, for good: no night goes on with it. research retry or resume takes it up again."""
+    from pipeline import acts
+
+    name, place, context = _by_hand(console, session)
+    state = acts.cancelled(place.store, name, context, reason).state
+    bring_vault_up_to_date(console)
+    console.data([f"{name} is cancelled"], {"session": name, "status": state.status, "reason": state.end_reason})
+
+
+@click.command()
+@click.argument("session", type=SessionName())
+@click.option(
+    "--edit",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Research from the perspectives in FILE instead, a list of {name, focus, questions} as YAML or JSON.",
+)
+@click.option(
+    "--perspective", "lines", multiple=True, metavar='"NAME: QUESTION | …"', help="Or from these; may be given several times."
+)
+@click.pass_obj
+def approve(console: Console, session: str, file: Path | None, lines: tuple[str, ...]) -> None:
+    """Approve the plan of SESSION, which research show prints; the next run carries it out."""
+    from pipeline import acts
+    from pipeline.queue.views import perspectives_in, perspectives_of
+
+    views = perspectives_in(file) if file else ()
+    views += perspectives_of(lines)
+    name, place, context = _by_hand(console, session)
+    state = acts.plan_approved(place.store, name, context, views).state
+    bring_vault_up_to_date(console)
+    perspectives = [view.name for view in state.perspectives.values()]
+    told = [f"approved: {name}", *(f"  {title}" for title in perspectives), "next: research run"]
+    console.data(told, {"session": name, "approved": True, "perspectives": perspectives})
+
+
+def _by_hand(console: Console, session: str) -> tuple[str, Place, RunContext]:
+    """Return the session that is meant, what it lies in, and the context of what is done to it by hand."""
+    from pipeline import wiring
+    from pipeline.nightly import Request, place_of
+
+    place = place_of(console, Request())
+    name = session_named(console.folder, place.store, session)
+    return name, place, wiring.context_of(place.workspace, lambda _event, _state: None)
