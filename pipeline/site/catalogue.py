@@ -1,0 +1,316 @@
+"""What is known of the vault's files and of the pages made from them, in SQLite: a cache that can be deleted at any time.
+
+It answers what a page shows of other notes (who links to it, their titles, its neighbours), so that a changed note costs only the
+pages that show something of it. The processes that render read it; only the one that builds writes.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.site.notes import Face, Record
+from pipeline.site.paths import key_of
+
+_FORMAT = 1
+_SCHEMA = """
+CREATE TABLE notes (
+  id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER, mtime INTEGER, digest TEXT, kind TEXT, title TEXT,
+  created TEXT, status TEXT, description TEXT, facts TEXT, rest TEXT, terms TEXT);
+CREATE INDEX by_kind ON notes (kind, created, path);
+CREATE TABLE links (src INTEGER, dst INTEGER, deep INTEGER, PRIMARY KEY (src, dst)) WITHOUT ROWID;
+CREATE INDEX by_target ON links (dst, src, deep);
+CREATE TABLE names (name TEXT, src INTEGER, PRIMARY KEY (name, src)) WITHOUT ROWID;
+CREATE INDEX names_by_source ON names (src);
+CREATE TABLE tags (tag TEXT, src INTEGER, words TEXT, PRIMARY KEY (tag, src)) WITHOUT ROWID;
+CREATE INDEX tags_by_source ON tags (src);
+CREATE TABLE watched (tag TEXT, src INTEGER, PRIMARY KEY (tag, src)) WITHOUT ROWID;
+CREATE TABLE blocks (src INTEGER, block TEXT, text TEXT, PRIMARY KEY (src, block)) WITHOUT ROWID;
+CREATE TABLE pages (path TEXT PRIMARY KEY, key TEXT, size INTEGER, mtime INTEGER) WITHOUT ROWID;
+CREATE TABLE made (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+"""
+_FACE = "n.path, n.kind, n.title, n.created, n.status, n.description, n.facts"
+_NEWEST = "ORDER BY n.created DESC, n.path"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A file as it was read: its row, size in bytes, time of change in ns, digest."""
+
+    id: int
+    size: int
+    mtime: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a note's own page shows beside its face and its text. Lists as in ``Record``."""
+
+    digest: str
+    heading: str
+    properties: list[tuple[str, list[str]]]
+    tags: list[str]
+    toc: list[tuple[int, str, str]]
+    names: dict[str, str]
+    cites: list[tuple[str, str, str, str]]
+    slots: list[list[str]]
+
+
+class Catalogue:
+    """The cache in ``file``; made anew when there is none, or one of another format."""
+
+    def __init__(self, file: Path, *, writes: bool = False) -> None:
+        self._file = file
+        self._db = _connected(file) if not writes else _prepared(file)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing of what is written inside."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    # files
+
+    def known(self) -> dict[str, Known]:
+        """Return what is known of each file, by path."""
+        rows = self._db.execute("SELECT path, id, size, mtime, digest FROM notes WHERE digest IS NOT NULL")
+        return {path: Known(*rest) for path, *rest in rows}
+
+    def touch(self, path: str, size: int, mtime: int) -> None:
+        """Remember when a file whose content did not change was written."""
+        self._db.execute("UPDATE notes SET size = ?, mtime = ? WHERE path = ?", (size, mtime, path))
+
+    def enter(self, paths: Iterable[str]) -> None:
+        """Make room for files, so that links can name them."""
+        self._db.executemany("INSERT OR IGNORE INTO notes (path) VALUES (?)", ((path,) for path in paths))
+
+    def drop(self, paths: Iterable[str]) -> None:
+        """Forget files and what leads from them and to them."""
+        for number in self._ids(paths).values():
+            self._clear(number)
+            self._db.execute("DELETE FROM links WHERE dst = ?", (number,))
+            self._db.execute("DELETE FROM notes WHERE id = ?", (number,))
+
+    def put(self, entries: Sequence[tuple[Record, int, int, str]], *, fresh: bool = False) -> None:
+        """Remember files: each with its size, its time of change in ns, and its search terms.
+
+        All files that they lead to are entered. ``fresh``: nothing was known of them.
+        """
+        ids = self._ids()
+        if not fresh:
+            for record, *_ in entries:
+                self._clear(ids[record.face.path])
+        pairs = [(ids[record.face.path], record) for record, *_ in entries]
+        self._many(
+            "UPDATE notes SET size=?, mtime=?, digest=?, kind=?, title=?, created=?, status=?, description=?, facts=?, "
+            "rest=?, terms=? WHERE path=?",
+            (_row(*entry) for entry in entries),
+        )
+        self._many(
+            "INSERT INTO links VALUES (?, ?, ?)",
+            ((n, ids[dst], deep) for n, record in pairs for dst, deep in record.links.items() if dst in ids),
+        )
+        self._many("INSERT INTO names VALUES (?, ?)", ((name, n) for n, record in pairs for name in record.names))
+        self._many(
+            "INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", ((tag.lower(), n, tag) for n, record in pairs for tag in record.tags)
+        )
+        self._many("INSERT INTO watched VALUES (?, ?)", ((tag, n) for n, record in pairs for tag in record.watched))
+        self._many(
+            "INSERT INTO blocks VALUES (?, ?, ?)",
+            ((n, block, text) for n, record in pairs for block, text in record.blocks.items()),
+        )
+
+    def _many(self, sql: str, rows: Iterable[tuple[object, ...]]) -> None:
+        self._db.executemany(sql, rows)
+
+    def _ids(self, paths: Iterable[str] | None = None) -> dict[str, int]:
+        every: dict[str, int] = dict(self._db.execute("SELECT path, id FROM notes").fetchall())
+        return every if paths is None else {path: every[path] for path in paths if path in every}
+
+    def _clear(self, number: int) -> None:
+        for table in ("links", "names", "tags", "watched", "blocks"):
+            self._db.execute(f"DELETE FROM {table} WHERE src = ?", (number,))  # noqa: S608 - names of ours
+
+    # what a page shows
+
+    def face(self, path: str) -> Face | None:
+        """Return a note's face, None if there is no such note."""
+        return next(self._faces("WHERE n.path = ? AND n.digest IS NOT NULL", path), None)
+
+    def rest(self, path: str) -> Rest:
+        """Return what a note's own page shows beside its face."""
+        digest, rest = self._db.execute("SELECT digest, rest FROM notes WHERE path = ?", (path,)).fetchone()
+        return Rest(digest, **json.loads(rest))
+
+    def targets(self, path: str) -> list[Face]:
+        """Return the files that a note leads to."""
+        return list(self._faces(f"JOIN links l ON l.dst = n.id JOIN notes s ON s.id = l.src WHERE s.path = ? {_NEWEST}", path))
+
+    def linkers(self, path: str) -> list[Face]:
+        """Return the files that lead to a file."""
+        return list(self._faces(f"JOIN links l ON l.src = n.id JOIN notes d ON d.id = l.dst WHERE d.path = ? {_NEWEST}", path))
+
+    def showers(self, path: str) -> set[str]:
+        """Return the paths of the notes that show something of a file's content."""
+        sql = "SELECT s.path FROM links l JOIN notes s ON s.id = l.src JOIN notes d ON d.id = l.dst WHERE d.path = ? AND l.deep"
+        return {found for (found,) in self._db.execute(sql, (path,))}
+
+    def watchers(self, tags: Iterable[str]) -> set[str]:
+        """Return the paths of the notes with a table that may show notes with one of ``tags``."""
+        sql = "SELECT n.path FROM watched w JOIN notes n ON n.id = w.src WHERE w.tag = ?"
+        wanted = {"", *(part for tag in tags for part in _with_parents(tag))}
+        return {path for tag in wanted for (path,) in self._db.execute(sql, (tag,))}
+
+    def tagged(self, tags: Iterable[str]) -> list[Face]:
+        """Return all notes that have one of ``tags`` or one below it."""
+        where = "WHERE n.id IN (SELECT src FROM tags WHERE tag = ? OR (tag >= ? AND tag < ?))"
+        found = {face.path: face for tag in tags for face in self._faces(where, tag, f"{tag}/", f"{tag}0")}
+        return list(found.values())
+
+    def every_note(self) -> list[Face]:
+        """Return all notes."""
+        return list(self._faces("WHERE n.path LIKE '%.md' AND n.digest IS NOT NULL"))
+
+    def leads(self, path: str, target: str) -> bool:
+        """Tell whether one file leads to another."""
+        sql = "SELECT 1 FROM links l JOIN notes s ON s.id = l.src JOIN notes d ON d.id = l.dst WHERE s.path = ? AND d.path = ?"
+        return self._db.execute(sql, (path, target)).fetchone() is not None
+
+    def naming(self, paths: Iterable[str]) -> set[str]:
+        """Return the paths of the notes with a link whose name could mean one of ``paths``, now or before."""
+        names = {form for path in paths for form in (key_of(path), key_of(path).rpartition("/")[2])}
+        sql = "SELECT n.path FROM names m JOIN notes n ON n.id = m.src WHERE m.name = ?"
+        return {found for name in names for (found,) in self._db.execute(sql, (name,))}
+
+    def block(self, path: str, block: str) -> str:
+        """Return the text of a marked block, "" if there is none."""
+        sql = "SELECT b.text FROM blocks b JOIN notes n ON n.id = b.src WHERE n.path = ? AND b.block = ?"
+        row = self._db.execute(sql, (path, block)).fetchone()
+        return row[0] if row else ""
+
+    def beside(self, face: Face) -> tuple[Face | None, Face | None]:
+        """Return the note before and the note after one of the same kind, in the order of their days."""
+        where = "WHERE n.kind = ? AND (n.created, n.path) {} (?, ?) ORDER BY n.created {}, n.path {} LIMIT 1"
+        older = self._faces(where.format("<", "DESC", "DESC"), face.kind, face.created, face.path)
+        newer = self._faces(where.format(">", "ASC", "ASC"), face.kind, face.created, face.path)
+        return next(older, None), next(newer, None)
+
+    def of_kind(self, kind: str) -> list[Face]:
+        """Return all notes of a kind, oldest first."""
+        return list(self._faces("WHERE n.kind = ? ORDER BY n.created, n.path", kind))
+
+    def newest(self, kind: str, limit: int) -> list[Face]:
+        """Return the newest notes of a kind, newest first."""
+        return list(self._faces("WHERE n.kind = ? ORDER BY n.created DESC, n.path DESC LIMIT ?", kind, limit))
+
+    def with_tag(self, tag: str) -> list[Face]:
+        """Return all notes with a tag, oldest first."""
+        return list(self._faces("JOIN tags t ON t.src = n.id WHERE t.tag = ? ORDER BY n.created, n.path", tag))
+
+    def tags(self) -> list[tuple[str, str, int]]:
+        """Return each tag, how it is written, and how many notes have it."""
+        return self._db.execute("SELECT tag, min(words), count(*) FROM tags GROUP BY tag ORDER BY tag").fetchall()
+
+    def tags_of(self, paths: Iterable[str]) -> set[str]:
+        """Return the tags that any of these notes has."""
+        sql = "SELECT t.tag FROM tags t JOIN notes n ON n.id = t.src WHERE n.path = ?"
+        return {tag for path in paths for (tag,) in self._db.execute(sql, (path,))}
+
+    def kinds(self) -> dict[str, int]:
+        """Return how many notes there are of each kind."""
+        return dict(self._db.execute("SELECT kind, count(*) FROM notes WHERE digest IS NOT NULL GROUP BY kind").fetchall())
+
+    def days(self) -> list[tuple[str, str]]:
+        """Return the path of each note and when it was created."""
+        return self._db.execute("SELECT path, created FROM notes WHERE path LIKE '%.md' AND digest IS NOT NULL").fetchall()
+
+    def terms(self, paths: Iterable[str] | None = None) -> dict[str, str]:
+        """Return the search terms of these notes, or of all, by path."""
+        if paths is None:
+            return dict(
+                self._db.execute("SELECT path, terms FROM notes WHERE path LIKE '%.md' AND digest IS NOT NULL").fetchall()
+            )
+        sql = "SELECT terms FROM notes WHERE path = ? AND digest IS NOT NULL"
+        return {path: row[0] for path in paths if (row := self._db.execute(sql, (path,)).fetchone())}
+
+    def _faces(self, rest: str, *given: object) -> Iterator[Face]:
+        rows = self._db.execute(f"SELECT {_FACE} FROM notes n {rest}", given)  # noqa: S608 - every part is ours
+        return (_face(*row) for row in rows)
+
+    # pages
+
+    def pages(self) -> dict[str, tuple[str, int, int]]:
+        """Return key, size and time of change of each page that was written, by its path."""
+        return {path: (key, size, mtime) for path, key, size, mtime in self._db.execute("SELECT * FROM pages")}
+
+    def put_pages(self, rows: Iterable[tuple[str, str, int, int]]) -> None:
+        """Remember pages: path, key, size in bytes, time of change in ns."""
+        self._many("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", rows)
+
+    def doubt(self, paths: Iterable[str]) -> None:
+        """Mark pages as not what they should be; a build that is cut off leaves the mark for the next one."""
+        self._many(
+            "INSERT INTO pages VALUES (?, '', -1, -1) ON CONFLICT (path) DO UPDATE SET key = ''", ((path,) for path in paths)
+        )
+
+    def drop_pages(self, paths: Iterable[str]) -> None:
+        """Forget pages."""
+        self._many("DELETE FROM pages WHERE path = ?", ((path,) for path in paths))
+
+    def made(self, name: str) -> str:
+        """Return what was remembered under a name, "" for nothing."""
+        row = self._db.execute("SELECT value FROM made WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else ""
+
+    def remember(self, name: str, value: str) -> None:
+        """Remember a value under a name."""
+        self._db.execute("INSERT OR REPLACE INTO made VALUES (?, ?)", (name, value))
+
+
+def _face(path: str, kind: str, title: str, created: str, status: str, description: str, facts: str) -> Face:
+    return Face(path, kind, title, created, status, description, tuple(facts.split("\n")) if facts else ())
+
+
+def _with_parents(tag: str) -> Iterator[str]:
+    parts = tag.split("/")
+    return ("/".join(parts[: count + 1]) for count in range(len(parts)))
+
+
+def _connected(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{file}?mode=ro", uri=True, isolation_level=None)
+
+
+def _prepared(file: Path) -> sqlite3.Connection:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(file, isolation_level=None)
+    try:
+        if db.execute("PRAGMA user_version").fetchone()[0] == _FORMAT:
+            return db
+    except sqlite3.DatabaseError:
+        pass
+    db.close()
+    file.unlink(missing_ok=True)
+    db = sqlite3.connect(file, isolation_level=None)
+    db.executescript(f"{_SCHEMA} PRAGMA user_version = {_FORMAT};")
+    return db
+
+
+def _row(record: Record, size: int, mtime: int, terms: str) -> tuple[object, ...]:
+    face = record.face
+    rest = {name: getattr(record, name) for name in ("heading", "properties", "tags", "toc", "names", "cites", "slots")}
+    shown = (face.kind, face.title, face.created, face.status, face.description, "\n".join(face.facts))
+    return (size, mtime, record.digest, *shown, json.dumps(rest, ensure_ascii=False), terms, face.path)

@@ -1,0 +1,132 @@
+"""Makers side by side: for many notes a process on each processor, for few the work is done here."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from pipeline.errors import ResearchError
+from pipeline.site.notes import Record
+from pipeline.site.pages import Site
+from pipeline.site.workshop import Job, Made, Maker, Task
+
+WORTH_IT = 400  # notes; fewer are done before a second process has started
+_MOST = 4
+_BATCH = 200
+_AHEAD = 2  # batches that a maker has been given and not yet answered
+
+
+class Crew:
+    """The makers of one build. ``notes`` is how many there may be to do. Close it when done."""
+
+    def __init__(self, job: Job, notes: int) -> None:
+        count = min(_MOST, len(os.sched_getaffinity(0))) if notes >= WORTH_IT else 1
+        self._here = Maker(job) if count == 1 else None
+        self._others: list[Connection] = []
+        self._processes: list[Any] = []
+        self._waiting: list[Sequence[Task]] = []
+        self._site: Site | None = None
+        if count > 1:
+            self._start(job, count)
+
+    def _start(self, job: Job, count: int) -> None:
+        context = multiprocessing.get_context("spawn")  # a fork would copy whatever threads hold at that moment
+        for _ in range(count):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(theirs, job, count), daemon=True)
+            process.start()
+            theirs.close()
+            self._others.append(ours)
+            self._processes.append(process)
+
+    def close(self) -> None:
+        """End the processes."""
+        for connection in self._others:
+            connection.close()
+        for process in self._processes:
+            process.join()
+
+    def read(self, paths: Sequence[str]) -> Iterator[list[tuple[Record, str]]]:
+        """Yield what was read, in batches in no order; each maker keeps what it will need again."""
+        batches = [paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH)]
+        if self._here:
+            yield from map(self._here.read, batches)
+            return
+        shares = [deque(self._share(batch, number) for batch in batches) for number in range(len(self._others))]
+        for connection, share in zip(self._others, shares, strict=True):
+            for _ in range(min(_AHEAD, len(share))):
+                connection.send(("read", share.popleft()))
+        left = len(batches) * len(self._others)
+        while left:
+            for ready in wait(self._others):
+                number = self._others.index(ready)  # type: ignore[arg-type]
+                yield self._answer(self._others[number])
+                left -= 1
+                if shares[number]:
+                    self._others[number].send(("read", shares[number].popleft()))
+
+    def begin(self, site: Site, tasks: Sequence[Task]) -> None:
+        """Let pages be made."""
+        if self._here:
+            self._site, self._waiting = site, [tasks]
+            return
+        for number, connection in enumerate(self._others):
+            connection.send(("make", site, [task for task in tasks if self._owner(task.path) == number]))
+
+    def made(self) -> Iterator[Made]:
+        """Yield the pages that were made.
+
+        Raises:
+            TemplateInvalid: a template is faulty.
+            ResearchError: the disk refuses, or a maker has gone.
+        """
+        if self._here and self._site:
+            yield from self._here.make(self._site, self._waiting.pop())
+        answers = [self._tried(connection) for connection in self._others]
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+            yield from answer
+
+    def _tried(self, connection: Connection) -> Any:
+        try:
+            return self._answer(connection)
+        except Exception as error:  # noqa: BLE001 - told when all have answered
+            return error
+
+    def _owner(self, path: str) -> int:
+        return sum(path.encode()) % len(self._others)
+
+    def _share(self, paths: Sequence[str], number: int) -> list[str]:
+        return [path for path in paths if self._owner(path) == number]
+
+    def _answer(self, connection: Connection) -> Any:
+        try:
+            answer = connection.recv()
+        except EOFError as error:
+            raise ResearchError(
+                "a process that makes pages has ended", hint="was memory short? run `research build` again"
+            ) from error
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+def _serve(connection: Connection, job: Job, makers: int) -> None:
+    """One maker as a process: answer each request, until there are no more."""
+    gc.set_threshold(50_000, 20, 100)
+    maker = Maker(job, makers)
+    with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        while True:
+            request, *given = connection.recv()
+            try:
+                answer: Any = maker.read(*given) if request == "read" else maker.make(*given)
+            except Exception as error:  # noqa: BLE001 - told to the one who asked
+                answer = error
+            connection.send(answer)

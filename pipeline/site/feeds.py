@@ -1,0 +1,72 @@
+"""The feed of reports (Atom) and the site map, for other programs. Neither holds a time but the notes' own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from pipeline.site.notes import Face
+from pipeline.site.pages import Site
+from pipeline.site.paths import encoded, page_of
+from pipeline.text import clean, digest_of
+
+FEED, MAP = "feed.xml", "sitemap.xml"
+NEWEST = 30  # entries in the feed
+_EPOCH = "1970-01-01T00:00:00"
+
+
+def feed(site: Site, reports: Sequence[Face]) -> bytes:
+    """Return the feed of these reports, newest first. Without the site's address its links are relative to the feed."""
+    updated = max((report.created for report in reports), default="") or _EPOCH
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<feed xmlns="http://www.w3.org/2005/Atom">',
+        f"<title>{_text(site.title)}</title>",
+        f"<id>{_id(site, '')}</id>",
+        f"<updated>{_time(updated)}</updated>",
+        f'<link rel="self" href={quoteattr(site.url + FEED)}/>',
+        f'<link rel="alternate" href={quoteattr(site.url or "index.html")}/>',
+        *(line for report in reports for line in _entry(site, report)),
+        "</feed>",
+    ]
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def _entry(site: Site, report: Face) -> Iterable[str]:
+    page = encoded(page_of(report.path))
+    yield "<entry>"
+    yield f"<title>{_text(report.title)}</title>"
+    yield f"<id>{_id(site, page)}</id>"
+    yield f"<updated>{_time(report.created or _EPOCH)}</updated>"
+    yield f'<link rel="alternate" href={quoteattr(site.url + page)}/>'
+    yield f"<author><name>{_text(site.title)}</name></author>"
+    yield f"<summary>{_text(report.description)}</summary>"
+    yield "</entry>"
+
+
+def _id(site: Site, page: str) -> str:
+    """An address for ever: where the site's is not known, one made from the page's path."""
+    if site.url:
+        return _text(site.url + page)
+    digest = digest_of(page.encode())
+    return f"urn:uuid:{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
+
+
+def _time(created: str) -> str:
+    return f"{created}Z" if len(created) == len(_EPOCH) else f"{created[:10]}T00:00:00Z"
+
+
+def _text(text: str) -> str:
+    return escape(clean(text))
+
+
+def site_map(site: Site, notes: Iterable[tuple[str, str]], lists: Iterable[str]) -> bytes:
+    """Return the map of all pages: of notes (path in the vault, creation time) and lists (path in the site)."""
+    pages = [("index.html", ""), *((page_of(path), created) for path, created in notes), *((path, "") for path in lists)]
+    lines = [
+        f"<url><loc>{_text(site.url + encoded(page))}</loc>{f'<lastmod>{created[:10]}</lastmod>' if created else ''}</url>"
+        for page, created in sorted(dict(pages).items())
+    ]
+    head = '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+    hint = "" if site.url else "<!-- settings: site_url in queries.yaml makes these addresses full -->\n"
+    return (head + hint + "\n".join(lines) + "\n</urlset>\n").encode("utf-8", "replace")

@@ -1,0 +1,162 @@
+"""Files: those of the vault as they are on the disk, and those of the site put in place all at once.
+
+A page is written beside the old one under a temporary name; only when all could be made do they take their names. So a faulty
+template leaves the site as it was. No symbolic link below either folder is followed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.errors import ResearchError
+from pipeline.site.paths import IMAGES, suffix_of
+
+_READ = {".md", ".canvas", ".base", *IMAGES}
+_ASIDE = {"attic"}
+_TEMPORARY = ".tmp"
+
+Stat = tuple[int, int]
+
+
+def vault_files(vault: Path) -> dict[str, Stat]:
+    """Return size in bytes and time of change in ns of each file of the vault that the site is made from, by its path."""
+    return {path: found for path, found in _walk(str(vault), "") if suffix_of(path) in _READ and path.split("/")[0] not in _ASIDE}
+
+
+def site_files(site: Path) -> dict[str, Stat]:
+    """Return size and time of change of each file of the site."""
+    return dict(_walk(str(site), ""))
+
+
+def _walk(root: str, below: str) -> Iterator[tuple[str, Stat]]:
+    """Yield the files below a folder, but none whose name begins with a dot or is not valid UTF-8."""
+    try:
+        entries = list(os.scandir(f"{root}/{below}" if below else root))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    for entry in entries:
+        if entry.name.startswith(".") or not _is_text(entry.name):
+            continue
+        path = f"{below}/{entry.name}" if below else entry.name
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(root, path)
+        elif entry.is_file(follow_symlinks=False):
+            found = entry.stat(follow_symlinks=False)
+            yield path, (found.st_size, found.st_mtime_ns)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def read(root: Path, path: str) -> bytes | None:
+    """Return the bytes of a plain file, None if there is none any more or it may not be read."""
+    try:
+        descriptor = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+
+
+@dataclass(slots=True)
+class Staged:
+    """Files written beside their places below ``site``, waiting for the others."""
+
+    site: Path
+    paths: list[str] = field(default_factory=list)
+    _folders: set[str] = field(default_factory=set)
+
+    def write_if_new(self, path: str, data: bytes) -> bool:
+        """Write a file under its temporary name, unless the one that stands there is the same; tell whether it differs.
+
+        Raises:
+            ResearchError: the disk refuses, or a link stands where a folder should.
+        """
+        if read(self.site, path) == data:
+            return False
+        self.write(path, data)
+        return True
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file under its temporary name.
+
+        Raises:
+            ResearchError: the disk refuses, or a link stands where a folder should.
+        """
+        folder, _, name = path.rpartition("/")
+        try:
+            self._make(folder)
+            temporary = self.site / folder / f".{name}{_TEMPORARY}"
+            temporary.unlink(missing_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(temporary, flags, 0o666), "wb", buffering=0) as file:
+                file.write(data)
+        except OSError as error:
+            raise refused(error) from error
+        self.paths.append(path)
+
+    def _make(self, folder: str) -> None:
+        if folder in self._folders:
+            return
+        if folder:
+            self._make(folder.rpartition("/")[0])
+        place = self.site / folder
+        place.mkdir(parents=not folder, exist_ok=True)
+        if folder and place.is_symlink():
+            raise NotADirectoryError(20, "is a link to elsewhere", str(place))
+        self._folders.add(folder)
+
+
+def put_in_place(site: Path, paths: list[str]) -> dict[str, Stat]:
+    """Give staged files their names; return size and time of change of each.
+
+    Raises:
+        ResearchError: the disk refuses.
+    """
+    placed = {}
+    try:
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            found = (site / folder / f".{name}{_TEMPORARY}").replace(site / path).lstat()
+            placed[path] = (found.st_size, found.st_mtime_ns)
+    except OSError as error:
+        raise refused(error) from error
+    return placed
+
+
+def discard(site: Path, paths: list[str]) -> None:
+    """Take staged files away again."""
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        (site / folder / f".{name}{_TEMPORARY}").unlink(missing_ok=True)
+
+
+def remove(site: Path, path: str) -> None:
+    """Remove a file of the site and the folders that it leaves empty. What stands behind a link is left alone."""
+    parents = [site / parent for parent in list(Path(path).parents)[:-1]]
+    if any(parent.is_symlink() for parent in parents):
+        return
+    (site / path).unlink(missing_ok=True)
+    for parent in parents:
+        try:
+            parent.rmdir()
+        except OSError:
+            return
+
+
+def refused(error: OSError) -> ResearchError:
+    """Return the disk's refusal as an error of ours."""
+    where = error.filename or "the site"
+    return ResearchError(
+        f"the site cannot be written: {where}: {error.strerror or error}",
+        hint="free some space or allow writing there, then run `research build`; nothing is lost",
+    )

@@ -1,0 +1,131 @@
+"""Where the files of a vault stand on the site, and what a link in a note means.
+
+A note keeps its place: ``reports/2026/x.md`` becomes ``reports/2026/x.html``, and ``Home.md`` the first page. A note that would
+stand where the site has a page of its own goes below ``notes/``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import quote, unquote
+
+from pipeline.text import digest_of
+
+HOME = "Home.md"
+BROWSE = "browse"
+_OWN = {"assets", BROWSE, "search", "notes", "index", "404", "feed.xml", "sitemap.xml", "robots.txt"}
+IMAGES = frozenset({".avif", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp"})
+_PLAIN = re.compile(r"[A-Za-z0-9/._-]*")
+_NO_WORD = re.compile(r"[^\w]+")
+_PART_BYTES = 150
+
+
+def stem_of(path: str) -> str:
+    """Return a note's name without folder and suffix."""
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
+def suffix_of(path: str) -> str:
+    """Return a file's suffix in small letters, with its dot, or ""."""
+    name = path.rpartition("/")[2]
+    dot = name.rfind(".")
+    return name[dot:].lower() if dot > 0 else ""
+
+
+def page_of(path: str) -> str:
+    """Return the site's path of a note's page."""
+    return "index.html" if path == HOME else _free(path.removesuffix(".md")) + ".html"
+
+
+def file_of(path: str) -> str:
+    """Return the site's path of an image."""
+    return _free(path)
+
+
+def _free(path: str) -> str:
+    return f"notes/{path}" if path.partition("/")[0].lower() in _OWN else path
+
+
+def root_of(page: str) -> str:
+    """Return the way from a page to the top of the site: "" or some ``../``."""
+    return "../" * page.count("/")
+
+
+@lru_cache(maxsize=4096)
+def encoded(path: str) -> str:
+    """Return a site path as it may stand in an address."""
+    return path if _PLAIN.fullmatch(path) else quote(path, safe="/._-~")
+
+
+def fragment(anchor: str) -> str:
+    """Return ``#anchor`` as it may stand in an address, "" for none."""
+    return "#" + (anchor if _PLAIN.fullmatch(anchor) else quote(anchor, safe="-._~")) if anchor else ""
+
+
+def heading_anchor(title: str) -> str:
+    """Return the id that a heading has on its page; never one that a template uses."""
+    return "h-" + (_NO_WORD.sub("-", title.lower()).strip("-") or "section")
+
+
+def block_anchor(block: str) -> str:
+    """Return the id that a marked block has on its page."""
+    return f"^{block}"
+
+
+def quote_anchor(block: str) -> str:
+    """Return the id that a quote has on the page that cites it."""
+    return f"quote-{block}"
+
+
+def list_page(name: str, number: int = 1) -> str:
+    """Return the site's path of a leaf of the list called ``name``; ``number`` counts from 1."""
+    return f"{BROWSE}/{name}.html" if number == 1 else f"{BROWSE}/{name}.{number}.html"
+
+
+def tag_list(tag: str) -> str:
+    """Return the name of a tag's list; tags that differ in letter case alone are one."""
+    parts = [
+        part if len(part.encode()) <= _PART_BYTES else digest_of(part.encode())[:16] for part in tag.lower().split("/") if part
+    ]
+    return "/".join(["tags", *parts])
+
+
+def key_of(target: str) -> str:
+    """Return the form of a path or name in which those that mean the same file are equal."""
+    return target.lower().strip().strip("/").removesuffix(".md")
+
+
+def whole(target: str, base: str) -> str:
+    """Return the path that a Markdown link in the note ``base`` spells, whether there is such a file or not."""
+    parts = [] if target.startswith("/") else base.split("/")[:-1]
+    for part in unquote(target).split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts)
+
+
+class Places:
+    """The files of a vault, found by what a link says. Like Obsidian it takes a whole path or a bare name, in any letter case."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        for path in sorted(paths, key=lambda path: (path.count("/"), path)):
+            key = key_of(path)
+            self._paths.setdefault(key, path)
+            self._names.setdefault(key.rpartition("/")[2], path)
+
+    def find(self, target: str, base: str = "") -> str:
+        """Return the path of the file that a link to ``target`` in the note ``base`` leads to, "" if there is none."""
+        if not target:
+            return base
+        key = key_of(target)
+        return self._paths.get(key) or ("" if "/" in key else self._names.get(key, ""))
+
+    def find_relative(self, target: str, base: str) -> str:
+        """Return the path of the file that a Markdown link in the note ``base`` leads to, "" if there is none."""
+        return self.find(whole(target, base)) or self.find(unquote(target))

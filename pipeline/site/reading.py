@@ -1,0 +1,155 @@
+"""Notes read: a note's text into a draft of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from pipeline.site import drawing, shape, syntax
+from pipeline.site.draft import Aside, Draft
+from pipeline.site.paths import block_anchor, heading_anchor
+
+_CONTENTS = {"h2": 2, "h3": 3}
+_QUOTATION_MARKS = "“”„\"' "
+_SUMMARIES = {"abstract"}
+
+
+class Reader:
+    """Reads notes. One reader serves any number of them, one at a time."""
+
+    def __init__(self) -> None:
+        options = {"html": False, "xhtmlOut": False, "breaks": True}
+        self._md = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+        syntax.use(self._md)
+        shape.use(self._md)
+        drawing.use(self._md)
+
+    def read(self, text: str, draft: Draft) -> Draft:
+        """Fill ``draft`` from a note's text (without its properties) and return it."""
+        env = {"draft": draft}
+        tokens = _shown(self._md.parse(text, env))
+        tokens = self._without_title(tokens, draft)
+        _describe(tokens, draft)
+        if not draft.nested:
+            _name(tokens, draft)
+        draft.html = "".join(self._blocks(tokens, draft))
+        return draft
+
+    def read_part(self, text: str, place: str, draft: Draft) -> str:
+        """Return a note's text, or its part under the heading or block that ``place`` names, as HTML for another page."""
+        tokens = _shown(self._md.parse(text, {"draft": draft}))
+        tokens = _part(tokens, place) if place else self._without_title(tokens, draft)
+        return str(self._md.renderer.render(tokens, self._md.options, {"draft": draft}))
+
+    def _without_title(self, tokens: list[Token], draft: Draft) -> list[Token]:
+        """Take a heading that begins the note out of its body."""
+        if len(tokens) < 3 or tokens[0].type != "heading_open" or tokens[0].tag != "h1":
+            return tokens
+        draft.heading_text = plain(tokens[1])
+        draft.heading = self._md.renderer.render(tokens[1:2], self._md.options, {"draft": draft})
+        return tokens[3:]
+
+    def _blocks(self, tokens: list[Token], draft: Draft) -> Iterator[str]:
+        """Each block as HTML, and behind it a place for the quotes that it is the first to cite."""
+        for block in _top_level(tokens):
+            known = len(draft.cites)
+            yield self._md.renderer.render(block, self._md.options, {"draft": draft})
+            if len(draft.cites) > known:
+                yield draft.slot(Aside(tuple(islice(draft.cites.values(), known, None))))
+
+
+def plain(inline: Token) -> str:
+    """Return the words of running text, without the numbers of citations."""
+    return "".join(map(_words, inline.children or ()))
+
+
+def _words(token: Token) -> str:
+    if token.type == "wikilink":
+        link: syntax.Wikilink = token.meta["link"]
+        return "" if link.number else link.shown
+    if token.type in {"softbreak", "hardbreak"}:
+        return " "
+    return "" if token.type == "embed" else token.content
+
+
+def _shown(tokens: Sequence[Token]) -> list[Token]:
+    """Without comments, and without a section that holds nothing but comments."""
+    if not any(token.type == "comment" for token in tokens):
+        return list(tokens)
+    kept: list[Token] = []
+    for number, token in enumerate(tokens):
+        if token.type != "comment":
+            kept.append(token)
+        elif len(kept) > 2 and kept[-1].type == "heading_close" and _ends_section(tokens, number):
+            del kept[-3:]
+    return kept
+
+
+def _ends_section(tokens: Sequence[Token], number: int) -> bool:
+    following = next((token for token in islice(tokens, number, None) if token.type != "comment"), None)
+    return following is None or following.type in {"hr", "heading_open"}
+
+
+def _describe(tokens: Sequence[Token], draft: Draft) -> None:
+    """Note the words, the first sentences, and the text of each block that can be quoted."""
+    named: list[tuple[int, str, int]] = []
+    summarised = False
+    for token in tokens:
+        if token.type == "inline":
+            draft.text.append(words := plain(token))
+            draft.first = draft.first or (words if token.level == 1 else "")
+            draft.summary = draft.summary or (words if summarised and words else "")
+        elif token.type in {"fence", "code_block"}:
+            draft.text.append(token.content)
+        elif token.type == "callout_title_close":
+            summarised = token.meta["kind"] in _SUMMARIES
+        elif token.type == "callout_close":
+            summarised = False
+        if "block" in token.meta:
+            named.append((token.level, token.meta["block"], len(draft.text) - (token.nesting == 0)))
+        elif token.nesting == -1 and named and named[-1][0] == token.level:
+            _end_block(named.pop(), draft)
+
+
+def _end_block(named: tuple[int, str, int], draft: Draft) -> None:
+    _, block, start = named
+    draft.blocks[block] = " ".join(draft.text[start:]).strip(_QUOTATION_MARKS)
+
+
+def _name(tokens: Sequence[Token], draft: Draft) -> None:
+    """Give headings and marked blocks their ids, and note the table of contents."""
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open":
+            title = plain(tokens[number + 1])
+            anchor = draft.unique(heading_anchor(title))
+            token.attrs["id"] = anchor
+            if token.tag in _CONTENTS and token.level == 0:
+                draft.toc.append((_CONTENTS[token.tag], title, anchor))
+        if "block" in token.meta and "id" not in token.attrs:
+            token.attrs["id"] = draft.unique(block_anchor(token.meta["block"]))
+
+
+def _part(tokens: list[Token], place: str) -> list[Token]:
+    """The block of that id; or the heading of that title with all up to the next one of its rank."""
+    if place.startswith("^"):
+        start = next((number for number, token in enumerate(tokens) if token.meta.get("block") == place[1:]), len(tokens))
+        inside = range(start, len(tokens))
+        end = next((n for n in inside if tokens[n].nesting <= 0 and tokens[n].level == tokens[start].level), start)
+        return tokens[start : end + 1]
+    anchor = heading_anchor(place.rpartition("#")[2])
+    heads = [number for number, token in enumerate(tokens) if token.type == "heading_open"]
+    start = next((number for number in heads if heading_anchor(plain(tokens[number + 1])) == anchor), len(tokens))
+    end = next((number for number in heads if number > start and tokens[number].tag <= tokens[start].tag), len(tokens))
+    return tokens[start:end]
+
+
+def _top_level(tokens: list[Token]) -> Iterator[list[Token]]:
+    start = 0
+    for number, token in enumerate(tokens):
+        if token.level == 0 and token.nesting <= 0 and token.type != "inline":
+            yield tokens[start : number + 1]
+            start = number + 1
+    yield tokens[start:]
