@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pipeline.projection.disk import Obstacle, Tree
+
 PATH = ".obsidian/types.json"
 # What is neither a number, a moment nor one of Obsidian's own lists is text.
 _NUMBERS = (
@@ -25,6 +27,24 @@ TYPES: dict[str, str] = {
     "read_for": "multitext",
     "created": "datetime",
 }
+
+
+def complete(tree: Tree, *, dry: bool = False) -> tuple[bool, str]:
+    """Add the types that the vault's ``types.json`` lacks; return whether it lacked any, and what stood in the way or "".
+
+    ``dry``: nothing is written.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    try:
+        data = tree.read(PATH)
+        text = completed(data.decode("utf-8") if data is not None else None)
+        if text is not None and not dry:
+            tree.write(PATH, text.encode())
+    except (ValueError, Obstacle) as error:
+        return False, f"{PATH}: {error}; left as it is, so Obsidian may show some properties as text"
+    return text is not None, ""
 
 
 def completed(text: str | None) -> str | None:
