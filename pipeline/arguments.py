@@ -37,6 +37,14 @@ class Length(_Type):
         return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
+class Flag(click.Option):
+    """A switch whose variable counts when it holds anything at all, as ``NO_COLOR`` does."""
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """Return a yes for any value but an empty one."""
+        return "1" if super().resolve_envvar_value(ctx) else None
+
+
 class _Name(_Type):
     """A name that the shell completes from the workspace. Completing is silent: whatever is wrong, there is nothing to offer."""
 

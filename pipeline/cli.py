@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline import __version__
-from pipeline.arguments import SessionName
+from pipeline.arguments import Flag, SessionName
 from pipeline.completion import completion
 from pipeline.console import Console, begin, errors_told
 from pipeline.log_command import log
@@ -36,7 +36,7 @@ Exit codes: 0 done, or nothing to do; 1 some query failed; 2 usage, settings or 
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something fails.")
 @click.option("-v", "--verbose", is_flag=True, help="Say more: each step as it ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout, failures included, and nothing else.")
-@click.option("--no-color", is_flag=True, envvar="NO_COLOR", help="Print without colours.")
+@click.option("--no-color", cls=Flag, is_flag=True, envvar="NO_COLOR", help="Print without colours; as does NO_COLOR.")
 @click.version_option(__version__, prog_name="research")
 @click.pass_context
 def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: bool, no_color: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -28,28 +27,33 @@ STEPS = {"search.completed", "page.read", "step.failed"}
 
 @dataclass
 class Tally:
-    """What the events of this run add up to: steps that ended, money and tokens, by session where each stands."""
+    """What the events of this run add up to: steps that ended, money and tokens; and where each of its sessions stands."""
 
     steps: int = 0
-    usd: float = 0.0
-    tokens: int = 0
     sessions: dict[str, SessionState] = field(default_factory=dict)
+    _before: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def take(self, event: EventBase, state: SessionState) -> None:
         """Count an event and remember its session."""
+        self._before.setdefault(state.id, (state.spent.usd, state.spent.total_tokens))
         self.sessions[state.id] = state
         self.steps += isinstance(event, Answered) or event.type in STEPS
-        cost = getattr(event, "cost", None)
-        if cost is not None:
-            self.usd += cost.usd
-            self.tokens += cost.total_tokens
+
+    @property
+    def usd(self) -> float:
+        """What this run has spent on its sessions, in USD."""
+        return sum(state.spent.usd - self._before[name][0] for name, state in self.sessions.items())
+
+    @property
+    def tokens(self) -> int:
+        """Count the tokens of this run."""
+        return sum(state.spent.total_tokens - self._before[name][1] for name, state in self.sessions.items())
 
     def line(self, due: int) -> str:
         """Return the sums in one line. ``due`` counts the sessions that the night is to work on."""
         ended = sum(state.ended for state in self.sessions.values())
-        parts = [f"{ended} of {counted(due, 'session')}", counted(self.steps, "step")]
-        parts += [f"{self.usd:.4f} USD", counted(self.tokens, "token")] if self.tokens or self.usd else []
-        return ", ".join(parts)
+        cost = [f"{self.usd:.4f} USD"] if self.usd else [counted(self.tokens, "token")] if self.tokens else []
+        return ", ".join([f"{ended} of {counted(due, 'session')}", counted(self.steps, "step"), *cost])
 
 
 class Progress(Protocol):
@@ -104,20 +108,21 @@ class Lines:
 class Live:
     """One bar for the night and one for each session at work, drawn on stderr; what failed is printed above them."""
 
-    def __init__(self, due: int, *, color: bool, seconds: Callable[[], float] | None = None) -> None:
+    def __init__(self, due: int, *, color: bool) -> None:
         from rich.console import Console as Terminal
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
 
         self._due, self._tally = due, Tally()
         self._terminal = Terminal(stderr=True, no_color=not color, highlight=False, markup=False, emoji=False)
         columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[about]}", markup=False),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, max_width=30)),
+            BarColumn(bar_width=12),
+            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=5)),
+            TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=7)),
+            TextColumn("{task.fields[about]}", markup=False, table_column=Column(no_wrap=True, ratio=1, overflow="ellipsis")),
         )
-        self._bars: Bars = Progress(*columns, console=self._terminal, transient=True, refresh_per_second=4, get_time=seconds)
+        self._bars: Bars = Progress(*columns, console=self._terminal, transient=True, refresh_per_second=4, expand=True)
         self._night: TaskID = self._bars.add_task("night", total=due, about="")
         self._rows: dict[str, TaskID] = {}
 
@@ -133,7 +138,7 @@ class Live:
         logged(event, state)
         self._tally.take(event, state)
         if event.type in {"step.failed", "research.failed", "budget.exhausted"}:
-            self._terminal.print(line_of(event, state), style="red", overflow="ellipsis", no_wrap=True)
+            self._terminal.print(" ".join(line_of(event, state).split()), style="red")
         ended = sum(known.ended for known in self._tally.sessions.values())
         self._bars.update(self._night, completed=ended, about=self._tally.line(self._due))
         self._row(state)
