@@ -13,6 +13,8 @@ from pipeline.projection.frontmatter import quoted
 from pipeline.projection.inert import Inert
 from pipeline.text import clean
 
+# What the queue takes for a tag; an old log may hold others.
+_TAG = re.compile(r"[\w/-]*[^\W\d][\w/-]*")
 _MOST = 1_000  # characters of one question
 # The second sign of a link, an image, a comment, a placeholder; every sign of a code span.
 _DOING = re.compile(r"(?<=\[)\[|(?<=\])\]|(?<=!)\[|(?<=%)%|(?<=\{)\{|(?<=\})\}|`")
@@ -20,7 +22,7 @@ _DOING = re.compile(r"(?<=\[)\[|(?<=\])\]|(?<=!)\[|(?<=%)%|(?<=\{)\{|(?<=\})\}|`
 
 def queue_lines(questions: Iterable[str], tags: Iterable[str] = ()) -> tuple[Inert, ...]:
     """Return the questions as entries of ``queries:``, two blanks in; each with the ``tags``."""
-    shared = ", ".join(dict.fromkeys(_quoted(tag) for tag in tags if tag.strip()))
+    shared = ", ".join(dict.fromkeys(_quoted(tag) for tag in tags if _TAG.fullmatch(tag)))
     entries = dict.fromkeys(entry for question in questions if (entry := " ".join(clean(question).split())[:_MOST].strip()))
     return tuple(Inert(line) for question in entries for line in _entry(question, shared))
 
