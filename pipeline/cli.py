@@ -11,12 +11,13 @@ import click
 
 from pipeline import __version__
 from pipeline.arguments import Flag, SessionName
+from pipeline.building_commands import build, serve, watch
 from pipeline.completion import completion
 from pipeline.console import Console, begin, errors_told
 from pipeline.log_command import log
 from pipeline.night_commands import retry, run
 from pipeline.session_commands import approve, cancel, resume
-from pipeline.telling import bring_vault_up_to_date, glance, require_workspace, session_named, show_session
+from pipeline.telling import glance, require_workspace, session_named, show_session
 
 if TYPE_CHECKING:
     from pipeline.doctor import Finding
@@ -108,25 +109,6 @@ def show(console: Console, session: str, version: int | None) -> None:
     state = state_at(store, name, version) if version else ResearchSession.open(store, name).state
     last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
     show_session(console, state, decode(last[0].data) if last else None)
-
-
-@cli.command()
-@click.pass_obj
-def build(console: Console) -> None:
-    """Bring all notes of the vault up to date with the events and the templates; write only what differs."""
-    require_workspace(console.folder)
-    report = bring_vault_up_to_date(console)
-    lines = [f"{len(report.written)} notes written, {len(report.removed)} removed, {len(report.unchanged)} as they were"]
-    lines += [f"set aside: {path}" for path in report.set_aside]
-    value = {
-        "written": report.written,
-        "removed": report.removed,
-        "unchanged": len(report.unchanged),
-        "set_aside": report.set_aside,
-        "problems": [str(problem) for problem in report.problems],
-    }
-    console.data(lines, value)
-    sys.exit(1 if report.problems else 0)
 
 
 @cli.command()
@@ -244,7 +226,7 @@ def add(
     console.data([f"added as {query.id}"], {"id": query.id, "query": query.text})
 
 
-for command in (run, retry, log, resume, cancel, approve, completion):
+for command in (build, watch, serve, run, retry, log, resume, cancel, approve, completion):
     cli.add_command(command)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pipeline.console import Console
 
@@ -94,13 +94,32 @@ def show_session(console: Console, state: SessionState, last: EventBase | None) 
     console.data(list(show_lines(state, last)), shown(state))
 
 
-def bring_vault_up_to_date(console: Console) -> Any:
-    """Build the vault; name what could not be written; remember the sessions at a glance. Return the build's report."""
+def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new", *, site: bool = True) -> Any:
+    """Build the vault, and ``site`` from it; name what could not be written; remember the sessions at a glance.
+
+    Return the vault's report. A site that cannot be made is told of, no more: the notes are there.
+    """
     from pipeline import wiring
+    from pipeline.errors import ResearchError
     from pipeline.overview import read_all
 
     read_all(wiring.store_of(console.folder), wiring.summaries_of(console.folder))
-    report = wiring.build(console.folder)
+    report = wiring.build(console.folder, mode)
     for problem in report.problems:
         console.say(f"not written: {problem}", fg="yellow")
+    if site:
+        try:
+            bring_site_up_to_date(console)
+        except ResearchError as error:
+            console.say(f"the site is not up to date: {error.message}\n  → {error.hint or 'research build'}", fg="red")
+    return report
+
+
+def bring_site_up_to_date(console: Console, *, everything: bool = False) -> Any:
+    """Make the site show the vault; name what was left out. Return the build's report."""
+    from pipeline import wiring
+
+    report = wiring.build_site(console.folder, everything=everything)
+    for problem in report.problems:
+        console.say(f"left out of the site: {problem}", fg="yellow")
     return report

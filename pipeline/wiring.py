@@ -14,7 +14,7 @@ from pipeline import __version__, starter
 from pipeline.events import RunStarted
 from pipeline.run import Listener, RunContext
 from pipeline.services import agent_of, own_servers, search_access
-from pipeline.settings import Keys, Settings, Workspace
+from pipeline.settings import Keys, Settings, Workspace, load_workspace
 from pipeline.store import disk
 from pipeline.store.files import FileStore
 from pipeline.store.lock import WorkspaceLock
@@ -23,8 +23,11 @@ from pipeline.store.summaries import Summaries
 if TYPE_CHECKING:
     from pipeline.http.client import Http
     from pipeline.projection import BuildReport
+    from pipeline.projection.vault import Mode
     from pipeline.search.chain import Chain, Member
     from pipeline.search.local import LocalFolder
+    from pipeline.site.building import SiteReport
+    from pipeline.site.serve import Server
     from pipeline.store.segments import Finding
 
 
@@ -153,8 +156,8 @@ def templates_of(folder: Path) -> Path:
     return own if own.is_dir() else starter.source() / "templates" / "vault"
 
 
-def build(folder: Path) -> BuildReport:
-    """Bring the vault up to date with the events.
+def build(folder: Path, mode: Mode = "new") -> BuildReport:
+    """Bring the vault up to date with the events; what the modes do is said at ``build_vault``.
 
     Raises:
         TemplateInvalid: a template is faulty; no note was changed.
@@ -163,8 +166,39 @@ def build(folder: Path) -> BuildReport:
     from pipeline.projection import build_vault
 
     return build_vault(
-        store_of(folder), templates=templates_of(folder), vault=folder / "vault", state_dir=folder / "events" / "local"
+        store_of(folder),
+        templates=templates_of(folder),
+        vault=folder / "vault",
+        state_dir=folder / "events" / "local",
+        mode=mode,
     )
+
+
+def build_site(folder: Path, *, everything: bool = False) -> SiteReport:
+    """Bring the site up to date with the vault.
+
+    Raises:
+        TemplateInvalid: a template is faulty; the site is as it was.
+        QueueInvalid: the settings cannot be read.
+        ResearchError: the disk refuses.
+    """
+    from pipeline.site.building import Folders, build_site
+
+    own = folder / "templates" / "site"
+    templates = own if own.is_dir() else starter.source() / "templates" / "site"
+    folders = Folders(folder / "vault", templates, folder / "site", folder / "events" / "local")
+    return build_site(folders, url=load_workspace(folder).queue.settings.site_url, everything=everything)
+
+
+def server_of(folder: Path, port: int) -> Server:
+    """Return the server of the workspace's site, on this machine's own address alone.
+
+    Raises:
+        UsageError: the port cannot be used.
+    """
+    from pipeline.site.serve import Server
+
+    return Server(folder / "site", port)
 
 
 def verify_log(folder: Path, *, repair: bool) -> list[Finding]:

@@ -12,17 +12,17 @@ PACKAGE = Path(__file__).parent.parent / "pipeline"
 LEAVES = {"errors", "text", "values", "page", "terms", "vocabulary", "secret", "dotenv", "keys", "ledger", "stopping"}
 LEAVES |= {"clocktime"}
 ROOMS = {"http", "documents"}  # what several adapters need: the way out, and the reading of formats
-ADAPTERS = {"store", "reasoners", "search", "web", "projection"}
+ADAPTERS = {"store", "reasoners", "search", "web", "projection", "site"}
 # From the inside out: a part knows only parts above it.
 LAYERS: tuple[set[str], ...] = (
     LEAVES,
     ROOMS,
-    {"events", "questions", "plan", "steps", "starter", "queue", "ping", "schedule"},
+    {"events", "questions", "plan", "steps", "starter", "queue", "watching", "ping", "schedule"},
     {"services", "night_events"},
     {"codec", "ports", "state", "settings", "reckoning"},
     {"fold", "following", "guards"},
     {"session"},
-    {"agenda", "evidence", "overview"},
+    {"agenda", "evidence", "overview", "changes"},
     {"research", "presenting", "deciding"},
     {"run"},
     {"acts", "night_log", "bounds"},
@@ -33,7 +33,7 @@ LAYERS: tuple[set[str], ...] = (
     {"arguments", "completion", "logfile", "progress"},
     {"shift", "telling", "rehearsal"},
     {"nightly"},
-    {"log_command", "night_commands", "session_commands"},
+    {"log_command", "night_commands", "session_commands", "building_commands"},
     {"cli"},
     {"__main__"},
 )
@@ -45,6 +45,7 @@ ALLOWED = {
     "reasoners": DOORS | ROOMS,
     "search": DOORS | ROOMS,
     "web": DOORS | ROOMS,
+    "site": DOORS,
     "projection": DOORS | {"session", "state", "fold"},
 }
 
@@ -107,6 +108,15 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_only_the_command_line_prints_or_exits() -> None:
     speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
-    commands = {"arguments", "cli", "completion", "console", "log_command", "night_commands", "session_commands"}
+    commands = {
+        "arguments",
+        "cli",
+        "completion",
+        "console",
+        "log_command",
+        "night_commands",
+        "session_commands",
+        "building_commands",
+    }
     programs = {*(f"pipeline.{name}" for name in commands), "pipeline.web.worker"}  # the last runs by itself
     assert {name for name in TREES if mentions(name) & speaking} == programs

@@ -64,7 +64,7 @@ class Settings:
 
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
     address or a page, tells those whose servers are asked who is asking. ``page_hosts`` are the only addresses on this machine or
-    in a private network whose pages may be read.
+    in a private network whose pages may be read. ``site_url`` is where the site will stand, "" if nowhere but here.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -77,6 +77,7 @@ class Settings:
     search_urls: tuple[tuple[str, str], ...] = ()
     page_hosts: tuple[str, ...] = ()
     contact: str = ""
+    site_url: str = ""
     snapshot_every: int = 20
 
 

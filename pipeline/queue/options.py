@@ -152,5 +152,6 @@ _SETTINGS: dict[str, Reader] = {
     "search_urls": _search_urls,
     "page_hosts": listing(_address, "write a list of addresses: [http://wiki.intranet]"),
     "contact": _contact,
+    "site_url": _address,
     "snapshot_every": whole(1, 100_000),
 }

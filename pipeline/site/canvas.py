@@ -54,11 +54,12 @@ def drawn(data: bytes, title: str, words_of: WordsOf) -> str:
         return ""
     left, top = min(card.x for card in cards.values()) - _MARGIN, min(card.y for card in cards.values()) - _MARGIN
     right, bottom = max(card.x + card.width for card in cards.values()), max(card.y + card.height for card in cards.values())
-    box = f"{left} {top} {right - left + _MARGIN} {bottom - top + _MARGIN}"
+    width, height = right - left + _MARGIN, bottom - top + _MARGIN
+    box = f'viewBox="{left} {top} {width} {height}"'
     ordered = sorted(cards.values(), key=lambda card: not card.group)
     inside = "".join(map(_drawn_card, ordered[: sum(card.group for card in ordered)])) + edges
     inside += "".join(map(_drawn_card, (card for card in ordered if not card.group)))
-    return f'<svg class="canvas" role="group" aria-label="{escape(title)}" viewBox="{box}">{inside}</svg>'
+    return f'<svg class="canvas" role="group" aria-label="{escape(title)}" width="{width}" height="{height}" {box}>{inside}</svg>'
 
 
 def _card(node: Mapping[str, Any], words_of: WordsOf) -> _Card:

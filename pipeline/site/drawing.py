@@ -31,6 +31,8 @@ _WEB = re.compile(r"(?:https?://|mailto:)[^\s\\]+", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}")
 _SIZE = re.compile(r"(\d{1,4})(?:x(\d{1,4}))?")
 _OUTSIDE = 'class="external" rel="noopener noreferrer nofollow"'
+# A table scrolls by itself on a narrow page, so it must be a stop of the keyboard.
+TABLE = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
 _SHOWN_INSIDE = {".md", ".canvas", ".base"}
 Env = MutableMapping[str, Any]
 Rule = Callable[[Sequence[Token], int, Any, Env], str]
@@ -48,7 +50,7 @@ def use(md: MarkdownIt) -> None:
         "link_open": _link_open,
         "link_close": _link_close,
         "fence": _fence,
-        "table_open": lambda *_: '<div class="table-wrap">\n<table>\n',
+        "table_open": lambda *_: f"{TABLE}\n<table>\n",
         "table_close": lambda *_: "</table>\n</div>\n",
         "th_open": _cell,
         "td_open": _cell,
@@ -105,7 +107,7 @@ def _wikilink(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> 
     if path and link.number:
         return _citation(draft, link, path)
     href = href_of(draft.root, path, link.place, own=draft.path) if path else ""
-    return _internal(href, link.shown)
+    return _internal(href, link.shown) if href or not path else f'<span class="internal">{escape(link.shown)}</span>'
 
 
 def _internal(href: str, words: str) -> str:

@@ -12,7 +12,7 @@ from pipeline.site.pages import Link
 from pipeline.text import one_line
 
 MOST = 18  # neighbours; more could not be told apart
-_WIDTH, _HEIGHT = 640, 360
+_WIDTH, _HEIGHT = 760, 370
 _LABEL = 26
 
 

@@ -11,12 +11,15 @@ from markupsafe import Markup
 from pipeline.site import bases, canvas
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.draft import Draft
-from pipeline.site.drawing import href_of
+from pipeline.site.drawing import TABLE, href_of
 from pipeline.site.notes import Face, body_of, values_of
 from pipeline.site.paths import BROWSE, Places, list_page, page_of, root_of, stem_of
 from pipeline.site.reading import Reader
 from pipeline.site.wording import PLURALS, shown_number
 from pipeline.text import one_line
+
+# The page's style shows the drawing whole, or at its full size while this is open.
+_ZOOM = '<details class="zoom"><summary>Full size</summary></details>'
 
 
 class Inside:
@@ -53,7 +56,7 @@ class Inside:
 
     def _canvas(self, data: bytes, title: str, root: str) -> Markup:
         svg = canvas.drawn(data, title, lambda node: self._words(node, root))
-        return _safe(f'<figure class="embed canvas">{svg}</figure>\n' if svg else "")
+        return _safe(f'<figure class="embed canvas">{_ZOOM}\n{svg}</figure>\n' if svg else "")
 
     def _words(self, node: Mapping[str, Any], root: str) -> canvas.Words:
         kind = node.get("type")
@@ -98,7 +101,7 @@ class Inside:
         head = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in view.columns)
         body = "\n".join(f"<tr>{''.join(self._cell(column, row, root) for column in view.columns)}</tr>" for row in rows)
         table = (
-            f'<div class="table-wrap">\n<table>\n<thead>\n<tr>{head}</tr>\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>'
+            f'{TABLE}\n<table>\n<thead>\n<tr>{head}</tr>\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>'
         )
         title = f'<p class="embed-title">{escape(view.title)}</p>\n' if view.title else ""
         return _safe(f'<div class="embed base">\n{title}{table}\n{self._others(rows, more, root)}</div>\n')

@@ -115,8 +115,10 @@ def _describe(tokens: Sequence[Token], draft: Draft) -> None:
 
 
 def _end_block(named: tuple[int, str, int], draft: Draft) -> None:
+    """What can be quoted of a block: its words in quotation marks where it has some of its own, else all its words."""
     _, block, start = named
-    draft.blocks[block] = " ".join(draft.text[start:]).strip(_QUOTATION_MARKS)
+    quoted = [text for text in draft.text[start:] if text.startswith("“") and text.endswith("”")]
+    draft.blocks[block] = " ".join(quoted or draft.text[start:]).strip(_QUOTATION_MARKS)
 
 
 def _name(tokens: Sequence[Token], draft: Draft) -> None:

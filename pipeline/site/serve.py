@@ -1,0 +1,163 @@
+"""The site on this machine alone, with pages that load themselves anew when they were made anew.
+
+Only the loopback address is bound, and only a request that names it is answered: a page elsewhere cannot read the site by giving
+its own name this address. Nothing but plain files below the site's folder is served.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+import stat
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pipeline.errors import UsageError
+
+HOST = "127.0.0.1"
+_EVENTS, _SCRIPT = "/-/events", "/-/reload.js"
+_RELOAD = b"""new EventSource("/-/events").addEventListener("made", () => location.reload());\n"""
+_LINK = b'<script src="/-/reload.js" defer></script>\n</head>'
+_ALIVE_S = 15
+_TYPES = {".js": "text/javascript", ".html": "text/html; charset=utf-8", ".xml": "application/xml", ".svg": "image/svg+xml"}
+
+
+class News:
+    """How often the site was made anew, and a place to wait for the next time."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+
+    @property
+    def count(self) -> int:
+        """How often until now."""
+        return self._count
+
+    def tell(self) -> None:
+        """The site was made anew."""
+        with self._changed:
+            self._count += 1
+            self._changed.notify_all()
+
+    def wait(self, seen: int, timeout_s: float) -> int:
+        """Wait until there is more than was ``seen``, or the time is over; return the count."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._count > seen, timeout_s)
+            return self._count
+
+
+class Server:
+    """Serves the folder ``site`` from a thread. ``port`` 0 takes any that is free; ``address`` says which it is."""
+
+    def __init__(self, site: Path, port: int) -> None:
+        self.news = News()
+        try:
+            self._http = _Http((HOST, port), _Handler)
+        except OSError as error:
+            hint = "name another: research serve --port 0 takes any that is free"
+            raise UsageError(f"port {port} cannot be used: {error.strerror}", hint=hint) from error
+        self._http.site, self._http.news = site, self.news
+        self.address = f"http://{HOST}:{self._http.server_address[1]}/"
+
+    def start(self) -> None:
+        """Answer from now on."""
+        threading.Thread(target=self._http.serve_forever, name="site", daemon=True).start()
+
+    def stop(self) -> None:
+        """Answer no more."""
+        self._http.shutdown()
+        self._http.server_close()
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    site: Path
+    news: News
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Http
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer with a file, the script that waits for news, or the news."""
+        path = unquote(urlsplit(self.path).path)
+        if not self._is_for_us():
+            self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"this server answers to 127.0.0.1 and localhost only\n")
+        elif path == _EVENTS:
+            self._tell_news()
+        elif path == _SCRIPT:
+            self._send(HTTPStatus.OK, _TYPES[".js"], _RELOAD)
+        else:
+            self._send_file(path)
+
+    def do_HEAD(self) -> None:
+        """Answer without the file."""
+        self.do_GET()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: requests from this machine are no news."""
+
+    def _is_for_us(self) -> bool:
+        host = self.headers.get("host", "").rpartition(":")[0] or self.headers.get("host", "")
+        return host in {HOST, "localhost"}
+
+    def _send_file(self, path: str) -> None:
+        name = path.lstrip("/") + ("index.html" if path.endswith("/") else "")
+        data = _plain_file(self.server.site, name)
+        status = HTTPStatus.OK
+        if data is None:
+            name, status = "404.html", HTTPStatus.NOT_FOUND
+            data = _plain_file(self.server.site, name) or b"there is no site yet; research build makes it\n"
+        suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - a part of an address
+        kind = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+        self._send(status, kind, data.replace(b"</head>", _LINK, 1) if suffix == ".html" else data)
+
+    def _send(self, status: HTTPStatus, kind: str, data: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def _tell_news(self) -> None:
+        """One line each time the site was made anew, and a sign of life between, until nobody listens."""
+        self.close_connection = True
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        seen = self.server.news.count
+        try:
+            while True:
+                count = self.server.news.wait(seen, _ALIVE_S)
+                self.wfile.write(b"event: made\ndata: \n\n" if count > seen else b": still here\n\n")
+                self.wfile.flush()
+                seen = count
+        except OSError:
+            return  # the page was closed
+
+
+def _plain_file(site: Path, name: str) -> bytes | None:
+    """Return a file below the site's folder, None for anything else: links, folders, hidden names, ways out."""
+    parts = name.split("/")
+    if any(part in {"", "..", "."} or part.startswith(".") or "\0" in part for part in parts):
+        return None
+    place = site
+    try:
+        for part in parts[:-1]:
+            place = place / part
+            if not stat.S_ISDIR(place.lstat().st_mode):
+                return None
+        place = place / parts[-1]
+        return place.read_bytes() if stat.S_ISREG(place.lstat().st_mode) else None
+    except OSError:
+        return None
