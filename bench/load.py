@@ -96,7 +96,7 @@ def workspace_for(load: Load, hello: dict[str, object], folder: Path) -> Workspa
   search: [searxng]
   searxng_url: {base}
   page_hosts: {json.dumps(hello["addresses"])}
-  limits: {{concurrency: {load.concurrency}}}
+  limits: {{concurrency: {load.concurrency}, max_failures: {load.sessions}}}
 queries:
 """
     (folder / "queries.yaml").write_text(settings + "\n".join(questions) + "\n")

@@ -25,7 +25,8 @@ class Options:
     key may spend; ``quotas`` how many requests a service answers in all, ``rates`` how many in a second. ``models`` maps known
     models to prices (None: every model is known); ``down`` are models at capacity. ``strict_max_tokens`` refuses calls
     without ``max_tokens``, whatever the credit. ``poisoned`` puts pages with injected instructions into every search.
-    ``listed_formats`` are those SearXNG has switched on.
+    ``listed_formats`` are those SearXNG has switched on. ``latency_s`` is the time from a request to its reply, what the server
+    does meanwhile included.
     """
 
     port: int = 0

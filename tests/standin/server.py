@@ -244,7 +244,7 @@ class Standin:
         self.log.charge(hit, reply.charge)
         reply = faults.damaged(verbs, reply)
         hit.status = reply.status
-        base = Delivery(delay_s=self.state.options.latency_s)
+        base = Delivery(delay_s=max(0.0, hit.at + self.state.options.latency_s - self._now()))
         return reply, faults.delivery(verbs, base, Random(f"{self.state.options.seed}/{print_}/{turn}"))
 
     def _verbs(self, route: str, request: Request, print_: str) -> tuple[faults.Verb, ...]:
