@@ -1,0 +1,130 @@
+"""What surrounds a night goes away under it: the log, the notes, the room on the disk, the right to write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.faults.filesystem import faulty
+from tests.faults.night import Said, Workspace, broken, workspace
+
+MOMENTS = range(3, 120, 9)
+
+
+@pytest.fixture(scope="module")
+def evening(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return workspace(tmp_path_factory.mktemp("evening") / "workspace")
+
+
+def untold(said: Said) -> bool:
+    """Whether a command failed without saying in one clear message what and what to do."""
+    told = "research:" in said.err or "failed" in said.out or "interrupted" in said.out
+    return "Traceback" in said.err or "unexpected" in said.err or (said.code != 0 and not told)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_log_that_vanishes_midway_ends_the_night_with_a_message_and_comes_back_whole(
+    evening: Workspace, tmp_path: Path, moment: int
+) -> None:
+    space = evening.copy(tmp_path / "workspace")
+    aside = tmp_path / "aside"
+    with faulty(space.folder, moment, happens=partial(os.rename, space.events, aside)) as system:
+        said = space.research("run")
+    if aside.exists():
+        _put_back(aside, space.events)
+    assert system.outside == [f"rename {aside}"] or not aside.exists()
+    assert not untold(said), said.err
+    known = space.recorded()
+    said = space.research("run")
+    assert said.code == 0, said.err
+    assert not [wrong for wrong in broken(space, said, known) if not wrong.startswith("lost")]
+
+
+def _put_back(aside: Path, events: Path) -> None:
+    """As a mount that comes back: what was written in its place meanwhile is hidden by it."""
+    if events.exists():
+        shutil.rmtree(events)
+    aside.rename(events)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_notes_that_vanish_midway_are_made_again(evening: Workspace, tmp_path: Path, moment: int) -> None:
+    space = evening.copy(tmp_path / "workspace")
+    with faulty(space.folder, moment, happens=partial(os.rename, space.folder / "vault", tmp_path / "aside")):
+        said = space.research("run")
+    assert not untold(said), said.err
+    if (space.folder / "vault").exists():
+        shutil.rmtree(space.folder / "vault")
+    (tmp_path / "aside").rename(space.folder / "vault")
+    known = space.recorded()
+    said = space.research("run")
+    assert said.code == 0, said.err
+    assert broken(space, said, known) == []
+    assert len(list((space.folder / "vault" / "reports").rglob("*.md"))) == 2
+
+
+@pytest.mark.parametrize("part", ["events", "vault"])
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_part_that_may_not_be_written_is_named(evening: Workspace, tmp_path: Path, part: str) -> None:
+    space = evening.copy(tmp_path / "workspace")
+    for folder, _, _ in os.walk(space.folder / part):
+        Path(folder).chmod(0o500)
+    said = space.research("run")
+    for folder, _, _ in os.walk(space.folder / part):
+        Path(folder).chmod(0o700)
+    assert said.code != 0
+    assert part in said.err
+    assert not untold(said), said.err
+    said = space.research("run")
+    assert said.code == 0, said.err
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system with little room, where the system lets us have one."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = shutil.which("mount")
+    if mount is None or os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    options = ["-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", str(place)]
+    if subprocess.run([mount, *options], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=False)
+
+
+def test_a_disk_that_is_really_full_stops_the_night_and_room_lets_it_go_on(evening: Workspace, small_disk: Path) -> None:
+    """The ballast goes in steps, so that the night comes to its end in one of several places."""
+    ballast = small_disk / "ballast"
+    space = evening.copy(small_disk / "workspace")
+    known, codes = space.recorded(), []
+    for free in (4_096, 16_384, 65_536, 131_072):
+        room = shutil.disk_usage(small_disk).free + (ballast.stat().st_size if ballast.exists() else 0)
+        ballast.write_bytes(b"\0" * max(0, room - free))
+        said = _in_a_process(space)
+        codes.append(said.code)
+        assert "Traceback" not in said.err
+        assert [wrong for wrong in broken(space, said, known) if "exit" not in wrong] == []
+        known = space.recorded()
+    assert any(codes)
+    ballast.unlink()
+    said = _in_a_process(space)
+    assert said.code == 0, said.err
+    assert len(list((space.folder / "vault" / "reports").rglob("*.md"))) == 2
+
+
+def _in_a_process(space: Workspace) -> Said:
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", "-C", str(space.folder), "run"], capture_output=True, text=True, check=False
+    )
+    return Said(done.returncode, done.stdout, done.stderr)
