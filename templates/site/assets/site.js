@@ -56,10 +56,16 @@ function short(text) {
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 }
 
+// Links inside a drawing know their address only as it is written.
+function addressOf(link) {
+  return new URL(link.getAttribute("href"), document.baseURI);
+}
+
 async function previewOf(link) {
-  const here = link.href.split("#")[0] === location.href.split("#")[0];
-  const page = here ? document : await pageAt(link.href);
-  const place = link.hash && page.getElementById(decodeURIComponent(link.hash.slice(1)));
+  const to = addressOf(link);
+  const here = to.pathname === location.pathname;
+  const page = here ? document : await pageAt(to.href);
+  const place = to.hash && page.getElementById(decodeURIComponent(to.hash.slice(1)));
   const title = page.querySelector("h1");
   const about = page.querySelector('meta[name="description"]');
   const text = place && !/^H\d$/.test(place.tagName) ? place.textContent : about && about.content;
@@ -118,10 +124,10 @@ class Preview {
 
 function offerPreviews() {
   const preview = new Preview();
-  const linkAt = (event) => event.target.closest && event.target.closest("main a.internal, main .cite a, .around a.internal, .graph a[href]");
+  const linkAt = (event) => event.target.closest && event.target.closest("main a.internal, main .cite a, .around a.internal, svg a");
   const begin = (event) => {
     const link = linkAt(event);
-    if (link && link.href && typeof link.href === "string") preview.plan(link);
+    if (link && link.hasAttribute("href")) preview.plan(link);
     else if (preview.box.contains(event.target)) clearTimeout(preview.timer);
   };
   document.addEventListener("mouseover", begin);
