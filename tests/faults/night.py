@@ -182,7 +182,7 @@ def _told(space: Workspace, said: Said) -> Iterator[str]:
     if said.code and not said.err.strip() and not said.out.strip():
         yield f"exit {said.code}, and not a word"
     ends = [end for name in space.store.batch_ids() if (end := _end(space, name))]
-    if said.code == 0 and (not ends or ends[-1].exit_code != 0):
+    if said.code == 0 and said.performed and (not ends or ends[-1].exit_code != 0):
         yield "exit 0, and the night's log says otherwise"
 
 
