@@ -181,7 +181,7 @@ def _told(space: Workspace, said: Said) -> Iterator[str]:
         yield f"a traceback was printed: {said.err[-2000:]}"
     if said.code and not said.err.strip() and not said.out.strip():
         yield f"exit {said.code}, and not a word"
-    ends = [end for name in space.store.batch_ids() if (end := _end(space, name))]
+    ends = sorted((end for name in space.store.batch_ids() if (end := _end(space, name))), key=lambda end: end.at)
     if said.code == 0 and said.performed and (not ends or ends[-1].exit_code != 0):
         yield "exit 0, and the night's log says otherwise"
 
