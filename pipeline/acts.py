@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from copy import deepcopy
 
 from pipeline import events as e
 from pipeline import fold
 from pipeline.agenda import agenda
+from pipeline.changes import earlier_of
 from pipeline.deciding import Decision
-from pipeline.errors import CommandRefused
+from pipeline.errors import CommandRefused, LogError
 from pipeline.events import timestamp
 from pipeline.ports import EventStore
 from pipeline.research import Outcome, approved
@@ -18,7 +20,11 @@ from pipeline.session import ResearchSession
 from pipeline.state import SessionState, working_seconds
 from pipeline.steps import StartWorker
 from pipeline.text import slug
-from pipeline.values import Perspective, ResearchConfig
+from pipeline.values import Earlier, Perspective, ResearchConfig
+
+_log = logging.getLogger("pipeline.acts")
+
+MOST_STEPS_BACK = 20  # sessions without a report that a question may have had since its last one
 
 
 async def new_session(store: EventStore, decision: Decision, config: ResearchConfig, context: RunContext) -> ResearchSession:
@@ -37,10 +43,30 @@ async def new_session(store: EventStore, decision: Decision, config: ResearchCon
         tags=query.tags,
         previous_session=decision.session,
     )
+    earlier = recalled(store, decision)
     recorder = Recorder(session, store, context)
-    recorder.take([Outcome((start,))])
+    recorder.take([Outcome((start, *([e.EarlierRecalled(earlier=earlier)] if earlier else [])))])
     await recorder.flush()
     return session
+
+
+def recalled(store: EventStore, decision: Decision) -> Earlier | None:
+    """Return what the latest complete session on the very same question knew; None if there is none that can be read."""
+    name = decision.session
+    for _ in range(MOST_STEPS_BACK):
+        if not name:
+            return None
+        try:
+            state = ResearchSession.open(store, name).state
+        except LogError as error:
+            _log.warning("what is new cannot be told: %s cannot be read: %s", name, error.message)
+            return None
+        if state.query != decision.query.text:
+            return None
+        if state.status == "complete":
+            return earlier_of(state)
+        name = state.previous_session
+    return None
 
 
 def reopened(store: EventStore, session_id: str, context: RunContext) -> ResearchSession:

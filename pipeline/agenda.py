@@ -28,6 +28,7 @@ from pipeline.state import (
 from pipeline.steps import (
     AskApproval,
     CheckSection,
+    Compare,
     Complete,
     Contrast,
     Evaluate,
@@ -74,7 +75,15 @@ def agenda(state: SessionState) -> tuple[Step, ...]:
     if state.synthesis:
         return tuple(_synthesis(state))
     nodes = (node for node in state.nodes.values() if _is_ready(state, node))
-    return tuple(dict.fromkeys(chain.from_iterable(_node_steps(state, node) for node in nodes)))
+    steps = chain.from_iterable(_node_steps(state, node) for node in nodes)
+    return tuple(dict.fromkeys(chain(steps, _rereading(state))))
+
+
+def _rereading(state: SessionState) -> Iterator[Step]:
+    """The sources of the earlier report that are still to be read again, to see whether they say the same."""
+    for url in state.earlier.cited if state.earlier and not state.exhausted else ():
+        if url not in state.pages and not state.failed_for_good(Read(url).key):
+            yield Read(url)
 
 
 def _or_fail(state: SessionState, step: Step) -> Step:
@@ -275,7 +284,14 @@ def _synthesis(state: SessionState) -> Iterator[Step]:
         return
     open_steps = [step for section in body for step in _section_steps(state, section, section.plan.id)]
     open_steps = open_steps or list(_section_steps(state, state.sections.get(SUMMARY), SUMMARY))
-    yield from open_steps or [_end(state)]
+    yield from open_steps or _comparing(state) or [_end(state)]
+
+
+def _comparing(state: SessionState) -> list[Step]:
+    """What a recurring question needs before its report: its earlier sources read again, then the two sessions compared."""
+    if state.earlier is None or state.changes is not None or state.failed_for_good(Compare().key):
+        return []
+    return list(_rereading(state)) or [Compare()]
 
 
 def _section_steps(state: SessionState, section: Section | None, name: str) -> Iterator[Step]:

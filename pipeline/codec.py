@@ -20,6 +20,7 @@ _SCHEMA_IN_RECORD = re.compile(rb'"schema_version":"(\d+)\.(\d+)"')
 SessionEvent = Annotated[
     e.RunStarted
     | e.ResearchStarted
+    | e.EarlierRecalled
     | e.TopicSurveyed
     | e.PlanCreated
     | e.PlanExtended
@@ -43,6 +44,7 @@ SessionEvent = Annotated[
     | e.SectionWritten
     | e.ClaimsChecked
     | e.ReportRevised
+    | e.ChangesFound
     | e.ReportGenerated
     | e.ResearchCompleted
     | e.ResearchFailed

@@ -16,8 +16,10 @@ from datetime import UTC, datetime
 from typing import Literal, TypeVar
 
 from pipeline.values import (
+    Changes,
     Contradiction,
     Cost,
+    Earlier,
     Fact,
     Gap,
     Hit,
@@ -88,6 +90,13 @@ class ResearchStarted(EventBase):
     config: ResearchConfig = ResearchConfig()
     tags: tuple[str, ...] = ()
     previous_session: str = ""
+
+
+class EarlierRecalled(EventBase):
+    """What a recurring question's last report rested on; the new session is to find out what is new since then."""
+
+    type: Literal["earlier.recalled"] = "earlier.recalled"
+    earlier: Earlier
 
 
 class TopicSurveyed(Answered):
@@ -301,6 +310,13 @@ class ReportRevised(Answered):
     section_id: str
     revision: int
     paragraphs: tuple[Paragraph, ...]
+
+
+class ChangesFound(EventBase):
+    """What is new since the earlier session, worked out from the facts and texts of both."""
+
+    type: Literal["changes.found"] = "changes.found"
+    changes: Changes
 
 
 class ReportGenerated(EventBase):

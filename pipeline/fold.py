@@ -78,6 +78,10 @@ def _research_started(state: SessionState, event: e.ResearchStarted) -> None:
     state.started_at, state.status = event.at, "planning"
 
 
+def _earlier_recalled(state: SessionState, event: e.EarlierRecalled) -> None:
+    state.earlier = event.earlier
+
+
 def _topic_surveyed(state: SessionState, event: e.TopicSurveyed) -> None:
     state.survey = SearchDone(event.provider, event.hits)
 
@@ -202,6 +206,10 @@ def _report_revised(state: SessionState, event: e.ReportRevised) -> None:
     section.paragraphs, section.revision, section.verdicts = event.paragraphs, event.revision, None
 
 
+def _changes_found(state: SessionState, event: e.ChangesFound) -> None:
+    state.changes = event.changes
+
+
 def _report_generated(state: SessionState, event: e.ReportGenerated) -> None:
     state.report = Report(
         event.title,
@@ -250,6 +258,7 @@ def _budget_exhausted(state: SessionState, event: e.BudgetExhausted) -> None:
 _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.RunStarted: _run_started,
     e.ResearchStarted: _research_started,
+    e.EarlierRecalled: _earlier_recalled,
     e.TopicSurveyed: _topic_surveyed,
     e.PlanCreated: _plan_created,
     e.PlanExtended: _plan_extended,
@@ -273,6 +282,7 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.SectionWritten: _section_written,
     e.ClaimsChecked: _claims_checked,
     e.ReportRevised: _report_revised,
+    e.ChangesFound: _changes_found,
     e.ReportGenerated: _report_generated,
     e.ResearchCompleted: _research_completed,
     e.ResearchFailed: _research_failed,

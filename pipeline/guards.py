@@ -40,6 +40,12 @@ def _research_started(state: SessionState, event: e.ResearchStarted) -> str:
     return f"the query is longer than {MAX_QUERY} characters" if len(event.query) > MAX_QUERY else ""
 
 
+def _earlier_recalled(state: SessionState, _event: e.EarlierRecalled) -> str:
+    if state.earlier is not None:
+        return "an earlier session is recalled already"
+    return "the topic has already been surveyed" if state.survey else ""
+
+
 def _topic_surveyed(state: SessionState, _event: e.TopicSurveyed) -> str:
     return "the topic has already been surveyed" if state.survey else ""
 
@@ -201,6 +207,16 @@ def _report_revised(state: SessionState, event: e.ReportRevised) -> str:
     return "" if event.revision == section.revision + 1 else f"revision {event.revision} cannot follow {section.revision}"
 
 
+def _changes_found(state: SessionState, event: e.ChangesFound) -> str:
+    if state.earlier is None or event.changes.session != state.earlier.session:
+        return "no such earlier session was recalled"
+    if state.changes is not None:
+        return "the changes are already recorded"
+    found = {*event.changes.added, *event.changes.noticed, *(change.after for change in event.changes.changed)}
+    unknown = sorted(found - state.facts.keys())
+    return f"the changes name unknown facts: {', '.join(unknown)}" if unknown else ""
+
+
 def _report_generated(state: SessionState, event: e.ReportGenerated) -> str:
     if state.report is not None:
         return "there is a report already"
@@ -218,6 +234,7 @@ def _research_completed(state: SessionState, _event: e.ResearchCompleted) -> str
 
 _NEEDS_APPROVAL = (e.PlanExtended, e.WorkerStarted, e.AnalysisStarted, e.SynthesisStarted)
 _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
+    e.EarlierRecalled: _earlier_recalled,
     e.TopicSurveyed: _topic_surveyed,
     e.PlanCreated: _plan_created,
     e.ApprovalRequested: _approval_requested,
@@ -241,6 +258,7 @@ _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.SectionWritten: _section_written,
     e.ClaimsChecked: _claims_checked,
     e.ReportRevised: _report_revised,
+    e.ChangesFound: _changes_found,
     e.ReportGenerated: _report_generated,
     e.ResearchCompleted: _research_completed,
 }

@@ -46,6 +46,8 @@ def _happened(event: e.EventBase) -> str:
             return event.query
         case e.TopicSurveyed():
             return f"{counted(len(event.hits), 'hit')} from {event.provider}"
+        case e.EarlierRecalled():
+            return f"{counted(len(event.earlier.facts), 'fact')} of {event.earlier.session}"
         case e.PlanCreated():
             return ", ".join(view.name for view in event.perspectives)
         case e.ApprovalRequested():
@@ -84,6 +86,9 @@ def _happened_later(event: e.EventBase) -> str:
             return " | ".join(section.title for section in event.sections)
         case e.SectionWritten() | e.ReportRevised() | e.ClaimsChecked():
             return event.section_id
+        case e.ChangesFound():
+            found = event.changes
+            return f"{len(found.added)} new, {len(found.changed)} changed, {len(found.gone)} gone, {found.kept} as before"
         case e.ReportGenerated():
             return f"{event.title}: {counted(event.words, 'word')}, {counted(len(event.references), 'source')}"
         case e.ResearchFailed():

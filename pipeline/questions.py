@@ -152,7 +152,10 @@ class PerspectivesQuestion(Question[Perspectives]):
 
 
 class ThoughtQuestion(Question[Thought]):
-    """What should this worker search for next, in view of what it knows? At most ``limit`` queries, none asked before."""
+    """What should this worker search for next, in view of what it knows? At most ``limit`` queries, none asked before.
+
+    ``earlier`` are facts that a report on the same question rested on, which was finished on the day ``earlier_on``.
+    """
 
     name = "thought"
     answer_type = Thought
@@ -164,6 +167,8 @@ class ThoughtQuestion(Question[Thought]):
     summary: str
     limit: int
     context: WorkerContext = WorkerContext()
+    earlier: tuple[Fact, ...] = ()
+    earlier_on: str = ""
 
 
 class ObservationQuestion(Question[Observation]):

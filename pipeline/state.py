@@ -12,8 +12,10 @@ from datetime import datetime
 from typing import Literal
 
 from pipeline.values import (
+    Changes,
     Contradiction,
     Cost,
+    Earlier,
     Fact,
     Gap,
     Hit,
@@ -198,6 +200,8 @@ class SessionState:
     runs: list[RunSpan] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
     open_calls: dict[str, list[Cost]] = field(default_factory=dict)
+    earlier: Earlier | None = None
+    changes: Changes | None = None
     survey: SearchDone | None = None
     perspectives: dict[str, Perspective] = field(default_factory=dict)
     nodes: dict[str, PlanNode] = field(default_factory=dict)

@@ -181,6 +181,11 @@ class ReviseSection(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Compare(Step):
+    """Work out what is new since the earlier session."""
+
+
+@dataclass(frozen=True, slots=True)
 class MakeReport(Step):
     """Number the citations, cut what stayed unsupported, put the report together."""
 

@@ -209,3 +209,59 @@ class Reference(Value):
     title: str
     digest: str
     facts: tuple[str, ...]
+
+
+class KnownSource(Value):
+    """A page as an earlier session read it; its text is the object ``digest``."""
+
+    url: str
+    title: str
+    digest: str
+
+
+class Earlier(Value):
+    """What an earlier session on the same question knew: its facts, the pages it read, and those that its report cites."""
+
+    session: str
+    reported_at: str
+    facts: tuple[Fact, ...]
+    sources: tuple[KnownSource, ...]
+    cited: tuple[str, ...]
+
+
+class SourceChange(Value):
+    """A source that says something else than it did: ``before`` and ``after`` are digests of its text.
+
+    Without ``after`` it was not read again, for the ``reason`` given.
+    """
+
+    url: str
+    title: str
+    before: str
+    after: str = ""
+    reason: str = ""
+
+
+class FactChange(Value):
+    """A fact that its source no longer states, and the id of the one that it states in its place."""
+
+    before: Fact
+    after: str
+
+
+class Changes(Value):
+    """What is new since an earlier session. ``added``, ``noticed`` and ``FactChange.after`` are ids of this session's facts.
+
+    ``noticed`` stood in a source before and was found only now. ``kept`` counts the earlier facts that still stand; those of
+    sources that were not read again (``unread``) are in none of these.
+    """
+
+    session: str
+    since: str
+    added: tuple[str, ...] = ()
+    noticed: tuple[str, ...] = ()
+    changed: tuple[FactChange, ...] = ()
+    gone: tuple[Fact, ...] = ()
+    sources: tuple[SourceChange, ...] = ()
+    unread: tuple[SourceChange, ...] = ()
+    kept: int = 0

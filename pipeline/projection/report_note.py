@@ -11,6 +11,7 @@ from pipeline.projection.inert import Inert, Link, plain
 from pipeline.projection.journal import models
 from pipeline.projection.library import Library, Study
 from pipeline.projection.notes import Note
+from pipeline.projection.since import Since, since
 from pipeline.projection.views import (
     Cited,
     Citer,
@@ -65,6 +66,7 @@ class ReportView:
 
     title: str
     query: str
+    since: Since | None
     summary: tuple[Cited, ...]
     contents: tuple[Link | str, ...]
     sections: tuple[Part, ...]
@@ -126,6 +128,7 @@ def _view(library: Library, study: Study, report: Report) -> ReportView:
     return ReportView(
         title=report.title or state.query,
         query=state.query,
+        since=since(library, study),
         summary=tuple(map(citer.sentence, report.summary)),
         contents=_contents(parts, bool(disagreements), bool(unknowns), bool(limits)),
         sections=parts,

@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError
 from pipeline import steps as s
 from pipeline.codec import encode
 from pipeline.errors import AnswerInvalid
-from pipeline.research import analysing, folding, gathering, planning, reporting, writing
+from pipeline.research import analysing, comparing, folding, gathering, planning, reporting, writing
 from pipeline.research.desk import Desk, Outcome
 from pipeline.research.planning import approved
 from pipeline.state import SessionState
@@ -49,6 +49,7 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, Desk], Awaitable[Outcom
     s.WriteSection: writing.write_section,
     s.CheckSection: writing.check_section,
     s.ReviseSection: writing.revise_section,
+    s.Compare: comparing.compare,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from pipeline import events as e
 from pipeline.errors import ReadFailed
@@ -18,6 +19,7 @@ from pipeline.values import Fact, RejectedFact
 
 MAX_SEARCH = 300  # characters of a search query
 SHORTEST_QUOTE = 3  # words
+MOST_EARLIER = 40  # facts
 
 
 def start_worker(step: StartWorker, state: SessionState) -> Outcome:
@@ -53,6 +55,7 @@ async def think(step: Think, state: SessionState, desk: Desk) -> Outcome:
         summary=worker.summary,
         limit=state.config.queries_per_thought,
         context=context_of(state, worker),
+        **_earlier(state, step.iteration),
     )
     answer = await desk.reasoner.answer(question)
     cost = paid(answer)
@@ -65,6 +68,15 @@ async def think(step: Think, state: SessionState, desk: Desk) -> Outcome:
         exchange=cost.exchange,
     )
     return Outcome((thought,), cost.objects)
+
+
+def _earlier(state: SessionState, iteration: int) -> dict[str, Any]:
+    """What an earlier session knew, for a worker's first thought: the facts that its report cites come first."""
+    if state.earlier is None or iteration > 1:
+        return {}
+    cited = set(state.earlier.cited)
+    facts = sorted(state.earlier.facts, key=lambda fact: fact.url not in cited)
+    return {"earlier": tuple(facts[:MOST_EARLIER]), "earlier_on": state.earlier.reported_at[:10]}
 
 
 def _new_queries(queries: tuple[str, ...], asked: tuple[str, ...], limit: int) -> tuple[str, ...]:

@@ -80,7 +80,20 @@ def _thought(question: q.ThoughtQuestion, tools: Tools) -> View:
         "gaps": list(question.gaps),
         "asked": list(question.asked),
         "limit": question.limit,
+        "earlier": _earlier(question.earlier, tools),
+        "earlier_on": question.earlier_on,
     }
+
+
+def _earlier(facts: Sequence[Fact], tools: Tools) -> Material | str:
+    """What an earlier report rested on: claims without keys, for what they say is not evidence now."""
+    lines, left = [], tools.limit // 4
+    for fact in facts:
+        lines.append(f"- {one_line(fact.claim, _SNIPPET)} ({place_of(fact.url)})")
+        left -= tokens(lines[-1])
+        if left < 0:
+            break
+    return tools.marks.block("EARLIER", "\n".join(lines)) if lines else ""
 
 
 def _observation(question: q.ObservationQuestion, tools: Tools) -> View:
