@@ -144,8 +144,8 @@ class Quoted:
 class Reading:
     """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
 
-    ``cited`` counts the quotes cited; ``reported_at`` when the report was finished, or ""; ``score`` is None when nobody judged the
-    source; ``workers`` are ids.
+    ``cited`` counts the quotes cited; ``reported_at`` when the report was finished, or ""; ``score`` is None when nobody judged
+    the source; ``workers`` are ids.
     """
 
     session: str

@@ -7,14 +7,14 @@ string again, so a mistake shows too many backslashes, never too few.
 
 from __future__ import annotations
 
-import json
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError, meta
+from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError, meta
 from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.runtime import Macro
 
@@ -90,54 +90,60 @@ FILTERS = {
 }
 
 
+@lru_cache(maxsize=2)
+def _environment(folder: Path, sources: frozenset[tuple[str, bytes]]) -> Environment:
+    """The compiled templates of a folder, as long as none of them changes."""
+    texts = dict(sources)
+
+    def load(name: str) -> tuple[str, str, None] | None:
+        return (texts[name].decode("utf-8"), str(folder / name), None) if name in texts else None
+
+    environment = _NoteEnvironment(
+        loader=FunctionLoader(load),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+        finalize=_printed,
+    )
+    environment.filters.update(FILTERS)
+    environment.globals["user_block"] = _user_block
+    return environment
+
+
 class Renderer:
-    """Renders notes from the folder ``templates``: ``<kind>.md.j2`` for each kind of note."""
+    """Renders notes from the folder ``templates``: ``<kind>.md.j2`` for each kind of note. What stood there at first counts."""
 
     def __init__(self, templates: Path) -> None:
         self.folder = templates
-        self._environment = _NoteEnvironment(
-            loader=FileSystemLoader(self.folder),
-            undefined=StrictUndefined,
-            autoescape=False,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-            auto_reload=False,
-            finalize=_printed,
-        )
-        self._environment.filters.update(FILTERS)
-        self._environment.globals["user_block"] = _user_block
+        self._sources = {path.name: _bytes_of(path) for path in sorted(templates.glob("*.j2"))}
+        self._environment = _environment(templates, frozenset(self._sources.items()))
 
-    def version_of_all(self) -> str:
-        """Return a name for all templates of the folder together."""
-        names = sorted(path.name for path in self.folder.glob("*.j2"))
-        return digest_of(json.dumps([(name, self._source(name)) for name in names]).encode())
+    @property
+    def version(self) -> str:
+        """A name for all the templates together."""
+        return _name_of(self._sources)
 
-    def version(self, kind: Kind) -> str:
+    def version_of(self, kind: Kind) -> str:
         """Return a name for all that notes of a kind are rendered from: its template, and those that it may draw on."""
-        read: dict[str, str] = {}
+        read: dict[str, bytes] = {}
         wanted = [f"{kind}.md.j2"]
         while wanted:
             name = wanted.pop()
             if name not in read:
-                read[name] = self._source(name)
+                read[name] = self._sources.get(name, b"")
                 wanted += self._drawn_on(read[name])
-        return digest_of(json.dumps(sorted(read.items())).encode())
+        return _name_of(read)
 
-    def _source(self, name: str) -> str:
-        try:
-            return (self.folder / name).read_bytes().decode("utf-8", "backslashreplace")
-        except OSError:
-            return ""
-
-    def _drawn_on(self, source: str) -> Iterable[str]:
+    def _drawn_on(self, source: bytes) -> Iterable[str]:
         """The templates that one names; all of them if it works out a name, or cannot be parsed."""
-        everything = [path.name for path in self.folder.glob("*.j2")]
         try:
-            named = list(meta.find_referenced_templates(self._environment.parse(source)))
-        except TemplateSyntaxError:
-            return everything
-        return everything if None in named else [name for name in named if name]
+            named = set(meta.find_referenced_templates(self._environment.parse(source.decode("utf-8"))))
+        except (TemplateSyntaxError, UnicodeDecodeError):
+            return self._sources
+        return self._sources if None in named else filter(None, named)
 
     def render(self, note: Note) -> Rendered:
         """Return the note as its template makes it.
@@ -167,6 +173,17 @@ class Renderer:
     def _invalid(self, file: str, line: int, what: str, note: Note, advice: str = _ADVICE) -> TemplateInvalid:
         where = str(self.folder / file) + (f", line {line}" if line else "")
         return TemplateInvalid(f"{where}: {what} (while writing {note.path}.md)", hint=advice)
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TemplateInvalid(f"{path}: cannot be read: {error.strerror}", hint=_RESTORE) from error
+
+
+def _name_of(sources: Mapping[str, bytes]) -> str:
+    return digest_of(repr(sorted(sources.items())).encode())
 
 
 _RESTORE = "put it back: `research init` in an empty folder makes a fresh copy of all templates; no note was changed"

@@ -107,10 +107,9 @@ class _Build:
 
     def _versions(self) -> dict[str, str]:
         """What each kind is rendered from; worked out anew only if any template changed."""
-        all_of_them = self._renderer.version_of_all()
-        if self._catalogue.recall("templates") != all_of_them:
-            self._catalogue.keep("templates", all_of_them)
-            self._catalogue.keep("versions", json.dumps({kind: self._renderer.version(kind) for kind in KINDS}))
+        if self._catalogue.recall("templates") != self._renderer.version:
+            self._catalogue.keep("templates", self._renderer.version)
+            self._catalogue.keep("versions", json.dumps({kind: self._renderer.version_of(kind) for kind in KINDS}))
         return dict(json.loads(self._catalogue.recall("versions")))
 
     def _owed(self) -> dict[str, frozenset[str]]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.projection import blocks, keeping
 from pipeline.projection.blocks import BlocksMalformed
+from pipeline.projection.catalogue import FILE
 from pipeline.projection.notes import Rendered
 from tests.projection.builders import Workplace, a_store, change, changed_templates
 
@@ -92,7 +93,7 @@ def test_words_survive_a_changed_template_and_a_rebuild_from_nothing_but_the_not
     _write_into(place.note("reports/"), "my own words\n")
     change(place.templates / "report.md.j2", "## References", "## Sources")
     assert place.build().set_aside == ()
-    (place.state / "vault-manifest.json").unlink()
+    (place.state / FILE).unlink()
     change(place.templates / "report.md.j2", "## Sources", "## Literature")
     assert len(place.build().set_aside) == 2, "without a manifest what differs is copied first"
     text = place.note("reports/").read_text()
