@@ -43,7 +43,7 @@ def _callouts(state: StateCore) -> None:
                 made += _callout(token, found, state.tokens[number + 2])
                 continue
         elif token.type == "blockquote_close" and (opening := opened.pop()).type == "callout_open":
-            token.type, token.meta = "callout_close", opening.meta
+            token.type, token.meta = "callout_close", dict(opening.meta)
         made.append(token)
     state.tokens = made
 
@@ -62,9 +62,9 @@ def _callout(opening: Token, found: re.Match[str], first: Token) -> Iterator[Tok
     opening.meta = {"kind": _SAME_AS.get(word, word), "fold": found[2]}
     yield opening
     title = Token("inline", "", 0, level=first.level, content=found[3].strip(), children=[], block=True)
-    yield Token("callout_title_open", "p", 1, level=opening.level + 1, block=True, meta=opening.meta)
+    yield Token("callout_title_open", "p", 1, level=opening.level + 1, block=True, meta=dict(opening.meta))
     yield title
-    yield Token("callout_title_close", "p", -1, level=opening.level + 1, block=True, meta=opening.meta)
+    yield Token("callout_title_close", "p", -1, level=opening.level + 1, block=True, meta=dict(opening.meta))
     rest = first.content[found.end() :]
     if rest:
         first.content = rest
