@@ -93,29 +93,29 @@ def _found(study: Study, node: PlanNode) -> str:
 
 
 def _question(study: Study) -> Tile:
-    words = f"# {inert(one_line(study.state.query, 300))}\n\n{session_link(study, 'How this was researched').inline}"
-    return Tile(_QUESTION, 360, 220, text=words)
+    words = f"## {inert(one_line(study.state.query, 160))}\n\n{session_link(study, 'How this was researched').inline}"
+    return Tile(_QUESTION, 300, 260, text=words)
 
 
 def _view(study: Study, node: PlanNode, *, gap: bool) -> Tile:
     view = study.state.perspectives[node.perspective]
-    name, focus = inert(one_line(perspective_name(view), 160)), inert(one_line(view.focus, 160))
+    name, focus = inert(one_line(perspective_name(view), 120)), inert(one_line(view.focus, 120))
     words = f"**{name}**" if gap or not focus else f"**{name}**\n\n{focus}"
-    return Tile(_view_id(node), 320, 160, text=words, colour=ORANGE if gap else "")
+    return Tile(_view_id(node), 280, 190, text=words, colour=ORANGE if gap else "")
 
 
 def _worker(study: Study, node: PlanNode) -> Tile:
     worker = study.state.workers.get(node.id)
     if worker is None:
         return Tile(_worker_id(node), 320, 80, text="Never begun")
-    return Tile(_worker_id(node), 400, 240, file=f"{study.worker_paths[worker.id]}.md", colour=_WORKER_COLOURS[worker.status])
+    return Tile(_worker_id(node), 320, 190, file=f"{study.worker_paths[worker.id]}.md", colour=_WORKER_COLOURS[worker.status])
 
 
 def _analysis(study: Study, number: int) -> Tile:
     analysis = study.state.analyses[number]
     finished = analysis.gaps is not None
     colour: Colour = GREEN if finished else RED if study.state.status == "failed" else YELLOW
-    return Tile(_analysis_id(number), 300, 180, text="\n\n".join(_told(analysis)), colour=colour)
+    return Tile(_analysis_id(number), 240, 210, text="\n\n".join(_told(analysis)), colour=colour)
 
 
 def _told(analysis: Analysis) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _told(analysis: Analysis) -> Iterator[str]:
 def _end(study: Study) -> Tile:
     state = study.state
     if study.report_path:
-        return Tile(_END, 560, 640, file=f"{study.report_path}.md", colour=GREEN)
+        return Tile(_END, 420, 560, file=f"{study.report_path}.md", colour=GREEN)
     if not state.ended:
         return Tile(_END, 300, 120, text="Unfinished: there is no report yet", colour=YELLOW)
     reason = inert(one_line(wording.sentence(state.end_reason), 240))

@@ -11,9 +11,9 @@ RED: Colour = "1"
 ORANGE: Colour = "2"
 YELLOW: Colour = "3"
 GREEN: Colour = "4"
-_BETWEEN = 40  # from tile to tile in a column
-_PADDING = 40  # from a frame to its tiles
-_AISLE = 200  # from frame to frame: room for the words on an edge
+_BETWEEN = 30  # from tile to tile in a column
+_PADDING = 30  # from a frame to its tiles
+_AISLE = 110  # from frame to frame: room for the words on an edge
 
 
 @dataclass(frozen=True, slots=True)

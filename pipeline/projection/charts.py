@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pipeline.projection.charts_axis import seconds_of
 from pipeline.projection.charts_cost import cost_chart
 from pipeline.projection.charts_timeline import timeline_chart
 from pipeline.projection.library import Study
@@ -17,5 +18,6 @@ def chart_path(session_path: str, chart: str) -> str:
 
 def charts_of(study: Study) -> Iterator[Plain]:
     """Yield a session's charts."""
-    yield Plain(chart_path(study.session_path, "timeline"), timeline_chart(study))
-    yield Plain(chart_path(study.session_path, "cost"), cost_chart(study))
+    seconds = seconds_of(study.events)
+    yield Plain(chart_path(study.session_path, "timeline"), timeline_chart(study, seconds))
+    yield Plain(chart_path(study.session_path, "cost"), cost_chart(study, seconds))

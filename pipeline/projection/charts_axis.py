@@ -41,7 +41,9 @@ class TimeAxis:
 
     def place(self, second: float) -> float:
         """Return the pixel of a moment, given in seconds since the session's first event."""
-        run = next((run for run in reversed(self.runs) if run.start <= second), self.runs[0])
+        run = self.runs[0]
+        for later in self.runs[1:]:
+            run = later if later.start <= second else run
         length = run.end - run.start
         share = min(1.0, max(0.0, (second - run.start) / length)) if length else 0.0
         return run.left + share * (run.right - run.left)
@@ -73,9 +75,9 @@ def seconds_of(history: Sequence[e.EventBase]) -> tuple[float, ...]:
     return tuple(found)
 
 
-def axis_of(history: Sequence[e.EventBase], left: float, right: float) -> TimeAxis:
-    """Return the axis of a session's events between two pixels."""
-    spans = tuple(_spans(history, seconds_of(history)))
+def axis_of(history: Sequence[e.EventBase], seconds: Sequence[float], left: float, right: float) -> TimeAxis:
+    """Return the axis of a session's events, which happened at those ``seconds``, between two pixels."""
+    spans = tuple(_spans(history, seconds))
     worked = sum(end - start for start, end in spans)
     # A very often resumed session keeps at least two fifths of its width for the work.
     pause = min(PAUSE_WIDTH, 0.6 * (right - left) / max(1, len(spans) - 1))
@@ -111,7 +113,7 @@ def frame(axis: TimeAxis, top: float, bottom: float) -> Iterator[Markup]:
     """Yield the grid of an axis: a line and its words for each tick, a band for each pause."""
     for left, right, length in axis.pauses():
         yield svg.rectangle(left, top, right - left, bottom - top, "pause", title=f"a pause of {wording.duration(length)}")
-        yield svg.element("text", _upright((left + right) / 2 + 4, (top + bottom) / 2), wording.duration(length))
+        yield svg.element("text", _upright((left + right) / 2 + 4, top + 34), wording.duration(length))
     last = float("-inf")
     for x, words in axis.ticks():
         yield svg.line(x, top, x, bottom)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipeline import events as e
 from pipeline.projection import svg, wording
-from pipeline.projection.charts_axis import TimeAxis, axis_of, frame, seconds_of
+from pipeline.projection.charts_axis import TimeAxis, axis_of, frame
 from pipeline.projection.library import Study
 from pipeline.projection.svg import Markup
 from pipeline.values import Cost
@@ -31,10 +31,10 @@ class Curve:
         return self.points[-1][1] if self.points else 0.0
 
 
-def cost_chart(study: Study) -> str:
-    """Return the sums of a session over its time as SVG; never without a curve."""
-    axis = axis_of(study.events, LEFT, RIGHT)
-    curves = curves_of(study.events)
+def cost_chart(study: Study, seconds: Sequence[float]) -> str:
+    """Return the sums of a session over its time as SVG, never without a curve; ``seconds`` are those of each event."""
+    axis = axis_of(study.events, seconds, LEFT, RIGHT)
+    curves = curves_of(study.events, seconds)
     height = _TOP + len(curves) * _PANEL + (len(curves) - 1) * _GAP + _FOOT
     parts: list[Markup] = []
     for number, curve in enumerate(curves):
@@ -43,18 +43,22 @@ def cost_chart(study: Study) -> str:
     return svg.document(WIDTH, height, f"{names.capitalize()} over time: {study.state.query}", _description(curves, axis), parts)
 
 
-def curves_of(history: Sequence[e.EventBase]) -> tuple[Curve, ...]:
+def curves_of(history: Sequence[e.EventBase], seconds: Sequence[float]) -> tuple[Curve, ...]:
     """Return one or two curves: what was spent; where nothing was, what was found; where neither, what was recorded."""
-    seconds = seconds_of(history)
-    spent = (
-        _curve("Cost", _dollars, history, seconds, _charged(lambda cost: cost.usd)),
-        _curve("Tokens", _whole, history, seconds, _charged(lambda cost: cost.total_tokens)),
-    )
-    found = (_curve("Facts found", _whole, history, seconds, _new_facts()), _curve("Pages read", _whole, history, seconds, _page))
-    for curves in (spent, found):
-        if telling := tuple(curve for curve in curves if curve.total > 0):
+    for curves in (_spent, _found):
+        if telling := tuple(curve for curve in curves(history, seconds) if curve.total > 0):
             return telling
     return (_curve("Events recorded", _whole, history, seconds, lambda _event: 1),)
+
+
+def _spent(history: Sequence[e.EventBase], seconds: Sequence[float]) -> Iterator[Curve]:
+    yield _curve("Cost", _dollars, history, seconds, _charged(lambda cost: cost.usd))
+    yield _curve("Tokens", _whole, history, seconds, _charged(lambda cost: cost.total_tokens))
+
+
+def _found(history: Sequence[e.EventBase], seconds: Sequence[float]) -> Iterator[Curve]:
+    yield _curve("Facts found", _whole, history, seconds, _new_facts())
+    yield _curve("Pages read", _whole, history, seconds, _page)
 
 
 def _curve(
@@ -131,7 +135,7 @@ def _panel(curve: Curve, axis: TimeAxis, top: float) -> Iterator[Markup]:
 def _scale_words(curve: Curve, amount: float) -> str:
     """A round amount at the scale; half a fact is not said."""
     if curve.words is _dollars:
-        return "$" + svg.number(amount, 6)
+        return f"${amount:.2f}" if round(amount, 2) == round(amount, 6) else "$" + svg.number(amount, 6)
     return "" if amount != int(amount) else curve.words(amount)
 
 

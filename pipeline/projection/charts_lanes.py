@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline import events as e
-from pipeline.projection.charts_axis import seconds_of
 from pipeline.state import SessionState, Worker, facts_of, workers_in_order
 
 PLANNING, CHECKING, WRITING = "Survey and plan", "Cross-checking", "Writing"
@@ -31,12 +30,14 @@ class Lane:
         return sorted(second for seconds in self.marks.values() for second in seconds)
 
 
-def lanes_of(state: SessionState, history: Sequence[e.EventBase], name_of: Callable[[Worker], str]) -> tuple[Lane, ...]:
+def lanes_of(
+    state: SessionState, history: Sequence[e.EventBase], seconds: Sequence[float], name_of: Callable[[Worker], str]
+) -> tuple[Lane, ...]:
     """Return the lanes that have marks, in order of the work; ``name_of`` gives a worker's words."""
     workers = {worker.id: _worker_lane(state, worker, name_of(worker)) for worker in workers_in_order(state)}
     lanes = {PLANNING: Lane(PLANNING), **workers, CHECKING: Lane(CHECKING), WRITING: Lane(WRITING)}
     owners = _owners(history)
-    for event, second in zip(history, seconds_of(history), strict=True):
+    for event, second in zip(history, seconds, strict=True):
         if (found := _mark(event, owners)) and found[0] in lanes:
             lanes[found[0]].marks.setdefault(found[1], []).append(second)
     return tuple(lane for lane in lanes.values() if lane.marks)

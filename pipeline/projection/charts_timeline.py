@@ -16,15 +16,24 @@ from pipeline.text import one_line
 WIDTH, LEFT, RIGHT = 720, 196, 626
 _TOP, _LANE, _FOOT = 58, 30, 62
 _LABEL = 27  # characters that fit into the column of names
-_SIZE, _ROUND = 4.0, 7.0
+_HALF = 4.0  # of a mark's width
+# The outline of each kind of mark: every kind has a shape of its own, so that colour is not needed to tell them apart.
+_SHAPES = {
+    "thought": "M0-4L4 0L0 4L-4 0z",
+    "search": "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
+    "page": "M-3.2-3.2H3.2V3.2H-3.2z",
+    "fact": "M0-4L4 3.6H-4z",
+    "failed": "M4-2L2-4L0-2L-2-4L-4-2L-2 0L-4 2L-2 4L0 2L2 4L4 2L2 0z",
+}
 
 
-def timeline_chart(study: Study) -> str:
-    """Return the timeline as SVG."""
-    axis = axis_of(study.events, LEFT, RIGHT)
-    lanes = lanes_of(study.state, study.events, lambda worker: _name(study, worker))
+def timeline_chart(study: Study, seconds: Sequence[float]) -> str:
+    """Return the timeline as SVG; ``seconds`` are those of each event since the first."""
+    axis = axis_of(study.events, seconds, LEFT, RIGHT)
+    lanes = lanes_of(study.state, study.events, seconds, lambda worker: _name(study, worker))
     bottom = _TOP + _LANE * max(1, len(lanes))
-    parts = [*_head(study, axis), *frame(axis, _TOP, bottom)]
+    shapes = (svg.shape(kind, points) for kind, points in _SHAPES.items() if any(kind in lane.marks for lane in lanes))
+    parts = [svg.element("defs", {}, *shapes), *_head(study, axis), *frame(axis, _TOP, bottom)]
     for number, lane in enumerate(lanes):
         parts.append(svg.group(_lane(lane, axis, _TOP + _LANE * number), _said(lane)))
     parts.append(svg.group(_legend(lanes, bottom + _FOOT - 18)))
@@ -48,8 +57,8 @@ def _lane(lane: Lane, axis: TimeAxis, top: float) -> Iterator[Markup]:
     yield svg.element("text", {"x": 16, "y": middle + 4}, one_line(lane.name, _LABEL))
     yield from _bars(lane.seconds(), axis, middle)
     for kind in MARKS:
-        for x, count in merged((axis.place(second) for second in lane.marks.get(kind, ())), 2 * _SIZE - 2):
-            yield svg.path(_shape(kind, x, middle), kind, title=_tip(kind, count))
+        for x, count in merged((axis.place(second) for second in lane.marks.get(kind, ())), 2 * _HALF - 2):
+            yield svg.placed(kind, x, middle, kind, title=_tip(kind, count))
     if lane.result:
         yield svg.text(RIGHT + 12, middle + 4, lane.result, f"{lane.outcome}")
 
@@ -59,34 +68,18 @@ def _bars(seconds: Sequence[float], axis: TimeAxis, middle: float) -> Iterator[M
     for run in axis.runs:
         inside = [axis.place(second) for second in seconds if run.start <= second <= run.end]
         if inside:
-            yield svg.rectangle(inside[0] - _SIZE, middle - 8, inside[-1] - inside[0] + 2 * _SIZE, 16, "lane", radius=4)
+            yield svg.rectangle(inside[0] - _HALF, middle - 8, inside[-1] - inside[0] + 2 * _HALF, 16, "lane", radius=4)
 
 
 def _tip(kind: str, count: int) -> str:
     return MARKS[kind] if count == 1 else f"{MARKS[kind]}: {count}"
 
 
-def _shape(kind: str, x: float, y: float) -> str:
-    """The outline of a mark; each kind has a shape of its own, so that colour is not needed to tell them apart."""
-    corners = {
-        "thought": ((0, -1), (1, 0), (0, 1), (-1, 0)),
-        "page": ((-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)),
-        "fact": ((0, -1), (1, 0.9), (-1, 0.9)),
-        "failed": ((-1, -0.5), (-0.5, -1), (0, -0.5), (0.5, -1), (1, -0.5), (0.5, 0),
-                   (1, 0.5), (0.5, 1), (0, 0.5), (-0.5, 1), (-1, 0.5), (-0.5, 0)),
-    }  # fmt: skip
-    if kind == "search":
-        arc = f"a{_ROUND / 2} {_ROUND / 2} 0 1 0"
-        return f"M{svg.number(x - _ROUND / 2)} {svg.number(y)}{arc} {_ROUND} 0{arc} -{_ROUND} 0z"
-    points = (f"{svg.number(x + _SIZE * across)} {svg.number(y + _SIZE * down)}" for across, down in corners[kind])
-    return f"M{'L'.join(points)}z"
-
-
 def _legend(lanes: Sequence[Lane], y: float) -> Iterator[Markup]:
     x = 16.0
     for kind, words in MARKS.items():
         if any(kind in lane.marks for lane in lanes):
-            yield svg.path(_shape(kind, x + 4, y), kind)
+            yield svg.placed(kind, x + 4, y, kind)
             yield svg.text(x + 14, y + 4, words, "soft")
             x += 32 + 6.5 * len(words)
 

@@ -15,6 +15,8 @@ from pipeline.text import clean
 Value = str | int | float
 # What XML 1.0 cannot hold even as an entity; the rest of what is unwanted `clean` removes.
 _NO_XML = re.compile("[\ufffe\uffff]")
+# What needs no escaping, which is nearly everything that is drawn.
+_HARMLESS = re.compile(r"[A-Za-z0-9.,:#/()×_-]+(?: [A-Za-z0-9.,:#/()×_-]+)*")
 
 STYLE = """\
 text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; fill: #1f2328; }
@@ -90,6 +92,16 @@ def path(points: str, style: str, title: str = "") -> Markup:
     return element("path", {"d": points, "class": style}, *_titled(title))
 
 
+def shape(name: str, points: str) -> Markup:
+    """Return a shape that ``placed`` draws wherever it is wanted; ``points`` is the ``d`` of its path around the origin."""
+    return element("path", {"id": name, "d": points})
+
+
+def placed(name: str, x: float, y: float, style: str, title: str = "") -> Markup:
+    """Return a shape at a place."""
+    return element("use", {"href": f"#{name}", "x": x, "y": y, "class": style}, *_titled(title))
+
+
 def group(children: Iterable[Markup], label: str = "") -> Markup:
     """Return elements that belong together, named for those who do not see them."""
     return element("g", {"role": "group", "aria-label": label} if label else {}, *children)
@@ -118,11 +130,13 @@ def _titled(title: str) -> tuple[Markup, ...]:
 
 
 def _quoted(value: Value) -> str:
-    return quoteattr(_plain(value) if isinstance(value, str) else number(value))
+    if not isinstance(value, str):
+        return f'"{number(value)}"'
+    return f'"{value}"' if _HARMLESS.fullmatch(value) else quoteattr(_plain(value))
 
 
 def _escaped(words: str) -> str:
-    return escape(_plain(words))
+    return words if _HARMLESS.fullmatch(words) else escape(_plain(words))
 
 
 def _plain(words: str) -> str:

@@ -143,7 +143,7 @@ def test_no_two_cards_ever_stand_in_one_place(shape: list[list[tuple[int, int]]]
         ('"color":"4"', '"color":"9"'),
         ('"file":"', '"fill":"'),
         ('"toSide":"left"', '"toSide":"inside"'),
-        ('"x":40', '"x":40.5'),
+        ('"x":30', '"x":30.5'),
     ],
 )
 def test_the_model_of_the_format_notices_faults(old: str, new: str) -> None:

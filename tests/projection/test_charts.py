@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pipeline import events as e
 from pipeline.projection.charts import charts_of
-from pipeline.projection.charts_axis import axis_of, merged
+from pipeline.projection.charts_axis import TimeAxis, axis_of, merged, seconds_of
 from pipeline.projection.charts_cost import curves_of
 from pipeline.projection.charts_lanes import lanes_of
 from pipeline.projection.library import Study
@@ -48,6 +48,10 @@ def _timed(kinds: list[tuple[str, float]]) -> list[e.EventBase]:
     return made
 
 
+def _axis(history: list[e.EventBase]) -> TimeAxis:
+    return axis_of(history, seconds_of(history), 0, 100)
+
+
 def test_each_session_has_both_charts_beside_each_other() -> None:
     for study in studies(a_store()):
         stem = study.session_path.rpartition("/")[2]
@@ -77,8 +81,7 @@ def test_a_chart_follows_the_scheme_of_its_surroundings_and_asks_for_nothing_fro
     for plain in charts_of(_whole()):
         assert "@media (prefers-color-scheme: dark)" in plain.text
         assert "system-ui" in plain.text
-        outside = re.findall(r"(?:href|src|url\(|@import)", plain.text)
-        assert outside == []
+        assert re.findall(r"(?:href=\"(?!#)|src=|url\(|@import)", plain.text) == []
         assert set(re.findall(r"https?://[^\"]+", plain.text)) == {"http://www.w3.org/2000/svg"}
 
 
@@ -90,7 +93,7 @@ def test_every_colour_of_the_light_scheme_has_its_counterpart_in_the_dark_one() 
 
 def test_the_lanes_are_those_of_the_plan_with_what_each_found() -> None:
     study = _whole()
-    lanes = lanes_of(study.state, study.events, lambda worker: worker.id)
+    lanes = lanes_of(study.state, study.events, seconds_of(study.events), lambda worker: worker.id)
     assert [lane.name for lane in lanes] == ["Survey and plan", "search_0", "search_1", "Cross-checking", "Writing"]
     assert [lane.result for lane in lanes] == ["", "3 facts", "2 facts", "", ""]
     assert set(lanes[1].marks) == {"thought", "search", "failed", "page", "fact"}
@@ -98,10 +101,13 @@ def test_the_lanes_are_those_of_the_plan_with_what_each_found() -> None:
 
 def test_what_costs_money_is_drawn_in_dollars_and_tokens_what_does_not_in_finds() -> None:
     study = _whole()
-    assert [(curve.name, round(curve.total, 6)) for curve in curves_of(study.events)] == [("Cost", 0.03), ("Tokens", 90)]
+    assert [(curve.name, round(curve.total, 6)) for curve in curves_of(study.events, seconds_of(study.events))] == [
+        ("Cost", 0.03),
+        ("Tokens", 90),
+    ]
     free = [event.model_copy(update={"cost": Cost()}) if isinstance(event, e.Answered) else event for event in study.events]
-    assert [(curve.name, curve.total) for curve in curves_of(free)] == [("Facts found", 5), ("Pages read", 3)]
-    assert [curve.name for curve in curves_of(free[:3])] == ["Events recorded"]
+    assert [(curve.name, curve.total) for curve in curves_of(free, seconds_of(free))] == [("Facts found", 5), ("Pages read", 3)]
+    assert [curve.name for curve in curves_of(free[:3], seconds_of(free[:3]))] == ["Events recorded"]
 
 
 def test_a_call_whose_process_died_counts_at_its_worst() -> None:
@@ -112,13 +118,13 @@ def test_a_call_whose_process_died_counts_at_its_worst() -> None:
         e.CallSent(at="2026-11-21T02:16:01.000Z", step="Survey", worst=Cost(usd=0.5)),
         e.TopicSurveyed(at="2026-11-21T02:16:02.000Z", step="Survey", cost=Cost(usd=0.1), provider="", hits=()),
     ]
-    (curve,) = curves_of(history)
+    (curve,) = curves_of(history, seconds_of(history))
     assert [round(total, 6) for _, total in curve.points] == [0.5, 0.6]
 
 
 def test_a_pause_of_days_is_as_narrow_as_one_of_minutes() -> None:
     history = _timed([("run", 0), ("page", 60), ("run", 660), ("page", 720), ("run", 300_000), ("page", 300_060)])
-    axis = axis_of(history, 0, 1_000)
+    axis = axis_of(history, seconds_of(history), 0, 1_000)
     widths = [right - left for left, right, _ in axis.pauses()]
     assert [round(length) for *_, length in axis.pauses()] == [600, 299_280]
     assert widths[0] == pytest.approx(widths[1])
@@ -126,14 +132,14 @@ def test_a_pause_of_days_is_as_narrow_as_one_of_minutes() -> None:
 
 
 def test_a_run_taken_up_at_once_leaves_no_pause() -> None:
-    assert len(axis_of(_timed([("run", 0), ("page", 60), ("run", 62), ("page", 70)]), 0, 100).runs) == 1
+    assert len(_axis(_timed([("run", 0), ("page", 60), ("run", 62), ("page", 70)])).runs) == 1
 
 
 @pytest.mark.parametrize(
     ("seconds", "first", "last"), [(3, "0", "3 s"), (0.02, "0", "20 ms"), (10_800, "0", "3 h"), (0, "0", "0")]
 )
 def test_the_scale_is_in_round_amounts_whatever_the_length(seconds: float, first: str, last: str) -> None:
-    words = [words for _, words in axis_of(_timed([("run", 0), ("page", seconds)]), 0, 100).ticks()]
+    words = [words for _, words in _axis(_timed([("run", 0), ("page", seconds)])).ticks()]
     assert (words[0], words[-1]) == (first, last)
     assert len(words) <= 7
 
@@ -145,7 +151,7 @@ moments = st.lists(st.tuples(st.sampled_from(["run", "page"]), st.floats(0, 1e7)
 @given(moments)
 def test_moments_keep_their_order_and_stay_inside_the_axis(kinds: list[tuple[str, float]]) -> None:
     history = _timed([("run", 0.0), *kinds])  # clocks may step back
-    axis = axis_of(history, 10, 500)
+    axis = axis_of(history, seconds_of(history), 10, 500)
     seconds = sorted(second for _, second in kinds)
     places = [axis.place(second) for second in seconds]
     assert all(one <= other + 1e-6 for one, other in pairwise(places))
