@@ -13,7 +13,7 @@ from pipeline import __version__
 from pipeline.arguments import Flag, SessionName
 from pipeline.building_commands import build, serve, watch
 from pipeline.completion import completion
-from pipeline.console import Console, begin, errors_told
+from pipeline.console import Console, begin, errors_told, let_go
 from pipeline.log_command import log
 from pipeline.night_commands import retry, run
 from pipeline.session_commands import approve, cancel, resume
@@ -233,5 +233,8 @@ for command in (build, watch, serve, run, retry, log, resume, cancel, approve, c
 def main() -> None:
     """Run the command line: the entry point of the console command ``research``."""
     gc.set_threshold(*COLLECTION)
-    with errors_told():
-        cli(prog_name="research", standalone_mode=False)
+    try:
+        with errors_told():
+            cli(prog_name="research", standalone_mode=False)
+    finally:
+        let_go()

@@ -49,7 +49,7 @@ class Console:
         """Print a message on stderr, unless we are to be quiet. A stderr that has gone away stops nobody's work."""
         if not self.quiet:
             with suppress(OSError, ValueError):
-                click.secho(masked(text), err=True, color=self.color or None, **(style if self.color else {}))
+                click.secho(masked(text), err=True, color=self.color, **(style if self.color else {}))
 
     def data(self, lines: list[str], value: Any) -> None:
         """Print a result on stdout: for a person, or as one JSON value."""
@@ -116,20 +116,21 @@ def errors_told() -> Iterator[None]:
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", "all that was answered is recorded; research run goes on from there", 130, "Interrupted")
     except BrokenPipeError:
-        _leave_pipe()
+        sys.exit(1)
     except Exception as error:
         logging.getLogger("pipeline").info("unexpected", exc_info=error)
         hint = f"this is a fault of the program; what was recorded is safe; -v shows where it happened, of a run also {LOG_FILE}"
         _fail(f"unexpected {type(error).__name__}: {error}", hint, 1, "Unexpected")
 
 
-def _leave_pipe() -> NoReturn:
-    """Whoever read our output has gone; what is still in Python's buffers has nowhere to go."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        with suppress(OSError):
-            os.dup2(nowhere, stream)
-    sys.exit(1)
+def let_go() -> None:
+    """Write out what Python still holds; where nobody takes it, drop it, for else it would change the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):  # gone, closed, or never there
+            with suppress(OSError, ValueError, AttributeError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def json_wanted() -> bool:

@@ -265,7 +265,8 @@ def _tell(console: Console, account: dict[str, Any]) -> None:
     lines += [f"{'skipped':<11} {e['query_id']}: {e['reason']}" for e in account["skipped"]]
     lines.append(f"{_counts(account)}; exit code {account['exit_code']}")
     if console.as_json or account["exit_code"] or not console.quiet:
-        console.data(lines, account)
+        with suppress(OSError):  # a terminal that hung up changes nothing about how the night ended
+            console.data(lines, account)
 
 
 def _effort(entry: dict[str, Any]) -> str:
