@@ -66,7 +66,7 @@ class Night:
         log = NightLog(self.store, self.context, f"batch-{started_at[:19].replace(':', '').lower()}-{secrets.token_hex(2)}")
         try:
             log.record(n.BatchStarted(due=tuple(d.query.id for d in due), queue_digest=self.queue.digest))
-            self._skip(log, left + [_skipping(d, "limit", f"the limit of {limit} queries is reached") for d in beyond])
+            self._skip(log, left + [_skipping(d, "limit", f"the limit of {limit} is reached") for d in beyond])
             await self._attend_all(due, log)
             self._close(log, started_at)
         finally:

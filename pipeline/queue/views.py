@@ -32,6 +32,8 @@ def perspectives_in(path: Path) -> tuple[Perspective, ...]:
     faults = Faults(path.name)
     source = decoded(data, faults)
     root, complete = nodes(source, faults) if source is not None else (None, False)
+    if complete and root is None:
+        faults.add_at(1, 1, "an empty file where the list of perspectives belongs", _WANTED)
     found = _listed(root, faults) if complete and root is not None else []
     if faults.sorted():
         raise invalid(faults.sorted())

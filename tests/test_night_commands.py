@@ -1,0 +1,236 @@
+"""``run`` and ``retry`` as their user meets them: what is taken up, what ends a night, what is told and remembered."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.codec import decode_all
+from pipeline.night_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
+from pipeline.reckoning import account
+from pipeline.store.files import FileStore
+from tests.commanding import Said, everything, said, workspace_in
+
+ROOT = Path(__file__).parent.parent
+HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea/depth]}\n"
+SHIPS = "  - {query: Where do ships wait at night?, id: ships, mode: fast, tags: [sea]}\n"
+NONSENSE = "  - {query: Zyzzyva quokka xylophone?, id: nonsense, mode: fast}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return workspace_in(tmp_path / "ws", HARBOUR + SHIPS)
+
+
+def last_run(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "events" / "local" / "last-run.json").read_text())
+    return found
+
+
+def actions(folder: Path) -> dict[str, str]:
+    return {query["id"]: query["action"] for query in json.loads(said(folder, "--json", "list").out)["queries"]}
+
+
+# ---- rehearsing ----------------------------------------------------------------------------------------------------
+
+
+def refuse(*_args: object, **_kwargs: object) -> None:
+    raise AssertionError("the network was asked")
+
+
+@pytest.mark.parametrize("nights", [0, 1])
+def test_a_dry_run_writes_nothing_and_asks_nobody(folder: Path, nights: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(nights):
+        assert said(folder, "run", "ships").code == 0
+    before = everything(folder)
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-canary")
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    told = said(folder, "run", "--dry-run", "--retry-failed", "--limit", "1", "--deadline", "06:30", "--max-cost", "1")
+    assert (told.code, told.err) == (0, "")
+    assert "harbour" in told.out
+    assert json.loads(said(folder, "retry", "--dry-run", "--json").out)["due"] == []
+    assert everything(folder) == before
+
+
+def test_a_dry_run_says_what_the_night_would_cost_at_most(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-canary")
+    with (folder / "queries.yaml").open("a") as queue:
+        queue.write("  - {query: Is the pier safe?, id: pier, budget_usd: 0.25, priority: 3}\n")
+    plan = json.loads(said(folder, "run", "--dry-run", "--json", "--max-cost", "0.40").out)
+    assert [(entry["id"], entry["worst_usd"]) for entry in plan["due"]] == [("pier", 0.25), ("harbour", 0.4), ("ships", 0.4)]
+    assert plan["worst_usd"] == 0.4
+    uncapped = json.loads(said(folder, "run", "--dry-run", "--json").out)
+    assert ([entry["worst_usd"] for entry in uncapped["due"]], uncapped["worst_usd"]) == ([0.25, None, None], None)
+    monkeypatch.delenv("OPENROUTER_API_KEY")
+    free = json.loads(said(folder, "run", "--dry-run", "--json").out)
+    assert free["worst_usd"] == 0
+    assert [entry["reasoner"] for entry in free["due"]] == ["extractive"] * 3
+
+
+def test_a_dry_run_names_the_session_that_is_gone_on_with_and_what_is_left(folder: Path) -> None:
+    (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR.replace('mode: fast', 'approve: plan')}{SHIPS}{NONSENSE}")
+    said(folder, "run")
+    said(folder, "approve", "harbour")
+    plan = json.loads(said(folder, "run", "--dry-run", "--json").out)
+    (entry,) = plan["due"]
+    assert (entry["id"], entry["action"]) == ("harbour", "resume")
+    assert (folder / entry["log"]).is_dir()
+    assert [(left["id"], left["action"]) for left in plan["left"]] == [("nonsense", "failed")]
+    assert plan["done"] == 1
+
+
+def test_a_dry_run_meets_what_would_end_the_night_before_it_begins(folder: Path) -> None:
+    shutil.rmtree(folder / "corpus")
+    told = said(folder, "run", "--dry-run")
+    assert (told.code, str(folder / "corpus") in told.err) == (2, True)
+
+
+# ---- what is taken up ----------------------------------------------------------------------------------------------
+
+
+def test_a_tag_takes_up_its_queries_and_a_limit_leaves_the_rest_for_another_time(folder: Path) -> None:
+    assert said(folder, "run", "--tag", "sea/depth").code == 0
+    assert actions(folder) == {"harbour": "done", "ships": "new"}
+    with (folder / "queries.yaml").open("a") as queue:
+        queue.write("  - {query: How deep is the harbour at low tide?, id: tide, mode: fast}\n")
+    told = said(folder, "run", "--limit", "1")
+    assert told.code == 3
+    assert "tide: the limit of 1 is reached" in told.out
+    assert actions(folder) == {"harbour": "done", "ships": "done", "tide": "new"}
+    assert said(folder, "run").code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--tag", "se"], "did you mean sea?"),
+        (["harbor"], "did you mean harbour?"),
+        (["--deadline", "half past six"], "is no time"),
+        (["--deadline", "2020-01-01T06:30Z"], "has passed"),
+        (["--limit", "0"], "--limit"),
+        (["--max-cost", "-1"], "--max-cost"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_begins(folder: Path, args: list[str], words: str) -> None:
+    told = said(folder, "run", *args)
+    assert (told.code, words in told.err) == (2, True)
+    assert not (folder / "events" / "sessions").exists()
+
+
+def test_a_changed_question_is_researched_again_and_one_that_is_gone_is_archived(folder: Path) -> None:
+    said(folder, "run")
+    (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR.replace('How deep', 'How deep and wide')}")
+    listed = json.loads(said(folder, "--json", "list").out)
+    assert [query["action"] for query in listed["queries"]] == ["changed"]
+    assert [name[11:-5] for name in listed["archived"]] == ["ships"]
+    lines = said(folder, "list", "--why").out.splitlines()
+    assert [line.split()[0] for line in lines[::2]] == ["changed", "archived"]
+    assert "the question was changed" in lines[1]
+    assert said(folder, "run").code == 0
+    sessions = {entry["session"]: entry for entry in json.loads(said(folder, "--json", "list").out)["sessions"]}
+    assert len(sessions) == 3
+
+
+# ---- trying again --------------------------------------------------------------------------------------------------
+
+
+def failing(folder: Path) -> Path:
+    (folder / "queries.yaml").write_text(f"queries:\n{NONSENSE}{HARBOUR}{NONSENSE.replace('nonsense', 'more').replace('Z', 'X')}")
+    return folder
+
+
+def test_failures_are_left_alone_until_they_are_to_be_tried_again(folder: Path) -> None:
+    assert said(failing(folder), "run").code == 1
+    told = said(folder, "run")
+    assert (told.code, told.out.splitlines()[0]) == (0, "nothing to do")
+    assert "research retry" in told.out
+    (folder / "corpus" / "found.md").write_text("# Zyzzyva\n\nA zyzzyva is a weevil; a quokka plays no xylophone.\n")
+    assert said(folder, "retry", "nonsense").code == 0
+    assert actions(folder) == {"nonsense": "done", "harbour": "done", "more": "failed"}
+    assert said(folder, "run", "--retry-failed").code in {0, 1}
+    assert last_run(folder)["ended"][0]["query_id"] == "more"
+
+
+def test_there_is_nothing_to_retry_where_nothing_failed(folder: Path) -> None:
+    assert said(folder, "run", "harbour").code == 0
+    before = FileStore(folder / "events").marks()
+    assert said(folder, "retry").out.splitlines()[0] == "nothing to do"
+    assert said(folder, "retry", "harbour").code == 0
+    assert FileStore(folder / "events").marks() == before  # neither the done one nor the one that is due
+
+
+def test_too_many_failures_end_the_night(folder: Path) -> None:
+    told = said(failing(folder), "run", "--max-failures", "1")
+    assert told.code == 1
+    assert [entry["status"] for entry in last_run(folder)["ended"]] == ["failed"]
+    assert {entry["reason"] for entry in last_run(folder)["skipped"]} == {"1 failures tonight"}
+
+
+# ---- telling -------------------------------------------------------------------------------------------------------
+
+
+def agreeing(folder: Path, told: Said) -> dict[str, Any]:
+    """What a night says of itself, once it is the same everywhere."""
+    store = FileStore(folder / "events")
+    name = list(store.batch_ids())[-1]
+    events = list(decode_all(record.data for record in store.load(name)))
+    summary: dict[str, Any] = json.loads(told.out)
+    assert summary == account(events) == last_run(folder)
+    (end,) = [event for event in events if isinstance(event, BatchEnded)]
+    failed = [event for event in events if isinstance(event, VaultFailed)]
+    assert told.code == summary["exit_code"] == (failed[0].exit_code if failed else end.exit_code)
+    assert (end.done, end.failed, end.open) == (summary["done"], summary["failed"], summary["open"])
+    assert end.done + end.failed + end.open == sum(isinstance(event, QueryEnded) for event in events)
+    assert end.skipped == summary["left_out"] == sum(isinstance(event, QuerySkipped) for event in events)
+    return summary
+
+
+def night_note(folder: Path) -> str:
+    (note,) = (folder / "vault" / "nights").glob("*.md")
+    return note.read_text()
+
+
+@pytest.mark.parametrize(
+    ("args", "code"), [([], 1), (["harbour"], 0), (["--limit", "1"], 1), (["--limit", "1", "--tag", "sea"], 0)]
+)
+def test_events_summary_last_run_and_exit_code_agree(folder: Path, args: list[str], code: int) -> None:
+    summary = agreeing(failing(folder), said(folder, "run", "--json", *args))
+    assert summary["exit_code"] == code
+    note = night_note(folder)
+    assert f"done: {summary['done']}\n" in note
+    assert f"failed: {summary['failed']}\n" in note
+    assert f"skipped: {summary['left_out']}\n" in note
+
+
+def test_a_plan_that_waits_is_neither_done_nor_failed(folder: Path) -> None:
+    (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR}{SHIPS.replace('mode: fast', 'approve: plan')}")
+    summary = agreeing(folder, said(folder, "run", "--json"))
+    assert (summary["done"], summary["open"], summary["failed"], summary["exit_code"]) == (1, 1, 0, 0)
+    assert "research approve ships" in night_note(folder).replace("\\", "")
+
+
+def test_a_vault_that_cannot_be_built_is_part_of_the_account(folder: Path) -> None:
+    shutil.copytree(ROOT / "templates", folder / "templates")
+    (folder / "templates" / "vault" / "report.md.j2").write_text("# {{ no_such_name }}\n")
+    told = said(folder, "run", "--json")
+    summary = agreeing(folder, told)
+    assert (told.code, summary["done"]) == (2, 2)
+    assert "no_such_name" in summary["vault"]
+    assert "no_such_name" in told.err
+    shutil.rmtree(folder / "templates")
+    assert said(folder, "run").code == 0
+    assert len(list((folder / "vault" / "reports").rglob("*.md"))) == 2
+    assert said(folder, "verify").code == 0
+
+
+def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> None:
+    said(folder, "run")
+    before = last_run(folder)
+    assert said(folder, "run", "--json").code == 0
+    assert last_run(folder) == before
