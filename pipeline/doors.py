@@ -53,13 +53,15 @@ class Fetches:
 class Desks:
     """Gives each session its desk. Close it when the night is over.
 
-    ``extractor`` is what takes the text out of web pages, in place of one that is started when it is needed.
+    ``extractor`` is what takes the text out of web pages, in place of one that is started when it is needed. ``sessions`` is how
+    many may be expected.
     """
 
     workspace: Workspace
     store: EventStore
     keys: Keys
     extractor: Extractor | None = None
+    sessions: int = 1
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -73,6 +75,7 @@ class Desks:
         self._night = Ledger(limits.cost_usd, limits.tokens, limits.calls, name="night")
         self._models: dict[str, OpenAIReasoner] = {}
         self._web: WebFetch | None = None
+        self._plain: Reasoner | None = None
 
     def prepare(self, *, needed: bool) -> IndexReport | None:
         """Bring the index of the documents up to date. A folder that cannot be used matters only if it is ``needed``.
@@ -132,10 +135,20 @@ class Desks:
         from pipeline.reasoners.extractive import ExtractiveReasoner
         from pipeline.reasoners.frugal import FrugalReasoner
 
-        extractive = ExtractiveReasoner()
-        if state.config.reasoner == extractive.name:
-            return extractive
-        return FrugalReasoner(self._model(state.config.reasoner).for_query((ledger, self._night)), extractive)
+        if state.config.reasoner == ExtractiveReasoner.name:
+            return self._extractive()
+        return FrugalReasoner(self._model(state.config.reasoner).for_query((ledger, self._night)), ExtractiveReasoner())
+
+    def _extractive(self) -> Reasoner:
+        from pipeline.reasoners.crew import Crew, processes_for
+        from pipeline.reasoners.extractive import ExtractiveReasoner
+
+        if self._plain is None:
+            processes = processes_for(self.sessions)
+            self._plain = crew = Crew(processes) if processes else ExtractiveReasoner()
+            if isinstance(crew, Crew):
+                self._closers.append(crew.aclose)
+        return self._plain
 
     def _model(self, model: str) -> OpenAIReasoner:
         if model not in self._models:

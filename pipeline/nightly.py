@@ -163,7 +163,7 @@ async def _worked(shift: Shift, place: Place, decisions: Sequence[Decision], req
     console, workspace = place.console, place.workspace
     due = [decision for decision in decisions if decision.due][: request.selection.limit]
     searches = {name for decision in due for name in place.config_of(decision.query).search}
-    desks = Desks(workspace, place.store, place.keys)
+    desks = Desks(workspace, place.store, place.keys, sessions=len(due))
     try:
         prepare(console, workspace, desks, needed="local" in searches)
         with progress_on(console, len(due), environment().get("TERM", "")) as progress:

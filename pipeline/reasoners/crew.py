@@ -1,0 +1,91 @@
+"""The extractive reasoner in processes of its own, so that a night of many sessions uses every processor.
+
+An answer is a function of its question alone, so it does not matter who gives it, or in which order they are given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from pipeline.ports import Answer
+from pipeline.questions import Question
+from pipeline.reasoners.extractive import ExtractiveReasoner
+from pipeline.values import Value
+
+A = TypeVar("A", bound=Value)
+
+WORTH_IT = 8  # sessions; fewer are nearly done before a second process has started
+_MOST = 4
+_log = logging.getLogger("pipeline.reasoners")
+
+
+class Crew:
+    """The port ``Reasoner`` over ``processes`` processes, started when the first question comes. Close it when done.
+
+    When one of them dies (memory, usually), this process answers all further questions itself.
+    """
+
+    name = ExtractiveReasoner.name
+
+    def __init__(self, processes: int) -> None:
+        context = multiprocessing.get_context("spawn")  # a fork would copy whatever threads hold at that moment
+        self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(processes, mp_context=context, initializer=_begin)
+        self._here = ExtractiveReasoner()
+
+    async def answer(self, question: Question[A]) -> Answer[A]:
+        """Answer one question.
+
+        Raises:
+            AnswerInvalid: nobody here knows this kind of question.
+        """
+        if self._pool is not None:
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._pool, _answered, question)
+            except BrokenProcessPool as error:
+                _log.warning("a process that answers questions has ended (%s); the work goes on without it", error)
+                self._pool = None
+        return await self._here.answer(question)
+
+    async def aclose(self) -> None:
+        """Let the processes end; what they are at is dropped."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def processes_for(sessions: int) -> int:
+    """Return how many processes that many sessions are worth: 0 for none but this one."""
+    processors = min(_MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return processors if sessions >= WORTH_IT and processors > 1 else 0
+
+
+def _begin() -> None:
+    """Signals are for the process that asks; when that one is gone, however it went, so is this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(50_000, 20, 100)
+    threading.Thread(target=_outlive_nobody, daemon=True).start()
+
+
+def _outlive_nobody() -> None:
+    asking = multiprocessing.parent_process()
+    if asking is not None:
+        asking.join()
+    os._exit(0)
+
+
+def _answered(question: Question[Any]) -> Answer[Any]:
+    answering = ExtractiveReasoner().answer(question)
+    try:
+        answering.send(None)
+    except StopIteration as done:
+        answer: Answer[Any] = done.value
+        return answer
+    raise AssertionError("an extractive answer waits for nothing")
