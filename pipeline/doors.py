@@ -192,10 +192,8 @@ class Desks:
 
 
 def _ledger_of(state: SessionState) -> Ledger:
-    config, spent = state.config, cost_of(state)
-    return Ledger(
-        config.budget_usd, config.budget_tokens, config.budget_calls, name="query", spent=spent, calls=state.spent.calls
-    )
+    config = state.config
+    return Ledger(config.budget_usd, config.budget_tokens, config.budget_calls, name="query", spent=cost_of(state))
 
 
 def _pages_http(settings: Settings) -> Http:

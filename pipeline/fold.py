@@ -37,7 +37,7 @@ def apply(state: SessionState, event: e.EventBase) -> None:
         _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
     if state.open_calls and isinstance(event, e.Answered):
         state.open_calls.pop(event.step, None)
-    if isinstance(event, e.Answered) and (event.cost.total_tokens or event.cost.usd):
+    if isinstance(event, e.Answered):
         _charge(state, event.cost)
     state.version = event.version
     if state.runs:
@@ -46,7 +46,7 @@ def apply(state: SessionState, event: e.EventBase) -> None:
 
 def _charge(state: SessionState, cost: Cost) -> None:
     spent = state.spent
-    spent.calls += 1
+    spent.calls += cost.calls
     spent.input_tokens += cost.input_tokens
     spent.output_tokens += cost.output_tokens
     spent.total_tokens += cost.total_tokens

@@ -34,7 +34,7 @@ class Reservation:
 class Ledger:
     """What may be spent, what is set aside, and what was spent: in USD, tokens and calls. A cap of None is no cap.
 
-    ``name`` says whose budget it is (``query``, ``night``), ``refusal`` why it last refused a call. ``spent`` and ``calls`` are
+    ``name`` says whose budget it is (``query``, ``night``), ``refusal`` why it last refused a call. ``spent`` is
     what earlier runs already used.
     """
 
@@ -46,14 +46,13 @@ class Ledger:
         *,
         name: str = "query",
         spent: Cost | None = None,
-        calls: int = 0,
     ) -> None:
         self.name = name
         self._cap_nano = None if cap_usd is None else _nano(cap_usd)
         self._cap_tokens, self._cap_calls = cap_tokens, cap_calls
         self._nano = _nano(spent.usd) if spent else 0
         self._tokens = spent.total_tokens if spent else 0
-        self._calls = calls
+        self._calls = spent.calls if spent else 0
         self._open: set[Reservation] = set()
         self.refusal = ""
 

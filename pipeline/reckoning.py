@@ -105,6 +105,7 @@ def total(costs: Iterable[Cost]) -> Cost:
         total_tokens=sum(cost.total_tokens for cost in known),
         usd=round(sum(cost.usd for cost in known), 9),
         assumed_usd=round(sum(cost.assumed_usd for cost in known), 9),
+        calls=sum(cost.calls for cost in known),
     )
 
 
@@ -116,4 +117,5 @@ def less(whole: Cost, part: Cost) -> Cost:
         total_tokens=max(0, whole.total_tokens - part.total_tokens),
         usd=round(max(0.0, whole.usd - part.usd), 9),
         assumed_usd=round(max(0.0, whole.assumed_usd - part.assumed_usd), 9),
+        calls=max(0, whole.calls - part.calls),
     )

@@ -40,7 +40,7 @@ SUMMARY = "summary"
 
 @dataclass(slots=True)
 class Spent:
-    """What the session's answers cost so far. ``calls`` counts answers that cost tokens or money.
+    """What the session's answers cost so far. ``calls`` counts calls of models.
 
     ``lost`` counts the calls that a dead process had sent; they are in the sums at their worst case, ``lost_usd`` of it.
     """
@@ -256,6 +256,7 @@ def cost_of(state: SessionState) -> Cost:
         total_tokens=spent.total_tokens + sum(cost.total_tokens for cost in unsettled),
         usd=round(spent.usd + sum(cost.usd for cost in unsettled), 9),
         assumed_usd=round(spent.lost_usd + sum(cost.usd for cost in unsettled), 9),
+        calls=spent.calls + sum(cost.calls for cost in unsettled),
     )
 
 

@@ -22,6 +22,7 @@ class Cost(Value):
     """What one outside answer cost. All zero for the embedded reasoner and the local folder.
 
     ``assumed_usd`` is the part of ``usd`` that no bill says: the worst cases of calls whose reply was lost or gave no account.
+    ``calls`` counts the calls of a model that it took.
     """
 
     input_tokens: int = 0
@@ -29,6 +30,7 @@ class Cost(Value):
     total_tokens: int = 0
     usd: float = 0.0
     assumed_usd: float = 0.0
+    calls: int = 0
     model_requested: str = ""
     model: str = ""
 

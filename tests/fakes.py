@@ -162,7 +162,7 @@ class FakeReasoner:
     async def answer(self, question: q.Question[A]) -> Answer[A]:
         await self.journal.call(question_name(question))
         rule = cast(Callable[[q.Question[A]], A], getattr(self, f"_{question.name}"))
-        cost = Cost(input_tokens=10, output_tokens=5, total_tokens=15, usd=0.001, model_requested="fake", model="fake")
+        cost = Cost(input_tokens=10, output_tokens=5, total_tokens=15, usd=0.001, calls=1, model_requested="fake", model="fake")
         return Answer(rule(question), cost, question_name(question).encode())
 
     def _perspectives(self, question: q.PerspectivesQuestion) -> q.Perspectives:

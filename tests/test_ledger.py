@@ -56,7 +56,7 @@ def test_a_call_that_cost_more_than_its_worst_case_is_charged_in_full() -> None:
 
 
 def test_what_earlier_runs_spent_counts() -> None:
-    ledger = Ledger(1.0, cap_calls=5, spent=cost(0.7, 300), calls=4)
+    ledger = Ledger(1.0, cap_calls=5, spent=cost(0.7, 300).model_copy(update={"calls": 4}))
     ledger.settle(ledger.reserve(cost(0.3)), cost(0.1))
     assert (ledger.usd, ledger.tokens, ledger.calls) == (0.8, 310, 5)
     with pytest.raises(BudgetSpent, match="5 calls"):

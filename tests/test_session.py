@@ -116,13 +116,13 @@ def test_storage_sees_the_envelope_and_the_canonical_bytes() -> None:
         assert record_of(decode(record.data)) == record
 
 
-def test_what_an_answer_cost_is_added_up_and_what_cost_nothing_is_no_call() -> None:
+def test_what_answers_cost_is_added_up_with_every_call_that_they_took() -> None:
     state = folded(2)
-    thought = e.SearchCompleted(query="q", provider="p", hits=(), cost=Cost(usd=0.1, total_tokens=3))
+    thought = e.SearchCompleted(query="q", provider="p", hits=(), cost=Cost(usd=0.1, total_tokens=3, calls=2))
     fold.apply(state, thought)
     fold.apply(state, thought.model_copy(update={"cost": Cost()}))
-    fold.apply(state, thought.model_copy(update={"cost": Cost(usd=0.2, input_tokens=7)}))
-    assert (state.spent.calls, state.spent.usd, state.spent.total_tokens, state.spent.input_tokens) == (2, 0.3, 3, 7)
+    fold.apply(state, thought.model_copy(update={"cost": Cost(usd=0.2, input_tokens=7, calls=1)}))
+    assert (state.spent.calls, state.spent.usd, state.spent.total_tokens, state.spent.input_tokens) == (3, 0.3, 3, 7)
 
 
 def test_a_reopened_session_goes_on_where_it_was_with_its_failures_forgotten() -> None:

@@ -175,7 +175,7 @@ class Caller:
         model = answered_by(body) or wanted.model
         if may_be_billed(reply):
             return worst.model_copy(update={"model": model})
-        return Cost(model_requested=wanted.model, model=model)
+        return Cost(calls=1, model_requested=wanted.model, model=model)
 
     def _worst(self, wanted: Wanted) -> Cost:
         sent = sum(tokens(message["content"]) + _PER_MESSAGE for message in wanted.messages)

@@ -72,11 +72,13 @@ def total(costs: list[Cost], asked: str, model: str) -> Cost:
     sent, said = sum(cost.input_tokens for cost in costs), sum(cost.output_tokens for cost in costs)
     usd, assumed = math.fsum(cost.usd for cost in costs), math.fsum(cost.assumed_usd for cost in costs)
     usd, assumed = round(usd, 9), round(assumed, 9)
-    return _cost(sent, said, usd, asked, model).model_copy(update={"assumed_usd": assumed})
+    return _cost(sent, said, usd, asked, model).model_copy(update={"assumed_usd": assumed, "calls": len(costs)})
 
 
 def _cost(sent: int, said: int, usd: float, asked: str, model: str) -> Cost:
-    return Cost(input_tokens=sent, output_tokens=said, total_tokens=sent + said, usd=usd, model_requested=asked, model=model)
+    return Cost(
+        input_tokens=sent, output_tokens=said, total_tokens=sent + said, usd=usd, calls=1, model_requested=asked, model=model
+    )
 
 
 def _count(value: object) -> int | None:
