@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from pipeline.events import moment_of
 from pipeline.overview import Overview, Summary
 from pipeline.queue.model import Query, Queue
 from pipeline.text import slug
+
+CLOCK_SLACK = timedelta(days=1)  # a session further ahead than that was begun by a clock that was wrong
 
 Action = Literal["resume", "new", "changed", "again", "retry", "done", "waiting", "failed", "cancelled", "damaged"]
 DUE: frozenset[Action] = frozenset({"resume", "new", "changed", "again", "retry"})
@@ -128,7 +130,10 @@ def _recurrence(query: Query, last: Summary, now: datetime) -> Decision:
     done = f"done on {last.ended_at[:10]}"
     if query.every is None:
         return Decision(query, "done", done, last.id)
-    next_time = moment_of(last.started_at) + query.every
+    started = moment_of(last.started_at)
+    if started > now + CLOCK_SLACK:
+        return Decision(query, "again", f"{done}, by a clock that was ahead; due again", last.id)
+    next_time = started + query.every
     if next_time <= now:
         return Decision(query, "again", f"{done}; due again since {next_time.date()}", last.id)
     return Decision(query, "done", f"{done}; due again on {next_time.date()}", last.id)

@@ -82,9 +82,10 @@ class Overview:
     damaged: Mapping[str, LogError] = field(default_factory=dict)
 
     def latest(self) -> dict[str, Summary]:
-        """Return each query id's latest session."""
+        """Return each query id's latest session: one that no other followed. Only among several such do their times decide."""
+        followed = {summary.previous_session for summary in self.sessions}
         latest: dict[str, Summary] = {}
-        for summary in sorted(self.sessions, key=lambda summary: (summary.started_at, summary.id)):
+        for summary in sorted(self.sessions, key=lambda one: (one.id not in followed, one.started_at, one.id)):
             if summary.query_id:
                 latest[summary.query_id] = summary
         return latest

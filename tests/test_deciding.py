@@ -84,6 +84,11 @@ def test_a_recurring_query_is_due_again_when_its_time_has_passed(days_ago: float
     assert decision.session == "s-pumps"
 
 
+@pytest.mark.parametrize(("days_ahead", "action"), [(0.5, "done"), (2, "again"), (4_000, "again")])
+def test_a_clock_that_was_years_ahead_does_not_put_off_a_recurring_query_for_years(days_ahead: float, action: str) -> None:
+    assert decided(query("pumps", every=timedelta(days=7)), last("pumps", days_ago=-days_ahead)).action == action
+
+
 def test_interrupted_queries_come_first_then_by_priority_then_as_in_the_file() -> None:
     names = ("low", "first", "second", "high", "halfway")
     queries = [query(name, priority={"low": -1, "high": 9}.get(name, 0)) for name in names]

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline import overview
 from pipeline.errors import LogDamaged
-from pipeline.overview import Overview, read_all
+from pipeline.overview import Overview, Summary, read_all
 from pipeline.ports import Record
 from pipeline.session import record_of
 from pipeline.store.summaries import Summaries
@@ -114,3 +114,12 @@ def test_without_a_folder_to_keep_it_in_nothing_is_kept_and_nothing_made(tmp_pat
     store = Counting("s-1")
     read_all(store, Summaries(tmp_path / "missing" / "summaries.sqlite"))
     assert not (tmp_path / "missing").exists()
+
+
+def test_the_latest_session_is_the_one_that_none_followed_whatever_their_clocks_said() -> None:
+    first = Summary("s-1", query_id="pumps", started_at="2036-01-01T02:15:00.000Z")
+    second = Summary("s-2", query_id="pumps", started_at="2026-11-21T02:15:00.000Z", previous_session="s-1")
+    apart = Summary("s-0", query_id="pumps", started_at="2020-01-01T02:15:00.000Z")
+    for order in ((first, second, apart), (apart, second, first)):
+        assert Overview(order).latest() == {"pumps": second}
+    assert Overview((apart, first)).latest() == {"pumps": first}
