@@ -22,12 +22,19 @@ def sessions(news: News, shelves: Shelves, catalogue: Catalogue) -> set[str]:
     """Return the sessions whose own notes show something new.
 
     A session's notes show: itself; links to the session before and the one after it on the same question, to the nights that
-    worked on it, and to the sources that it read.
+    worked on it, and to the sources that it or the session before it read.
     """
     now = shelves.library
-    found = set(news.outlines) | _with_other_nights(shelves) | catalogue.readers_of(_moved(shelves))
-    found |= _differing(_neighbours(shelves.before), _neighbours(now))
+    found = set(news.outlines) | _with_other_nights(shelves) | _differing(_neighbours(shelves.before), _neighbours(now))
+    if moved := _moved(shelves):
+        readers = catalogue.readers_of(moved)
+        found |= {card.id for card in now.cards if {card.id, card.previous_session} & readers or _is_orphan(now, card)}
     return found & now.by_id.keys()
+
+
+def _is_orphan(library: Library, card: Card) -> bool:
+    """Tell whether a session names one before it that is not there, so that nobody knows what that one read."""
+    return card.previous_session != "" and card.previous_session not in library.by_id
 
 
 def _neighbours(library: Library) -> dict[str, tuple[Card | None, Card | None]]:

@@ -15,12 +15,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 KEPT_HEADING = "## Kept from an earlier template"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _MARKER = re.compile(r"[ \t]*%%[ \t]*(begin|end)[ \t]+([a-z0-9][a-z0-9_-]{0,63})[ \t]*%%[ \t]*\r?\n?\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
+# All that a marker or a fence cannot be without.
+_TELLING = re.compile(r"%%|`{3}|~{3}")
 
 
 class BlocksMalformed(ValueError):
@@ -47,6 +50,7 @@ def empty_block(name: str) -> str:
     return f"%% begin {name} %%\n%% end {name} %%"
 
 
+@lru_cache(maxsize=8)  # one note's body is looked through when it is rendered, composed and compared
 def find(body: str) -> tuple[Block, ...]:
     """Return the blocks of a note's body in order.
 
@@ -79,15 +83,23 @@ def _refuse_begin(name: str, number: int, opened: tuple[str, int, int] | None, f
 def _markers(body: str) -> Iterator[tuple[int, str, str, int, int]]:
     """Yield (line number from 1, begin or end, name, start and end of the line) of each marker outside a fence."""
     fence = ""
-    place = 0
-    for number, line in enumerate(re.findall(r"[^\n]*\n|[^\n]+", body), start=1):
-        start, place = place, place + len(line)
+    for start, end in _telling_lines(body):
+        line = body[start:end]
         if fence:
             fence = "" if _closes(line, fence) else fence
         elif opening := _FENCE.match(line):
             fence = opening[1] if "`" not in opening[2] or opening[1][0] == "~" else ""
         elif marker := _MARKER.match(line):
-            yield number, marker[1], marker[2], start, place
+            yield body.count("\n", 0, start) + 1, marker[1], marker[2], start, end
+
+
+def _telling_lines(body: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each line that may hold a marker or a fence."""
+    place = 0
+    while found := _TELLING.search(body, place):
+        start = body.rfind("\n", 0, found.start()) + 1
+        place = body.find("\n", found.start()) + 1 or len(body)
+        yield start, place
 
 
 def _closes(line: str, fence: str) -> bool:
@@ -112,7 +124,8 @@ def filled(body: str, kept: Mapping[str, str]) -> str:
     """
     blocks = find(body)
     for block in reversed(blocks):
-        body = body[: block.start] + kept.get(block.name, "") + body[block.end :]
+        if kept.get(block.name) or block.start < block.end:
+            body = body[: block.start] + kept.get(block.name, "") + body[block.end :]
     homeless = [name for name in sorted(kept) if name not in {block.name for block in blocks}]
     if homeless:
         body = body.rstrip("\n") + f"\n\n{KEPT_HEADING}\n"
@@ -128,5 +141,6 @@ def blanked(body: str) -> str:
         BlocksMalformed: markers that do not pair up.
     """
     for block in reversed(find(body)):
-        body = body[: block.start] + body[block.end :]
+        if block.start < block.end:
+            body = body[: block.start] + body[block.end :]
     return body

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import SplitResult, quote, urlsplit
 
 from pipeline.text import clean, one_line
@@ -97,8 +98,11 @@ def inert(text: str) -> Inert:
 
     White space at its ends goes, but white space alone stays a space: templates print it between things.
     """
-    if isinstance(text, Inert):
-        return text
+    return text if isinstance(text, Inert) else _inert(text)
+
+
+@lru_cache(maxsize=4_096)  # a title or a quote stands in several notes, most of them made one after the other
+def _inert(text: str) -> Inert:
     line = " ".join(clean(text).split())
     if text.isspace():
         return Inert(" ")
@@ -111,6 +115,7 @@ def _escaped(line: str) -> str:
     return _RISKY.sub(lambda found: "\\" + found[0], line)
 
 
+@lru_cache(maxsize=4_096)
 def label(text: str) -> str:
     """Return ``text`` for the words of a wikilink: signs that mean something there become look-alikes. Never empty."""
     line = one_line(_SCHEME_IN_LABEL.sub("", text), 160).translate(_IN_LABEL)

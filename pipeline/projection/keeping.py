@@ -107,12 +107,12 @@ def compose(fresh: Rendered, additions: Kept) -> str:
 
 def skeleton_of(fresh: Rendered, additions: Kept) -> str:
     """Return the skeleton that ``compose`` of the same leads to, without reading it back."""
-    return _digest(fresh.properties, "\n" + blocks.filled(fresh.body, additions.texts))
+    return _digest(fresh.properties, blocks.filled(fresh.body, additions.texts), lead="\n")
 
 
-def _digest(properties: Mapping[str, Any], body: str) -> str:
+def _digest(properties: Mapping[str, Any], body: str, lead: str = "") -> str:
     ours = {name: _plain(properties[name]) for name in sorted(properties.keys() & OWNED) if name not in SHARED_LISTS}
-    said = json.dumps(ours, ensure_ascii=True) + "\n" + blocks.blanked(body).replace("\r\n", "\n")
+    said = json.dumps(ours, ensure_ascii=True) + "\n" + lead + blocks.blanked(body).replace("\r\n", "\n")
     return digest_of(said.encode("utf-8", "surrogateescape"))
 
 

@@ -7,6 +7,7 @@ string again, so a mistake shows too many backslashes, never too few.
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -14,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError, meta
+from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
 from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.runtime import Macro
 
@@ -24,6 +25,10 @@ from pipeline.projection.inert import Inert, Link
 from pipeline.projection.notes import Kind, Note, Rendered
 from pipeline.text import digest_of
 
+# Where a template draws on another, and the plain way of naming it.
+_DRAWING = re.compile(rb"{%[-+]?\s*(?:import|include|extends|from)\b(.*?)%}", re.DOTALL)
+_NAMED = re.compile(rb"""\s*(?:"[^"]*"|'[^']*')(?:\s+(?!if\b)[\w\s,]*)?[-+]?\s*""")
+_BLANKS = re.compile(r"\n{3,}")
 _ADVICE = "correct it (templates/README.md lists what each template is given), then run `research build`; no note was changed"
 
 
@@ -52,10 +57,12 @@ class _NoteEnvironment(Environment):
 
 def _printed(value: object) -> object:
     """Jinja's last step before a value becomes text."""
-    if isinstance(value, Link):
-        return value.inline
+    if type(value) is Inert:
+        return value
     if isinstance(value, str):
         return inert.inert(value)
+    if isinstance(value, Link):
+        return value.inline
     if value is None:
         raise TemplateError("a value is None; test for it before printing it")
     return value
@@ -138,12 +145,10 @@ class Renderer:
         return _name_of(read)
 
     def _drawn_on(self, source: bytes) -> Iterable[str]:
-        """The templates that one names; all of them if it works out a name, or cannot be parsed."""
-        try:
-            named = set(meta.find_referenced_templates(self._environment.parse(source.decode("utf-8"))))
-        except (TemplateSyntaxError, UnicodeDecodeError):
+        """The templates that one may draw on: those whose name stands in it; all of them if it works out a name."""
+        if not all(map(_NAMED.fullmatch, _DRAWING.findall(source))):
             return self._sources
-        return self._sources if None in named else filter(None, named)
+        return [name for name in self._sources if name.encode() in source]
 
     def render(self, note: Note) -> Rendered:
         """Return the note as its template makes it.
@@ -191,8 +196,5 @@ _RESTORE = "put it back: `research init` in an empty folder makes a fresh copy o
 
 def _tidy(text: str) -> str:
     """One blank line where a template left several, none at the ends, and no white space behind a line."""
-    lines: list[str] = []
-    for line in (line.rstrip() for line in text.split("\n")):
-        if line or (lines and lines[-1]):
-            lines.append(line)
-    return "\n".join(lines).strip("\n") + "\n"
+    lines = "\n".join(map(str.rstrip, text.split("\n")))
+    return _BLANKS.sub("\n\n", lines).strip("\n") + "\n"
