@@ -157,7 +157,8 @@ def _figure(draft: Draft, path: str, words: str, alone: bool) -> str:
     sizes = {"width": size[1], "height": size[2] or ""} if size else {}
     image = opening("img", src=draft.root + encoded(file_of(path)), alt=alt, loading="lazy", **sizes)
     kind = "chart" if path.startswith("charts/") else "image"
-    return f'<figure class="embed {kind}">{image}</figure>\n' if alone else image
+    stop = ' tabindex="0"' if kind == "chart" else ""  # it scrolls by itself on a narrow page
+    return f'<figure class="embed {kind}"{stop}>{image}</figure>\n' if alone else image
 
 
 def _tag(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:

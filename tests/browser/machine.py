@@ -38,4 +38,6 @@ def run_tool(name: str, *arguments: str, cwd: Path) -> subprocess.CompletedProce
         pytest.skip(f"no {name} on this machine: npm install --no-package-lock --prefix {HERE.relative_to(Path.cwd())}")
     home = cwd / "home"
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "FOAM_TELEMETRY": "0", "DO_NOT_TRACK": "1", "NO_COLOR": "1"}
-    return subprocess.run([str(tool), *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [str(tool), *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )

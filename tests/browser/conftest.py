@@ -1,0 +1,79 @@
+"""One browser, one plain and one hostile site for all these tests (of a worker process)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipeline.site.building import Folders, build_site
+from tests.browser.machine import QUIET, chromium
+from tests.browser.material import HOSTILE_PAGES, HOSTILE_TAGS, OWN_NOTE, hostile_words
+from tests.browser.serving import served
+from tests.browser.visiting import Site, Visitor
+from tests.fakes import MemoryStore
+from tests.projection.builders import TEMPLATES, Story, Workplace, a_store, night
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vault with every kind of note in plain words, and one of a person's own."""
+    place = Workplace(tmp_path_factory.mktemp("plain"), a_store())
+    place.build()
+    (place.vault / "my").mkdir()
+    (place.vault / "my" / "own.md").write_text(OWN_NOTE)
+    return place.vault
+
+
+@pytest.fixture(scope="session")
+def hostile_vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vault in which every text, address and tag that came from outside is hostile."""
+    store, say = MemoryStore(), hostile_words()
+    story = Story(store, query="Why <script>alert(1)</script>?", say=say, pages=HOSTILE_PAGES, tags=HOSTILE_TAGS).whole()
+    failed = (
+        Story(store, id="2026-11-21-tides-77aa", query="</title>", query_id="tides", say=say, tags=HOSTILE_TAGS).begin().failed()
+    )
+    night(store, story, failed, say=say)
+    place = Workplace(tmp_path_factory.mktemp("hostile"), store)
+    place.build()
+    return place.vault
+
+
+@pytest.fixture(scope="session")
+def site(vault: Path) -> Iterator[Site]:
+    yield from _site(vault)
+
+
+@pytest.fixture(scope="session")
+def hostile_site(hostile_vault: Path) -> Iterator[Site]:
+    yield from _site(hostile_vault)
+
+
+def _site(vault: Path) -> Iterator[Site]:
+    folder = vault.parent / "site"
+    build_site(Folders(vault, TEMPLATES.parent / "site", folder, vault.parent / "local"))
+    with served(folder) as url:
+        yield Site(folder, url)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = chromium()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[Visitor]:
+    visitor = Visitor(browser)
+    yield visitor
+    visitor.leave()

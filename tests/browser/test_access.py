@@ -1,0 +1,81 @@
+"""Each kind of page can be used with a keyboard, a screen reader and weak eyes, in both colour schemes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.visiting import KINDS, Site, Visitor
+
+PHONE, DESKTOP = 390, 1280
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation_on_any_kind_of_page(site: Site, visitor: Visitor, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    for kind, width in [(kind, DESKTOP) for kind in KINDS] + [("report", PHONE), ("session", PHONE), ("list", PHONE)]:
+        page = visitor.open(site.address(kind), scheme=scheme, width=width)
+        violations: list[dict[str, Any]] = Axe().run(page).response["violations"]
+        assert [(found["id"], [node["target"] for node in found["nodes"]]) for found in violations] == [], (kind, width)
+
+
+def test_no_page_is_wider_than_a_phone(site: Site, visitor: Visitor) -> None:
+    for kind in KINDS:
+        page = visitor.open(site.address(kind), width=320)
+        assert page.evaluate("document.documentElement.scrollWidth") == 320, kind
+
+
+def test_the_first_stop_of_the_keyboard_skips_to_the_text(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("report"))
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the text"
+    assert page.locator(":focus").bounding_box()["y"] >= 0  # type: ignore[index]
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.querySelector('main').contains(document.activeElement)")
+
+
+def test_the_keyboard_goes_through_a_page_in_the_order_of_its_text_and_shows_where_it_is(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("report"), width=DESKTOP)
+    stops = page.locator("a[href], button, summary, input").count()
+    earlier = -1
+    for _ in range(min(stops, 25)):
+        page.keyboard.press("Tab")
+        here = page.evaluate("[...document.querySelectorAll('*')].indexOf(document.activeElement)")
+        assert here > earlier
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        earlier = here
+
+
+def test_on_a_phone_the_sources_open_by_keyboard_and_on_a_wide_page_they_stand_beside_the_text(
+    site: Site, visitor: Visitor
+) -> None:
+    page = visitor.open(site.address("report"), width=PHONE, scripts=False)
+    source = page.locator(".side li a").first
+    assert not source.is_visible()
+    page.locator(".side summary").first.focus()
+    page.keyboard.press("Enter")
+    assert source.is_visible()
+    wide = visitor.open(site.address("report"), width=DESKTOP, scripts=False)
+    beside, text = wide.locator(".side li a").first.bounding_box(), wide.locator(".body > p").first.bounding_box()
+    assert beside is not None
+    assert text is not None
+    assert beside["x"] > text["x"] + text["width"]
+
+
+def test_nothing_moves_where_less_motion_is_wanted(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("report"), still=True)
+    moving = "[...document.querySelectorAll('*')].filter(e => { const s = getComputedStyle(e); \
+        return s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0 || s.scrollBehavior === 'smooth' }).length"
+    assert page.evaluate(moving) == 0
+
+
+def test_paper_shows_the_text_alone(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("report"))
+    page.emulate_media(media="print")
+    assert page.locator(".body").is_visible()
+    for left_out in (".site-header", ".toc", ".side", ".around", ".site-footer"):
+        assert not any(found.is_visible() for found in page.locator(left_out).all()), left_out

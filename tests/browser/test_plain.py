@@ -1,0 +1,52 @@
+"""Pages are read without scripts; scripts only add to them."""
+
+from __future__ import annotations
+
+from tests.browser.visiting import Site, Visitor
+
+
+def test_a_report_can_be_read_and_followed_to_its_quotes_without_scripts(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("report"), scripts=False)
+    assert page.locator("h1").is_visible()
+    assert len(page.locator(".body").inner_text()) > 200
+    page.locator(".cite a").first.click()
+    assert page.locator(":target q").is_visible()
+    page.locator(":target a").click()
+    assert "source" in (page.locator("body").get_attribute("class") or "")
+    assert page.locator(":target").is_visible()
+
+
+def test_every_list_leads_on_without_scripts(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("list"), scripts=False)
+    assert not page.locator(".filter").is_visible()
+    page.locator(".entries a").first.click()
+    assert page.locator("article h1").is_visible()
+
+
+def test_without_scripts_the_search_says_how_to_find_things(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("search"), scripts=False)
+    assert "JavaScript" in page.locator("main").inner_text()
+
+
+def test_a_list_can_be_narrowed_down(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("list"))
+    entries = page.locator(".entries > li")
+    title = entries.first.locator("a").inner_text()
+    page.get_by_label("Show only those with").fill(title.upper())
+    assert entries.first.is_visible()
+    page.get_by_label("Show only those with").fill("no note says this")
+    assert not any(entry.is_visible() for entry in entries.all())
+    assert page.locator(".filter output").inner_text() == f"0 of {entries.count()} on this page"
+
+
+def test_a_preview_shows_what_a_link_leads_to_and_goes_with_escape(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("report"))
+    page.locator(".cite a").first.hover()
+    preview = page.get_by_role("tooltip")
+    preview.wait_for()
+    quote = page.locator(page.locator(".cite a").first.get_attribute("href") or "").locator("q").text_content() or ""
+    assert quote.strip()
+    assert quote.strip()[:40] in preview.inner_text()
+    page.keyboard.press("Escape")
+    assert not preview.is_visible()
+    assert visitor.happened == []

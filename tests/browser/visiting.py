@@ -1,0 +1,91 @@
+"""A site on a port of this machine, and who looks at it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Dialog, Page
+
+KINDS = ("home", "report", "session", "worker", "source", "night", "topic", "note", "list", "tags", "search", "404")
+_KIND = re.compile(r'<body class="kind-([a-z0-9]+)"')
+
+
+@dataclass(frozen=True)
+class Site:
+    """A built site: its folder, and where it is served (an address without a slash at its end)."""
+
+    folder: Path
+    url: str
+
+    @cached_property
+    def pages(self) -> dict[str, str]:
+        """Each page's path and kind."""
+        files = sorted(self.folder.rglob("*.html"))
+        return {file.relative_to(self.folder).as_posix(): _kind_of(file) for file in files}
+
+    def address(self, kind: str) -> str:
+        """The address of the first page of a kind that has most to show."""
+        paths = [path for path, its in self.pages.items() if its == kind]
+        assert paths, f"the site has no page of the kind {kind}"
+        fullest = max(paths, key=lambda path: ((self.folder / path).stat().st_size, path))
+        return f"{self.url}/{fullest}"
+
+
+def _kind_of(file: Path) -> str:
+    found = _KIND.search(file.read_text())
+    assert found, f"{file} does not say its kind"
+    return found[1]
+
+
+@dataclass
+class Visitor:
+    """Opens pages and remembers what happened on them: messages of the console, dialogs, requests, errors."""
+
+    browser: Browser
+    contexts: dict[tuple[Any, ...], BrowserContext] = field(default_factory=dict)
+    wandering: Page | None = None
+    happened: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def open(self, address: str, *, scheme: str = "light", width: int = 1280, scripts: bool = True, still: bool = False) -> Page:
+        """Open ``address`` in a fresh page; pages of the same kind of visitor share their cache."""
+        key = (scheme, width, scripts, still)
+        if key not in self.contexts:
+            self.contexts[key] = self.browser.new_context(
+                viewport={"width": width, "height": 900},
+                color_scheme="dark" if scheme == "dark" else "light",
+                reduced_motion="reduce" if still else "no-preference",
+                java_script_enabled=scripts,
+            )
+            self._listen(self.contexts[key])
+        page = self.contexts[key].new_page()
+        page.goto(address)
+        return page
+
+    def pass_by(self, address: str) -> Page:
+        """Open ``address`` where the last such page was open: the quick way to see many pages."""
+        if self.wandering is None:
+            self.wandering = self.open(address)
+        else:
+            self.wandering.goto(address)
+        return self.wandering
+
+    def _listen(self, context: BrowserContext) -> None:
+        context.on("console", lambda message: self.happened.append(f"console: {message.text}"))
+        context.on("weberror", lambda error: self.happened.append(f"error: {error.error}"))
+        context.on("dialog", self._dismiss)
+        context.on("request", lambda request: self.requests.append(request.url))
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self.happened.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def leave(self) -> None:
+        """Close what was opened."""
+        for context in self.contexts.values():
+            context.close()
