@@ -261,6 +261,8 @@ async def _worked(step: Step, state: SessionState, recorder: Recorder, desk: Des
     Reading waits for its turn at a host and bounds itself: it must not keep questions from being asked meanwhile.
     """
     async with nullcontext() if isinstance(step, Read) else context.gate:
+        if context.stop.asked or _time_left_s(state, context) <= 0:  # it waited for its turn, and has not begun
+            return Outcome(())
         announce.set(partial(_announced, recorder, step))
         outcome = await perform(step, state, desk)
     return Outcome(tuple(_ending(draft, step) for draft in outcome.drafts), outcome.objects)

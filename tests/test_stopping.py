@@ -18,7 +18,7 @@ from pipeline.errors import ProviderRefused
 from pipeline.research import Outcome
 from pipeline.run import Recorder, RunContext, run_session
 from pipeline.session import ResearchSession
-from pipeline.state import SessionState
+from pipeline.state import SessionState, working_seconds
 from pipeline.stopping import WRITING, SteadyClock, Stop, ending_at, kept_for_writing, signals_heard
 from tests.fakes import Journal, Latency, MemoryStore, context_for, desk_for, event_names, no_latency, seeded_latency, started
 
@@ -229,3 +229,21 @@ def test_a_deadline_before_the_first_fact_leaves_the_session_for_another_night()
     state = asyncio.run(run_session(begun(store, context), store, desk_for(store, Journal()), context))
     assert not state.facts
     assert (state.ended, state.exhausted) == (False, "")
+
+
+def test_a_session_that_goes_on_under_a_clock_that_was_put_back_a_year_ends_as_it_would_have() -> None:
+    store, _, _ = stopped_at("outline")
+    context = replace(context_for("run-2"), now=SteadyClock(lambda: START - timedelta(days=365), lambda: 0.0))
+    state = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, desk_for(store, Journal()), context))
+    assert state.status == "complete"
+    assert ResearchSession.open(store, "s1").state.report == state.report
+    assert working_seconds(state) >= 0
+
+
+def test_the_events_of_a_run_never_go_back_in_time() -> None:
+    store, steps = MemoryStore(), iter(range(100_000))
+    clock = SteadyClock(lambda: START - timedelta(seconds=3 * next(steps)), lambda: 0.0)
+    context = replace(context_for(), now=clock)
+    asyncio.run(run_session(begun(store, context), store, desk_for(store, Journal()), context))
+    times = [record.at for record in store.load("s1")]
+    assert times == sorted(times)
