@@ -76,6 +76,7 @@ class Card:
     previous_session: str
     status: str
     ended: bool
+    waiting: bool
     end_reason: str
     started_at: str
     ended_at: str
@@ -173,6 +174,7 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
         previous_session=state.previous_session,
         status=state.status,
         ended=state.ended,
+        waiting=state.waiting,
         end_reason=state.end_reason,
         started_at=state.started_at,
         ended_at=state.ended_at,
@@ -197,7 +199,7 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
 def linked(card: Card) -> Card:
     """Return a card that says only what links to the session need; all else is blank."""
     return replace(
-        card, version=0, status="", ended=False, end_reason="", ended_at="", first=None, reported_at="",
+        card, version=0, status="", ended=False, waiting=False, end_reason="", ended_at="", first=None, reported_at="",
         open=(), drawn=(), facts=0, pages=0, words=0, disagreements=0, seconds=0.0, usd=0.0, tokens=0,
     )  # fmt: skip
 

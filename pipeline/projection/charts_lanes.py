@@ -109,5 +109,6 @@ _LANES: dict[type[e.EventBase], str] = {
     e.SectionWritten: WRITING,
     e.ClaimsChecked: WRITING,
     e.ReportRevised: WRITING,
+    e.ChangesFound: WRITING,
     e.ReportGenerated: WRITING,
 }

@@ -29,7 +29,9 @@ class Latest:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """A question whose latest session has no report: failed or cancelled (with the reason), or unfinished."""
+    """A question whose latest session has no report: failed or cancelled (with the reason), unfinished, or waiting for its
+    plan to be approved.
+    """
 
     session: Link
     outcome: str
@@ -118,5 +120,5 @@ def _latest_of_each_query(library: Library) -> list[Card]:
 
 
 def _attention(card: Card) -> Attention:
-    outcome = card.status if card.ended else "unfinished"
+    outcome = card.status if card.ended else "its plan waits for approval" if card.waiting else "unfinished"
     return Attention(session_link(card), outcome, card.end_reason, card.ended_at or card.started_at)

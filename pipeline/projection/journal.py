@@ -107,6 +107,7 @@ def _write(events: Sequence[e.EventBase]) -> Iterator[str]:
     yield _told(len(verdicts), "checked ", "sentence")
     yield _told(sum(not verdict.supported for verdict in verdicts), "found ", "of them unsupported", "of them unsupported")
     yield _told(len(_of(events, e.ReportRevised)), "revised ", "section")
+    yield _told(len(_of(events, e.ChangesFound)), "compared what was found with ", "earlier report")
 
 
 def _end(events: Sequence[e.EventBase]) -> Iterator[str]:
@@ -124,6 +125,13 @@ def _cap(events: Sequence[e.EventBase]) -> Iterator[str]:
         yield f"Stopped gathering: {event.cap} limit of {event.limit} reached"
 
 
+def _approve(events: Sequence[e.EventBase]) -> Iterator[str]:
+    if _of(events, e.ApprovalRequested):
+        yield "Waited for the plan to be approved"
+    if _of(events, e.ApprovalGiven):
+        yield "Plan approved"
+
+
 def _reopen(_events: Sequence[e.EventBase]) -> Iterator[str]:
     yield "Opened again"
 
@@ -137,12 +145,15 @@ _TELLERS: dict[str, Callable[[Sequence[e.EventBase]], Iterator[str]]] = {
     "end": _end,
     "cap": _cap,
     "reopen": _reopen,
+    "approve": _approve,
 }
 _PHASES: dict[type[e.EventBase], str] = {
     e.RunStarted: "start",
     e.ResearchStarted: "start",
     e.TopicSurveyed: "survey",
     e.PlanCreated: "plan",
+    e.ApprovalRequested: "approve",
+    e.ApprovalGiven: "approve",
     e.PlanExtended: "gather",
     e.WorkerStarted: "gather",
     e.WorkerThought: "gather",
@@ -162,6 +173,7 @@ _PHASES: dict[type[e.EventBase], str] = {
     e.SectionWritten: "write",
     e.ClaimsChecked: "write",
     e.ReportRevised: "write",
+    e.ChangesFound: "write",
     e.ReportGenerated: "end",
     e.ResearchCompleted: "end",
     e.ResearchFailed: "end",

@@ -73,6 +73,7 @@ class SessionView:
     status: str
     outcome: str
     unfinished: bool
+    waiting: bool
     reason: str
     session_id: str
     query_id: str
@@ -142,6 +143,7 @@ def _view(library: Library, study: Study) -> SessionView:
         status=state.status,
         outcome=STATUS_WORDS[state.status],
         unfinished=not state.ended,
+        waiting=state.waiting,
         reason=state.end_reason,
         session_id=state.id,
         query_id=state.query_id,

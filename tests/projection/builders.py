@@ -20,11 +20,15 @@ from pipeline.projection.templates import Renderer
 from pipeline.session import ResearchSession, record_of
 from pipeline.text import digest_of
 from pipeline.values import (
+    Changes,
     Contradiction,
     Cost,
+    Earlier,
     Fact,
+    FactChange,
     Gap,
     Hit,
+    KnownSource,
     Paragraph,
     Perspective,
     Reference,
@@ -33,6 +37,7 @@ from pipeline.values import (
     ResearchConfig,
     SectionPlan,
     Sentence,
+    SourceChange,
     SourceQuality,
     ValidatedFact,
     Verdict,
@@ -119,8 +124,27 @@ class Story:
         )
         hits = tuple(Hit(url=f"{url}#top", title=self.say("A page")) for url in self.pages)
         self.scribe.note(e.RunStarted(host="here", process=1, program="test"), started)
+        if self.previous:
+            self.scribe.note(e.EarlierRecalled(earlier=self._earlier()))
         self.scribe.note(e.TopicSurveyed(provider="local", hits=hits))
         return self
+
+    def _earlier(self) -> Earlier:
+        say, url = self.say, self.pages[1]
+        gone = fact(url, say("Fsync was never needed."))
+        known = KnownSource(url=url, title=say("A page"), digest="1" * 64)
+        return Earlier(session=self.previous, reported_at="2026-11-21T02:16:00.000Z", facts=(gone,), sources=(known,), cited=())
+
+    def _changes(self) -> e.ChangesFound:
+        say, facts, (_, second, third) = self.say, self.facts, self.pages
+        (gone,) = self._earlier().facts
+        unread = SourceChange(url=third, title=say("T"), before="1" * 64, reason=say("it answered with an error"))
+        changes = Changes(
+            session=self.previous, since="2026-11-21T02:16:00.000Z", added=(facts[0].id,), noticed=(facts[1].id,), gone=(gone,),
+            changed=(FactChange(before=gone, after=facts[2].id),), kept=2, unread=(unread,),
+            sources=(SourceChange(url=second, title=say("T"), before="1" * 64, after="2" * 64),),
+        )  # fmt: skip
+        return e.ChangesFound(changes=changes)
 
     def planned(self) -> Story:
         say = self.say
@@ -208,6 +232,7 @@ class Story:
             e.OutlineCreated(title=say(self.query), sections=(outline,)),
             e.SectionWritten(section_id="s1", paragraphs=(paragraph,)),
             e.ClaimsChecked(section_id="s1", revision=0, verdicts=(Verdict(sentence=0, supported=True),)),
+            *([self._changes()] if self.previous else []),
             e.ReportGenerated(
                 title=say(self.query), summary=sentences[:1], sections=(section,), references=references,
                 contradictions=state.analyses[0].contradictions or (), unknowns=state.analyses[0].gaps or (),

@@ -155,6 +155,31 @@ def test_a_report_names_the_models_that_wrote_it_once(tmp_path: Path) -> None:
     assert "the extractive reasoner (large, small); searched in local" in place.note("reports/").read_text()
 
 
+def test_a_plan_that_waits_for_its_user_says_so_on_its_note_and_on_the_front_page(tmp_path: Path) -> None:
+    store = MemoryStore()
+    Story(store).begin().planned().scribe.note(e.ApprovalRequested())
+    place = Workplace(tmp_path, store)
+    place.build()
+    assert "`research approve 2026-11-21-power-cut-3f2a`" in place.note("sessions/").read_text()
+    assert "(its plan waits for approval, 21 November 2026)" in place.note("Home").read_text()
+
+
+def test_a_report_on_a_recurring_question_begins_with_what_is_new(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    again = next(path.read_text() for path in (place.vault / "reports").rglob("*9c01.md"))
+    news = re.search(r"(?ms)^> \[!tip\] New since 21 November 2026 .*?\n\n", again)
+    assert news is not None
+    for part in (
+        "**New:** Fsync makes an append durable.",
+        "**Changed:** After fsync",
+        "**Gone:** “Fsync was never needed.",
+        "Not read again:",
+    ):
+        assert part in news[0]
+    assert again.index("New since") < again.index("In short")
+
+
 def test_rejected_findings_are_folded_away_with_their_reasons(tmp_path: Path) -> None:
     place = Workplace(tmp_path, a_store())
     place.build()

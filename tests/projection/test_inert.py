@@ -128,7 +128,8 @@ def _blocks_of(view: object) -> set[str]:
 
 
 CALLOUTS = {
-    "abstract", "info", "success", "failure", "todo", "warning", "example", "conflict", "gap", "rejected", "verified",
+    "abstract", "info", "success", "failure", "todo", "warning", "example", "tip", "question",
+    "conflict", "gap", "rejected", "verified",
 }  # fmt: skip
 CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[a-z0-9-]+|[0-9a-f]{12}|[\w-]+")
 BASES = re.compile(r"bases/[a-z]+\.base(#[A-Za-z ]+)?")
