@@ -25,6 +25,7 @@ QUESTIONS = (
     "What do people disagree on about {}?",
     "Which limits does {} have?",
     "How does {} grow with its size?",
+    "What is {} made of?",
 )
 
 

@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,8 +21,9 @@ from pipeline.codec import decode_all
 from pipeline.events import Answered, EventBase, PageRead, SearchCompleted, StepFailed
 from pipeline.evidence import check
 from pipeline.session import ResearchSession
+from pipeline.state import SessionState
 from pipeline.store.files import FileStore
-from tests.integration.stage import KEYS, QUESTION, queue_text
+from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited
 from tests.standin.fixtures import hosted
 from tests.standin.log import Hit
@@ -30,18 +32,20 @@ from tests.standin.prompt import MARKED
 from tests.standin.server import Standin
 
 ROOT = Path(__file__).parents[2]
-KILLS = 6
-QUERY = f"  - {{query: '{QUESTION}', id: pumps, perspectives: 4, iterations: 2}}\n"
+SEEDS, KILLS = 5, 6
+SUBJECTS = ("heat pumps", "stone kilns", "river locks")
+QUERIES = "".join(f"  - {{query: 'How do {one} in cold climates behave?', perspectives: 2, iterations: 2}}\n" for one in SUBJECTS)
 
 
 @dataclass
 class Night:
-    """One workspace whose runs are killed; ``recorded`` are, by the stand-in's log, what was known when each later run began."""
+    """One workspace whose runs are killed. ``lost`` counts the requests that were under way at a kill, so are in no log."""
 
     folder: Path
     standin: Standin
     chance: random.Random
     kills: int = 0
+    lost: int = 0
     asked_again: list[str] = field(default_factory=list)
 
     def run(self, *, kill: bool) -> bool:
@@ -61,12 +65,17 @@ class Night:
             one.wait(10)
         assert b"Traceback" not in errors
         self.asked_again += [name for hit in self.standin.log.hits[before:] if (name := name_of(hit)) in known]
-        self.kills += one.returncode == -signal.SIGKILL
+        killed = one.returncode == -signal.SIGKILL
+        self.kills += killed
+        if killed:
+            known = set(self.recorded())
+            self.lost += sum(name_of(hit) not in known for hit in self.standin.log.hits[before:])
         return one.returncode == 0
 
-    def events(self) -> list[EventBase]:
+    def events(self, session: str = "") -> list[EventBase]:
         store = FileStore(self.folder / "events")
-        return [event for name in store.session_ids() for event in decode_all(record.data for record in store.load(name))]
+        names = [session] if session else store.session_ids()
+        return [event for name in names for event in decode_all(record.data for record in store.load(name))]
 
     def recorded(self) -> Iterator[str]:
         """The names of all requests whose answers are in the log."""
@@ -92,33 +101,62 @@ def plain(prompt: str) -> str:
     return re.sub("|".join(map(re.escape, set(MARKED.findall(prompt)))) or r"\Z", "", prompt)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_killed_at_random_instants_a_session_is_paid_once_and_complete(seed: int, tmp_path: Path) -> None:
+@contextmanager
+def night_of(folder: Path, seed: str) -> Iterator[Night]:
+    """Give a workspace of three questions, and a stand-in of its own."""
+    folder.mkdir(exist_ok=True)
     with hosted(Options(latency_s=0.03)) as standin:
-        (tmp_path / "queries.yaml").write_text(queue_text(standin, queries=QUERY, limits="concurrency: 16"))
-        night = Night(tmp_path, standin, random.Random(f"deaths {seed}"))
-        ended = False
-        while not ended and night.kills < KILLS:
-            ended = night.run(kill=True)
-        ended = ended or night.run(kill=False)
-        assert ended
-        assert night.asked_again == []
-        assert set(night.recorded()) <= {name_of(hit) for hit in standin.log.hits}
-        store = FileStore(tmp_path / "events")
-        (name,) = store.session_ids()
-        state = ResearchSession.open(store, name).state
-        assert state.status == "complete"
-        assert check(state, store).unsupported == ()
+        (folder / "queries.yaml").write_text(queue_text(standin, queries=QUERIES, limits="concurrency: 16"))
+        yield Night(folder, standin, random.Random(f"deaths {seed}"))
+
+
+def undisturbed(folder: Path) -> int:
+    """Return how many requests the night makes when nobody kills it."""
+    with night_of(folder, "none") as night:
+        assert night.run(kill=False)
+        return len(night.standin.log.hits)
+
+
+def broken(night: Night, usual: int, kills: int) -> list[str]:
+    """Kill the night that many times, let it end, and return what is wrong then; ``usual`` requests were made without kills."""
+    ended = False
+    while not ended and night.kills < kills:
+        ended = night.run(kill=True)
+    if not (ended or night.run(kill=False)):
+        return ["the night did not end"]
+    made = len(night.standin.log.hits)
+    wrong = [f"asked again: {name}" for name in night.asked_again]
+    wrong += [f"recorded, never answered: {n}" for n in set(night.recorded()) - {name_of(hit) for hit in night.standin.log.hits}]
+    if made > usual + night.lost:
+        wrong.append(f"{made} requests: {usual} without kills, {night.lost} were under way at one")
+    store = FileStore(night.folder / "events")
+    states = [ResearchSession.open(store, name).state for name in store.session_ids()]
+    if [state.status for state in states] != ["complete"] * len(SUBJECTS):
+        wrong.append(f"the sessions are {[state.status for state in states]}")
+    for state in states:
+        wrong += [entry.why for entry in check(state, store).unsupported]
         assert_cited(state)
-        assert_paid(night, name)
+    assert_paid(night, states)
+    return wrong
 
 
-def assert_paid(night: Night, session: str) -> None:
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> int:
+    return undisturbed(tmp_path_factory.mktemp("usual"))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_killed_at_random_instants_a_night_is_paid_once_and_complete(seed: int, usual: int, tmp_path: Path) -> None:
+    with night_of(tmp_path, str(seed)) as night:
+        assert broken(night, usual, KILLS) == []
+
+
+def assert_paid(night: Night, states: Sequence[SessionState]) -> None:
     """What the events say is at least what the server charged; what was not lost, or assumed, is at most that."""
-    state = ResearchSession.open(FileStore(night.folder / "events"), session).state
-    account, log = account_of(night.events(), state), night.standin.log
+    accounts, log = [account_of(night.events(state.id), state) for state in states], night.standin.log
     charged, slack = log.charged().nano_usd, len(log.of("chat"))
-    assert account.usd + account.lost + slack >= charged
-    assert account.certain <= charged + slack
-    assert account.lost > 0 or night.kills == 0 or account.usd == pytest.approx(charged, abs=slack)
-    assert state.open_calls == {}
+    usd, lost = sum(one.usd for one in accounts), sum(one.lost for one in accounts)
+    assert usd + lost + slack >= charged
+    assert sum(one.certain for one in accounts) <= charged + slack
+    assert lost > 0 or night.kills == 0 or usd == pytest.approx(charged, abs=slack)
+    assert all(state.open_calls == {} for state in states)
