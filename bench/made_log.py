@@ -1,4 +1,4 @@
-"""A log of many finished sessions, as a night's work would have left it: one scripted session, copied with other names and pages."""
+"""A log of many finished sessions, as nights of work would leave it: one scripted session, copied with other names and pages."""
 
 from __future__ import annotations
 
