@@ -14,6 +14,7 @@ from pipeline.codec import decode_all
 from pipeline.deciding import decide
 from pipeline.errors import SearchFailed
 from pipeline.overview import Overview, summary_of
+from pipeline.ports import SearchResult
 from pipeline.queue.model import Limits, Query, Queue, Settings
 from pipeline.reckoning import NightResult
 from pipeline.research import Desk
@@ -67,6 +68,13 @@ def bench(
     desk: Callable[[SessionState], Desk] = lambda state: desk_for(store, troubled(by_id[state.query_id]))  # noqa: E731
     config: Callable[[Query], ResearchConfig] = lambda one: config_for(one, work.settings)  # noqa: E731
     return Bench(Night(store, work, desk, config, context_for(run_id, **context), sessions_at_once=1), store)
+
+
+class Nothing:
+    """A search that finds nothing."""
+
+    async def search(self, _query: str, _limit: int) -> SearchResult:
+        return SearchResult("nothing", ())
 
 
 def down(*names: str) -> Callable[[Query], Journal]:

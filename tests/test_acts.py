@@ -12,12 +12,11 @@ from pipeline.acts import cancelled, leads_anywhere, new_session, plan_approved,
 from pipeline.codec import decode_all
 from pipeline.deciding import Decision
 from pipeline.errors import CommandRefused
-from pipeline.ports import SearchResult
 from pipeline.session import ResearchSession
 from pipeline.state import SessionState
 from pipeline.values import Perspective, ResearchConfig
 from tests.fakes import Journal, MemoryStore, context_for
-from tests.nights import bench, down, query, queue, sessions
+from tests.nights import Nothing, bench, down, query, queue, sessions
 
 
 def ended(status: Iterable[str]) -> tuple[MemoryStore, str]:
@@ -53,13 +52,6 @@ def test_a_session_is_named_for_its_day_and_query_and_never_like_another() -> No
 
 def state_of(store: MemoryStore, name: str) -> SessionState:
     return ResearchSession.open(store, name).state
-
-
-class Nothing:
-    """A search that finds nothing."""
-
-    async def search(self, _query: str, _limit: int) -> SearchResult:
-        return SearchResult("nothing", ())
 
 
 def without_evidence() -> SessionState:

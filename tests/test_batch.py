@@ -11,13 +11,17 @@ import pytest
 
 from pipeline import night_events as n
 from pipeline.batch import within
-from pipeline.errors import LogUnwritable, ObjectMissing, ProviderRefused
+from pipeline.deciding import Decision, decide
+from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed
 from pipeline.events import moment_of
+from pipeline.ports import Answer
+from pipeline.questions import Question
 from pipeline.queue.model import Limits, Query
 from pipeline.reckoning import NightResult
+from pipeline.session import ResearchSession
 from pipeline.state import SessionState
-from tests.fakes import Journal, MemoryStore, context_for
-from tests.nights import bench, down, endings, events_of, last, query, queue, sessions
+from tests.fakes import A, FakeReasoner, Journal, MemoryStore, context_for
+from tests.nights import NOW, Nothing, bench, down, endings, events_of, known, last, query, queue, sessions
 
 
 def test_a_night_without_work_leaves_no_trace() -> None:
@@ -76,6 +80,129 @@ def test_a_spent_budget_stops_the_night_with_exit_code_3() -> None:
     assert result.exit_code == 3
     assert isinstance(end := events_of(night.store, result)[-1], n.BatchEnded)
     assert end.exit_code == 3
+
+
+class Barrier(Journal):
+    """Sessions that reach their survey wait for each other, so that they work side by side."""
+
+    def __init__(self, *, down: bool) -> None:
+        super().__init__()
+        self.down, self.now, self.most = down, 0, 0
+
+    async def call(self, name: str) -> None:
+        await super().call(name)
+        if name == "survey":
+            self.now += 1
+            self.most = max(self.most, self.now)
+            await asyncio.sleep(0.001)
+            self.now -= 1
+            if self.down:
+                raise SearchFailed("the search service is down")
+
+
+@pytest.mark.parametrize(("cap", "side_by_side"), [(1, 1), (3, 3), (9, 4)])
+def test_failures_side_by_side_are_never_more_than_the_cap(cap: int, side_by_side: int) -> None:
+    journal = Barrier(down=True)
+    night = bench(queue(*map(query, "abcdefgh"), max_failures=cap), lambda _one: journal)
+    night.night.sessions_at_once = 4
+    result = night.work()
+    assert (result.failed, journal.most) == (min(cap, 8), side_by_side)
+    assert len(result.ended) + len(result.skipped) == 8
+
+
+def test_money_spent_side_by_side_counts_while_it_is_spent() -> None:
+    night = bench(queue(*map(query, "abcdefgh"), cost_usd=0.001), lambda _one: Barrier(down=False))
+    night.night.sessions_at_once = 3
+    result = night.work()
+    assert len(result.ended) == 3  # those that began before anything was spent
+    assert {event.cause for event in result.skipped} == {"cap"}
+    assert result.exit_code == 3
+
+
+@pytest.mark.parametrize(("caps", "words"), [({"tokens": 15}, "15 tokens"), ({"calls": 1}, "1 calls")])
+def test_tokens_and_calls_stop_the_night_as_money_does(caps: dict[str, int], words: str) -> None:
+    result = bench(queue(query("pumps"), query("valves"), **caps)).work()
+    assert (list(endings(result)), result.exit_code) == (["pumps"], 3)
+    assert words in result.skipped[0].reason
+
+
+def test_a_budget_that_allowed_no_further_call_ends_the_night() -> None:
+    night = bench(queue(query("pumps"), query("valves")))
+    night.night.spent_out = lambda: "the night's budget does not allow another call" if night.night._ended else ""
+    result = night.work()
+    assert (list(endings(result)), result.exit_code) == (["pumps"], 3)
+    assert result.skipped[0].reason == "the night's budget does not allow another call"
+
+
+def test_a_session_that_the_nights_budget_kept_from_any_fact_goes_on_another_night() -> None:
+    spent = BudgetSpent("no more tonight", ledger="night", cap="usd", limit="1.00", spent="0.99")
+    night = bench(queue(query("pumps")), lambda _one: Journal(faults={"perspectives": [spent]}))
+    night.night.spent_out = lambda: "no more tonight" if night.night._bills else ""
+    result = night.work()
+    assert [(event.status, event.cause, event.reason) for event in result.ended] == [("interrupted", "cap", "no more tonight")]
+    assert result.exit_code == 3
+    again = bench(queue(query("pumps")), store=night.store, run_id="night-2").work(sessions(night.store))
+    assert endings(again) == {"pumps": "complete"}
+
+
+def test_a_cap_of_nothing_allows_what_costs_nothing() -> None:
+    free = queue(query("pumps"), cost_usd=0.0)
+    night = bench(free)
+    desk_of = night.night.desk_of
+    night.night.desk_of = lambda state: replace(desk_of(state), reasoner=Free(Journal()))
+    assert endings(night.work()) == {"pumps": "complete"}
+
+
+class Free(FakeReasoner):
+    """Answers for nothing."""
+
+    async def answer(self, question: Question[A]) -> Answer[A]:
+        return Answer((await super().answer(question)).value)
+
+
+def test_a_limit_leaves_what_is_due_beyond_it_and_says_so() -> None:
+    night = bench(queue(query("pumps"), query("valves")))
+    result = asyncio.run(night.night.work(decide(night.night.queue, known({}), NOW), limit=1))
+    assert (endings(result), [event.cause for event in result.skipped], result.exit_code) == ({"pumps": "complete"}, ["limit"], 3)
+
+
+def test_the_nights_bill_leaves_out_what_its_sessions_had_cost_before() -> None:
+    work = queue(query("pumps"))
+    first = bench(work, refusing)
+    first.work()
+    before = sessions(first.store)["pumps"].spent.usd
+    night = bench(work, store=first.store, run_id="night-2")
+    end = events_of(night.store, night.work(sessions(first.store)))[-1]
+    assert isinstance(end, n.BatchEnded)
+    assert before > 0
+    assert end.cost.usd == pytest.approx(sessions(first.store)["pumps"].spent.usd - before)
+
+
+def retried(store: MemoryStore) -> NightResult:
+    night = bench(queue(query("pumps")), store=store, run_id="night-2")
+    return asyncio.run(night.night.work([Decision(query("pumps"), "retry", "", sessions(store)["pumps"].id)]))
+
+
+def test_a_failed_session_is_gone_on_with_where_that_leads_somewhere() -> None:
+    first = bench(queue(query("pumps")), down("pumps"))
+    first.work()
+    failed = sessions(first.store)["pumps"]
+    result = retried(first.store)
+    assert endings(result) == {"pumps": "complete"}
+    assert result.ended[0].session == failed.id
+
+
+def test_a_session_that_looked_everywhere_is_followed_by_a_new_one() -> None:
+    first = bench(queue(query("pumps")))
+    desk_of = first.night.desk_of
+    first.night.desk_of = lambda state: replace(desk_of(state), search=Nothing())
+    first.work()
+    failed = sessions(first.store)["pumps"]
+    result = retried(first.store)
+    assert endings(result) == {"pumps": "complete"}
+    states = {name: ResearchSession.open(first.store, name).state for name in first.store.session_ids()}
+    assert states[result.ended[0].session].previous_session == failed.id
+    assert len(states) == 2
 
 
 def test_a_passed_deadline_stops_the_night_with_exit_code_3() -> None:
