@@ -19,10 +19,10 @@ MANY = 10_000
 REFUSAL = "I'm sorry, but I can't help with that request."
 _SECRET = re.compile(
     r"\b(?:sk|tvly|pk|ghp|xoxb|AKIA)[-_A-Za-z0-9]{8,}"
-    r"|\b(?:api[_ -]?key|token|password|secret)\b\s*[:=]\s*['\"]?([^\s'\"]{6,})"
-    r"|\b[A-Za-z0-9_-]*canary[A-Za-z0-9_-]*secret[A-Za-z0-9_-]*",
+    r"|\b(?:api[_ -]?key|token|password|secret)\b\s*[:=]\s*['\"]?([^\s'\"]{6,})",
     re.I,
 )
+_CANARY = re.compile(r"\b[A-Za-z0-9_-]*canary[A-Za-z0-9_-]*secret[A-Za-z0-9_-]*", re.I)
 _TOLD = re.compile(r"https?://[^\s\"'<>)]+/canary/[^\s\"'<>)]+")
 _WORDS = ("lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "elit", "tempor", "labore", "magna", "aliqua")
 
@@ -49,7 +49,8 @@ class Setting:
 
 def secrets_in(text: str) -> tuple[str, ...]:
     """Return what looks like a secret in a text."""
-    return tuple(dict.fromkeys(found[1] or found[0] for found in _SECRET.finditer(text)))
+    planted = _CANARY.findall(text) if "canary" in text.lower() else ()
+    return tuple(dict.fromkeys([*(found[1] or found[0] for found in _SECRET.finditer(text)), *planted]))
 
 
 def say(kind: str, prompt: Prompt, setting: Setting) -> Said:

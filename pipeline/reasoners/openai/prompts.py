@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import traceback
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,7 @@ class Prompts:
 
     def __init__(self, templates: Path) -> None:
         self._folder = templates
-        self._environment = Environment(
-            loader=FileSystemLoader(templates),
-            undefined=StrictUndefined,
-            autoescape=False,  # noqa: S701 - prompts are no HTML; ``_printed`` guards what is printed
-            trim_blocks=True,
-            lstrip_blocks=True,
-            finalize=_printed,
-        )
+        self._environment = _environment_of(templates)
 
     def messages(self, name: str, view: Mapping[str, Any], schema: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return the system and the user message of the question ``name``.
@@ -69,6 +63,19 @@ class Prompts:
     def _invalid(self, file: str, line: int, what: str, advice: str = _ADVICE) -> TemplateInvalid:
         where = str(self._folder / file) + (f", line {line}" if line else "")
         return TemplateInvalid(f"{where}: {what}", hint=advice)
+
+
+@cache
+def _environment_of(templates: Path) -> Environment:
+    """One for each folder, so that a template is compiled once; Jinja sees when its file has changed."""
+    return Environment(
+        loader=FileSystemLoader(templates),
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 - prompts are no HTML; ``_printed`` guards what is printed
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_printed,
+    )
 
 
 def _printed(value: object) -> object:
