@@ -12,12 +12,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 import click
 import pytest
 
 from pipeline import cli, starter
 from pipeline.store.lock import WorkspaceLock
+from tests.projection import links
+from tests.projection.formats import Canvas, base_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -97,6 +100,16 @@ def test_every_citation_of_the_sample_night_resolves_to_a_stored_page_that_holds
     assert checked["citations"] > 100
     assert checked["unsupported"] == 0
     assert checked["findings"] == []
+
+
+def test_the_sample_vault_is_sound_throughout(sample: Path) -> None:
+    paths = (path for path in (sample / "vault").rglob("*") if path.is_file() and path.parent.name != "my")
+    files = {path.relative_to(sample / "vault").as_posix(): path.read_text() for path in paths}
+    assert links.leading_nowhere(files) == []
+    assert links.same_names(files) == []
+    assert len([Canvas.model_validate_json(text) for name, text in files.items() if name.endswith(".canvas")]) == 5
+    assert len([base_of(text) for name, text in files.items() if name.endswith(".base")]) == 6
+    assert len([ElementTree.fromstring(text) for name, text in files.items() if name.endswith(".svg")]) == 10  # noqa: S314
 
 
 def test_a_second_run_says_nothing_to_do_and_changes_no_byte(sample: Path, research: Research) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.projection import frontmatter
 from tests.fakes import MemoryStore
 from tests.projection.builders import PAGES, Story, Workplace, a_store, night
-from tests.projection.formats import Canvas, FileNode, base_of
+from tests.projection.formats import Canvas, FileNode
+from tests.projection.links import embeds, leading_nowhere, same_names, targets
 from tests.projection.scanner import body_of, fenced, scan
 
 
@@ -29,36 +29,8 @@ def notes(files: dict[str, str]) -> dict[str, str]:
     return {name.removesuffix(".md"): text for name, text in files.items() if name.endswith(".md")}
 
 
-def _targets(text: str) -> set[str]:
-    in_properties = re.findall(r"\[\[([^\[\]|]+)\|", frontmatter.split(text)[0])
-    return {*(target for target, _ in scan(body_of(text)).links), *in_properties}
-
-
-def _embeds(text: str) -> set[str]:
-    return {embed.partition("|")[0] for embed in scan(body_of(text)).embeds}
-
-
-def _leads_nowhere(files: dict[str, str], path: str, target: str) -> bool:
-    """Tell whether a link or embed in the note at ``path`` has no file, heading, block or view at its end."""
-    name, sign, place = target.partition("#")
-    if name.endswith(".base"):
-        return name not in files or (bool(sign) and place not in {view.name for view in base_of(files[name]).views})
-    if "." in name:
-        return name not in files or bool(sign)
-    text = files.get(f"{name}.md") if name else files[path]
-    if text is None:
-        return True
-    found = scan(body_of(text))
-    return bool(sign) and place.removeprefix("^") not in (found.blocks if place.startswith("^") else found.headings)
-
-
-def _leading_nowhere(files: dict[str, str]) -> list[tuple[str, str]]:
-    ends = ((path, target) for path, text in files.items() if path.endswith(".md") for target in _targets(text) | _embeds(text))
-    return [(path, target) for path, target in ends if _leads_nowhere(files, path, target)]
-
-
 def test_every_link_embed_heading_and_quote_exists(files: dict[str, str]) -> None:
-    assert _leading_nowhere(files) == []
+    assert leading_nowhere(files) == []
 
 
 @pytest.mark.parametrize("text", ["[[Home]] a|b", "#x ^q-1", "a/b: c? *d*", "%% begin notes %%", "![[x.canvas]]"])
@@ -68,7 +40,7 @@ def test_every_link_leads_somewhere_whatever_the_texts_are(text: str, tmp_path: 
     night(store, Story(store, say=lambda words: f"{text} {words}", pages=pages, tags=(text, "C++", "C")).whole())
     place = Workplace(tmp_path, store)
     place.build()
-    assert _leading_nowhere({name: data.decode() for name, data in place.files().items()}) == []
+    assert leading_nowhere({name: data.decode() for name, data in place.files().items()}) == []
 
 
 def test_every_canvas_and_the_notes_on_it_exist(files: dict[str, str]) -> None:
@@ -82,16 +54,15 @@ def test_every_session_shows_its_canvas_and_its_charts(files: dict[str, str]) ->
     for name, text in files.items():
         if name.startswith("sessions/"):
             stem = name.rpartition("/")[2].removesuffix(".md")
-            assert {f"canvas/{stem}.canvas", f"charts/{stem}-timeline.svg", f"charts/{stem}-cost.svg"} <= _embeds(text)
+            assert {f"canvas/{stem}.canvas", f"charts/{stem}-timeline.svg", f"charts/{stem}-cost.svg"} <= embeds(text)
 
 
-def test_no_two_notes_have_one_name(notes: dict[str, str]) -> None:
-    stems = [path.rpartition("/")[2].casefold() for path in notes]
-    assert len(set(stems)) == len(stems)
+def test_no_two_notes_have_one_name(files: dict[str, str]) -> None:
+    assert same_names(files) == []
 
 
 def _linked(notes: dict[str, str], start: str, end: str) -> set[tuple[str, str]]:
-    pairs = ((path, target.partition("#")[0]) for path, text in notes.items() for target in _targets(text))
+    pairs = ((path, target.partition("#")[0]) for path, text in notes.items() for target in targets(text))
     return {(path, target) for path, target in pairs if path.startswith(start) and target.startswith(end)}
 
 
@@ -120,8 +91,8 @@ def test_every_source_is_named_by_each_report_that_it_names(notes: dict[str, str
 
 
 def test_home_leads_to_every_recent_report_and_night(notes: dict[str, str]) -> None:
-    targets = _targets(notes["Home"])
-    assert {path for path in notes if path.startswith(("reports/", "nights/"))} <= targets
+    named = targets(notes["Home"])
+    assert {path for path in notes if path.startswith(("reports/", "nights/"))} <= named
 
 
 def test_a_sentence_that_cites_two_quotes_of_one_source_tells_them_apart(notes: dict[str, str]) -> None:
