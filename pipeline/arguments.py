@@ -48,7 +48,7 @@ class Flag(click.Option):
 class _Name(_Type):
     """A name that the shell completes from the workspace. Completing is silent: whatever is wrong, there is nothing to offer."""
 
-    def __init__(self, known: Callable[[Path], Iterable[str]]) -> None:
+    def __init__(self, *known: Callable[[Path], Iterable[str]]) -> None:
         self._known = known
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
@@ -56,9 +56,11 @@ class _Name(_Type):
         from click.shell_completion import CompletionItem
 
         folder = Path(ctx.find_root().params.get("folder") or ".")
-        with suppress(Exception):
-            return [CompletionItem(name) for name in dict.fromkeys(self._known(folder)) if name.startswith(incomplete)]
-        return []
+        names: list[str] = []
+        for known in self._known:
+            with suppress(Exception):
+                names += known(folder)
+        return [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
 
 
 class QueryId(_Name):
@@ -76,7 +78,7 @@ class SessionName(_Name):
     name = "session"
 
     def __init__(self) -> None:
-        super().__init__(lambda folder: [*_queries(folder), *_sessions(folder)])
+        super().__init__(_queries, _sessions)
 
 
 def _queries(folder: Path) -> list[str]:

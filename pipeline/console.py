@@ -56,6 +56,27 @@ class Console:
         click.echo(masked(json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else "\n".join(lines)))
 
 
+class Forgiving:
+    """Stderr, for whoever draws on it: when the terminal has hung up, what is drawn goes nowhere and nothing fails."""
+
+    def __init__(self) -> None:
+        self._stream: Any = sys.stderr
+
+    def write(self, text: str) -> int:
+        """Write what can be written."""
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush what can be flushed."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 class _Messages(logging.Handler):
     """Log records as messages on whatever stderr is at that moment. A traceback is for the log file, or for ``-v``."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from pipeline.agenda import node_ended
-from pipeline.console import TOLD, Console
+from pipeline.console import TOLD, Console, Forgiving
 from pipeline.events import Answered, EventBase
 from pipeline.presenting import counted, happened
 from pipeline.state import SessionState
@@ -114,7 +114,7 @@ class Live:
         from rich.table import Column
 
         self._due, self._tally = due, Tally()
-        self._terminal = Terminal(stderr=True, no_color=not color, highlight=False, markup=False, emoji=False)
+        self._terminal = Terminal(file=cast(TextIO, Forgiving()), no_color=not color, highlight=False, markup=False, emoji=False)
         columns = (
             TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, max_width=30)),
             BarColumn(bar_width=12),

@@ -69,6 +69,11 @@ class RunContext:
         """Return the seconds until the night's gathering must end; infinite without a deadline."""
         return float("inf") if self.deadline is None else (self.deadline - self.writing - self.now()).total_seconds()
 
+    def grace_s(self) -> float:
+        """Return the seconds that what is under way has now; at the end of the gathering half of the time for writing at most."""
+        half = self.writing.total_seconds() / 2
+        return self.stop.grace_s if self.stop.asked or not half else min(self.stop.grace_s, half)
+
 
 @dataclass(slots=True)
 class _Waiting:
@@ -234,7 +239,7 @@ async def _ended(state: SessionState, context: RunContext, flight: _Flight) -> I
     now = asyncio.get_running_loop().time()
     left = _time_left_s(state, context)
     if flight.until is None and (context.stop.asked or left <= 0):
-        flight.until = now + context.stop.grace_s
+        flight.until = now + context.grace_s()
     if flight.until is None:
         waited_for = {*flight.tasks, flight.stopping}
         await asyncio.wait(waited_for, timeout=min(left, LONGEST_WAIT_S), return_when=asyncio.FIRST_COMPLETED)

@@ -223,6 +223,15 @@ def test_a_cap_of_time_is_noticed_while_steps_are_under_way_and_the_report_is_wr
     assert (state.exhausted, state.status) == (cap, "complete")
 
 
+def test_what_gathers_on_at_the_end_leaves_half_of_the_time_for_writing() -> None:
+    deadline = START + timedelta(hours=4)
+    assert context_for(deadline=deadline, writing=timedelta(minutes=5)).grace_s() == 10
+    short = context_for(deadline=deadline, writing=timedelta(seconds=6))
+    assert short.grace_s() == 3
+    short.stop.ask("enough", 143)
+    assert short.grace_s() == 10
+
+
 def test_a_deadline_before_the_first_fact_leaves_the_session_for_another_night() -> None:
     store = MemoryStore()
     context = context_for(deadline=START + timedelta(seconds=20))

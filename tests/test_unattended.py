@@ -161,6 +161,23 @@ def test_the_first_signal_ends_the_night_in_order_and_the_next_night_goes_on(
     assert (again.returncode, again.stdout.splitlines()[-1]) == (0, b"2 reports, 0 failed, 0 skipped; exit code 0")
 
 
+def test_a_terminal_that_hangs_up_stops_the_night_in_order(tmp_path: Path, slow: Server) -> None:
+    folder = workspace(tmp_path / "ws", slow)
+    pid, leader = pty.fork()
+    if pid == 0:
+        asked = command(folder, "run")
+        os.execve(asked[0], asked, {**BARE, "TERM": "xterm"})  # noqa: S606 - its terminal is to be the new one
+    shown = b""
+    while b" steps" not in shown:
+        assert select.select([leader], [], [], PATIENCE_S)[0]
+        shown += os.read(leader, 65_536)
+    os.close(leader)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 143
+    assert night_of(folder)[1].exit_code == 143
+    assert list((folder / "vault" / "nights").glob("*.md"))
+    assert "exit code 143" in (folder / LOG_FILE).read_text("utf-8")
+
+
 def test_the_second_signal_ends_the_night_at_once_and_nothing_is_lost(tmp_path: Path, stuck: Server, start: Any) -> None:
     folder = workspace(tmp_path / "ws", stuck)
     run = start(folder, "run", grace_s=3_600)
