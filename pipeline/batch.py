@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +14,7 @@ from pipeline import night_events as n
 from pipeline.acts import leads_anywhere, new_session, reopened
 from pipeline.clocktime import next_at
 from pipeline.deciding import LEFT, Decision, taken_up
-from pipeline.errors import CommandRefused, LogError, LogUnwritable, ProviderRefused, ResearchError
+from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError
 from pipeline.events import timestamp
 from pipeline.night_log import NightLog
 from pipeline.ports import EventStore
@@ -26,6 +27,8 @@ from pipeline.state import SessionState, cost_of, seconds_between, working_secon
 from pipeline.stopping import INTERRUPTED, ending_at, kept_for_writing
 from pipeline.text import one_line
 from pipeline.values import Cost, ResearchConfig
+
+_log = logging.getLogger("pipeline.batch")
 
 SESSIONS_AT_ONCE = 4
 PASSED = "the deadline has passed"
@@ -119,8 +122,11 @@ class Night:
             return _ending(decision, state, "interrupted", why, "refused")
         except LogUnwritable:
             raise
-        except (LogError, CommandRefused) as error:
+        except ResearchError as error:
             return _ending(decision, state, "failed", one_line(str(error), 500), "damaged" if isinstance(error, LogError) else "")
+        except Exception as error:  # noqa: BLE001 - a fault of ours in one session must not cost the night the others
+            _log.exception("%s ended unexpectedly", decision.query.id)
+            return _ending(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
         return self._ended_as(decision, state)
 
     async def _session_of(self, decision: Decision) -> ResearchSession:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from pipeline.edits import edited_from
 from pipeline.events import moment_of
 from pipeline.overview import Overview, Summary
 from pipeline.queue.model import Query, Queue
@@ -72,7 +73,7 @@ def decide(queue: Queue, known: Overview, now: datetime, selection: Selection | 
     A query whose session cannot be read is left alone: its answers may be in there, and would be paid for again.
     """
     wanted = selection or Selection()
-    latest = known.latest()
+    latest = _latest(queue, known)
     decisions = [
         _damaged(query, latest.get(query.id), known) or _decision(query, latest.get(query.id), now, wanted)
         for query in queue.queries
@@ -91,6 +92,15 @@ def archived(queue: Queue, known: Overview) -> tuple[Summary, ...]:
     """Return the sessions whose query stands in the file no more."""
     ids = {query.id for query in queue.queries}
     return tuple(summary for summary in known.sessions if summary.query_id not in ids)
+
+
+def _latest(queue: Queue, known: Overview) -> dict[str, Summary]:
+    """Each query's latest session; that of a question which goes by another id since it was edited is one too."""
+    latest = known.latest()
+    fresh = [query for query in queue.queries if query.id not in latest]
+    ids = {query.id for query in queue.queries}
+    gone = [summary for name, summary in latest.items() if name not in ids] if fresh else []
+    return latest | edited_from(fresh, gone)
 
 
 def _damaged(query: Query, last: Summary | None, known: Overview) -> Decision | None:

@@ -23,6 +23,7 @@ LAYERS: tuple[set[str], ...] = (
     {"fold", "following", "guards"},
     {"session"},
     {"agenda", "evidence", "overview", "changes"},
+    {"edits"},
     {"research", "presenting", "deciding"},
     {"run"},
     {"acts", "night_log", "bounds"},

@@ -12,12 +12,13 @@ import pytest
 from pipeline import night_events as n
 from pipeline.batch import within
 from pipeline.deciding import Decision, decide
-from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed
+from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed, UsageError
 from pipeline.events import moment_of
 from pipeline.ports import Answer
 from pipeline.questions import Question
 from pipeline.queue.model import Limits, Query
 from pipeline.reckoning import NightResult
+from pipeline.research import Desk
 from pipeline.session import ResearchSession
 from pipeline.state import SessionState
 from tests.fakes import A, FakeReasoner, Journal, MemoryStore, context_for
@@ -284,6 +285,24 @@ def test_a_missing_page_stops_its_own_session_alone() -> None:
     result = night.work()
     assert endings(result) == {"pumps": "failed", "valves": "complete"}
     assert "is gone" in result.ended[0].reason
+
+
+@pytest.mark.parametrize("trouble", [UsageError("no server for that model"), ZeroDivisionError("a fault of ours")])
+def test_trouble_of_one_session_does_not_cost_the_night_the_others(trouble: Exception) -> None:
+    night = bench(queue(query("pumps"), query("valves")))
+    desk_of = night.night.desk_of
+
+    def broken(state: SessionState) -> Desk:
+        if state.query_id == "pumps":
+            raise trouble
+        return desk_of(state)
+
+    night.night.desk_of = broken
+    result = night.work()
+    assert endings(result) == {"pumps": "failed", "valves": "complete"}
+    assert str(trouble) in result.ended[0].reason
+    assert result.exit_code == 1
+    assert not sessions(night.store)["pumps"].ended  # the next night goes on with it
 
 
 def test_a_disk_that_refuses_ends_the_night() -> None:

@@ -10,8 +10,10 @@ import pytest
 from pipeline.deciding import Decision, Selection, archived, decide, taken_up
 from pipeline.errors import LogDamaged, LogError
 from pipeline.overview import Overview, summary_of
+from pipeline.queue.entries import distinct_id
 from pipeline.queue.model import Query
 from pipeline.state import SessionState, Status
+from pipeline.text import slug
 from pipeline.values import ResearchConfig
 from tests.nights import NOW, known, last, query, queue
 
@@ -151,3 +153,48 @@ def test_a_limit_leaves_the_rest_of_what_is_due() -> None:
 def test_a_session_whose_query_is_gone_is_archived() -> None:
     sessions = Overview(tuple(summary_of(state) for name in "abc" for state in last(name).values()))
     assert [summary.query_id for summary in archived(queue(query("a"), query("c")), sessions)] == ["b"]
+
+
+def asked(text: str, name: str = "") -> Query:
+    return Query(text=text, id=name or slug(text, 40), line=1)
+
+
+def researched(text: str, name: str = "") -> dict[str, SessionState]:
+    name = name or slug(text, 40)
+    return last(name, query=text, id=f"s-{name}")
+
+
+CUT = "How does an append-only log survive a power cut?"
+
+
+@pytest.mark.parametrize(
+    ("now", "action"),
+    [
+        ("How do append-only logs survive a power cut at all?", "new"),
+        ("How can an append-only log survive a power cut?", "changed"),
+        ("Does an append-only log survive a power cut?", "changed"),
+        ("How does a write-ahead log survive a disk that is full?", "new"),
+        ("What is the capital of France?", "new"),
+    ],
+)
+def test_a_question_without_an_id_of_its_own_is_known_again_after_an_edit(now: str, action: str) -> None:
+    assert slug(now, 40) != slug(CUT, 40)
+    decision = decided(asked(now), researched(CUT))
+    assert (decision.action, decision.session) == (action, f"s-{slug(CUT, 40)}" if action == "changed" else "")
+
+
+def test_an_id_that_was_given_says_which_question_is_meant() -> None:
+    now = "How can an append-only log survive a power cut?"
+    assert decided(asked(now, "power"), researched(CUT)).action == "new"
+    assert decided(asked(now), researched(CUT, "log")).action == "new"
+
+
+def test_a_question_that_still_stands_in_the_file_was_not_edited_into_another() -> None:
+    both = queue(asked(CUT), asked("How can an append-only log survive a power cut?"))
+    assert [decision.action for decision in decide(both, known(researched(CUT)), NOW)] == ["done", "new"]
+
+
+def test_a_question_that_needs_a_longer_id_beside_a_like_one_is_still_done() -> None:
+    other = "How does an append-only log survive a power failure?"
+    both = queue(asked(CUT, distinct_id(CUT)), asked(other, distinct_id(other)))
+    assert [decision.action for decision in decide(both, known(researched(CUT)), NOW)] == ["done", "new"]
