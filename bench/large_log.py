@@ -65,14 +65,15 @@ def _workspace(folder: Path, questions: int) -> None:
 def _timed(folder: Path, *words: str) -> None:
     *arguments, name = words
     start = time.perf_counter()
-    process = subprocess.Popen(  # noqa: S603
+    process = subprocess.Popen(
         [sys.executable, "-m", "pipeline", "-C", str(folder), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     said = process.stderr.read() if process.stderr else b""
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     failed = "" if status == 0 else f"  exit {os.waitstatus_to_exitcode(status)}: {said.decode()[-200:]}"
-    print(f"  {name:<50} {seconds:6.2f} s  {usage.ru_maxrss / 1024:5.0f} MB{failed}", flush=True)
+    busy = usage.ru_utime + usage.ru_stime
+    print(f"  {name:<50} {seconds:6.2f} s, processor {busy:6.2f} s  {usage.ru_maxrss / 1024:5.0f} MB{failed}", flush=True)
 
 
 if __name__ == "__main__":
