@@ -11,7 +11,7 @@ from markupsafe import Markup
 from pipeline.site.pages import Link
 from pipeline.text import one_line
 
-MOST = 18  # neighbours; more could not be told apart
+MOST = 12  # neighbours; the names of more would run into each other
 _WIDTH, _HEIGHT = 760, 370
 _LABEL = 26
 
@@ -35,8 +35,7 @@ def local_graph(title: str, kind: str, neighbours: Sequence[Link]) -> Markup:
 
 def _place(number: int, count: int) -> tuple[int, int]:
     angle = 2 * pi * number / count - pi / 2
-    near = 0.78 if count > 8 and number % 2 else 1.0  # two rings keep the labels apart
-    return round(_WIDTH / 2 + near * 200 * cos(angle)), round(_HEIGHT / 2 + near * 150 * sin(angle))
+    return round(_WIDTH / 2 + 200 * cos(angle)), round(_HEIGHT / 2 + 150 * sin(angle))
 
 
 def _node(link: Link, x: int, y: int) -> str:

@@ -3,6 +3,8 @@
 "use strict";
 
 const SHOWN = 40;
+const WEIGHED = 120; // notes whose kind is looked at
+const KINDS = { report: 2, topic: 1.4, source: 1.2, note: 1.6, worker: 0.6 };
 const PREFIXED = 40; // words that the last, unfinished word may stand for
 const PAUSE_MS = 150;
 const ID_LENGTH = 7;
@@ -62,7 +64,7 @@ async function holders(word, open, notes) {
   return found;
 }
 
-// Notes with all words come first, then those with most of them.
+// Notes with all words come first, then those with most of them; a report before the work that led to it.
 async function ranked(words, open, notes) {
   const all = await Promise.all(words.map((word, i) => holders(word, open && i === words.length - 1, notes)));
   const scores = new Map();
@@ -72,12 +74,15 @@ async function ranked(words, open, notes) {
       scores.set(id, [count + 1, score + weight]);
     }
   }
-  return [...scores].sort(([a, [m, s]], [b, [n, t]]) => n - m || t - s || (a < b ? -1 : 1)).map(([id]) => id);
+  const best = [...scores].map(([id, [count, score]]) => ({ id, count, score }));
+  best.sort((a, b) => b.count - a.count || b.score - a.score || (a.id < b.id ? -1 : 1));
+  return best;
 }
 
-async function notesOf(ids) {
-  const held = await Promise.all(ids.map((id) => load(`n-${(parseInt(id.slice(0, 2), 32) >> 2).toString(16).padStart(2, "0")}`)));
-  return ids.flatMap((id, i) => held[i][id] || []);
+async function notesOf(best) {
+  const held = await Promise.all(best.map(({ id }) => load(`n-${(parseInt(id.slice(0, 2), 32) >> 2).toString(16).padStart(2, "0")}`)));
+  const found = best.flatMap(({ id, count, score }, i) => (held[i][id] || []).map((note) => ({ note, count, score: score * (KINDS[note[2]] || 1) })));
+  return found.sort((a, b) => b.count - a.count || b.score - a.score).slice(0, SHOWN).map(({ note }) => note);
 }
 
 function element(name, properties, ...children) {
@@ -107,13 +112,13 @@ async function search(text, open) {
   const status = document.querySelector(".search-status");
   const { notes = 1, stop = [] } = await load("meta");
   const words = wordsOf(text, stop);
-  const ids = await ranked(words, open, notes);
-  const found = await notesOf(ids.slice(0, SHOWN));
+  const best = await ranked(words, open, notes);
+  const found = await notesOf(best.slice(0, WEIGHED));
   if (number !== latest) return;
   const list = element("ol", { className: "results" }, ...found.map((note) => entry(note, words)));
   document.getElementById("search-results").replaceChildren(...(found.length ? [list] : []));
-  const more = ids.length > SHOWN ? `, of which the best ${SHOWN} are shown` : "";
-  status.textContent = words.length ? `${ids.length || "No"} ${ids.length === 1 ? "note" : "notes"} found${more}` : "";
+  const more = best.length > SHOWN ? `, of which the best ${SHOWN} are shown` : "";
+  status.textContent = words.length ? `${best.length || "No"} ${best.length === 1 ? "note" : "notes"} found${more}` : "";
 }
 
 function remember(text) {
