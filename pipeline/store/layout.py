@@ -78,11 +78,12 @@ class Layout:
 
     def marks(self) -> Iterator[tuple[str, str]]:
         """Yield the id and mark of every session, then of every batch, each sorted; a mark changes whenever a segment does."""
+        sessions = str(self.root / "sessions")  # joined by hand: making a Path takes as long as looking at the folder
         for name in sorted(_names(self.root / "sessions")):
-            if not is_batch(name) and is_plain(name) and (found := _states(self.folder(name))):
+            if not is_batch(name) and is_plain(name) and (found := _states(f"{sessions}/{name}/events")):
                 yield name, " ".join(found)
         of_batches: dict[str, list[str]] = {}
-        for found_name in _states(self.root / "batches"):
+        for found_name in _states(str(self.root / "batches")):
             of_batches.setdefault(_stem(found_name.partition(":")[0]), []).append(found_name)
         for stem in sorted(of_batches):
             if is_batch(stem) and is_plain(stem):
@@ -119,7 +120,7 @@ def _stem(name: str) -> str:
     return name.removesuffix(_SUFFIX).partition("~")[0]
 
 
-def _states(folder: Path) -> list[str]:
+def _states(folder: str) -> list[str]:
     """``name:size:time`` of each segment in a folder, sorted."""
     try:
         with os.scandir(folder) as entries:
@@ -131,7 +132,7 @@ def _states(folder: Path) -> list[str]:
     return sorted(f"{name}:{found.st_size}:{found.st_mtime_ns}" for name, found in files)
 
 
-def _unreadable(folder: Path, error: OSError) -> LogDamaged:
+def _unreadable(folder: Path | str, error: OSError) -> LogDamaged:
     return LogDamaged(f"{folder} cannot be read: {error.strerror}", hint="check the folder's permissions")
 
 
