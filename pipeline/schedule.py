@@ -88,7 +88,8 @@ def _service(command: Sequence[str], folder: Path) -> str:
         f"ExecStart={systemd_command(command)}\n"
         "# 3: stopped by a cap, and work remains for the next night.\n"
         "SuccessExitStatus=3\n"
-        "# After SIGTERM a run records what was under way (10 s) and writes the notes.\n"
+        "# After SIGTERM a run records what was under way (10 s) and writes the notes. Its helpers are for it to end.\n"
+        "KillMode=mixed\n"
         "TimeoutStopSec=120\n"
         "Nice=10\n"
     )

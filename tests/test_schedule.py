@@ -8,9 +8,11 @@ from datetime import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.cli import cli
 from pipeline.errors import UsageError
 from pipeline.keys import Keys
 from pipeline.schedule import crontab_command, keys_out_of_reach, program_of, schedule_lines, schedule_of, systemd_command
@@ -109,3 +111,13 @@ def test_keys_that_cron_would_not_see_are_named(tmp_path: Path) -> None:
     keys = Keys(tmp_path, {"BRAVE_API_KEY": "x" * 20, "HOME": "/"}, {"OPENAI_API_KEY": "y" * 20})
     assert keys_out_of_reach(keys) == ["BRAVE_API_KEY"]
     assert any("BRAVE_API_KEY" in line for line in schedule_lines(schedule_of(["/bin/x"], tmp_path), "", ["BRAVE_API_KEY"]))
+
+
+def test_the_command_prints_it_for_the_workspace_it_is_given(tmp_path: Path) -> None:
+    folder = tmp_path / "my 50% workspace"
+    folder.mkdir()
+    (folder / "queries.yaml").write_text('settings:\n  limits: {deadline: "06:30"}\nqueries: []\n')
+    said = CliRunner().invoke(cli, ["-C", str(folder), "doctor", "--schedule"]).output
+    assert "ends at 06:30" in said
+    (line,) = [line for line in said.splitlines() if line.startswith("15 2 * * *")]
+    assert as_cron_runs_it(line.split(maxsplit=5)[5])[-4:] == ["-C", str(folder), "-q", "run"]

@@ -69,7 +69,8 @@ def processes_for(sessions: int) -> int:
 
 def _begin() -> None:
     """Signals are for the process that asks; when that one is gone, however it went, so is this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     gc.set_threshold(50_000, 20, 100)
     threading.Thread(target=_outlive_nobody, daemon=True).start()
 
