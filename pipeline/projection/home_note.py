@@ -14,7 +14,7 @@ from pipeline.projection.notes import Note
 from pipeline.projection.topic_note import topic_title, topics_of
 from pipeline.projection.views import Cited, best_link, cited, night_link, properties_of, session_link, topic_link
 
-LATEST_REPORTS, LATEST_NIGHTS = 15, 7
+LATEST_REPORTS, LATEST_NIGHTS, MOST_ATTENTION, MOST_TOPICS = 15, 7, 20, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,11 @@ class HomeView:
     last_night_link: Link | None
     nights: tuple[Link, ...]
     attention: tuple[Attention, ...]
+    more_attention: int
     reports: tuple[Latest, ...]
     older_reports: int
     topics: tuple[TopicRow, ...]
+    more_topics: int
     total_reports: int
     total_sessions: int
     total_sources: int
@@ -86,15 +88,19 @@ def home_view(library: Library) -> HomeView:
     reported = sorted((card for card in library.cards if card.report_path), key=lambda card: (card.reported_at, card.id))
     latest = tuple(_latest(library, card) for card in reversed(reported[-LATEST_REPORTS:]))
     last = library.nights[-1] if library.nights else None
+    unanswered = [card for card in _latest_of_each_query(library) if not card.report_path]
+    topics = _topics(library)
     return HomeView(
         title="Research",
         last_night=night_view(library, last) if last else None,
         last_night_link=night_link(last) if last else None,
         nights=tuple(map(night_link, reversed(library.nights[-LATEST_NIGHTS - 1 : -1]))),
-        attention=tuple(_attention(card) for card in _latest_of_each_query(library) if not card.report_path),
+        attention=tuple(map(_attention, unanswered[:MOST_ATTENTION])),
+        more_attention=max(0, len(unanswered) - MOST_ATTENTION),
         reports=latest,
         older_reports=len(reported) - len(latest),
-        topics=tuple(_topic_row(topic, cards) for topic, cards in topics_of(library.cards).items()),
+        topics=tuple(topics[:MOST_TOPICS]),
+        more_topics=max(0, len(topics) - MOST_TOPICS),
         total_reports=len(reported),
         total_sessions=len(library.cards),
         total_sources=len(library.sources),
@@ -108,6 +114,12 @@ def home_view(library: Library) -> HomeView:
 def _latest(library: Library, card: Card) -> Latest:
     first = cited(library, card.first) if card.first else None
     return Latest(best_link(card), card.reported_at, first, card.sources)
+
+
+def _topics(library: Library) -> list[TopicRow]:
+    """The topics with the most questions first, those with as many by name."""
+    rows = (_topic_row(topic, cards) for topic, cards in topics_of(library.cards).items())
+    return sorted(rows, key=lambda row: (-row.questions, row.topic.path))
 
 
 def _topic_row(topic: str, cards: Sequence[Card]) -> TopicRow:

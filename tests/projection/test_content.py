@@ -209,3 +209,18 @@ def test_two_readers_of_yaml_agree_on_the_properties_of_every_note(tmp_path_fact
         one, other = yaml.safe_load(raw), YAML(typ="safe", pure=True).load(StringIO(raw))
         assert {key: str(value) for key, value in one.items()} == {key: str(value) for key, value in other.items()}
         assert frontmatter.load(raw).keys() == one.keys()
+
+
+def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> None:
+    store = MemoryStore()
+    for number in range(45):
+        begun = Story(
+            store, id=f"2026-11-21-x-{number:04d}", query=f"Why {number}?", query_id=f"q{number}", tags=(f"t{number}", "all")
+        )
+        begun.begin().failed()
+    place = Workplace(tmp_path, store)
+    place.build()
+    home = place.note("Home").read_text()
+    assert "and 25 questions more: see [[bases/sessions.base|" in home
+    assert "[[topics/topic-all|all]] (45) · " in home
+    assert "[[bases/topics.base|6 more]]" in home
