@@ -6,12 +6,12 @@ refuses the name, and the connection goes to the very address that was checked, 
 
 from __future__ import annotations
 
-import asyncio
 import re
-import socket
 from collections.abc import Awaitable, Callable, Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
+
+from pipeline.http.names import addresses_of
 
 MAX_URL = 2_000
 
@@ -48,7 +48,7 @@ class Guard:
 
     def __init__(self, allowed: Iterable[str] = (), resolve: Resolve | None = None) -> None:
         self._allowed = frozenset(origin_of(base) for base in allowed)
-        self._resolve = resolve or _resolved
+        self._resolve = resolve or addresses_of
 
     def check_url(self, url: str) -> None:
         """Refuse an address by its spelling alone.
@@ -142,8 +142,3 @@ def _inner(address: IPv6Address) -> IPv4Address | None:
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     return IPv4Address(int(address) & 0xFFFF_FFFF) if address in _NAT64 else None
-
-
-async def _resolved(host: str, port: int) -> list[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
