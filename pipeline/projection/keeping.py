@@ -31,6 +31,9 @@ class Kept:
         return bool(self.lines.strip() or self.texts or any(self.lists.values()))
 
 
+NOTHING = Kept()
+
+
 @dataclass(frozen=True, slots=True)
 class OnDisk:
     """A note's file taken apart."""

@@ -14,13 +14,12 @@ from pipeline.errors import ResearchError
 from pipeline.projection import keeping, property_types
 from pipeline.projection.catalogue import Catalogue, Made
 from pipeline.projection.disk import Obstacle, State, Tree
-from pipeline.projection.making import Fresh
-from pipeline.projection.notes import Plain, Rendered
+from pipeline.projection.fresh import Fresh
+from pipeline.projection.notes import Rendered
 from pipeline.text import digest_of
 
 ATTIC = "attic"
 _LEFT = "left as it is, so that no words are lost; put that right and build again"
-_NOTHING = keeping.Kept()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +74,10 @@ class Output:
 
     def _place(self, fresh: Fresh) -> None:
         try:
-            if isinstance(fresh.content, Plain):
-                self._put_plain(fresh, fresh.content)
+            if fresh.properties is None:
+                self._put_plain(fresh)
             else:
-                self._put_note(fresh, fresh.content)
+                self._put_note(fresh)
         except Obstacle as obstacle:
             self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
 
@@ -86,25 +85,23 @@ class Output:
         self.done.problems.append(f"{fresh.path}: {why}")
         self.done.refused.append(fresh)
 
-    def _put_note(self, fresh: Fresh, note: Rendered) -> None:
-        path, data = fresh.path, keeping.compose(note, _NOTHING).encode("utf-8", "surrogateescape")
-        made, state = self._catalogue.made(path), self._tree.state(path)
+    def _put_note(self, fresh: Fresh) -> None:
+        made, state = self._catalogue.made(fresh.path), self._tree.state(fresh.path)
         if state is None or self._as_left(made, state):
-            unchanged = state is not None and made is not None and made.digest == digest_of(data)
-            self._finish(fresh, note, _NOTHING, data, state if unchanged else None)
+            unchanged = state is not None and made is not None and made.digest == digest_of(fresh.data)
+            self._leave(fresh, state if unchanged else None)
             return
-        disk = self._tree.read(path)
-        if disk == data:
-            self._finish(fresh, note, _NOTHING, data, state)
-        elif disk is not None and (additions := self._reconciled(fresh, note, made, disk)) is not None:
-            text = keeping.compose(note, additions).encode("utf-8", "surrogateescape")
-            self._finish(fresh, note, additions, text, state if text == disk else None)
+        disk = self._tree.read(fresh.path)
+        if disk == fresh.data:
+            self._leave(fresh, state)
+        elif disk is not None and (additions := self._reconciled(fresh, made, disk)) is not None:
+            self._leave_with(fresh, additions, disk, state)
 
     def _as_left(self, made: Made | None, state: State) -> bool:
         """Tell whether a file holds what was generated and nothing else, by its looks."""
         return self._trusting and made is not None and made.digest != "" and state == State(made.size, made.mtime)
 
-    def _reconciled(self, fresh: Fresh, note: Rendered, made: Made | None, data: bytes) -> keeping.Kept | None:
+    def _reconciled(self, fresh: Fresh, made: Made | None, data: bytes) -> keeping.Kept | None:
         """What a person added to the file that stands there, after an edited one was set aside; None if it must stay."""
         try:
             disk = keeping.parse(data.decode("utf-8", "surrogateescape"))
@@ -114,49 +111,40 @@ class Output:
         if made is None and not disk.is_ours:
             self._refuse(fresh, "a file that is not ours stands there; rename or move it and build again")
             return None
-        additions = keeping.kept(disk, note, made.aliases if made else ())
+        additions = keeping.kept(disk, fresh.note, made.aliases if made else ())
         edited = made is None or made.skeleton != disk.skeleton
-        if edited and keeping.compose(note, additions).encode("utf-8", "surrogateescape") != data:
+        if edited and _composed(fresh.note, additions) != data:
             self._set_aside(fresh.path, data)
         return additions
 
-    def _finish(self, fresh: Fresh, note: Rendered, additions: keeping.Kept, data: bytes, state: State | None) -> None:
-        """Write ``data``, unless a file that holds just that stands there already, in the given ``state``."""
-        aliases = note.properties.get("aliases", ())
-        made = Made(
-            fresh.path,
-            fresh.owner,
-            fresh.kind,
-            keeping.skeleton_of(note, additions),
-            aliases if isinstance(aliases, tuple) else (),
-            "" if additions else digest_of(data),
-            0,
-            0,
-        )
-        self._leave(made, data, state, durable=bool(additions))
+    def _leave_with(self, fresh: Fresh, additions: keeping.Kept, disk: bytes, state: State) -> None:
+        """Leave a note that has a person's additions in it."""
+        data = _composed(fresh.note, additions)
+        skeleton = keeping.skeleton_of(fresh.note, additions)
+        whole = replace(fresh, data=data, skeleton=skeleton)
+        self._leave(whole, state if data == disk else None, mixed=bool(additions))
 
-    def _leave(self, made: Made, data: bytes, state: State | None, *, durable: bool = False) -> None:
+    def _leave(self, fresh: Fresh, state: State | None, *, mixed: bool = False) -> None:
+        """Write a file, unless it stands there already, in the given ``state``. ``mixed``: with a person's words in it."""
         if state is None:
-            self.done.written.append(made.path)
-            state = State(0, 0) if self._dry else self._tree.write(made.path, data, durable=durable)
+            self.done.written.append(fresh.path)
+            state = State(0, 0) if self._dry else self._tree.write(fresh.path, fresh.data, durable=mixed)
         else:
-            self.done.unchanged.append(made.path)
-        left = replace(made, size=state.size, mtime=state.mtime)
-        if left != self._catalogue.made(made.path):
+            self.done.unchanged.append(fresh.path)
+        digest = "" if mixed else digest_of(fresh.data)
+        left = Made(fresh.path, fresh.owner, fresh.kind, fresh.skeleton, fresh.aliases, digest, *state)
+        if left != self._catalogue.made(fresh.path):
             self._catalogue.put_made(left)
 
-    def _put_plain(self, fresh: Fresh, plain: Plain) -> None:
-        data = plain.text.encode("utf-8", "replace")
+    def _put_plain(self, fresh: Fresh) -> None:
         made, disk = self._catalogue.made(fresh.path), self._tree.read(fresh.path)
-        edited = disk is not None and disk != data and (made is None or made.digest != digest_of(disk))
-        if edited and plain.yields:
+        edited = disk is not None and disk != fresh.data and (made is None or made.digest != digest_of(disk))
+        if edited and fresh.yields:
             self.done.unchanged.append(fresh.path)
             return
         if edited and disk is not None:
             self._set_aside(fresh.path, disk)
-        digest = digest_of(data)
-        left = Made(fresh.path, fresh.owner, fresh.kind, digest, (), digest, 0, 0)
-        self._leave(left, data, self._tree.state(fresh.path) if disk == data else None)
+        self._leave(fresh, self._tree.state(fresh.path) if disk == fresh.data else None)
 
     def _complete_types(self) -> None:
         lacked, problem = property_types.complete(self._tree, dry=self._dry)
@@ -199,3 +187,7 @@ class Output:
             return True
         added = keeping.kept(disk, Rendered(path, {}, ""), made.aliases if made else ())
         return bool(added) or made is None or made.skeleton != disk.skeleton
+
+
+def _composed(note: Rendered, additions: keeping.Kept) -> bytes:
+    return keeping.compose(note, additions).encode("utf-8", "surrogateescape")

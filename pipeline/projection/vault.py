@@ -21,8 +21,10 @@ from pipeline.fold import fold_id
 from pipeline.ports import EventStore
 from pipeline.projection import catalogue as catalogues
 from pipeline.projection.catalogue import Catalogue
+from pipeline.projection.crew import Unreadable
 from pipeline.projection.disk import Obstacle, State, Tree
-from pipeline.projection.making import COPY, Fresh, Making, Unreadable
+from pipeline.projection.fresh import Fresh
+from pipeline.projection.making import COPY, Making
 from pipeline.projection.news import read_news
 from pipeline.projection.notes import KINDS
 from pipeline.projection.output import BuildReport, Output

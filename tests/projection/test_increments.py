@@ -298,6 +298,23 @@ def test_a_session_that_proves_unreadable_late_is_left_out_like_any_damaged_one(
     assert place.files() == before
 
 
+def test_processes_side_by_side_make_the_same_and_name_the_same_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Failing()
+    store.streams = a_store().streams
+    alone = Workplace(tmp_path / "alone", store)
+    alone.build()
+    monkeypatch.setattr("pipeline.projection.crew.WORTH_IT", 1)
+    place = Workplace(tmp_path / "w", store, changed_templates(tmp_path / "t"))
+    place.build()
+    assert place.files() == alone.files()
+    change(place.templates / "worker.md.j2", "| sentence", "| shout")
+    with pytest.raises(TemplateInvalid, match=r"worker\.md\.j2, line \d+: No filter named 'shout'"):
+        place.build()
+    change(place.templates / "worker.md.j2", "| shout", "| sentence")
+    store.failing = "2026-11-28-power-cut-9c01"
+    assert [store.failing in problem for problem in place.build().problems] == [True]
+
+
 def test_a_damaged_session_that_goes_away_takes_its_notes_with_it(tmp_path: Path) -> None:
     store = Failing()
     store.streams = a_store().streams

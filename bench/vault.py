@@ -1,0 +1,169 @@
+"""Building a vault of 10,000 notes: all of it, nothing, one session more, one template edited. Prints seconds, ratios and memory.
+
+Beside the clock's seconds stand the processor's, which other work on the machine stretches less. The whole build is put beside the
+plain writing of the same bytes: open, write, close in a fresh folder; and the same through a temporary file that is then renamed.
+
+Run: python -m bench.vault [--notes 10000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench import made_log
+
+TEMPLATES = Path(__file__).parent.parent / "templates" / "vault"
+NOTES_OF_A_SESSION = 7
+SMALL = 100
+TIMES = 3
+
+
+@dataclass(frozen=True)
+class Took:
+    """Seconds of the clock and of the processor, and what was counted."""
+
+    wall: float
+    cpu: float
+    facts: dict[str, Any]
+
+    def over(self, other: Took) -> str:
+        """Both ratios in words."""
+        return f"{self.wall / other.wall:.2f} by the clock, {self.cpu / other.cpu:.2f} by the processor"
+
+
+def main() -> None:
+    """Print all figures."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--notes", type=int, default=10_000)
+    options.add_argument("--build", type=Path, help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.build:
+        print(json.dumps(_build_here(given.build)))
+        return
+    print(f"load: {', '.join(f'{load:.1f}' for load in os.getloadavg())} on {os.cpu_count()} processors")
+    with tempfile.TemporaryDirectory() as scratch:
+        small, large = Path(scratch) / "small", Path(scratch) / "large"
+        sessions = {small: SMALL // NOTES_OF_A_SESSION, large: given.notes // NOTES_OF_A_SESSION}
+        for place, number in sessions.items():
+            _lay_out(place, number)
+        _whole(large)
+        _said("nothing changed", *_best(lambda: _build(large)))
+        _more(small, large, sessions)
+        _edited(large)
+
+
+def _lay_out(place: Path, sessions: int) -> None:
+    shutil.copytree(TEMPLATES, place / "templates")
+    made_log.write(place / "events", sessions)
+
+
+def _whole(place: Path) -> None:
+    took = _build(place)
+    files = [path for path in (place / "vault").rglob("*") if path.is_file()]
+    notes = [path for path in files if path.suffix == ".md"]
+    size = sum(path.stat().st_size for path in notes) // len(notes)
+    _said(f"all: {len(notes):,} notes of {size:,} bytes, {len(files) - len(notes):,} drawings and bases", took)
+    datas = {path.relative_to(place / "vault"): path.read_bytes() for path in files}
+    for name, write in (("plain", _plain), ("through a temporary file", _renamed)):
+        beside = _timed(partial(_write_all, place / name, datas, write))
+        _said(f"the same bytes, {name}", beside)
+        print(f"  all ÷ {name}: {took.over(beside)}")
+        shutil.rmtree(place / name)
+
+
+def _write_all(folder: Path, datas: dict[Path, bytes], write: Callable[[Path, bytes], None]) -> dict[str, Any]:
+    for parent in {path.parent for path in datas}:
+        (folder / parent).mkdir(parents=True, exist_ok=True)
+    for path, data in datas.items():
+        write(folder / path, data)
+    return {"written": len(datas)}
+
+
+def _plain(path: Path, data: bytes) -> None:
+    with open(path, "wb") as file:  # noqa: PTH123 - the plainest way
+        file.write(data)
+
+
+def _renamed(path: Path, data: bytes) -> None:
+    temporary = f"{path}.tmp"
+    with open(temporary, "wb") as file:  # noqa: PTH123
+        file.write(data)
+    os.replace(temporary, path)  # noqa: PTH105
+
+
+def _more(small: Path, large: Path, sessions: dict[Path, int]) -> None:
+    _build(small)
+    took = {}
+    for place in (small, large):
+        rounds = [_one_more(place, sessions[large] + number) for number in range(TIMES)]
+        took[place] = Took(min(one.wall for one in rounds), min(one.cpu for one in rounds), rounds[-1].facts)
+        _said(f"one session more, in the {place.name} vault", took[place])
+    print(f"  in the large ÷ in the small vault: {took[large].over(took[small])}")
+
+
+def _one_more(place: Path, number: int) -> Took:
+    made_log.write(place / "events", 1, first=number)
+    return _build(place)
+
+
+def _edited(place: Path) -> None:
+    template = place / "templates" / "worker.md.j2"
+    template.write_text(f"{template.read_text()}\nEdited.\n")
+    _said("the workers' template edited", _build(place))
+
+
+def _best(act: Callable[[], Took]) -> list[Took]:
+    return sorted((act() for _ in range(TIMES)), key=lambda took: took.wall)[:1]
+
+
+def _timed(act: Callable[[], dict[str, Any]]) -> Took:
+    wall, cpu = time.perf_counter(), time.process_time()
+    facts = act()
+    return Took(time.perf_counter() - wall, time.process_time() - cpu, facts)
+
+
+def _build(place: Path) -> Took:
+    """Build in a process of its own, so that its memory is its own."""
+    command = [sys.executable, "-m", "bench.vault", "--build", str(place)]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    return Took(found.pop("wall"), found.pop("cpu"), found)
+
+
+def _build_here(place: Path) -> dict[str, Any]:
+    from pipeline.projection import build_vault
+    from pipeline.store.files import FileStore
+
+    store, local = FileStore(place / "events"), place / "events" / "local"
+    wall, cpu = time.perf_counter(), _cpu()
+    report = build_vault(store, templates=place / "templates", vault=place / "vault", state_dir=local)
+    assert report.problems == ()
+    memory = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) // 1024
+    took = {"wall": time.perf_counter() - wall, "cpu": _cpu() - cpu, "megabytes": memory}
+    return took | {"written": len(report.written), "unchanged": len(report.unchanged)}
+
+
+def _cpu() -> float:
+    """Seconds of the processor, those of ended children too."""
+    return sum(os.times()[:4])
+
+
+def _said(what: str, took: Took) -> None:
+    facts = ", ".join(f"{name} {value:,}" for name, value in took.facts.items())
+    print(f"{what}: {took.wall:.3f} s, {took.cpu:.3f} s of the processor; {facts}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
