@@ -14,8 +14,8 @@ from typing import Any
 async def addresses_of(host: str, port: int) -> list[str]:
     """Return the addresses that the system knows for ``host``, each once, in its order.
 
-    The system's call cannot be given up, so it is made in a thread of its own that nobody waits for at the end, as a loop, and Python
-    itself, would for one of theirs.
+    The system's call cannot be given up, so it is made in a thread of its own that nobody waits for at the end. A loop would
+    wait for one of its threads, and so would Python.
 
     Raises:
         OSError: the name cannot be resolved.
