@@ -29,23 +29,26 @@ QUIET = (
     "--disable-component-update", "--disable-sync", "--hide-scrollbars",
 )  # fmt: skip
 DESKTOP, PHONE = (1280, 900), (390, 844)
+SHARPNESS = 1.5
 COLOURS = 128
 MOST_BYTES = 300_000
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture: file name without suffix, page of the site (a pattern), size of the window."""
+    """One picture: file name without suffix, page of the site (a pattern), size of the window, part to begin at."""
 
     name: str
     page: str
     window: tuple[int, int] = DESKTOP
+    part: str = ""
 
 
 PICTURES = (
     Picture("home", "index.html"),
     Picture("report", "reports/*/*append-only-log*.html"),
-    Picture("session", "sessions/*/*append-only-log*.html"),
+    Picture("session", "sessions/*/*append-only-log*.html", part="#h-timeline"),
+    Picture("map", "sessions/*/*append-only-log*.html", (1280, 460), part="#h-map"),
     Picture("phone", "reports/*/*append-only-log*.html", PHONE),
 )
 
@@ -67,16 +70,18 @@ def main() -> None:
 
 def _site(workspace: Path) -> Path:
     lay_out(workspace)
-    for command in ("run", "build"):
-        subprocess.run([sys.executable, "-m", "pipeline", "-q", "-C", str(workspace), command], check=True)  # noqa: S603 - ours
+    subprocess.run([sys.executable, "-m", "pipeline", "-q", "-C", str(workspace), "run"], check=True)  # noqa: S603 - our own
     return workspace / "site"
 
 
 def _taken(browser: Browser, site: Path, picture: Picture, scheme: str) -> bytes:
     width, height = picture.window
     dark = scheme == "dark"
-    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
-    page.goto(next(site.glob(picture.page)).as_uri())
+    page = browser.new_page(
+        viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", device_scale_factor=SHARPNESS
+    )
+    page.goto(next(site.glob(picture.page)).as_uri() + picture.part)
+    page.wait_for_load_state("networkidle")
     taken = page.screenshot()
     page.close()
     return taken
