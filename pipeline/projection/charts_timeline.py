@@ -36,6 +36,8 @@ def timeline_chart(study: Study, seconds: Sequence[float]) -> str:
     parts = [svg.element("defs", {}, *shapes), *_head(study, axis), *frame(axis, _TOP, bottom)]
     for number, lane in enumerate(lanes):
         parts.append(svg.group(_lane(lane, axis, _TOP + _LANE * number), _said(lane)))
+    if not lanes:
+        parts.append(svg.text((LEFT + RIGHT) / 2, _TOP + _LANE / 2 + 4, "Nothing was asked or read", "soft middle"))
     parts.append(svg.group(_legend(lanes, bottom + _FOOT - 18)))
     return svg.document(WIDTH, bottom + _FOOT, f"Timeline: {study.state.query}", _description(study, axis, lanes), parts)
 

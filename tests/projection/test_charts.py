@@ -77,6 +77,14 @@ def test_a_chart_is_never_empty() -> None:
         assert drawings["timeline"].findall(f".//{SVG}text")
 
 
+def test_a_session_that_has_only_begun_says_so_in_its_timeline() -> None:
+    store = MemoryStore()
+    Story(store).begin()
+    (study,) = studies(store)
+    drawing = _drawings(Study(study.card, study.state, study.events[:2]))["timeline"]
+    assert "Nothing was asked or read" in {element.text for element in drawing.iter(f"{SVG}text")}
+
+
 def test_a_chart_follows_the_scheme_of_its_surroundings_and_asks_for_nothing_from_outside() -> None:
     for plain in charts_of(_whole()):
         assert "@media (prefers-color-scheme: dark)" in plain.text

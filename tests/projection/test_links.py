@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes import MemoryStore
 from tests.projection.builders import PAGES, Story, Workplace, a_store, night
-from tests.projection.formats import Canvas, FileNode
+from tests.projection.formats import Canvas, FileNode, base_of
 from tests.projection.links import embeds, leading_nowhere, same_names, targets
 from tests.projection.scanner import body_of, fenced, scan
 
@@ -40,7 +40,10 @@ def test_every_link_leads_somewhere_whatever_the_texts_are(text: str, tmp_path: 
     night(store, Story(store, say=lambda words: f"{text} {words}", pages=pages, tags=(text, "C++", "C")).whole())
     place = Workplace(tmp_path, store)
     place.build()
-    assert leading_nowhere({name: data.decode() for name, data in place.files().items()}) == []
+    files = {name: data.decode() for name, data in place.files().items()}
+    assert leading_nowhere(files) == []
+    blocks = (block for name, said in files.items() if name.endswith(".md") for block in fenced(body_of(said))[0])
+    assert all(base_of(content).views for head, content in blocks if head == "```base")
 
 
 def test_every_canvas_and_the_notes_on_it_exist(files: dict[str, str]) -> None:
