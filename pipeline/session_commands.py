@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.arguments import SessionName
+from pipeline.arguments import Length, SessionName
 from pipeline.console import Console, end
 from pipeline.telling import bring_vault_up_to_date, session_named, show_session
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", type=SessionName())
+@click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait for another run to end, so long at most: 30s, 10m.")
 @click.pass_obj
-def resume(console: Console, session: str) -> None:
+def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
     """Go on with SESSION where it stopped; a failed or cancelled one is reopened. SESSION: its id, or its query's id."""
     from pipeline import acts
     from pipeline.nightly import Request, context_of, place_of
@@ -31,7 +33,7 @@ def resume(console: Console, session: str) -> None:
     place = place_of(console, Request())
     name = session_named(console.folder, place.store, session)
     with on_shift(console, "research resume") as shift:
-        with shift.locked():
+        with shift.locked(lock_wait):
             context = context_of(place, lambda _event, _state: None, shift)
             opened = acts.reopened(place.store, name, context)
             state = shift.awaited(_resumed(place, shift, opened))
