@@ -51,7 +51,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         return await _connected(addresses[-1], port, timeout)
 
 
-class _Stream(httpcore.AsyncNetworkStream, asyncio.Protocol):
+class Stream(httpcore.AsyncNetworkStream, asyncio.Protocol):
     """One connection: what the loop tells of it, and what the pool asks of it."""
 
     def __init__(self) -> None:
@@ -113,7 +113,9 @@ class _Stream(httpcore.AsyncNetworkStream, asyncio.Protocol):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
-        """Go on encrypted, if the server proves to be ``server_hostname``."""
+        """Go on encrypted, if the server proves to be ``server_hostname``. What came before that could be anybody's."""
+        if self._arrived:
+            raise httpcore.ConnectError("something was said before the connection was encrypted")
         loop = asyncio.get_running_loop()
         async with _connecting(timeout):
             self._transport = await loop.start_tls(self._transport, self, ssl_context, server_hostname=server_hostname)
@@ -126,9 +128,9 @@ class _Stream(httpcore.AsyncNetworkStream, asyncio.Protocol):
         return self._transport.get_extra_info(info)
 
 
-async def _connected(address: str, port: int, timeout: float | None) -> _Stream:
+async def _connected(address: str, port: int, timeout: float | None) -> Stream:
     async with _connecting(timeout):
-        _, stream = await asyncio.get_running_loop().create_connection(_Stream, address, port)
+        _, stream = await asyncio.get_running_loop().create_connection(Stream, address, port)
     return stream
 
 

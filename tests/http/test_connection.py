@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpcore
 import pytest
 
 from pipeline.errors import ServiceFailed
 from pipeline.http import wire
 from pipeline.http.client import Http
+from pipeline.http.connection import Stream
 from pipeline.http.exchange import Call, judged_by_status
 from pipeline.http.guard import Guard
 from pipeline.http.policy import Policy
@@ -28,8 +30,13 @@ async def nothing(_writer: asyncio.StreamWriter) -> None:
 
 
 @asynccontextmanager
-async def keeping_server(body: bytes, context: ssl.SSLContext | None, after: After) -> AsyncIterator[list[int]]:
-    """Answer every request of a connection with ``body``; yield the port, then the number of each request's connection."""
+async def keeping_server(
+    body: bytes, context: ssl.SSLContext | None, after: After, read: asyncio.Event
+) -> AsyncIterator[list[int]]:
+    """Answer every request of a connection with ``body``, and do ``after`` when the client has ``read`` it.
+
+    Yield the port, then the number of each request's connection.
+    """
     seen: list[int] = []
     writers: list[asyncio.StreamWriter] = []
 
@@ -41,6 +48,7 @@ async def keeping_server(body: bytes, context: ssl.SSLContext | None, after: Aft
                 seen.append(number)
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
                 await writer.drain()
+                await read.wait()
                 await after(writer)
         except (OSError, asyncio.IncompleteReadError):
             return
@@ -66,14 +74,17 @@ def twice(base: str, body: bytes, context: ssl.SSLContext | None = None, after: 
     """Ask twice, with time for the server to act in between; return the connections that the requests came over."""
 
     async def scenario() -> list[int]:
-        async with keeping_server(body, context, after) as seen:
+        read = asyncio.Event()
+        async with keeping_server(body, context, after, read) as seen:
             url = f"{base}:{seen.pop()}"
             http = Http(Policy(attempts=1), guard=Guard(allowed=[url]))
             try:
                 for _ in range(2):
                     reply = await http.send(Call("raw", "GET", url), judged_by_status)
                     assert (reply.body, reply.lost) == (body, 0)
-                    await asyncio.sleep(0.02)
+                    read.set()
+                    for _ in range(50):
+                        await asyncio.sleep(0)
             finally:
                 await http.aclose()
             return seen
@@ -95,12 +106,18 @@ def test_an_encrypted_connection_is_kept_for_the_next_call() -> None:
     assert twice("https://127.0.0.1", LARGE, serving()) == [1, 1]
 
 
+def test_what_somebody_says_before_the_connection_is_encrypted_is_no_reply_of_the_server() -> None:
+    stream = Stream()
+    stream.data_received(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+    with pytest.raises(httpcore.ConnectError, match="before"):
+        asyncio.run(stream.start_tls(ssl.create_default_context(), "127.0.0.1"))
+
+
 async def leaving(writer: asyncio.StreamWriter) -> None:
     writer.close()
 
 
 async def speaking_unasked(writer: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(0.001)
     writer.write(b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n")
 
 
