@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import yaml
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -22,6 +22,7 @@ def _lines(asked: list[str], tagged: list[str]) -> str:
     return "".join(f"{line}\n" for line in queue_lines(asked, tagged))
 
 
+@settings(deadline=None)
 @given(questions, tags)
 @example(["yes", "no", "12:30", "1234e56", "~", "- a: b # c", "C# & *x !y %z @w `v` | > ' \" \\"], [])
 @example(["a", "a", " ", "b"], ["x", "x", ""])
@@ -35,6 +36,7 @@ def test_every_reader_of_yaml_reads_the_questions_back(asked: list[str], tagged:
         assert all(isinstance(question, str) for question in said)
 
 
+@settings(deadline=None)
 @given(questions, tags)
 def test_the_lines_do_nothing_in_a_note(asked: list[str], tagged: list[str]) -> None:
     for line in queue_lines(asked, tagged):

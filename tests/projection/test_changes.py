@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.projection.changes import LENGTH, SHOWN, Change, change, texts_of
@@ -34,6 +34,7 @@ def test_little_is_shown_of_a_page_that_changed_throughout() -> None:
     assert all(len(passage) <= LENGTH for passage in found.gone)
 
 
+@settings(deadline=None)
 @given(passages, passages)
 def test_nothing_that_both_hold_is_told_and_the_rest_is_counted(before: list[str], after: list[str]) -> None:
     found = change(_text(before), _text(after))

@@ -169,6 +169,7 @@ def test_moments_keep_their_order_and_stay_inside_the_axis(kinds: list[tuple[str
     assert all(one <= other + 1e-6 for one, other in pairwise(ticks))
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1_000)), st.floats(1, 50))
 def test_marks_that_would_cover_each_other_are_one_and_none_is_lost(places: list[float], width: float) -> None:
     found = list(merged(places, width))

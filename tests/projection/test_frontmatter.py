@@ -26,7 +26,11 @@ texts = st.one_of(st.sampled_from(ODD), st.text())
 values = st.one_of(
     texts, st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False), st.lists(texts, min_size=1).map(tuple)
 )
-maps = st.dictionaries(st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True), values, max_size=6)
+# No property is called as YAML 1.1 says yes and no.
+names = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True).filter(
+    lambda name: name not in {"y", "n", "yes", "no", "on", "off"}
+)
+maps = st.dictionaries(names, values, max_size=6)
 
 
 def _yaml_1_2(text: str) -> Any:

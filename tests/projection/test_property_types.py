@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.projection.property_types import PATH, TYPES, completed
@@ -15,6 +15,7 @@ from tests.projection.builders import Workplace, a_store
 theirs = st.dictionaries(st.one_of(st.text(max_size=8), st.sampled_from(sorted(TYPES))), st.sampled_from(["text", "date", "x"]))
 
 
+@settings(deadline=None)
 @given(theirs, st.dictionaries(st.text(max_size=5).filter(lambda key: key != "types"), st.integers()))
 def test_what_stands_there_stays_and_what_lacks_is_added(types: dict[str, str], rest: dict[str, int]) -> None:
     before = {**rest, "types": types}
