@@ -34,6 +34,25 @@ SESSIONS_AT_ONCE = 4
 PASSED = "the deadline has passed"
 
 
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """A session at work, what it had cost before this night, and how many calls it had made."""
+
+    state: SessionState
+    before: Cost
+    calls_before: int
+
+    @property
+    def cost(self) -> Cost:
+        """What it has cost tonight."""
+        return less(cost_of(self.state), self.before)
+
+    @property
+    def calls(self) -> int:
+        """How many calls it has made tonight."""
+        return self.state.spent.calls - self.calls_before
+
+
 @dataclass
 class Night:
     """One batch at work. ``desk_of`` gives a session's doors, ``config_of`` the limits that a new session runs under.
@@ -50,7 +69,10 @@ class Night:
     spent_out: Callable[[], str] = lambda: ""
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
-    _bills: dict[str, tuple[SessionState, Cost, int]] = field(default_factory=dict)
+    _bills: list[Bill] = field(default_factory=list)
+    _paid: Cost = field(default_factory=Cost)
+    _calls: int = 0
+    _failed: int = 0
     _refused: ProviderRefused | None = None
     _working: int = 0
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -95,13 +117,21 @@ class Night:
     async def _attend(self, decision: Decision, log: NightLog) -> None:
         event = await self._researched(decision)
         self._ended.append(event)
+        self._failed += event.status == "failed"
+        self._settle(event.session)
         log.record(event)
         self._working -= 1
         self._freed.set()
 
+    def _settle(self, session: str) -> None:
+        """Add up what a session that has ended cost tonight, so that only those at work are asked from now on."""
+        for bill in [bill for bill in self._bills if bill.state.id == session]:
+            self._paid, self._calls = total((self._paid, bill.cost)), self._calls + bill.calls
+            self._bills.remove(bill)
+
     def _room(self) -> int:
         """How many sessions may work at once; no more than could fail before there are too many failures."""
-        return min(self.sessions_at_once, self.queue.settings.limits.max_failures - self._result().failed)
+        return min(self.sessions_at_once, self.queue.settings.limits.max_failures - self._failed)
 
     def _skip(self, log: NightLog, events: Sequence[n.QuerySkipped]) -> None:
         self._skipped += events
@@ -114,7 +144,7 @@ class Night:
         try:
             session = await self._session_of(decision)
             state = session.state
-            self._bills[state.id] = state, cost_of(state), state.spent.calls
+            self._bills.append(Bill(state, cost_of(state), state.spent.calls))
             await run_session(session, self.store, self.desk_of(state), self.context)
         except ProviderRefused as refusal:
             self._refused = refusal
@@ -147,11 +177,11 @@ class Night:
     def _halt(self) -> tuple[str, str] | None:
         """Return why nothing new may begin, as a cause and in words, or None."""
         limits, stop, spent = self.queue.settings.limits, self.context.stop, self._spent()
-        calls = sum(state.spent.calls - before for state, _, before in self._bills.values())
+        calls = self._calls + sum(bill.calls for bill in self._bills)
         reasons = (
             ("refused", f"a provider refuses: {self._refused}", self._refused is not None),
             ("stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason, stop.asked),
-            ("failures", f"{limits.max_failures} failures tonight", self._result().failed >= limits.max_failures),
+            ("failures", f"{limits.max_failures} failures tonight", self._failed >= limits.max_failures),
             ("cap", f"tonight's {limits.cost_usd or 0:.2f} USD are spent", _reached(limits.cost_usd, spent.usd)),
             ("cap", f"tonight's {limits.tokens} tokens are spent", _reached(limits.tokens, spent.total_tokens)),
             ("cap", f"tonight's {limits.calls} calls are made", _reached(limits.calls, calls)),
@@ -162,7 +192,7 @@ class Night:
 
     def _spent(self) -> Cost:
         """What tonight has cost so far, without what its sessions had cost before."""
-        return total(less(cost_of(state), before) for state, before, _ in self._bills.values())
+        return total((self._paid, *(bill.cost for bill in self._bills)))
 
     def _result(self, batch: str = "") -> NightResult:
         code = self.context.stop.exit_code

@@ -133,7 +133,8 @@ def _edited(query: Query, last: Summary) -> str:
 def _unfinished(query: Query, last: Summary) -> Decision:
     if last.waiting:
         return Decision(query, "waiting", f"its plan waits for approval: research approve {query.id}", last.id)
-    return Decision(query, "resume", f"interrupted while {last.status}", last.id)
+    reason = "its plan is approved" if last.approved else f"interrupted while {last.status}"
+    return Decision(query, "resume", reason, last.id)
 
 
 def _recurrence(query: Query, last: Summary, now: datetime) -> Decision:

@@ -94,12 +94,13 @@ def rehearse(console: Console, request: Request) -> None:
     from pipeline.rehearsal import plan_lines
 
     place = place_of(console, request)
-    plan = asyncio.run(_planned(place, request))
-    words: dict[str, str] = {decision.action: decision.word for decision in place.decided(request, look_only=True)}
+    decisions = place.decided(request, look_only=True)
+    plan = asyncio.run(_planned(place, request, decisions))
+    words: dict[str, str] = {decision.action: decision.word for decision in decisions}
     console.data(plan_lines(plan, words), plan)
 
 
-async def _planned(place: Place, request: Request) -> dict[str, Any]:
+async def _planned(place: Place, request: Request, decisions: Sequence[Decision]) -> dict[str, Any]:
     from pipeline import wiring
     from pipeline.batch import ends_at
     from pipeline.doors import Desks
@@ -110,7 +111,7 @@ async def _planned(place: Place, request: Request) -> dict[str, Any]:
     desks = Desks(place.workspace, place.store, place.keys)
     try:
         rehearsal = Rehearsal(
-            decisions=place.decided(request, look_only=True),
+            decisions=decisions,
             limit=request.selection.limit,
             limits=limits,
             until=ends_at(limits, now, request.bounds.until),
@@ -137,7 +138,7 @@ def work(shift: Shift, request: Request) -> int:
     place = place_of(shift.console, request)
     decisions = place.decided(request)
     if not any(decision.due for decision in decisions):
-        return _nothing_to_do(place.console, decisions)
+        return _nothing_to_do(place.console, decisions, request.selection.ids)
     with shift.locked(request.lock_wait):
         decisions = place.decided(request)
         try:
@@ -146,7 +147,7 @@ def work(shift: Shift, request: Request) -> int:
             _remember(place.console, {"exit_code": error.exit_code, "error": error.message})
             raise
         if not result.batch:
-            return _nothing_to_do(place.console, decisions)
+            return _nothing_to_do(place.console, decisions, request.selection.ids)
         account = _closed(place, result)
     shift.last_word, shift.about = _counts(account), {"batch": account["batch"]}
     _tell(place.console, account)
@@ -241,9 +242,9 @@ def _remember(console: Console, account: dict[str, Any]) -> None:
         console.say(f"events/local/last-run.json was not written: {error.strerror}", fg="yellow")
 
 
-def _nothing_to_do(console: Console, decisions: Sequence[Decision]) -> int:
+def _nothing_to_do(console: Console, decisions: Sequence[Decision], named: Sequence[str]) -> int:
     """Nothing is due. A vault that a stopped run left behind is still brought up to date."""
-    left = [d for d in decisions if d.action in LEFT]
+    left = [d for d in decisions if d.action in LEFT or d.query.id in named]
     lines = ["nothing to do", *(f"  {d.query.id}: {d.action}: {d.reason}" for d in left)]
     lines += ["  research retry tries the failed ones again"] if any(d.action == "failed" for d in left) else []
     if console.as_json or not console.quiet:

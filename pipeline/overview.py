@@ -21,7 +21,10 @@ from pipeline.text import digest_of
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What may be said of a session without opening it. Facts, sources and calls that were paid for are counts."""
+    """What may be said of a session without opening it. Facts, sources and calls that were paid for are counts.
+
+    ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
+    """
 
     id: str
     version: int = 0
@@ -30,6 +33,7 @@ class Summary:
     query_id: str = ""
     mode: str = "deep"
     waiting: bool = False
+    approved: bool = False
     tags: tuple[str, ...] = ()
     previous_session: str = ""
     started_at: str = ""
@@ -59,6 +63,7 @@ def summary_of(state: SessionState) -> Summary:
         query_id=state.query_id,
         mode=state.config.mode,
         waiting=state.waiting,
+        approved=state.approval == "given" and not state.workers,
         tags=state.tags,
         previous_session=state.previous_session,
         started_at=state.started_at,

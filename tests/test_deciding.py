@@ -61,7 +61,8 @@ def test_a_plan_that_waits_for_approval_keeps_its_query_waiting() -> None:
     decision = decided(query("pumps"), last("pumps", "planning", approval="requested"))
     assert (decision.action, decision.due) == ("waiting", False)
     assert "research approve pumps" in decision.reason
-    assert decided(query("pumps"), last("pumps", "searching", approval="given")).action == "resume"
+    approved = decided(query("pumps"), last("pumps", "searching", approval="given"))
+    assert (approved.action, approved.reason) == ("resume", "its plan is approved")
 
 
 @pytest.mark.parametrize("status", ["complete", "failed", "searching"])
