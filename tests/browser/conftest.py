@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.site.building import Folders, build_site
 from tests.browser.machine import QUIET, chromium
-from tests.browser.material import HOSTILE_PAGES, HOSTILE_TAGS, OWN_NOTE, hostile_words
+from tests.browser.material import HOSTILE_PAGES, HOSTILE_TAGS, OWN_NOTE, HostileWords
 from tests.browser.serving import served
 from tests.browser.visiting import Site, Visitor
 from tests.fakes import MemoryStore
@@ -33,12 +33,18 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def hostile_vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A vault in which every text, address and tag that came from outside is hostile."""
-    store, say = MemoryStore(), hostile_words()
-    story = Story(store, query="Why <script>alert(1)</script>?", say=say, pages=HOSTILE_PAGES, tags=HOSTILE_TAGS).whole()
+    store, say = MemoryStore(), HostileWords()
     failed = (
         Story(store, id="2026-11-21-tides-77aa", query="</title>", query_id="tides", say=say, tags=HOSTILE_TAGS).begin().failed()
     )
-    night(store, story, failed, say=say)
+    stories = [failed]
+    while not say.all_said:
+        name = f"2026-11-21-power-cut-{len(stories):04d}"
+        story = Story(
+            store, id=name, query_id=name, query="<script>alert(1)</script>?", say=say, pages=HOSTILE_PAGES, tags=HOSTILE_TAGS
+        )
+        stories.append(story.whole())
+    night(store, *stories, say=say)
     place = Workplace(tmp_path_factory.mktemp("hostile"), store)
     place.build()
     return place.vault

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import cycle
-
 from tests.projection.test_inert import HOSTILE
 
 SCRIPTS = (
@@ -83,14 +80,18 @@ The end.
 """
 
 
-def hostile_words() -> Callable[[str], str]:
-    """Return what puts another hostile text behind each text it is given, in turn; some texts are replaced altogether."""
-    texts = cycle(HOSTILE_TEXTS)
-    count = 0
+class HostileWords:
+    """Puts the next hostile text behind each text it is given; every third is replaced altogether. ``said`` counts."""
 
-    def say(text: str) -> str:
-        nonlocal count
-        count += 1
-        return next(texts) if count % 3 == 0 else f"{text} {next(texts)}"
+    def __init__(self) -> None:
+        self.said = 0
 
-    return say
+    def __call__(self, text: str) -> str:
+        hostile = HOSTILE_TEXTS[self.said % len(HOSTILE_TEXTS)]
+        self.said += 1
+        return hostile if self.said % 3 == 0 else f"{text} {hostile}"
+
+    @property
+    def all_said(self) -> bool:
+        """Whether each text was used at least once."""
+        return self.said >= len(HOSTILE_TEXTS)
