@@ -5,7 +5,7 @@ A session's notes are its own, its report's, its workers' and its drawings.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from pipeline.projection.cards import Card
@@ -24,12 +24,26 @@ def sessions(news: News, shelves: Shelves, catalogue: Catalogue) -> set[str]:
     A session's notes show: itself; links to the session before and the one after it on the same question, to the nights that
     worked on it, and to the sources that it or the session before it read.
     """
-    now = shelves.library
-    found = set(news.outlines) | _with_other_nights(shelves) | _differing(_neighbours(shelves.before), _neighbours(now))
+    now, relinked = shelves.library, _relinked(news, shelves)
+    found = set(news.outlines) | _with_other_nights(news, shelves)
+    found |= {card.id for card in now.cards if card.previous_session in relinked}
+    found |= {card.previous_session for card in _both(shelves, relinked)}
     if moved := _moved(shelves):
         readers = catalogue.readers_of(moved)
         found |= {card.id for card in now.cards if {card.id, card.previous_session} & readers or _is_orphan(now, card)}
     return found & now.by_id.keys()
+
+
+def _relinked(news: News, shelves: Shelves) -> set[str]:
+    """The sessions that are linked otherwise than before, new and gone ones too."""
+    before, now = shelves.before.links.by_id, shelves.library.links.by_id
+    return {name for name in news.renewed if before.get(name) != now.get(name)}
+
+
+def _both(shelves: Shelves, names: Iterable[str]) -> Iterator[Card]:
+    """The cards of sessions as they were and as they are."""
+    for library in (shelves.before, shelves.library):
+        yield from (library.by_id[name] for name in names if name in library.by_id)
 
 
 def _is_orphan(library: Library, card: Card) -> bool:
@@ -37,13 +51,8 @@ def _is_orphan(library: Library, card: Card) -> bool:
     return card.previous_session != "" and card.previous_session not in library.by_id
 
 
-def _neighbours(library: Library) -> dict[str, tuple[Card | None, Card | None]]:
-    """By session: the linked cards before and after it."""
-    return {card.id: (library.by_id.get(card.previous_session), library.followers.get(card.id)) for card in library.cards}
-
-
-def _with_other_nights(shelves: Shelves) -> set[str]:
-    return _differing(_dates(shelves.before), _dates(shelves.library))
+def _with_other_nights(news: News, shelves: Shelves) -> set[str]:
+    return _differing(_dates(shelves.before), _dates(shelves.library)) if news.other_batches else set()
 
 
 def _dates(library: Library) -> dict[str, tuple[str, ...]]:
@@ -56,16 +65,17 @@ def _moved(shelves: Shelves) -> set[str]:
 
 
 def _differing(before: Mapping[T, object], now: Mapping[T, object]) -> set[T]:
-    return {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
+    found = {key for key, value in now.items() if (old := before.get(key)) is not value and old != value}
+    return found | (before.keys() - now.keys())
 
 
-def sources(shelves: Shelves, catalogue: Catalogue) -> set[str]:
+def sources(news: News, shelves: Shelves, catalogue: Catalogue) -> set[str]:
     """Return the addresses of the sources whose notes show something new.
 
     A source's note shows: its readings; links to the sessions that read it, their nights, and to the sources of further quotes,
     which those sessions read as well.
     """
-    readers = _differing(shelves.before.by_id, shelves.library.by_id) | _with_other_nights(shelves)
+    readers = _relinked(news, shelves) | _with_other_nights(news, shelves)
     readers |= catalogue.readers_of(_moved(shelves))
     return (shelves.places.keys() | catalogue.sources_of(readers)) & shelves.library.sources.keys()
 

@@ -204,8 +204,8 @@ class Catalogue:
         self._base.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", found)
 
     def states(self) -> Iterator[tuple[str, str, str, int, int]]:
-        """Yield path, owner, kind, size and time of every file that was made."""
-        return iter(self._base.execute("SELECT path, owner, kind, size, mtime FROM files"))
+        """Yield path, owner, kind, size and time of every file that was made, sorted by path."""
+        return iter(self._base.execute("SELECT path, owner, kind, size, mtime FROM files ORDER BY path"))
 
     def made(self, path: str) -> Made | None:
         """Return what is known of a file."""

@@ -28,6 +28,7 @@ _KEY = re.compile(r"[a-z][a-z0-9_]*")
 _KEY_LINE = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"\-\[\]{},&*!|>%@`?:][^:\n]*?)[ \t]*:(?=\s|\Z)""")
 # What YAML forbids or breaks lines at, and what plugins look for in the raw file: Templater's signs, comments, inline fields.
 _ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|(?<=[<%])%|%(?=>)|(?<=:):")
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -102,7 +103,7 @@ def _scalar(value: object) -> str:
 
 def quoted(text: str) -> str:
     """Return ``text`` in double quotes, the same to JSON, YAML 1.1 and YAML 1.2; lone surrogates become U+FFFD."""
-    whole = json.dumps(_SURROGATE.sub("\ufffd", text), ensure_ascii=False)
+    whole = _as_json(_SURROGATE.sub("\ufffd", text))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", whole)
 
 

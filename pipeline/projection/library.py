@@ -5,13 +5,13 @@ Everything is in an order that depends on the events alone: sessions by their st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from pipeline import events as e
 from pipeline import night_events as n
-from pipeline.projection.cards import Card, Reading, WorkerCard
+from pipeline.projection.cards import Card, Reading, WorkerCard, linked
 from pipeline.state import SessionState, standings
 from pipeline.values import ValidatedFact
 
@@ -133,7 +133,7 @@ class Night:
 class Library:
     """The whole vault by cards: sessions in order of their start, where each source stands, nights with the latest last.
 
-    For the notes of a session and of a source, all that a card says beside links is blank (``cards.linked``).
+    The notes of a session and of a source are given its ``links``.
     """
 
     cards: tuple[Card, ...] = ()
@@ -141,7 +141,12 @@ class Library:
     nights: tuple[Night, ...] = ()
 
     @cached_property
-    def by_id(self) -> dict[str, Card]:
+    def links(self) -> Library:
+        """The same, but all that a card says beside links is blank: what shows no more need not be made anew for more."""
+        return _Links(self.cards, self.sources, self.nights)
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Card]:
         """The cards by session id."""
         return {card.id: card for card in self.cards}
 
@@ -159,7 +164,7 @@ class Library:
         return {query_id: tuple(cards) for query_id, cards in found.items()}
 
     @cached_property
-    def followers(self) -> dict[str, Card]:
+    def followers(self) -> Mapping[str, Card]:
         """By session id: the session that researched the same question next."""
         return {card.previous_session: card for card in reversed(self.cards) if card.previous_session}
 
@@ -182,6 +187,35 @@ class Library:
             sums[entry.session] = (entry.cost.usd, entry.duration_s)
             found[entry.id] = (max(0.0, entry.cost.usd - before[0]), max(0.0, entry.duration_s - before[1]))
         return found
+
+
+class _Links(Library):
+    @cached_property
+    def by_id(self) -> Mapping[str, Card]:
+        return _Linked(super().by_id)
+
+    @cached_property
+    def followers(self) -> Mapping[str, Card]:
+        return _Linked(super().followers)
+
+
+class _Linked(Mapping[str, Card]):
+    """Cards, blank beside links, each made so when it is asked for."""
+
+    def __init__(self, cards: Mapping[str, Card]) -> None:
+        self._cards = cards
+        self._made: dict[str, Card] = {}
+
+    def __getitem__(self, session: str) -> Card:
+        if session not in self._made:
+            self._made[session] = linked(self._cards[session])
+        return self._made[session]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cards)
+
+    def __len__(self) -> int:
+        return len(self._cards)
 
 
 def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:

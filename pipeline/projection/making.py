@@ -67,7 +67,7 @@ class Making:
         """
         yield from self._of_sessions()
         yield from self._of_sources()
-        before = Library(_in_order(self.news.known), self.shelves.before.sources, self.shelves.before.nights)
+        before = self.shelves.before
         now = Library(_in_order(self.news.staying | self._cards), self.shelves.library.sources, self.shelves.library.nights)
         yield from self._of_nights(before, now)
         yield from self._of_topics(before, now)
@@ -78,7 +78,7 @@ class Making:
     def _of_sessions(self) -> Iterator[Fresh]:
         found = affected.sessions(self.news, self.shelves, self.catalogue)
         due = list(self._due("session", self.shelves.library.by_id, found))
-        for made in crew.made(map(self._order, due), len(due), self.shelves.library, self.renderer):
+        for made in crew.made(map(self._order, due), len(due), self.shelves.library.links, self.renderer):
             self._learn(made)
             yield from made.files
 
@@ -100,8 +100,8 @@ class Making:
             self.catalogue.put_readings(made.name, made.readings)
 
     def _of_sources(self) -> Iterator[Fresh]:
-        library, texts = self.shelves.library, texts_of(self.store)
-        found = affected.sources(self.shelves, self.catalogue)
+        library, texts = self.shelves.library.links, texts_of(self.store)
+        found = affected.sources(self.news, self.shelves, self.catalogue)
         for url, _wanted in self._due("source", library.sources, found):
             source = Source(url, library.sources[url], self.catalogue.readings(url))
             yield rendered(self.renderer, f"source:{url}", source_note(library, source, texts))
@@ -117,7 +117,7 @@ class Making:
             yield rendered(self.renderer, f"topic:{topic}", topic_note(now, topic, topics[topic]))
 
     def _of_home(self, now: Library) -> Iterator[Fresh]:
-        new = self.news.renewed or self.news.batches != self.news.batches_before or not self.news.known
+        new = self.news.renewed or self.news.other_batches or not self.news.known
         for _name, _wanted in self._due("home", [""], [""] if new else []):
             yield rendered(self.renderer, "home:", home_note(now))
 

@@ -43,6 +43,12 @@ class News:
         return self.outlines.keys() | self.absent
 
     @property
+    def other_batches(self) -> bool:
+        """Tell whether any batch is new, gone, or says something else."""
+        before = self.batches_before
+        return before.keys() != self.batches.keys() or any(before[name] is not batch for name, batch in self.batches.items())
+
+    @property
     def staying(self) -> dict[str, Card]:
         """The cards that still hold."""
         return {name: card for name, card in self.known.items() if name not in self.renewed}

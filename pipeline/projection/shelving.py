@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pipeline.projection import names
-from pipeline.projection.cards import Card, linked
+from pipeline.projection.cards import Card
 from pipeline.projection.catalogue import Catalogue, Glance
 from pipeline.projection.library import Batch, Library, Place, nights_from
 from pipeline.projection.names import Names
@@ -26,9 +26,9 @@ class Clash(Exception):
 
 @dataclass(frozen=True)
 class Shelves:
-    """``library`` as everything is linked now, ``before`` as it was at the last build; ``places`` are those looked at again.
+    """``library`` as everything is linked now, ``before`` the whole of the last build; ``places`` are those looked at again.
 
-    The cards of both say nothing but what links need.
+    Of what changed, the library's cards know what links need and no more.
     """
 
     before: Library
@@ -92,4 +92,4 @@ def _place(url: str, glances: list[Glance], taken: Names) -> Place:
 
 def _library(cards: Mapping[str, Card], places: Mapping[str, Place], batches: Mapping[str, Batch]) -> Library:
     ordered = sorted(cards.values(), key=lambda card: (card.started_at, card.id))
-    return Library(tuple(map(linked, ordered)), places, nights_from(batches.values()))
+    return Library(tuple(ordered), places, nights_from(batches.values()))

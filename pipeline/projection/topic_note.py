@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pipeline.projection.asking import queue_lines
 from pipeline.projection.cards import Card
@@ -75,11 +76,14 @@ class TopicView:
     related: tuple[Link, ...]
 
 
+_slug = lru_cache(maxsize=4_096)(slug)  # tags are few, and every card has some
+
+
 def topics_of(cards: Iterable[Card]) -> dict[str, tuple[Card, ...]]:
     """Return the cards of each topic by its slug, topics and cards in order; tags that read alike are one topic."""
     found: dict[str, list[Card]] = {}
     for card in cards:
-        for topic in dict.fromkeys(map(slug, card.tags)):
+        for topic in dict.fromkeys(map(_slug, card.tags)):
             found.setdefault(topic, []).append(card)
     return {topic: tuple(found[topic]) for topic in sorted(found)}
 

@@ -22,7 +22,7 @@ from pipeline.ports import EventStore
 from pipeline.projection import catalogue as catalogues
 from pipeline.projection.catalogue import Catalogue
 from pipeline.projection.crew import Unreadable
-from pipeline.projection.disk import Obstacle, State, Tree
+from pipeline.projection.disk import Tree
 from pipeline.projection.fresh import Fresh
 from pipeline.projection.making import COPY, Making
 from pipeline.projection.news import read_news
@@ -65,6 +65,7 @@ class _Build:
         self._tree = Tree(vault)
         self._catalogue = Catalogue(state_dir, layout_id(), passing=mode == "check")
         self._refused: dict[str, LogError] = {}
+        self._known: dict[str, tuple[str, str, int, int]] = {}
 
     def report(self) -> BuildReport:
         try:
@@ -119,37 +120,32 @@ class _Build:
         owed: dict[str, set[str]] = {}
         for owner, kind in json.loads(self._catalogue.recall("refused") or "[]"):
             owed.setdefault(owner, set()).add(kind)
-        for path, owner, kind, size, mtime in self._catalogue.states():
-            if not self._stands(path, State(size, mtime)):
-                owed.setdefault(owner, set()).add(kind)
+        self._known = {path: (owner, kind, size, mtime) for path, owner, kind, size, mtime in self._catalogue.states()}
+        for path in self._tree.unlike((path, size, mtime) for path, (_, _, size, mtime) in self._known.items()):
+            owner, kind, *_ = self._known[path]
+            owed.setdefault(owner, set()).add(kind)
         return {owner: frozenset(kinds) for owner, kinds in owed.items()}
 
-    def _stands(self, path: str, state: State) -> bool:
-        try:
-            return self._tree.state(path) == state
-        except (Obstacle, OSError):
-            return False
-
     def _placed(self, making: Making, files: Sequence[Fresh]) -> BuildReport:
-        before = [(path, owner, kind) for path, owner, kind, *_ in self._catalogue.states()]
         placed = {fresh.path for fresh in files}
         stale = [
             path
-            for path, owner, kind in before
+            for path, (owner, kind, *_) in self._known.items()
             if path not in placed and (owner not in making.standing or kind in making.made.get(owner, ()))
         ]
         output = Output(self._tree, self._catalogue, trusting=self._mode == "new", dry=self._mode == "check")
         output.place(files, [] if making.news.problems else stale)
         done = output.done
         self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in done.refused})))
-        untouched = {path for path, *_ in before} - placed - {*done.removed}
-        lists = ([*making.news.problems, *done.problems], [*done.unchanged, *untouched])
+        made = placed.union(done.removed)
+        untouched = (path for path in self._known if path not in made)
+        problems = (*making.news.problems, *done.problems)
         return BuildReport(
             tuple(sorted(done.written)),
-            tuple(sorted(lists[1])),
+            tuple(sorted((*done.unchanged, *untouched))),
             tuple(sorted(done.removed)),
             tuple(sorted(done.set_aside)),
-            tuple(lists[0]),
+            problems,
         )
 
 
