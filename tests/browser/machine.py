@@ -35,7 +35,7 @@ def run_tool(name: str, *arguments: str, cwd: Path) -> subprocess.CompletedProce
     """Run a Node tool of ``package.json``; skip the test where it is missing."""
     tool = HERE / "node_modules" / ".bin" / name
     if not shutil.which("node") or not tool.exists():
-        pytest.skip(f"no {name} on this machine: npm install --no-package-lock --prefix {HERE.relative_to(Path.cwd())}")
+        pytest.skip(f"no {name} on this machine: npm install --no-package-lock --prefix tests/browser")
     home = cwd / "home"
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "FOAM_TELEMETRY": "0", "DO_NOT_TRACK": "1", "NO_COLOR": "1"}
     return subprocess.run(
