@@ -238,12 +238,17 @@ def _opened(folder: Path) -> sqlite3.Connection:
 
 
 def _copied(folder: Path) -> sqlite3.Connection:
-    """What is stored, in memory."""
+    """What is stored, in memory; nothing, if that is damaged."""
     base = sqlite3.connect(":memory:", isolation_level=None)
-    if (folder / FILE).is_file():
-        stored = sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)
-        with closing(stored), suppress(sqlite3.DatabaseError):
+    if not (folder / FILE).is_file():
+        return base
+    try:
+        with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
             stored.backup(base)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        return sqlite3.connect(":memory:", isolation_level=None)
     return base
 
 

@@ -50,7 +50,7 @@ def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: P
         return _Build(store, templates, vault, state_dir, mode).report()
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
         raise ResearchError(f"{state_dir / catalogues.FILE} cannot be written: {error}", hint=_FREE) from error
-    except (sqlite3.DatabaseError, ValidationError):
+    except (sqlite3.DatabaseError, ValidationError):  # damaged: what it held can be worked out again
         catalogues.lost(state_dir)
         return _Build(store, templates, vault, state_dir, mode).report()
 
@@ -153,5 +153,6 @@ class _Build:
 def layout_id() -> str:
     """Return a name for this very program, as far as it decides what notes say: the digest of its sources."""
     here = Path(__file__).parent
-    sources = b"".join(path.read_bytes() for path in sorted(here.glob("*.py")))
+    files = (*sorted(here.glob("*.py")), here.parent / "text.py", here.parent / "page.py")
+    sources = b"".join(path.read_bytes() for path in files)
     return hashlib.sha256(sources + fold_id().encode()).hexdigest()[:16]

@@ -259,6 +259,11 @@ def test_check_tells_what_would_differ_and_writes_nothing(place: Workplace) -> N
     assert place.build().written != ()
 
 
+def test_check_reads_a_damaged_catalogue_as_none_and_leaves_it(place: Workplace) -> None:
+    (place.state / FILE).write_bytes(b"no database" * 1000)
+    assert _check(place) == ()
+
+
 def test_check_before_the_first_build_leaves_no_trace(tmp_path: Path) -> None:
     place = Workplace(tmp_path / "w", a_store())
     report = build_vault(place.store, templates=TEMPLATES, vault=place.vault, state_dir=place.state, mode="check")
