@@ -73,9 +73,10 @@ def test_nothing_moves_where_less_motion_is_wanted(site: Site, visitor: Visitor)
     assert page.evaluate(moving) == 0
 
 
-def test_paper_shows_the_text_alone(site: Site, visitor: Visitor) -> None:
+def test_paper_shows_the_text_alone_with_all_that_is_folded_up(site: Site, visitor: Visitor) -> None:
     page = visitor.open(site.address("report"))
     page.emulate_media(media="print")
     assert page.locator(".body").is_visible()
+    assert page.locator(".citations q").first.is_visible()
     for left_out in (".site-header", ".toc", ".side", ".around", ".site-footer"):
         assert not any(found.is_visible() for found in page.locator(left_out).all()), left_out
