@@ -41,7 +41,11 @@ class CitedIn:
 
 @dataclass(frozen=True, slots=True)
 class QuoteView:
-    """A quote with its block id. ``standing`` is corroborated, single or disputed, "" when nobody looked."""
+    """A quote with its block id. ``standing`` is corroborated, single or disputed, "" when nobody looked.
+
+    ``found_in`` are the session that found it first, which began at ``found_at``, and of each question that found it again the
+    latest session.
+    """
 
     text: str
     block: Inert
@@ -52,16 +56,18 @@ class QuoteView:
     against: tuple[Link, ...]
     cited_in: tuple[Link, ...]
     found_in: tuple[Link, ...]
+    found_at: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFor:
-    """A session that read the source, its workers that took something from it, and how what they took fared there.
+    """A session that read the source ``at`` a time, its workers that took something from it, and how what they took fared there.
 
     ``taken``, ``borne_out``, ``disputed`` and ``cited`` count quotes.
     """
 
     session: Link
+    at: str
     workers: tuple[Link, ...]
     taken: int
     borne_out: int
@@ -202,7 +208,8 @@ def _quote(library: Library, finds: list[tuple[str, Quoted]]) -> QuoteView:
         support=_quote_links(library, latest.support),
         against=_quote_links(library, latest.against),
         cited_in=_cited_in_latest(library, finds),
-        found_in=tuple({name: session_link(library.by_id[name]) for name, _ in finds}.values()),
+        found_in=_found_in(library, finds),
+        found_at=library.by_id[finds[0][0]].started_at,
     )
 
 
@@ -210,6 +217,12 @@ def _cited_in_latest(library: Library, finds: list[tuple[str, Quoted]]) -> tuple
     """The reports that cite a quote; of a question that was researched again and again, the latest."""
     citing = {library.by_id[session].query_id: library.by_id[session] for session, quote in finds if quote.cited}
     return tuple(map(best_link, citing.values()))
+
+
+def _found_in(library: Library, finds: list[tuple[str, Quoted]]) -> tuple[Link, ...]:
+    first, *others = (library.by_id[session] for session, _ in finds)
+    again = {card.query_id: card for card in others}
+    return (session_link(first), *map(session_link, again.values()))
 
 
 def _quote_links(library: Library, quotes: tuple[QuoteRef, ...]) -> tuple[Link, ...]:
@@ -221,6 +234,7 @@ def _read_for(library: Library, reading: Learnt) -> ReadFor:
     standings = [quote.standing for quote in reading.quotes]
     return ReadFor(
         session_link(card),
+        reading.page.at,
         tuple(worker_link(card, worker) for worker in reading.workers),
         len(standings),
         standings.count("corroborated"),

@@ -224,3 +224,18 @@ def test_the_front_page_stays_short_however_much_there_is(tmp_path: Path) -> Non
     assert "and 25 questions more: see [[bases/sessions.base|" in home
     assert "[[topics/topic-all|all]] (45) · " in home
     assert "[[bases/topics.base|6 more]]" in home
+
+
+def test_quotes_stand_under_the_session_that_found_them_first(tmp_path: Path) -> None:
+    store = MemoryStore()
+    Story(store).whole()
+    other = Story(store, id="2026-11-28-bees-0001", query="Do bees sleep?", query_id="bees", date="2026-11-28")
+    other.say = lambda words: words.replace("torn", "sleeping")
+    other.__post_init__()
+    other.whole()
+    place = Workplace(tmp_path, store)
+    place.build()
+    quotes = place.note("sources/2026-11/source-logs").read_text().partition("## Quotes")[2].partition("## How")[0]
+    first, second = (part.count("\n^q-") for part in quotes.split("### Found for ")[1:])
+    assert (first, second) == (2, 1)
+    assert "> - Found again for [[sessions/2026/session-do-bees-sleep-0001|" in quotes
