@@ -1,7 +1,7 @@
 """Folders watched for changes, and work done after them: soon, once for many changes, and never because of itself.
 
-What the work reads and writes must lie elsewhere, or be named in ``besides``. Editors save in several steps (a new file that takes
-the old one's name, a lock file beside it), so the work waits for a moment of quiet, but not for ever.
+What the work reads and writes must lie elsewhere, or be named in ``besides``. Editors save in several steps (a new file that
+takes the old one's name, a lock file beside it), so the work waits for a moment of quiet, but not for ever.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
@@ -12,6 +13,7 @@ from pipeline.text import clean, digest_of
 
 FEED, MAP = "feed.xml", "sitemap.xml"
 NEWEST = 30  # entries in the feed
+_NO_XML = re.compile("[\ufffe\uffff]")  # what no XML may hold
 _EPOCH = "1970-01-01T00:00:00"
 
 
@@ -57,7 +59,7 @@ def _time(created: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(clean(text))
+    return escape(_NO_XML.sub("", clean(text)))
 
 
 def site_map(site: Site, notes: Iterable[tuple[str, str]], lists: Iterable[str]) -> bytes:

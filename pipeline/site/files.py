@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from pipeline.errors import ResearchError
 from pipeline.site.paths import IMAGES, suffix_of
@@ -60,7 +61,7 @@ def _is_text(name: str) -> bool:
 def read(root: Path, path: str) -> bytes | None:
     """Return the bytes of a plain file, None if there is none any more or it may not be read."""
     try:
-        descriptor = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     with os.fdopen(descriptor, "rb") as file:
@@ -92,13 +93,9 @@ class Staged:
         Raises:
             ResearchError: the disk refuses, or a link stands where a folder should.
         """
-        folder, _, name = path.rpartition("/")
         try:
-            self._make(folder)
-            temporary = self.site / folder / f".{name}{_TEMPORARY}"
-            temporary.unlink(missing_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(temporary, flags, 0o666), "wb", buffering=0) as file:
+            self._make(path.rpartition("/")[0])
+            with _new_file(temporary_of(self.site, path)) as file:
                 file.write(data)
         except OSError as error:
             raise refused(error) from error
@@ -116,6 +113,22 @@ class Staged:
         self._folders.add(folder)
 
 
+def temporary_of(site: Path, path: str) -> str:
+    """Return where a file of the site stands before it takes its name."""
+    folder, _, name = path.rpartition("/")
+    return f"{site}/{folder}/.{name}{_TEMPORARY}"
+
+
+def _new_file(place: str) -> BinaryIO:
+    """Open a file that was not there; what a build that was cut off left there goes."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.fdopen(os.open(place, flags, 0o666), "wb")
+    except FileExistsError:
+        Path(place).unlink()
+        return os.fdopen(os.open(place, flags, 0o666), "wb")
+
+
 def put_in_place(site: Path, paths: list[str]) -> dict[str, Stat]:
     """Give staged files their names; return size and time of change of each.
 
@@ -125,8 +138,7 @@ def put_in_place(site: Path, paths: list[str]) -> dict[str, Stat]:
     placed = {}
     try:
         for path in paths:
-            folder, _, name = path.rpartition("/")
-            found = (site / folder / f".{name}{_TEMPORARY}").replace(site / path).lstat()
+            found = Path(temporary_of(site, path)).replace(site / path).lstat()
             placed[path] = (found.st_size, found.st_mtime_ns)
     except OSError as error:
         raise refused(error) from error
@@ -136,8 +148,7 @@ def put_in_place(site: Path, paths: list[str]) -> dict[str, Stat]:
 def discard(site: Path, paths: list[str]) -> None:
     """Take staged files away again."""
     for path in paths:
-        folder, _, name = path.rpartition("/")
-        (site / folder / f".{name}{_TEMPORARY}").unlink(missing_ok=True)
+        Path(temporary_of(site, path)).unlink(missing_ok=True)
 
 
 def remove(site: Path, path: str) -> None:

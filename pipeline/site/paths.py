@@ -34,6 +34,7 @@ def suffix_of(path: str) -> str:
     return name[dot:].lower() if dot > 0 else ""
 
 
+@lru_cache(maxsize=20_000)
 def page_of(path: str) -> str:
     """Return the site's path of a note's page."""
     return "index.html" if path == HOME else _free(path.removesuffix(".md")) + ".html"
@@ -79,9 +80,9 @@ def quote_anchor(block: str) -> str:
     return f"quote-{block}"
 
 
-def list_page(name: str, number: int = 1) -> str:
-    """Return the site's path of a leaf of the list called ``name``; ``number`` counts from 1."""
-    return f"{BROWSE}/{name}.html" if number == 1 else f"{BROWSE}/{name}.{number}.html"
+def list_page(name: str, hundred: int = 0) -> str:
+    """Return the site's path of a leaf of the list called ``name``: that of the newest, or of a ``hundred`` counted from 1."""
+    return f"{BROWSE}/{name}.{hundred}.html" if hundred else f"{BROWSE}/{name}.html"
 
 
 def tag_list(tag: str) -> str:

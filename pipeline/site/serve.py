@@ -20,8 +20,11 @@ from pipeline.errors import UsageError
 
 HOST = "127.0.0.1"
 _EVENTS, _SCRIPT = "/-/events", "/-/reload.js"
-_RELOAD = b"""new EventSource("/-/events").addEventListener("made", () => location.reload());\n"""
-_LINK = b'<script src="/-/reload.js" defer></script>\n</head>'
+# A page says which state of the site it shows, so that it is told of one that was made while it was loading.
+_RELOAD = b"""const state = new URL(document.currentScript.src).search;
+new EventSource(`/-/events${state}`).addEventListener("made", () => location.reload());
+"""
+_LINK = '<script src="/-/reload.js?{}" defer></script>\n</head>'
 _ALIVE_S = 15
 _TYPES = {".js": "text/javascript", ".html": "text/html; charset=utf-8", ".xml": "application/xml", ".svg": "image/svg+xml"}
 
@@ -45,9 +48,9 @@ class News:
             self._changed.notify_all()
 
     def wait(self, seen: int, timeout_s: float) -> int:
-        """Wait until there is more than was ``seen``, or the time is over; return the count."""
+        """Wait until the count is not what was ``seen``, or the time is over; return it."""
         with self._changed:
-            self._changed.wait_for(lambda: self._count > seen, timeout_s)
+            self._changed.wait_for(lambda: self._count != seen, timeout_s)
             return self._count
 
 
@@ -86,11 +89,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with a file, the script that waits for news, or the news."""
-        path = unquote(urlsplit(self.path).path)
+        path, shown = unquote(urlsplit(self.path).path), urlsplit(self.path).query
         if not self._is_for_us():
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"this server answers to 127.0.0.1 and localhost only\n")
         elif path == _EVENTS:
-            self._tell_news()
+            self._tell_news(int(shown) if shown.isdecimal() and len(shown) < 10 else self.server.news.count)
         elif path == _SCRIPT:
             self._send(HTTPStatus.OK, _TYPES[".js"], _RELOAD)
         else:
@@ -116,7 +119,8 @@ class _Handler(BaseHTTPRequestHandler):
             data = _plain_file(self.server.site, name) or b"there is no site yet; research build makes it\n"
         suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - a part of an address
         kind = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-        self._send(status, kind, data.replace(b"</head>", _LINK, 1) if suffix == ".html" else data)
+        link = _LINK.format(self.server.news.count).encode()
+        self._send(status, kind, data.replace(b"</head>", link, 1) if suffix == ".html" else data)
 
     def _send(self, status: HTTPStatus, kind: str, data: bytes) -> None:
         self.send_response(status)
@@ -128,18 +132,17 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(data)
 
-    def _tell_news(self) -> None:
+    def _tell_news(self, seen: int) -> None:
         """One line each time the site was made anew, and a sign of life between, until nobody listens."""
         self.close_connection = True
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Cache-Control", "no-store")
         self.end_headers()
-        seen = self.server.news.count
         try:
             while True:
                 count = self.server.news.wait(seen, _ALIVE_S)
-                self.wfile.write(b"event: made\ndata: \n\n" if count > seen else b": still here\n\n")
+                self.wfile.write(b"event: made\ndata: \n\n" if count != seen else b": still here\n\n")
                 self.wfile.flush()
                 seen = count
         except OSError:

@@ -46,14 +46,18 @@ def terms_of(title: str, text: str) -> str:
     return " ".join(f"{term}:{_WEIGHTS[min(35, 1 + int(weight))]}" for term, weight in sorted(weights.items()))
 
 
-def _terms(text: str) -> Iterator[str]:
+def _terms(text: str) -> list[str]:
     if not text.isascii():
         text = _COMBINING.sub("", unicodedata.normalize("NFKD", text))
-    for word in _WORD.findall(text.lower()):
-        if word >= _FROM_HERE:
-            yield from (word[place : place + 2] for place in range(max(1, len(word) - 1)))
-        elif 1 < len(word) <= _LONGEST and word not in STOP:
-            yield word
+    words = _WORD.findall(text.lower())
+    if not text.isascii():
+        words = [part for word in words for part in _parts(word)]
+    return [word for word in words if word >= _FROM_HERE or (1 < len(word) <= _LONGEST and word not in STOP)]
+
+
+def _parts(word: str) -> Iterable[str]:
+    """A word; where words are written without spaces between them, each two letters that stand side by side."""
+    return (word[place : place + 2] for place in range(max(1, len(word) - 1))) if word >= _FROM_HERE else (word,)
 
 
 def note_id(path: str) -> str:
@@ -121,8 +125,8 @@ def meta_file(notes: int) -> dict[str, bytes]:
 def word_files(terms: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
     """Yield the files that hold the words of all notes; ``terms`` maps a note's path to what ``terms_of`` returned."""
     held: dict[str, list[str]] = {}
-    for path in sorted(terms, key=note_id):
-        codes = {weight: note_id(path) + weight for weight in _WEIGHTS}
+    for number, path in sorted((note_id(path), path) for path in terms):
+        codes = {weight: number + weight for weight in _WEIGHTS}
         for entry in terms[path].split():
             held.setdefault(entry[:-2], []).append(codes[entry[-1]])
     files: dict[str, list[str]] = {}

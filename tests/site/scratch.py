@@ -1,0 +1,68 @@
+"""A vault and its site in a folder of a test."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from selectolax.lexbor import LexborHTMLParser
+
+from pipeline.site.building import Folders, SiteReport, build_site
+from pipeline.site.draft import Draft
+from pipeline.site.paths import Places, page_of, root_of
+from pipeline.site.reading import Reader
+
+TEMPLATES = Path(__file__).parents[2] / "templates" / "site"
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """``folder`` holds ``vault``, ``site``, ``templates`` (a copy) and ``state``."""
+
+    folder: Path
+
+    def build(self, *, url: str = "", everything: bool = False) -> SiteReport:
+        return build_site(self.folders, url=url, everything=everything)
+
+    @property
+    def folders(self) -> Folders:
+        templates = self.folder / "templates"
+        if not templates.exists():
+            shutil.copytree(TEMPLATES, templates)
+        return Folders(self.folder / "vault", templates, self.folder / "site", self.folder / "state")
+
+    def write(self, path: str, text: str | bytes) -> None:
+        file = self.folder / "vault" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    def write_all(self, notes: Mapping[str, str]) -> None:
+        for path, text in notes.items():
+            self.write(path, text)
+
+    def remove(self, path: str) -> None:
+        (self.folder / "vault" / path).unlink()
+
+    def html(self, page: str) -> str:
+        return (self.folder / "site" / page).read_text("utf-8")
+
+    def page(self, page: str) -> LexborHTMLParser:
+        return LexborHTMLParser(self.html(page))
+
+    def files(self) -> dict[str, bytes]:
+        site = self.folder / "site"
+        return {path.relative_to(site).as_posix(): path.read_bytes() for path in sorted(site.rglob("*")) if path.is_file()}
+
+
+def note(title: str, body: str, kind: str = "", **properties: str) -> str:
+    """Return a note's text."""
+    given = {"title": f'"{title}"', **({"kind": f'"{kind}"'} if kind else {}), **properties}
+    lines = "".join(f"{name}: {value}\n" for name, value in given.items())
+    return f"---\n{lines}---\n\n# {title}\n\n{body}\n"
+
+
+def read(text: str, *, path: str = "my/here.md", others: tuple[str, ...] = (), at_hand: bool = False) -> Draft:
+    """Read a note's text in a vault that also holds ``others``."""
+    return Reader().read(text, Draft(path, root_of(page_of(path)), Places([path, *others]), at_hand=at_hand))

