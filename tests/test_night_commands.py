@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +236,28 @@ def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> Non
     before = last_run(folder)
     assert said(folder, "run", "--json").code == 0
     assert last_run(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["run"], 1),
+        (["run", "harbour"], 0),
+        (["run", "--limit", "1", "harbour", "more"], 1),
+        (["run", "--limit", "1", "--tag", "sea/depth", "harbour"], 0),
+        (["run", "nobody"], 2),
+        (["run", "--deadline", "now"], 2),
+        (["retry"], 0),
+        (["-C", "nowhere", "run"], 10),
+    ],
+)
+def test_a_process_of_its_own_ends_with_the_nights_exit_code(folder: Path, args: list[str], code: int) -> None:
+    command = [sys.executable, "-m", "pipeline", "-C", str(failing(folder)), *args]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_work_that_a_cap_left_ends_a_process_with_3(folder: Path) -> None:
+    command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run", "--limit", "1"]
+    assert [subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode for _ in range(3)] == [3, 0, 0]
