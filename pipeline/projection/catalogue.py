@@ -15,6 +15,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -64,6 +65,21 @@ class Glance:
     session: str
     at: str
     title: str
+
+
+class Kept(NamedTuple):
+    """A reading as it is kept."""
+
+    url: str
+    at: str
+    title: str
+    value: bytes
+
+
+def kept(readings: Iterable[Reading]) -> tuple[Kept, ...]:
+    """Return readings as they are kept."""
+    pages = ((reading, reading.page) for reading in readings)
+    return tuple(Kept(page.url, page.at, page.title, _readings().dump_json(reading)) for reading, page in pages)
 
 
 @cache
@@ -165,14 +181,10 @@ class Catalogue:
             for table, key in (("cards", "session"), ("batches", "batch"), ("readings", "session")):
                 self._base.execute(f"DELETE FROM {table} WHERE {key} = ?", (name,))  # noqa: S608 - no name comes from outside
 
-    def put_readings(self, session: str, readings: Iterable[Reading]) -> None:
+    def put_readings(self, session: str, readings: Iterable[Kept]) -> None:
         """Remember all that a session learnt from its sources, in place of what was known."""
         self._base.execute("DELETE FROM readings WHERE session = ?", (session,))
-        rows = (
-            (session, reading.page.url, reading.page.at, reading.page.title, _readings().dump_json(reading))
-            for reading in readings
-        )
-        self._base.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?)", rows)
+        self._base.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?)", ((session, *kept) for kept in readings))
 
     def readings(self, url: str) -> tuple[Reading, ...]:
         """Return every reading of a source, in order of time."""

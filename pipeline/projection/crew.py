@@ -12,14 +12,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from pipeline.errors import LogError, ResearchError
 from pipeline.ports import Record
 from pipeline.projection import fresh, opening
 from pipeline.projection.canvas import canvas_of
-from pipeline.projection.cards import Card, Reading, readings_of
+from pipeline.projection.cards import Card, readings_of
+from pipeline.projection.catalogue import Kept, kept
 from pipeline.projection.charts import charts_of
 from pipeline.projection.fresh import Fresh
 from pipeline.projection.library import Library, Study
@@ -34,7 +35,8 @@ FIGURE = "figure"
 WORTH_IT = 400  # sessions; fewer are done before another process has started
 _MOST = 4
 _ENDED = "was memory short? run `research build` again"
-_AHEAD = 6  # sessions that a process has been given and not yet answered
+_BATCH = 8  # sessions that a process is given at once
+_AHEAD = 2  # batches that it has been given and not yet answered
 
 
 class Unreadable(Exception):
@@ -57,11 +59,11 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A session's whole card and readings (None and empty if they were not wanted), and its files."""
+    """A session's whole card and readings as the catalogue keeps them (None and empty if not wanted), and its files."""
 
     name: str
     card: Card | None
-    readings: tuple[Reading, ...]
+    readings: tuple[Kept, ...]
     files: tuple[Fresh, ...]
 
 
@@ -90,13 +92,13 @@ def made(orders: Iterator[Order], number: int, library: Library, renderer: Rende
 
 
 def _answers(pool: ProcessPoolExecutor, orders: Iterator[Order], ahead: int) -> Iterator[Made]:
-    given: deque[Future[Made]] = deque()
-    for order in orders:
-        given.append(pool.submit(_serve, order))
+    given: deque[Future[list[Made]]] = deque()
+    while batch := list(islice(orders, _BATCH)):
+        given.append(pool.submit(_serve, batch))
         if len(given) > ahead:
-            yield given.popleft().result()
+            yield from given.popleft().result()
     while given:
-        yield given.popleft().result()
+        yield from given.popleft().result()
 
 
 _place: tuple[Library, Renderer] | None = None  # of a process that does nothing but make
@@ -107,10 +109,10 @@ def _begin(library: Library, templates: Path) -> None:
     _place = library, Renderer(templates)
 
 
-def _serve(order: Order) -> Made:
+def _serve(orders: list[Order]) -> list[Made]:
     if _place is None:
         raise RuntimeError("the process was not begun")
-    return made_of(order, *_place)
+    return [made_of(order, *_place) for order in orders]
 
 
 def made_of(order: Order, library: Library, renderer: Renderer) -> Made:
@@ -128,7 +130,7 @@ def made_of(order: Order, library: Library, renderer: Renderer) -> Made:
     files = tuple(rendered(renderer, owner, content) for content in _contents(library, study, order.wanted))
     if not order.learn:
         return Made(order.name, None, (), files)
-    return Made(order.name, study.card, readings_of(study.state, study.reported_at), files)
+    return Made(order.name, study.card, kept(readings_of(study.state, study.reported_at)), files)
 
 
 def rendered(renderer: Renderer, owner: str, content: Note | Plain) -> Fresh:
