@@ -243,7 +243,7 @@ def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> Non
     [
         (["run"], 1),
         (["run", "harbour"], 0),
-        (["run", "--limit", "1", "harbour", "more"], 1),
+        (["run", "--limit", "1", "harbour", "more"], 3),
         (["run", "--limit", "1", "--tag", "sea/depth", "harbour"], 0),
         (["run", "nobody"], 2),
         (["run", "--deadline", "now"], 2),
