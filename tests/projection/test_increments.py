@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ class Life:
     stories: list[Story] = field(default_factory=list)
     stages: dict[str, Iterator[Callable[[Story], Story]]] = field(default_factory=dict)
     nights: int = 0
+    words: dict[Path, list[bytes]] = field(default_factory=dict)
 
     def begin(self, number: int) -> None:
         query = number % 2
@@ -98,6 +100,38 @@ class Life:
         files = [path for path in found if path.is_file() and "attic" not in path.parts]
         if files:
             files[number % len(files)].unlink()
+            self.words.pop(files[number % len(files)], None)
+
+    def write(self, number: int) -> None:
+        """A person writes into one of the notes."""
+        notes = [path for path in sorted(self.place.vault.rglob("*.md")) if "attic" not in path.parts]
+        if notes:
+            note = notes[number % len(notes)]
+            mine = f"my words {number}\r\n  — ünïcödé — [[link]] `code`\n".encode() + b"\xff\n"
+            opening = re.search(rb"%% begin [a-z]+ %%\n", note.read_bytes())
+            assert opening is not None
+            note.write_bytes(note.read_bytes().replace(opening[0], opening[0] + mine, 1))
+            self.words.setdefault(note, []).append(mine)
+
+    def rename_block(self, _number: int) -> None:
+        macros = self.place.templates / "_macros.md.j2"
+        old, new = ("notes", "thoughts") if 'user_block("notes")' in macros.read_text() else ("thoughts", "notes")
+        change(macros, f'user_block("{old}")', f'user_block("{new}")')
+
+    def break_a_marker(self, number: int) -> None:
+        """A note whose markers do not pair up stays as it is, and is named, until that is put right."""
+        notes = [path for path in sorted(self.place.vault.rglob("*.md")) if "attic" not in path.parts]
+        if notes:
+            self.build(0)
+            note = notes[number % len(notes)]
+            if not note.exists():
+                return
+            before = note.read_bytes()
+            note.write_bytes(before + b"%% begin notes %%\n")
+            report = self.place.build()
+            assert [note.name in problem for problem in report.problems] == [True]
+            assert note.read_bytes() == before + b"%% begin notes %%\n"
+            note.write_bytes(before)
 
     def build(self, number: int) -> None:
         report = build_vault(
@@ -115,6 +149,8 @@ ACTS = (
     Life.edit_macros, Life.lose_cache, Life.lose_note, Life.build, Life.build, Life.build, Life.build,
 )  # fmt: skip
 
+OWN_ACTS = (Life.write, Life.write, Life.write, Life.write, Life.rename_block, Life.break_a_marker)
+
 
 @settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 30)), min_size=5, max_size=25))
@@ -128,6 +164,20 @@ def test_whatever_happened_in_between_the_vault_is_what_a_build_from_nothing_mak
         life.build(0)
         files = {path: data for path, data in life.place.files().items() if not path.startswith("attic/")}
         assert files == _afresh(life.place, Path(folder) / "afresh")
+
+
+@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(st.lists(st.tuples(st.sampled_from(ACTS + OWN_ACTS), st.integers(0, 30)), min_size=5, max_size=25))
+def test_whatever_happens_no_word_that_a_person_wrote_is_lost(acts: list[tuple[Callable[[Life, int], None], int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        life = Life(Workplace(Path(folder) / "w", MemoryStore(), changed_templates(Path(folder) / "t")))
+        for act, number in acts:
+            act(life, number)
+        life.build(0)
+        attic = [path.read_bytes() for path in life.place.vault.glob("attic/*")]
+        for note, texts in life.words.items():
+            places = [note.read_bytes()] if note.exists() else attic
+            assert all(any(text in data for data in places) for text in texts)
 
 
 @pytest.fixture
