@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pipeline.bounds import Bounds, refuse_unknown
-from pipeline.console import Console, mask_with
+from pipeline.console import TOLD, Console, mask_with
 from pipeline.deciding import LEFT, Decision, Selection
 from pipeline.errors import LogError, ResearchError
 from pipeline.telling import bring_vault_up_to_date, decisions_of
@@ -17,6 +18,7 @@ from pipeline.telling import bring_vault_up_to_date, decisions_of
 if TYPE_CHECKING:
     from pipeline.doors import Desks
     from pipeline.events import EventBase
+    from pipeline.night_events import VaultFailed
     from pipeline.ports import EventStore
     from pipeline.queue.model import Query
     from pipeline.reckoning import NightResult
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from pipeline.settings import Keys, Workspace
     from pipeline.shift import Shift
     from pipeline.values import ResearchConfig
+
+_log = logging.getLogger("pipeline.nightly")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,20 +209,31 @@ def prepare(console: Console, workspace: Workspace, desks: Desks, *, needed: boo
 def _closed(place: Place, result: NightResult) -> dict[str, Any]:
     """Bring the vault up to date; return the account of the night, which is remembered too. A vault that fails is part of it."""
     from pipeline.codec import decode_all
-    from pipeline.night_events import VaultFailed
     from pipeline.reckoning import account
 
     events = list(decode_all(record.data for record in place.store.load(result.batch)))
-    try:
-        bring_vault_up_to_date(place.console)
-    except ResearchError as error:
-        place.console.say(f"the vault is not up to date: {error.message}\n  → {error.hint or 'research build'}", fg="red")
-        failed = VaultFailed(reason=error.message, exit_code=error.exit_code)
+    if failed := _vault_failure(place.console):
         _record_after(place, result.batch, events[-1].version, failed)
         events.append(failed)
     value = account(events)
     _remember(place.console, value)
     return value
+
+
+def _vault_failure(console: Console) -> VaultFailed | None:
+    """Bring the vault up to date; return what kept it from that, told already, or None."""
+    from pipeline.night_events import VaultFailed
+
+    try:
+        bring_vault_up_to_date(console)
+    except ResearchError as error:
+        console.say(f"the vault is not up to date: {error.message}\n  → {error.hint or 'research build'}", fg="red")
+        return VaultFailed(reason=error.message, exit_code=error.exit_code)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the night's work is done and its account is owed
+        _log.error("the vault could not be built", exc_info=error, extra=TOLD)
+        console.say(f"the vault is not up to date: {error}\n  → research build", fg="red")
+        return VaultFailed(reason=f"{type(error).__name__}: {error}", exit_code=1)
+    return None
 
 
 def _record_after(place: Place, batch: str, version: int, event: EventBase) -> None:

@@ -231,6 +231,19 @@ def test_a_vault_that_cannot_be_built_is_part_of_the_account(folder: Path) -> No
     assert said(folder, "verify").code == 0
 
 
+@pytest.mark.parametrize("trouble", [OSError(28, "No space left on device"), ZeroDivisionError("a fault of ours")])
+def test_whatever_keeps_the_vault_from_being_built_the_account_is_given(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+) -> None:
+    def broken(*_args: object, **_kwargs: object) -> None:
+        raise trouble
+
+    monkeypatch.setattr("pipeline.wiring.build", broken)
+    told = said(folder, "run", "--json")
+    assert (told.code, agreeing(folder, told)["done"]) == (1, 2)
+    assert "the vault is not up to date" in told.err
+
+
 def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> None:
     said(folder, "run")
     before = last_run(folder)
