@@ -44,14 +44,16 @@ class Life:
     stories: list[Story] = field(default_factory=list)
     stages: dict[str, Iterator[Callable[[Story], Story]]] = field(default_factory=dict)
     nights: int = 0
+    begun: int = 0
     words: dict[Path, list[bytes]] = field(default_factory=dict)
 
     def begin(self, number: int) -> None:
         query = number % 2
+        self.begun += 1
         before = [story.id for story in self.stories if story.query_id == f"q{query}"]
         story = Story(
             self.place.store,
-            id=f"2026-11-{10 + number % 7:02d}-q{query}-{len(self.stories):04x}",
+            id=f"2026-11-{10 + number % 7:02d}-q{query}-{self.begun:04x}",
             query=f"What of the question {query}?",
             query_id=f"q{query}",
             previous=before[-1] if before and number % 3 else "",
