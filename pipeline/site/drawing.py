@@ -135,7 +135,7 @@ def _citation(draft: Draft, link: Wikilink, path: str) -> str:
         href = fragment(draft.cite(link.number, path, link.block).anchor)
     else:
         href = href_of(draft.root, path, link.place, own=draft.path)
-    return f'<sup class="cite"><a href="{escape(href)}">{link.number}</a></sup>'
+    return f'<sup class="cite"><a href="{escape(href)}" aria-label="Source {link.sign}">{link.sign}</a></sup>'
 
 
 def _embed(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:

@@ -13,8 +13,8 @@ _LINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
 _TAG = re.compile(r"#([^\W_]*[\w/-]*)")
 _NOT_NUMBER = re.compile(r"[^\d/]")
 _MARKED = re.compile(r"==(?=[^\s=])([^\n]*?[^\s=])==(?!=)")
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_NUMBER = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠᵍʰ", "0123456789abcdefgh")
+_SIGN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+[ᵃᵇᶜᵈᵉᶠᵍʰ]?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,14 @@ class Wikilink:
         return self.place[1:] if self.place.startswith("^") else ""
 
     @property
+    def sign(self) -> str:
+        """The sign of a citation, such as ``12`` or ``12a`` for a link shown as ¹² or ¹²ᵃ that leads to a block; else ""."""
+        return self.words.translate(_SUPERSCRIPTS) if self.block and _SIGN.fullmatch(self.words) else ""
+
+    @property
     def number(self) -> str:
-        """The number of a citation, such as ``12`` for a link shown as ¹² that leads to a block; else ""."""
-        return self.words.translate(_SUPERSCRIPTS) if self.block and _NUMBER.fullmatch(self.words) else ""
+        """The number in a citation's sign, "" for any other link."""
+        return self.sign.rstrip("abcdefgh")
 
 
 def wikilink(inside: str) -> Wikilink:
