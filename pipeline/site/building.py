@@ -72,7 +72,7 @@ def _alone(state: Path) -> Iterator[None]:
     """One build at a time: another waits."""
     try:
         state.mkdir(parents=True, exist_ok=True)
-        with (state / _LOCK).open("w") as lock:
+        with (state / _LOCK).open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
     except OSError as error:
@@ -106,7 +106,8 @@ class _Build:
                 site = Site(title, url, navigation(self._catalogue.kinds()))
                 todo = self._widened(todo, site)
                 self._catalogue.doubt(map(page_of, todo.pages))
-                self._catalogue.remember("lists", "")
+                if todo.lists:
+                    self._catalogue.remember("lists", "")
             return self._made(crew, site, todo)
         finally:
             crew.close()

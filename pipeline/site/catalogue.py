@@ -277,8 +277,9 @@ class Catalogue:
         return row[0] if row else ""
 
     def remember(self, name: str, value: str) -> None:
-        """Remember a value under a name."""
-        self._db.execute("INSERT OR REPLACE INTO made VALUES (?, ?)", (name, value))
+        """Remember a value under a name; a file that holds it already is not written."""
+        if self.made(name) != value:
+            self._db.execute("INSERT OR REPLACE INTO made VALUES (?, ?)", (name, value))
 
 
 def _face(path: str, kind: str, title: str, created: str, status: str, description: str, facts: str) -> Face:

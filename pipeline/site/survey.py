@@ -26,6 +26,11 @@ class Todo:
     terms: Mapping[str, tuple[str, str]]
     every_list: bool
 
+    @property
+    def lists(self) -> bool:
+        """Tell whether any list may differ."""
+        return bool(self.kinds or self.tags or self.every_list)
+
 
 class Survey:
     """The state of the vault against what is known of it. ``found`` maps each file to its size and time of change."""

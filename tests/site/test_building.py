@@ -109,8 +109,10 @@ def _assert_leads_somewhere(scratch: Scratch, page: str, address: str) -> None:
 
 def test_a_second_build_writes_nothing(scratch: Scratch) -> None:
     scratch.build()
+    before = {path: path.stat().st_mtime_ns for path in scratch.folder.rglob("*") if path.is_file()}
     again = scratch.build()
     assert (again.written, again.removed) == ((), ())
+    assert {path: path.stat().st_mtime_ns for path in scratch.folder.rglob("*") if path.is_file()} == before
 
 
 def test_a_report_has_its_quotes_at_hand(scratch: Scratch) -> None:
