@@ -30,7 +30,7 @@ QUIET = (
 )  # fmt: skip
 DESKTOP, PHONE = (1280, 900), (390, 844)
 SHARPNESS = 1.5
-COLOURS = 128
+COLOURS = 256
 MOST_BYTES = 300_000
 
 
@@ -48,7 +48,7 @@ PICTURES = (
     Picture("home", "index.html"),
     Picture("report", "reports/*/*append-only-log*.html"),
     Picture("session", "sessions/*/*append-only-log*.html", part="#h-timeline"),
-    Picture("map", "sessions/*/*append-only-log*.html", (1280, 460), part="#h-map"),
+    Picture("map", "sessions/*/*append-only-log*.html", (1280, 600), part="#h-map"),
     Picture("phone", "reports/*/*append-only-log*.html", PHONE),
 )
 
@@ -90,7 +90,9 @@ def _taken(browser: Browser, site: Path, picture: Picture, scheme: str) -> bytes
 def _write(picture: Picture, scheme: str, taken: bytes) -> None:
     """Save a picture with few colours, which text on plain paper does not miss."""
     path = IMAGES / f"{picture.name}-{scheme}.png"
-    Image.open(io.BytesIO(taken)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    Image.open(io.BytesIO(taken)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
     size = path.stat().st_size
     if size > MOST_BYTES:
         sys.exit(f"{path} has {size} bytes, more than {MOST_BYTES}")
