@@ -25,7 +25,7 @@ def sessions(news: News, shelves: Shelves, catalogue: Catalogue) -> set[str]:
     worked on it, and to the sources that it or the session before it read.
     """
     now, relinked = shelves.library, _relinked(news, shelves)
-    found = set(news.outlines) | _with_other_nights(news, shelves)
+    found = set(news.changed) | _with_other_nights(news, shelves)
     found |= {card.id for card in now.cards if card.previous_session in relinked}
     found |= {card.previous_session for card in _both(shelves, relinked)}
     if moved := _moved(shelves):

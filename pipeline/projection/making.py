@@ -84,13 +84,12 @@ class Making:
 
     def _order(self, due: tuple[str, frozenset[str]]) -> Order:
         name, wanted = due
-        outline = self.news.outlines.get(name)
-        version = outline.state.version if outline else self.news.known[name].version
+        version = self.news.changed.get(name) or self.news.known[name].version
         try:
             records = self.news.records.pop(name, None) or self.store.load(name)[:version]
         except LogError as error:
             raise Unreadable(name, error) from error
-        return Order(name, records, wanted, outline is not None)
+        return Order(name, records, wanted, name in self.news.changed)
 
     def _learn(self, made: Made) -> None:
         """What other notes need of a session that changed."""

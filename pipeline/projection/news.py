@@ -15,21 +15,23 @@ from pipeline.projection.library import Batch
 from pipeline.projection.opening import Opened
 
 T = TypeVar("T")
-_KEPT_BYTES = 96_000_000  # of records that the first reading leaves to the second
+_KEPT_BYTES = 48_000_000  # of records that the first reading leaves to the second
 
 
 @dataclass
 class News:
     """The log by what the last build knew of it.
 
-    ``outlines`` are of the sessions that changed, in order of their start; ``absent`` are those that were known and are gone, or
-    cannot be read; ``dropped`` are streams of which nothing shall be remembered. ``known`` and ``batches_before`` are of the
-    last build, ``batches`` all that can be read now; ``records`` are left for the second reading.
+    ``changed`` are the sessions that changed, in order of their start, with the version up to which they are read; ``outlines``
+    are theirs, until everything has its name. ``absent`` are those that were known and are gone, or cannot be read; ``dropped``
+    are streams of which nothing shall be remembered. ``known`` and ``batches_before`` are of the last build, ``batches`` all that
+    can be read now; ``records`` are left for the second reading.
     """
 
     marks: Mapping[str, str]
     known: Mapping[str, Card]
     batches_before: Mapping[str, Batch]
+    changed: dict[str, int] = field(default_factory=dict)
     outlines: dict[str, Opened] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
     dropped: set[str] = field(default_factory=set)
@@ -40,7 +42,7 @@ class News:
     @property
     def renewed(self) -> set[str]:
         """The sessions of which nothing holds that was known."""
-        return self.outlines.keys() | self.absent
+        return self.changed.keys() | self.absent
 
     @property
     def other_batches(self) -> bool:
@@ -81,6 +83,7 @@ class _Reader:
                 self._see_session(name, mark)
         ordered = sorted(news.outlines.items(), key=lambda entry: (entry[1].state.started_at, entry[0]))
         news.outlines = dict(ordered)
+        news.changed = {name: opened.state.version for name, opened in ordered}
         changed = {name for name in news.known if self._cards[name][0] != news.marks.get(name)}
         news.absent = (changed | self._refused.keys() & news.known.keys()) - news.outlines.keys()
         news.dropped = news.absent | ((self._cards.keys() | self._batches.keys()) - news.marks.keys())

@@ -49,6 +49,7 @@ def shelve(news: News, catalogue: Catalogue) -> Shelves:
     _refuse_moves(catalogue, news.renewed | touched)
     fresh = {name: opened.card(taken) for name, opened in news.outlines.items()}
     places = _placed(news, catalogue, touched, taken)
+    news.outlines.clear()
     if taken.clashes and (news.known or known):
         raise Clash
     if taken.clashes:
