@@ -52,8 +52,13 @@ def program_of(argument: str, python: str) -> list[str]:
     """Return how this program is run again: the script that ``argument`` (the first of all) names, or by Python's own path."""
     for path in (Path(argument), Path(python).with_name("research")):
         if path.name == "research" and path.is_file():
-            return [str(path.absolute())]
-    return [str(Path(python).absolute()), "-m", "pipeline"]
+            return [_absolute(path)]
+    return [_absolute(Path(python)), "-m", "pipeline"]
+
+
+def _absolute(path: Path) -> str:
+    """The last part stays as it is: a link to Python is what makes it that of a virtual environment."""
+    return str(path.parent.resolve() / path.name)
 
 
 def keys_out_of_reach(keys: Keys) -> list[str]:

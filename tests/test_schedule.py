@@ -105,6 +105,11 @@ def test_the_program_is_named_by_an_absolute_path(tmp_path: Path) -> None:
     script.touch()
     assert program_of("/x/pytest", str(python)) == [str(script)]
     assert program_of(str(script), "/usr/bin/python") == [str(script)]
+    assert program_of(f"{tmp_path}/../{tmp_path.name}/research", "/usr/bin/python") == [str(script)]
+    (tmp_path / "other").mkdir()
+    link = tmp_path / "other" / "research"
+    link.symlink_to(script)
+    assert program_of(str(link), "/usr/bin/python") == [str(link)]
 
 
 def test_keys_that_cron_would_not_see_are_named(tmp_path: Path) -> None:
