@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
 from pipeline.text import clean
@@ -129,6 +130,7 @@ def _titled(title: str) -> tuple[Markup, ...]:
     return (element("title", {}, title),) if title else ()
 
 
+@lru_cache(maxsize=4_096)  # classes, sizes and places come again and again
 def _quoted(value: Value) -> str:
     if not isinstance(value, str):
         return f'"{number(value)}"'
