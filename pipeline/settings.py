@@ -43,6 +43,8 @@ __all__ = [
 QUEUE_FILE = "queries.yaml"
 
 _FAST = {"perspectives": 1, "iterations": 1, "gap_rounds": 0}
+# Statistics note a sentence at no cost, and a report is chosen from many; a model writes each one out.
+_EXTRACTIVE = {"facts_per_page": 24}
 _COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
 
 
@@ -83,11 +85,13 @@ def config_for(query: Query, settings: Settings, keys: Keys | None = None) -> Re
         UsageError: query or settings name a model or a provider that is not set up.
     """
     keys = Keys() if keys is None else keys
-    values: dict[str, Any] = dict(_FAST) if query.mode == "fast" else {}
+    reasoner = reasoner_for(settings, keys, query.model).name
+    values: dict[str, Any] = dict(_EXTRACTIVE) if reasoner == "extractive" else {}
+    values |= _FAST if query.mode == "fast" else {}
     values |= {name: number for name in _COUNTS if (number := getattr(query, name)) is not None}
     return ResearchConfig(
         mode=query.mode,
-        reasoner=reasoner_for(settings, keys, query.model).name,
+        reasoner=reasoner,
         approve=query.approve or "",
         search=searches_for(settings.search if query.search is None else query.search, settings, keys).names,
         **_caps(query, settings.query_limits),

@@ -21,7 +21,8 @@ STOP = word_list(
     therefore these they this those though through thus to too toward towards under unless until up upon us very via was
     wasn't we well were weren't what what's whatever when whenever where whereas whether which while who whom whose why
     will with within without won't would wouldn't yes yet you your yours does're isn don doesn didn aren't wouldn tell
-    explain describe mean means meant happen happens many long often far someone's actually basically simply
+    explain describe mean means meant happen happens many long often far someone's actually basically simply told
+    myself yourself himself herself ourselves themselves nobody somebody everybody nothing everything everyone
     """
 )
 

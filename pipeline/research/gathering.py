@@ -183,17 +183,34 @@ def _places(text: str) -> tuple[tuple[str, str, str], ...]:
     return tuple((normalised(block.text), block.anchor, block.heading) for block in blocks(text) if block.kind != "heading")
 
 
+def _place_of(quote: str, text: str) -> tuple[str, str]:
+    """Return anchor and heading of the block that a normalised quote stands in, or else of the one that it begins in."""
+    places = _places(text)
+    whole = ((anchor, heading) for block, anchor, heading in places if quote in block)
+    begun = ((anchor, heading) for block, anchor, heading in places if _goes_on_behind(block, quote))
+    return next(whole, None) or next(begun, ("", ""))
+
+
+def _goes_on_behind(block: str, quote: str) -> bool:
+    """Tell whether the block's end is the quote's beginning."""
+    opening = quote.partition(" ")[0]
+    start = block.find(opening)
+    while start >= 0 and not quote.startswith(f"{block[start:]} "):
+        start = block.find(opening, start + 1)
+    return start >= 0
+
+
 def _fact(finding: Finding, question: ObservationQuestion, digest: str) -> Fact:
     quote = normalised(clean(finding.quote))
-    place = next(((anchor, heading) for text, anchor, heading in _places(question.text) if quote in text), ("", ""))
+    anchor, heading = _place_of(quote, question.text)
     return Fact(
         id=digest_of(f"{quote}\n{question.url}".encode())[:12],
         claim=one_line(finding.claim, 1_000),
         quote=" ".join(clean(finding.quote).split()),
         url=question.url,
         digest=digest,
-        anchor=place[0],
-        heading=one_line(place[1]),
+        anchor=anchor,
+        heading=one_line(heading),
         question=one_line(finding.question, 400),
         relevance=round(min(1.0, max(0.0, finding.relevance)), 4),
     )

@@ -21,11 +21,13 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"|\b(?:size|limit|maximum|minimum|number|percentage|share|rate|range|port|length|count|capacity|precision|timeout)\b",
         ),
         ("default", r"\bdefaults?\b|\bby default\b"),
+        ("error", r"\b(?:do|does|did|will|would|can|is|get|gets)\b.{0,60}\braised?\b|^(?:which|what) (?:error|exception)"),
         ("why", r"^why\b|\b(?:reason|purpose|cause)s?\b|\bwhat (?:is|are) .{1,60} for\?"),
         ("name", r"\b(?:which|what)\b.{0,40}?\b(?:%s)s?\b|^who\b"),
         (
             "doubt",
-            r"\bgo wrong\b|\blimits or drawbacks\b|\bavoid\b|\bdisagree\b|\bwarnings\b|\b(?:risks?|dangers?|limitations)\b",
+            r"\bgo wrong\b|\bwatch out\b|\bpitfalls?\b|\bcaveats?\b|\bcareful\b|\bbeware\b"
+            r"|\blimits or drawbacks\b|\bavoid\b|\bdisagree\b|\bwarnings\b|\b(?:risks?|dangers?|limitations)\b",
         ),
         ("choice", r"^(?:is|are|does|do|can|could|should|will|would|must|has|have|was|were|may)\b|\bwhether\b"),
         ("definition", r"^(?:what|who) (?:is|are|was|were)\b|\bwhat does .{1,40} mean\b|^define\b|\bmeaning of\b"),
@@ -81,7 +83,13 @@ _ADVICE = re.compile(
     r"|can be used|allows?|supports?|by default)\b",
     re.IGNORECASE,
 )
-_EXACT = frozenset({"version", "date", "number", "default", "name", "choice"})
+_EXACT = frozenset({"version", "date", "number", "default", "name", "choice", "error"})
+_ERROR = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning|Interrupt)\b")
+_RAISING = re.compile(r"\brais(?:es?|ed|ing)\b")
+_STRONG = re.compile(
+    r"\b(?:returns?|raise[sd]?|errors?|exceptions?|ignore[sd]?|discard(?:s|ed)?|fails?|blocks?|causes?|becomes?|undefined|deadlocks?)\b",
+    re.IGNORECASE,
+)
 _NAME = re.compile(
     r"\b\w+\(\)|\b\w+(?:\.\w+)+|\b[A-Z]\w*[a-z]\w*[A-Z]\w*|\b[a-z]+_\w+"
     r"|(?<=[\w,;] )[A-Z][\w-]+|-{1,2}[a-z][\w-]*|['\"][^'\"]{1,20}['\"]"
@@ -135,6 +143,14 @@ def _name(statement: str, asked: Mapping[str, float]) -> float:
     return 1.0 if _new(_NAME.findall(statement), asked) else 0.2
 
 
+def _error(statement: str, _asked: Mapping[str, float]) -> float:
+    return 0.5 * bool(_ERROR.search(statement)) + 0.4 * bool(_RAISING.search(statement)) + 0.1
+
+
+def _effect(statement: str, _asked: Mapping[str, float]) -> float:
+    return 1.0 if _STRONG.search(statement) else 0.5 * bool(_OUTCOME.search(statement))
+
+
 def _pattern(pattern: re.Pattern[str]) -> Callable[[str, Mapping[str, float]], float]:
     return lambda statement, _asked: 1.0 if pattern.search(statement) else 0.1
 
@@ -150,7 +166,8 @@ _FITS: Mapping[str, Callable[[str, Mapping[str, float]], float]] = {
     "definition": _pattern(_DEFINING),
     "choice": _pattern(_POLAR),
     "doubt": _pattern(_DOUBT),
-    "effect": _pattern(_OUTCOME),
+    "effect": _effect,
+    "error": _error,
 }
 
 

@@ -29,7 +29,9 @@ SCEPTIC = (
     "Where do sources disagree about {topic}?",
     "Which warnings are given about {topic}?",
 )
-_FILLED = re.compile("|".join(re.sub(r"\\\{\w+\\\}", "(.+)", re.escape(frame)) for frame in (*BASIC, *SUBTOPIC, *SCEPTIC)))
+CONFIRMING = "Do other sources confirm: {claim}?"
+_FRAMES = (*BASIC, *SUBTOPIC, *SCEPTIC, CONFIRMING)
+_FILLED = re.compile("|".join(re.sub(r"\\\{\w+\\\}", "(.+)", re.escape(frame)) for frame in _FRAMES))
 
 
 @lru_cache(maxsize=1024)

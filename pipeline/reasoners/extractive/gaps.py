@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pipeline import terms
 from pipeline.questions import Evaluation, EvaluationQuestion, Gaps, GapsQuestion
-from pipeline.reasoners.extractive import phrases
+from pipeline.reasoners.extractive import frames, phrases
 from pipeline.reasoners.extractive.ranking import ANSWERED, best_answer, rarities
 from pipeline.reasoners.extractive.statements import statement
 from pipeline.text import one_line
@@ -32,7 +32,7 @@ def _cross_checks(facts: Sequence[Fact]) -> Iterator[str]:
     ranked = sorted(facts, key=lambda fact: (-fact.relevance, fact.id))
     telling = [fact for fact in ranked if statement(fact.claim).denies or statement(fact.claim).figures.quantities]
     for fact in telling[:CROSS_CHECKS]:
-        yield f"Do other sources confirm: {one_line(fact.claim, 140).rstrip('.')}?"
+        yield frames.CONFIRMING.format(claim=one_line(fact.claim, 140).rstrip("."))
 
 
 def find_gaps(question: GapsQuestion) -> Gaps:

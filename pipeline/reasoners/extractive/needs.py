@@ -20,6 +20,7 @@ _LEFT_OPEN = re.compile(
     r"[^,;?]{0,20}?\b(?:sa(?:y|id)|specif\w+|giv\w+|set\w*|pick\w*|cho(?:ose|sen)|chang\w+|configur\w+|pass\w*|tell"
     r"|told|ask\w*|nam\w+|stat\w+|suppl\w+|provid\w+)\b|\bunless (?:i|you|we|it|they|one)\b[^,;?]{0,20}"
     r"\b(?:sa|specif|giv|set|pick|cho|chang|configur|pass|tell|ask)\w*"
+    r"|\bunless (?:told|asked|stated|specified|given|set|configured|otherwise)\b"
     r"|\bout of the box\b|\bleft (?:out|unset|unspecified)\b|\bomit\w*",
     re.IGNORECASE,
 )

@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from pipeline import terms
 from pipeline.questions import Outline, OutlineQuestion
 from pipeline.reasoners.extractive import cues, phrases
-from pipeline.reasoners.extractive.ranking import central, distinct, merits
+from pipeline.reasoners.extractive.ranking import merits
+from pipeline.reasoners.extractive.selection import select, worth
 from pipeline.reasoners.extractive.summary import summarise
 from pipeline.text import slug
 from pipeline.values import Fact, Perspective, SectionPlan
 
 _PER_SECTION = 3  # facts that make a section worth its heading
 _SUMMARY_WORDS = 150
-_WEAK = 0.3  # share of the best merit below which a fact is left out
-_REPEATING = 0.3  # what a fact pays for likeness to those already chosen
-_SPARE = 1.25  # words of facts offered for one word wanted
+_SPARE = 1.04  # words of facts offered for one word wanted
 
 
 @dataclass
@@ -29,13 +28,18 @@ class _Cluster:
 
 def outline(question: OutlineQuestion) -> Outline:
     """Return title and sections; no section without facts, the weakest and the repeated facts in none."""
-    merit = central(question.facts, merits(question.query, question.facts, question.validated, question.hits))
-    chosen = _chosen(question, merit)
+    merit = worth(
+        question.query,
+        question.facts,
+        merits(question.query, question.facts, question.validated, question.hits),
+        question.hits,
+    )
+    chosen = _body(question, merit)
     count = min(question.max_sections, max(question.min_sections, len(chosen) // _PER_SECTION), len(chosen))
     clusters = _without_loners(_gathered(chosen, merit, count, question.words), question.min_sections)
     ordered = sorted(clusters, key=lambda cluster: _place(cluster, question, merit))
     titles = _titles(ordered, question)
-    sections = tuple(_plan(cluster, title, merit) for cluster, title in zip(ordered, titles, strict=True))
+    sections = tuple(_plan(cluster, title) for cluster, title in zip(ordered, titles, strict=True))
     return Outline(title=title_of(question.query), sections=sections)
 
 
@@ -45,30 +49,16 @@ def title_of(query: str) -> str:
     return plain if not plain or phrases.is_identifier(plain.split(" ")[0]) else plain[:1].upper() + plain[1:]
 
 
-def _chosen(question: OutlineQuestion, merit: Mapping[str, float]) -> list[Fact]:
-    """Return the facts that fit the words, strongest first, spread over what they speak of."""
-    ranked = distinct(sorted(_body(question), key=lambda fact: (-merit[fact.id], fact.id)))
-    if not ranked:
-        return []
-    strong = [fact for fact in ranked if merit[fact.id] >= _WEAK * merit[ranked[0].id]][:240]
-    scores = [merit[fact.id] for fact in strong]
-    order = terms.spread(scores, [terms.term_set(fact.claim) for fact in strong], 120, _REPEATING)
-    kept: list[Fact] = []
-    words = 0
-    for fact in (strong[index] for index in order):
-        words += len(fact.claim.split())
-        if kept and words > _SPARE * question.words:
-            break
-        kept.append(fact)
-    return kept
-
-
-def _body(question: OutlineQuestion) -> tuple[Fact, ...]:
-    """Return the facts for the body: not those that the summary will quote, as long as enough others are left."""
+def _body(question: OutlineQuestion, merit: Mapping[str, float]) -> list[Fact]:
+    """Return the facts for the body, best first: not those that the summary will quote, as long as enough others are left."""
+    words = round(_SPARE * question.words)
     summary = summarise(question.query, question.facts, question.validated, _SUMMARY_WORDS, question.hits)
     quoted = {fact.id for fact in summary}
-    others = tuple(fact for fact in question.facts if fact.id not in quoted)
-    return others if len(others) >= question.max_sections * _PER_SECTION * 2 else question.facts
+    support = {entry.fact_id: entry.support for entry in question.validated}
+    others = [fact for fact in question.facts if fact.id not in quoted]
+    if len(others) >= question.max_sections * _PER_SECTION * 2:
+        return select(others, merit, words, summary, support)
+    return select(question.facts, merit, words, support=support)
 
 
 def _gathered(facts: Sequence[Fact], merit: Mapping[str, float], count: int, words: int) -> list[_Cluster]:
@@ -129,12 +119,11 @@ def _place(cluster: _Cluster, question: OutlineQuestion, merit: Mapping[str, flo
     return round(1.2 * sceptical - 0.5 * plain - 1.5 * strength, 6), cluster.seed.id
 
 
-def _plan(cluster: _Cluster, title: str, merit: Mapping[str, float]) -> SectionPlan:
-    facts = sorted(cluster.facts, key=lambda fact: (-merit[fact.id], fact.id))
+def _plan(cluster: _Cluster, title: str) -> SectionPlan:
     return SectionPlan(
         id=f"s-{slug(title, 40)}",
         title=title,
-        facts=tuple(fact.id for fact in facts),
+        facts=tuple(fact.id for fact in cluster.facts),
         purpose=f"What the sources say about {title}.",
     )
 

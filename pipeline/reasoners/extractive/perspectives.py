@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 from pipeline import terms
 from pipeline.questions import Perspectives, PerspectivesQuestion
 from pipeline.reasoners.extractive import frames, phrases
+from pipeline.reasoners.extractive.topic import subject_weights, subject_words
 from pipeline.text import slug
 from pipeline.values import Hit, Perspective
 from pipeline.vocabulary import COMMON
 
 _NEAR = 0.4  # share of the best hit's score below which a hit leads away from the question
+_READ = 0.3  # share of a hit's score that its text has by itself; the rest goes by its heading and title
+_UNLIKE = 0.6  # what a hit pays for likeness to those already chosen
 _DOUBTS = ("limitations", "failure", "warning", "not guaranteed", "drawbacks")
 
 
@@ -33,7 +36,7 @@ def _basic(question: PerspectivesQuestion, topic: str) -> Perspective:
         name="Basic facts",
         focus=f"What the sources say in answer to the question itself, and what {topic} stands for.",
         questions=made[: max(1, question.questions)],
-        keywords=tuple(phrases.salient_words(question.query)),
+        keywords=subject_words(question.query, question.hits),
     )
 
 
@@ -45,7 +48,10 @@ def _subtopic(question: PerspectivesQuestion, topic: str, part: str, keywords: t
         name=part,
         focus=f"What the sources say about {inside} in connection with {topic}.",
         questions=made[: max(1, question.questions)],
-        keywords=tuple(dict.fromkeys((*phrases.salient_words(part, 4), *keywords)))[:7],
+        keywords=(
+            *tuple(dict.fromkeys((*phrases.salient_words(part, 4), *keywords)))[:7],
+            *subject_words(question.query, question.hits),
+        ),
     )
 
 
@@ -55,20 +61,22 @@ def _sceptic(question: PerspectivesQuestion, topic: str) -> Perspective:
         name="Sceptic",
         focus=f"Limits, failures, warnings and disagreement about {topic}.",
         questions=tuple(text.format(topic=topic) for text in frames.SCEPTIC)[: max(1, question.questions)],
-        keywords=_DOUBTS,
+        keywords=(*_DOUBTS, *subject_words(question.query, question.hits)),
     )
 
 
 def _subtopics(question: PerspectivesQuestion, topic: str, count: int) -> list[tuple[str, tuple[str, ...]]]:
     """Return names and keywords of the subtopics: the hits that answer best and are least alike, by what sets them apart."""
     spoken = [terms.term_set(f"{hit.heading} {hit.snippet}") for hit in question.hits]
-    wanted = terms.needs(question.query)
+    wanted = subject_weights(question.query, question.hits)
     scores = [
-        terms.coverage(wanted, dict.fromkeys(held | terms.term_set(hit.title), 1.0), {}) / (1 + rank / 12)
+        terms.coverage(wanted, dict.fromkeys(held | terms.term_set(hit.title), 1.0), {})
+        * (_READ + (1 - _READ) * terms.coverage(wanted, dict.fromkeys(terms.term_set(f"{hit.title} {hit.heading}"), 1.0), {}))
+        / (1 + rank / 12)
         for rank, (hit, held) in enumerate(zip(question.hits, spoken, strict=True))
     ]
     chosen: dict[str, tuple[str, ...]] = {}
-    order = [index for index in terms.spread(scores, spoken, len(spoken), 1.0) if scores[index] >= _NEAR * max(scores)]
+    order = [index for index in terms.spread(scores, spoken, len(spoken), _UNLIKE) if scores[index] >= _NEAR * max(scores)]
     for names in (_headings, _phrases):
         for index in order:
             name = names(question.hits[index], terms.term_set(question.query))

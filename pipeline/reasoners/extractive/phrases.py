@@ -27,7 +27,7 @@ _GENERIC = word_list(
     """
 )
 _DULL = _GENERIC | STOP | word_list("handbook survey lecture critique field post mortem workshop operations editors desk")
-_AFTER_PRONOUN = re.compile(r"\b(I|you|we|they|one|it|to) (?!and\b)[a-z]+\b", re.IGNORECASE)  # what follows is a verb
+_AFTER_PRONOUN = re.compile(r"\b(I|you|we|they|one|it|to) (?!and\b)[a-z]+(?:['’]t)?\b", re.IGNORECASE)  # what follows is a verb
 _QUALIFIERS = word_list("wrong right good bad best better worse worst main important possible necessary sure aware")
 _LONGEST = 64
 

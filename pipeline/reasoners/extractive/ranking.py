@@ -12,9 +12,6 @@ from pipeline.text import normalised
 from pipeline.values import Fact, Hit, ValidatedFact
 from pipeline.vocabulary import LEANING
 
-_LEADING = 15  # facts whose common words count
-_SHORT = 8  # terms; a shorter claim is not taken for more central
-_CENTRAL = 0.15  # what the most central fact gains
 _FIRST, _FADING = 0.25, 4  # what a fact of the first passage gains, and the rank (from 0) at which half of that is left
 ANSWERED = 0.42  # from here on a fact counts as an answer
 
@@ -62,17 +59,6 @@ def _ranks(facts: Sequence[Fact], hits: Sequence[Hit]) -> dict[str, int]:
         if (rank := next(places, None)) is not None:
             ranks[fact.id] = rank
     return ranks
-
-
-def central(facts: Sequence[Fact], merit: Mapping[str, float]) -> dict[str, float]:
-    """Return each fact's merit raised by what it shares with the best facts: their common words say what matters here."""
-    best = sorted(facts, key=lambda fact: (-merit[fact.id], fact.id))[:_LEADING]
-    held = {fact.id: terms.term_set(fact.claim) for fact in facts}
-    counts = terms.document_counts(held[fact.id] for fact in best)
-    shared = {term: count - 1 for term, count in counts.items() if count > 1}
-    scores = {fact.id: sum(shared.get(term, 0) for term in held[fact.id]) / max(_SHORT, len(held[fact.id])) for fact in facts}
-    most = max(scores.values(), default=0.0) or 1.0
-    return {fact.id: merit[fact.id] + _CENTRAL * scores[fact.id] / most for fact in facts}
 
 
 def best_answer(question: str, facts: Sequence[Fact], rare: Mapping[str, float]) -> float:

@@ -49,9 +49,10 @@ def _support(question: SectionQuestion) -> Mapping[str, tuple[str, ...]]:
 
 
 def _own(question: SectionQuestion, merit: Mapping[str, float]) -> list[Fact]:
-    wanted = set(question.section.facts)
-    own = [fact for fact in question.facts if fact.id in wanted] if wanted else list(question.facts)
-    return sorted(own, key=lambda fact: (-merit[fact.id], fact.id))
+    """Return the section's facts in the outline's order, which is that of their worth to the report."""
+    known = {fact.id: fact for fact in question.facts}
+    planned = [known[name] for name in question.section.facts if name in known]
+    return planned or sorted(question.facts, key=lambda fact: (-merit[fact.id], fact.id))
 
 
 def _fitting(ranked: Sequence[Fact], words: int, support: Mapping[str, tuple[str, ...]]) -> list[Fact]:

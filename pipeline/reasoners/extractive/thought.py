@@ -24,20 +24,27 @@ def think(question: ThoughtQuestion) -> Thought:
 
 
 def _first(question: ThoughtQuestion) -> Iterable[str]:
-    core = phrases.core(question.query)
+    core = _core(question)
     if question.query in question.perspective.questions:
         yield question.query
         yield _joined(core[:6])
         yield _reworded(question.query)
-    keywords = list(question.perspective.keywords)
+    keywords = [word for word in question.perspective.keywords if word not in core]
     yield _joined([*keywords[:3], *core[:5]])
     yield _joined([*keywords[3:6], *core[:5]])
     for text in question.perspective.questions:
         yield _tied(text, core)
 
 
+def _core(question: ThoughtQuestion) -> tuple[str, ...]:
+    """Return the query's words that searches are tied to: its nouns, and what the perspective names as keywords."""
+    nouns = phrases.core(question.query)
+    named = {*nouns, *question.perspective.keywords}
+    return tuple(word for word in dict.fromkeys(terms.words(question.query)) if word in named) or nouns
+
+
 def _later(question: ThoughtQuestion) -> Iterable[str]:
-    core = phrases.core(question.query)
+    core = _core(question)
     brought = _brought_up(question)
     for gap in question.gaps[:2]:
         yield _tied(gap, core)

@@ -68,6 +68,7 @@ def test_any_question_gets_an_answer_of_its_type_and_the_same_one_twice(
         assert value == _answered(question)
 
 
+@settings(deadline=None)
 @given(st.permutations([f"An append-only log number {place} survives the power cut of day {place}." for place in range(6)]))
 def test_the_order_in_which_facts_were_found_does_not_change_the_report(claims: list[str]) -> None:
     facts = tuple(fact(claim, f"corpus:{claim[-2]}") for claim in claims)
