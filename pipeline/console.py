@@ -100,7 +100,7 @@ def begin(*, quiet: bool, verbose: bool) -> None:
         root.removeHandler(handler)
     level = logging.INFO if verbose else logging.ERROR if quiet else logging.WARNING
     root.addHandler(_Messages(level))
-    root.setLevel(level)
+    root.setLevel(min(level, logging.WARNING))
     for name in ("httpx", "httpcore"):  # they print whole addresses
         logging.getLogger(name).setLevel(logging.WARNING)
 
