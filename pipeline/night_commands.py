@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from pipeline.arguments import Length, QueryId
-from pipeline.console import Console, end
+from pipeline.console import Console, begin, end
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +24,8 @@ _OPTIONS = (
     click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Spend no more than that tonight."),
     click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Begin nothing new after N failures."),
     click.option("--dry-run", is_flag=True, help="Say what would be done and what it may cost; write nothing, ask nobody."),
+    click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something fails."),
+    click.option("-v", "--verbose", is_flag=True, help="Say more: each step as it ends."),
     click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON value on stdout, and nothing else."),
     click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait for another run to end, so long at most: 30s, 10m."),
     click.option(
@@ -74,6 +76,8 @@ def _night(
     max_cost: float | None,
     max_failures: int | None,
     dry_run: bool,
+    quiet: bool,
+    verbose: bool,
     as_json: bool,
     lock_wait: timedelta | None,
     ping_url_file: Path | None,
@@ -83,7 +87,10 @@ def _night(
     from pipeline.deciding import Selection
     from pipeline.shift import on_shift
 
-    console = replace(console, as_json=console.as_json or as_json)
+    console = replace(
+        console, quiet=console.quiet or quiet, verbose=console.verbose or verbose, as_json=console.as_json or as_json
+    )
+    begin(quiet=console.quiet, verbose=console.verbose)
     bounds = Bounds(_moment(deadline), max_cost, max_failures)
     request = nightly.Request(Selection(ids, tags, retry_failed, limit), bounds, only_again, lock_wait)
     if dry_run:

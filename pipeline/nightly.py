@@ -13,6 +13,7 @@ from pipeline.bounds import Bounds, refuse_unknown
 from pipeline.console import TOLD, Console, mask_with
 from pipeline.deciding import LEFT, Decision, Selection
 from pipeline.errors import LogError, ResearchError
+from pipeline.reckoning import UP_TO_DATE
 from pipeline.telling import bring_vault_up_to_date, decisions_of
 
 if TYPE_CHECKING:
@@ -279,6 +280,7 @@ def _counts(account: dict[str, Any]) -> str:
 def _tell(console: Console, account: dict[str, Any]) -> None:
     lines = [f"{e['status']:<11} {e['query_id']}: {e['reason'] or _effort(e)}" for e in account["ended"]]
     lines += [f"{'skipped':<11} {e['query_id']}: {e['reason']}" for e in account["skipped"]]
+    lines += [f"{'vault':<11} not up to date: {account['vault']}"] if account["vault"] != UP_TO_DATE else []
     lines.append(f"{_counts(account)}; exit code {account['exit_code']}")
     if console.as_json or account["exit_code"] or not console.quiet:
         with suppress(OSError):  # a terminal that hung up changes nothing about how the night ended

@@ -11,6 +11,8 @@ from pipeline.events import EventBase
 from pipeline.stopping import INTERRUPTED
 from pipeline.values import Cost
 
+UP_TO_DATE = "up to date"
+
 
 @dataclass(frozen=True, slots=True)
 class NightResult:
@@ -85,7 +87,7 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "left_out": len(result.skipped),
         "cost_usd": end.cost.usd,
         "tokens": end.cost.total_tokens,
-        "vault": vault or "up to date",
+        "vault": vault or UP_TO_DATE,
         "ended": [_outcome(event) for event in result.ended],
         "skipped": [event.model_dump(include={"query_id", "reason", "cause"}) for event in result.skipped],
     }

@@ -93,6 +93,16 @@ def test_a_dry_run_meets_what_would_end_the_night_before_it_begins(folder: Path)
     assert (told.code, str(folder / "corpus") in told.err) == (2, True)
 
 
+@pytest.mark.parametrize("args", [["-q", "run"], ["run", "-q"], ["run", "--quiet"]])
+def test_a_quiet_night_is_silent_wherever_that_is_said(folder: Path, args: list[str]) -> None:
+    assert said(folder, *args) == Said(0, "", "")
+
+
+def test_a_talkative_night_names_each_step(folder: Path) -> None:
+    assert "page.read" in said(folder, "run", "-v", "harbour").err
+    assert "page.read" not in said(folder, "run", "ships").err
+
+
 # ---- what is taken up ----------------------------------------------------------------------------------------------
 
 
@@ -242,6 +252,10 @@ def test_whatever_keeps_the_vault_from_being_built_the_account_is_given(
     told = said(folder, "run", "--json")
     assert (told.code, agreeing(folder, told)["done"]) == (1, 2)
     assert "the vault is not up to date" in told.err
+    monkeypatch.undo()
+    (folder / "queries.yaml").write_text(f"queries:\n{NONSENSE}")
+    monkeypatch.setattr("pipeline.wiring.build", broken)
+    assert f"not up to date: {type(trouble).__name__}" in said(folder, "-q", "run").out
 
 
 def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> None:
