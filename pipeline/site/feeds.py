@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from pipeline.site.notes import Face
 from pipeline.site.pages import Site
@@ -14,6 +14,7 @@ from pipeline.text import clean, digest_of
 FEED, MAP = "feed.xml", "sitemap.xml"
 NEWEST = 30  # entries in the feed
 _NO_XML = re.compile("[\ufffe\uffff]")  # what no XML may hold
+_TOP = "index.html"
 _EPOCH = "1970-01-01T00:00:00"
 
 
@@ -26,8 +27,8 @@ def feed(site: Site, reports: Sequence[Face]) -> bytes:
         f"<title>{_text(site.title)}</title>",
         f"<id>{_id(site, '')}</id>",
         f"<updated>{_time(updated)}</updated>",
-        f'<link rel="self" href={quoteattr(site.url + FEED)}/>',
-        f'<link rel="alternate" href={quoteattr(site.url or "index.html")}/>',
+        f'<link rel="self" href="{_text(site.url + FEED)}"/>',
+        f'<link rel="alternate" href="{_text(site.url or _TOP)}"/>',
         *(line for report in reports for line in _entry(site, report)),
         "</feed>",
     ]
@@ -40,7 +41,7 @@ def _entry(site: Site, report: Face) -> Iterable[str]:
     yield f"<title>{_text(report.title)}</title>"
     yield f"<id>{_id(site, page)}</id>"
     yield f"<updated>{_time(report.created or _EPOCH)}</updated>"
-    yield f'<link rel="alternate" href={quoteattr(site.url + page)}/>'
+    yield f'<link rel="alternate" href="{_text(site.url + page)}"/>'
     yield f"<author><name>{_text(site.title)}</name></author>"
     yield f"<summary>{_text(report.description)}</summary>"
     yield "</entry>"

@@ -29,6 +29,7 @@ class Layout:
             loader=FileSystemLoader(folder), undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
         )
         self.digest = cache(self._digest)
+        self._part = cache(self._read)
 
     def _digest(self, name: str) -> str:
         """Return the digest of a template and of all that it is made from.
@@ -40,9 +41,14 @@ class Layout:
         while waiting:
             file = waiting.pop()
             if file not in parts:
-                parts[file] = source = self._source(file)
-                waiting += self._named_in(file, source)
+                parts[file], named = self._part(file)
+                waiting += named
         return digest_of("\0".join(f"{file}\0{parts[file]}" for file in sorted(parts)).encode())
+
+    def _read(self, file: str) -> tuple[str, list[str]]:
+        """Return a template's text, and the templates that it names."""
+        source = self._source(file)
+        return source, self._named_in(file, source)
 
     def _source(self, file: str) -> str:
         try:
