@@ -243,6 +243,7 @@ def _opened(folder: Path) -> sqlite3.Connection:
         folder.mkdir(parents=True, exist_ok=True)
         base = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
         base.execute("PRAGMA cache_size = -20000")
+        base.execute("PRAGMA synchronous = NORMAL")  # whole after a power cut, if not always the latest
         base.execute("PRAGMA schema_version").fetchone()
     except (sqlite3.OperationalError, OSError) as error:
         raise ResearchError(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
