@@ -246,7 +246,8 @@ def within(context: RunContext, limits: Limits, until: datetime | None = None) -
         deadline=end,
         writing=kept_for_writing(now, end),
         concurrency=limits.concurrency,
-        gate=asyncio.Semaphore(limits.concurrency),
+        # Some more steps than requests: while one step's call is made ready and written down, another's is under way.
+        gate=asyncio.Semaphore(limits.concurrency + limits.concurrency // 8),
     )
 
 

@@ -69,7 +69,7 @@ def http_of(settings: Settings, keys: Keys) -> Http:
     from pipeline.http.guard import Guard
     from pipeline.http.policy import Policy
 
-    return Http(Policy(), guard=Guard(own_servers(settings, keys)))
+    return Http(Policy(), at_once=settings.limits.concurrency, guard=Guard(own_servers(settings, keys)))
 
 
 class Searches:

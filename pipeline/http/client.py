@@ -30,14 +30,15 @@ class _Outcome:
 class Http:
     """Sends calls under one failure policy; keeps one circuit a service. Belongs to one event loop.
 
-    ``guard`` decides what may be connected to; ``transport`` replaces the network. ``clock`` is monotonic and ``wall`` the time
-    since the epoch, both in seconds.
+    ``at_once`` bounds the exchanges under way. ``guard`` decides what may be connected to; ``transport`` replaces the network.
+    ``clock`` is monotonic and ``wall`` the time since the epoch, both in seconds.
     """
 
     def __init__(
         self,
         policy: Policy,
         *,
+        at_once: int = 1_000,
         guard: Guard | None = None,
         transport: Transport | None = None,
         clock: Callable[[], float] = loop_time,
@@ -46,6 +47,7 @@ class Http:
         random: Random | None = None,
     ) -> None:
         self._policy = policy
+        self._slots = asyncio.Semaphore(at_once)
         self._guard = guard or Guard()
         self._transport = transport
         self._clock = clock
@@ -81,7 +83,9 @@ class Http:
             if before is not None:
                 await before()
                 await self._admitted(call, circuit, deadline, lost)  # meanwhile, another call may have been refused
-            outcome = await self._attempt(call, judge, circuit, deadline)
+            async with self._slots:
+                self._rest_s(call, circuit, deadline, lost)  # and again, while it waited for its turn
+                outcome = await self._attempt(call, judge, circuit, deadline)
             lost += outcome.lost
             if isinstance(outcome.verdict, Good) and outcome.reply is not None:
                 return replace(outcome.reply, lost=lost) if lost else outcome.reply
@@ -119,6 +123,11 @@ class Http:
 
     async def _admitted(self, call: Call, circuit: Circuit, deadline: float, lost: int) -> None:
         """Wait out a rest that the service asked for, or refuse the call because its circuit is open."""
+        rest = self._rest_s(call, circuit, deadline, lost)
+        if rest > 0:
+            await self._sleep(rest)
+
+    def _rest_s(self, call: Call, circuit: Circuit, deadline: float, lost: int) -> float:
         if circuit.refusal is not None:
             raise _ended(call, circuit.refusal, lost)
         now = self._clock()
@@ -128,8 +137,7 @@ class Http:
         rest = circuit.rest_until - now
         if now + rest >= deadline:
             raise _unavailable(call, f"it wants to be left alone for {rest:,.0f} s", 0, lost)
-        if rest > 0:
-            await self._sleep(rest)
+        return rest
 
     async def _attempt(self, call: Call, judge: Judge, circuit: Circuit, deadline: float) -> _Outcome:
         """Make one exchange and tell the circuit how it went, as far as the reply's verdict alone says."""

@@ -361,3 +361,33 @@ def test_half_a_character_in_a_body_is_sent_as_a_question_mark() -> None:
 
     sent(client(server, Clock()), call=Call("s", "POST", "https://e.example.org/", json={"a": "x\ud800y"}))
     assert bodies == [b'{"a": "x?y"}']
+
+
+def all_at_once(statuses: list[int], calls: int) -> tuple[int, int]:
+    """Send calls together through two slots, after one that proves the service; return the hits, and the most at once."""
+    under_way = most = hits = 0
+
+    async def server(request: httpx.Request) -> httpx.Response:
+        nonlocal under_way, most, hits
+        status = statuses[hits] if hits < len(statuses) else 200
+        hits, under_way = hits + 1, under_way + 1
+        most = max(most, under_way)
+        await asyncio.sleep(0)
+        under_way -= 1
+        return httpx.Response(status)
+
+    async def scenario() -> None:
+        http = Http(NO_JITTER, at_once=2, transport=httpx.MockTransport(server))
+        await http.send(CALL, judged_by_status)
+        await asyncio.gather(*(http.send(CALL, judged_by_status) for _ in range(calls)), return_exceptions=True)
+
+    asyncio.run(scenario())
+    return hits, most
+
+
+def test_no_more_exchanges_are_under_way_than_there_are_slots() -> None:
+    assert all_at_once([], calls=6) == (7, 2)
+
+
+def test_a_call_that_waited_for_its_slot_is_not_sent_after_a_refusal() -> None:
+    assert all_at_once([200, 402, 402], calls=6) == (3, 2)
