@@ -19,7 +19,7 @@ from tests.faults.filesystem import Fault
 from tests.faults.night import Workspace, workspace
 from tests.faults.test_nth_operation import FAULTS, night
 
-MEMORY = Path("/dev/shm")
+MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 
 
 def main() -> None:
