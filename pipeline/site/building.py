@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.errors import ResearchError
 from pipeline.site import files
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.crew import Crew
@@ -59,12 +61,24 @@ def build_site(folders: Folders, *, title: str = "Research", url: str = "", ever
         ResearchError: the disk refuses.
     """
     address = url if not url or url.endswith("/") else f"{url}/"
+    cache = folders.state / CACHE
     with _alone(folders.state):
-        catalogue = Catalogue(folders.state / CACHE, writes=True)
         try:
-            return _Build(folders, catalogue, everything).run(title, address)
-        finally:
-            catalogue.close()
+            return _built(folders, title, address, everything)
+        except sqlite3.OperationalError as error:
+            hint = "free some space or allow writing there; the file may also be deleted: then all pages are made anew"
+            raise ResearchError(f"{cache} cannot be written: {error}", hint=hint) from error
+        except sqlite3.DatabaseError:
+            cache.unlink(missing_ok=True)  # it is damaged, and no more than a cache
+            return _built(folders, title, address, everything)
+
+
+def _built(folders: Folders, title: str, url: str, everything: bool) -> SiteReport:
+    catalogue = Catalogue(folders.state / CACHE, writes=True)
+    try:
+        return _Build(folders, catalogue, everything).run(title, url)
+    finally:
+        catalogue.close()
 
 
 @contextmanager

@@ -26,7 +26,7 @@ class Crew:
     """The makers of one build. ``notes`` is how many there may be to do. Close it when done."""
 
     def __init__(self, job: Job, notes: int) -> None:
-        count = min(_MOST, len(os.sched_getaffinity(0))) if notes >= WORTH_IT else 1
+        count = min(_MOST, _processors()) if notes >= WORTH_IT else 1
         self._here = Maker(job) if count == 1 else None
         self._others: list[Connection] = []
         self._processes: list[Any] = []
@@ -116,6 +116,11 @@ class Crew:
         if isinstance(answer, BaseException):
             raise answer
         return answer
+
+
+def _processors() -> int:
+    """Return how many processors this process may use; not every system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _serve(connection: Connection, job: Job, makers: int) -> None:

@@ -185,6 +185,31 @@ def test_a_page_that_was_lost_or_altered_is_made_again(scratch: Scratch) -> None
     assert scratch.files() == whole
 
 
+@pytest.mark.parametrize("damage", [b"", b"no database at all", b"SQLite format 3\0" + bytes(4096)])
+def test_a_lost_or_damaged_cache_costs_time_and_nothing_else(scratch: Scratch, damage: bytes) -> None:
+    scratch.build()
+    whole = scratch.files()
+    (scratch.folder / "state" / "site.sqlite").write_bytes(damage)
+    scratch.build()
+    assert scratch.files() == whole
+
+
+def test_many_notes_are_made_by_several_processes_and_look_the_same(
+    scratch: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch.build()
+    whole = scratch.files()
+    monkeypatch.setattr("pipeline.site.crew.WORTH_IT", 1)
+    monkeypatch.setattr("pipeline.site.crew._processors", lambda: 2)
+    assert cold(scratch, tmp_path / "side-by-side") == whole
+    with (scratch.folder / "templates" / "source.html.j2").open("a") as template:
+        template.write("{% block head %}{{ page.nonsense }}{% endblock %}")
+    with pytest.raises(TemplateInvalid, match="nonsense") as caught:
+        scratch.build()
+    assert "templates/site/README.md" in caught.value.hint
+    assert scratch.files() == whole
+
+
 def test_only_what_a_build_made_is_removed(scratch: Scratch) -> None:
     scratch.build()
     (scratch.folder / "site" / "CNAME").write_text("research.example.org")

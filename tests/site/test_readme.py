@@ -1,0 +1,23 @@
+"""The site's templates can be written from their README alone."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from pipeline.site import pages
+from tests.site.scratch import TEMPLATES
+
+
+@pytest.mark.parametrize(
+    "value", [pages.Site, pages.NotePage, pages.ListPage, pages.TagsPage, pages.Entry, pages.Citation, pages.Quote]
+)
+def test_every_name_that_a_template_is_given_is_told(value: type) -> None:
+    told = (TEMPLATES / "README.md").read_text()
+    assert [part.name for part in fields(value) if f"`{part.name}`" not in told] == []
+
+
+def test_every_template_is_told() -> None:
+    told = (TEMPLATES / "README.md").read_text()
+    assert [path.name for path in TEMPLATES.glob("*.j2") if f"`{path.name}`" not in told] == []
