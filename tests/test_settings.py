@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.errors import NoWorkspace, QueueInvalid
 from pipeline.settings import Keys, Query, QueryLimits, Settings, config_for, environment, keys_of, load_workspace
+from pipeline.values import ResearchConfig
 
 ROOT = Path(__file__).parent.parent
 
@@ -95,3 +96,9 @@ def test_the_environment_is_read_only_and_current(monkeypatch: pytest.MonkeyPatc
     assert found["NIGHT_RESEARCH_TEST"] == "1"
     with pytest.raises(TypeError):
         found["NIGHT_RESEARCH_TEST"] = "2"  # type: ignore[index]
+
+
+def test_more_facts_a_page_are_noted_where_they_cost_nothing() -> None:
+    free = config_for(Query(text="a", id="a", line=1), Settings())
+    assert free.reasoner == "extractive"
+    assert free.facts_per_page > ResearchConfig().facts_per_page
