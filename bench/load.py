@@ -6,6 +6,9 @@ The stand-in is a process of its own and lets every request wait for ``latency``
 in files, HTTP, pages, extraction in its own process. The ideal is ``concurrency`` requests to models and searches under way all
 the time. Pages are read beside them, no faster than their hosts are owed. One processor sets a ceiling: at 5 ms a request, 200
 requests a second.
+
+A machine that is busy with other things measures those things. ``chrt -r 1 python -m bench.load`` (as root) gets the processor
+first; it still shares the disk.
 """
 
 from __future__ import annotations
