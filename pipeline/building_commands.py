@@ -80,6 +80,7 @@ def _work_on_changes(console: Console, poll: bool, then: Callable[[], None]) -> 
     from pipeline.watching import Watch, each_time
 
     folder = console.folder
+    (folder / "events" / "local").mkdir(parents=True, exist_ok=True)  # what is not there cannot be watched
     watched = Watch([folder / "templates", folder / "events"], besides=[folder / "events" / "local"], polls=poll)
     if watched.polls and not poll:
         console.say("the system cannot tell of so many folders; they are looked at again and again instead", fg="yellow")
