@@ -64,14 +64,16 @@ def whole(session_id: str, records: Iterable[Record]) -> Opened:
 
 
 def outline(session_id: str, records: Sequence[Record]) -> Opened:
-    """Return a session without what no other note's links, and no name, depend on: no facts, no searches, no costs.
+    """Return a session without what no other note's links, and no name, depend on: many of them are held at once.
 
     Raises:
         LogError: a record is no event, or was written by a newer major version.
     """
-    opened = _folded(session_id, (record for record in records if record.type in _OUTLINE))
-    opened.state.version = len(records)
-    return opened
+    state = _folded(session_id, (record for record in records if record.type in _OUTLINE)).state
+    state.version = len(records)
+    if state.report:
+        state.report = replace(state.report, summary=(), sections=(), references=(), contradictions=(), unknowns=())
+    return Opened(state, ())
 
 
 def _folded(session_id: str, records: Iterable[Record]) -> Opened:
