@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import frontmatter
 import yaml
@@ -28,8 +28,7 @@ _COUNTED = ("sources", "facts", "quotes", "reports", "sessions", "done", "failed
 _NOT_SHOWN = {"title", "kind", "aliases", "tags", "cssclasses", "created", "description"}
 
 
-@dataclass(frozen=True, slots=True)
-class Face:
+class Face(NamedTuple):
     """What other pages show of a note. ``created`` is ISO 8601 or ""; ``facts`` are short texts such as ``5 sources``."""
 
     path: str

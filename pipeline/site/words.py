@@ -40,18 +40,17 @@ def terms_of(title: str, text: str) -> str:
     """Return the terms of a note with their weights (one digit to base 36), as ``term:w term:w``, sorted."""
     counts = Counter(_terms(text))
     length = 0.3 + 0.7 * counts.total() / 300
-    weights = {term: 10 * count / (count + 1.2 * length) for term, count in counts.items()}
-    for term in set(_terms(title)):
-        weights[term] = weights.get(term, 0) + 20
-    return " ".join(f"{term}:{_WEIGHTS[min(35, 1 + int(weight))]}" for term, weight in sorted(weights.items()))
+    digits = {count: _WEIGHTS[1 + int(10 * count / (count + 1.2 * length))] for count in {0, *counts.values()}}
+    found = {term: digits[count] for term, count in counts.items()}
+    found |= {term: _WEIGHTS[20 + _WEIGHTS.index(found.get(term, digits[0]))] for term in _terms(title)}
+    return " ".join([f"{term}:{digit}" for term, digit in sorted(found.items())])
 
 
 def _terms(text: str) -> list[str]:
-    if not text.isascii():
-        text = _COMBINING.sub("", unicodedata.normalize("NFKD", text))
-    words = _WORD.findall(text.lower())
-    if not text.isascii():
-        words = [part for word in words for part in _parts(word)]
+    if text.isascii():
+        return [word for word in _WORD.findall(text.lower()) if word not in STOP and 1 < len(word) <= _LONGEST]
+    plain = _COMBINING.sub("", unicodedata.normalize("NFKD", text))
+    words = [part for word in _WORD.findall(plain.lower()) for part in _parts(word)]
     return [word for word in words if word >= _FROM_HERE or (1 < len(word) <= _LONGEST and word not in STOP)]
 
 
