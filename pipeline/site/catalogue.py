@@ -225,11 +225,6 @@ class Catalogue:
         """Return each tag, how it is written, and how many notes have it."""
         return self._db.execute("SELECT tag, min(words), count(*) FROM tags GROUP BY tag ORDER BY tag").fetchall()
 
-    def tags_of(self, paths: Iterable[str]) -> set[str]:
-        """Return the tags that any of these notes has."""
-        sql = "SELECT t.tag FROM tags t JOIN notes n ON n.id = t.src WHERE n.path = ?"
-        return {tag for path in paths for (tag,) in self._db.execute(sql, (path,))}
-
     def kinds(self) -> dict[str, int]:
         """Return how many notes there are of each kind."""
         return dict(self._db.execute("SELECT kind, count(*) FROM notes WHERE digest IS NOT NULL GROUP BY kind").fetchall())
