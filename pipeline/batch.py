@@ -57,7 +57,8 @@ class Bill:
 class Night:
     """One batch at work. ``desk_of`` gives a session's doors, ``config_of`` the limits that a new session runs under.
 
-    ``spent_out`` says why nothing that costs money may begin any more, or "".
+    ``spent_out`` says why nothing that costs money may begin any more, or "". ``archived`` are the ids of queries that the log
+    knows and the file holds no more.
     """
 
     store: EventStore
@@ -67,6 +68,7 @@ class Night:
     context: RunContext
     sessions_at_once: int = SESSIONS_AT_ONCE
     spent_out: Callable[[], str] = lambda: ""
+    archived: tuple[str, ...] = ()
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
     _bills: list[Bill] = field(default_factory=list)
@@ -90,7 +92,8 @@ class Night:
         started_at = timestamp(self.context.now())
         log = NightLog(self.store, self.context, f"batch-{started_at[:19].replace(':', '').lower()}-{secrets.token_hex(2)}")
         try:
-            log.record(n.BatchStarted(due=tuple(d.query.id for d in due), queue_digest=self.queue.digest))
+            ids = tuple(decision.query.id for decision in due)
+            log.record(n.BatchStarted(due=ids, queue_digest=self.queue.digest, archived=self.archived))
             self._skip(log, left + [_skipping(d, "limit", f"the limit of {limit} is reached") for d in beyond])
             await self._attend_all(due, log)
             self._close(log, started_at)

@@ -9,11 +9,12 @@ from pipeline.values import Cost
 
 
 class BatchStarted(EventBase):
-    """A night begins. ``due`` holds query ids in the order they will be taken up."""
+    """A night begins. ``due`` holds query ids in the order they will be taken up, ``archived`` those that are gone from the file."""
 
     type: Literal["batch.started"] = "batch.started"
     due: tuple[str, ...]
     queue_digest: str = ""
+    archived: tuple[str, ...] = ()
 
 
 class QuerySkipped(EventBase):

@@ -65,6 +65,14 @@ class Place:
         decisions = decisions_of(self.console, self.workspace, self.store, request.selection, look_only=look_only)
         return tuple(d for d in decisions if d.action == "retry" or not d.due) if request.only_again else decisions
 
+    def archived(self) -> tuple[str, ...]:
+        """Return the ids of the queries that the log knows and the file holds no more, sorted."""
+        from pipeline import deciding, wiring
+        from pipeline.overview import read_all
+
+        known = read_all(self.store, wiring.summaries_of(self.console.folder))
+        return tuple(sorted({summary.query_id for summary in deciding.archived(self.workspace.queue, known) if summary.query_id}))
+
 
 def place_of(console: Console, request: Request) -> Place:
     """Return what the night works with.
@@ -174,9 +182,8 @@ async def _worked(shift: Shift, place: Place, decisions: Sequence[Decision], req
         prepare(console, workspace, desks, needed="local" in searches)
         with progress_on(console, len(due), environment().get("TERM", "")) as progress:
             context = context_of(place, progress.listen, shift, request.bounds.until)
-            night = Night(
-                place.store, workspace.queue, desks, place.config_of, context, sessions_at_once(workspace), desks.spent_out
-            )
+            at_once, gone = sessions_at_once(workspace), place.archived()
+            night = Night(place.store, workspace.queue, desks, place.config_of, context, at_once, desks.spent_out, gone)
             return await night.work(decisions, request.selection.limit)
     finally:
         await desks.aclose()

@@ -22,10 +22,10 @@ def sessions(news: News, shelves: Shelves, catalogue: Catalogue) -> set[str]:
     """Return the sessions whose own notes show something new.
 
     A session's notes show: itself; links to the session before and the one after it on the same question, to the nights that
-    worked on it, and to the sources that it or the session before it read.
+    worked on it, and to the sources that it or the session before it read; and whether its query is gone from the queue.
     """
     now, relinked = shelves.library, _relinked(news, shelves)
-    found = set(news.changed) | _with_other_nights(news, shelves)
+    found = set(news.changed) | _with_other_nights(news, shelves) | (shelves.before.archived ^ now.archived)
     found |= {card.id for card in now.cards if card.previous_session in relinked}
     found |= {card.previous_session for card in _both(shelves, relinked)}
     if moved := _moved(shelves):

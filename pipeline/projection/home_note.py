@@ -88,7 +88,7 @@ def home_view(library: Library) -> HomeView:
     reported = sorted((card for card in library.cards if card.report_path), key=lambda card: (card.reported_at, card.id))
     latest = tuple(_latest(library, card) for card in reversed(reported[-LATEST_REPORTS:]))
     last = library.nights[-1] if library.nights else None
-    unanswered = [card for card in _latest_of_each_query(library) if not card.report_path]
+    unanswered = [card for card in _latest_of_each_query(library) if not card.report_path and card.id not in library.archived]
     topics = _topics(library)
     return HomeView(
         title="Research",

@@ -101,7 +101,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Batch:
-    """One run over the queue."""
+    """One run over the queue. ``archived``: the ids of the queries that stood in the queue before, and did no more."""
 
     id: str
     started_at: str
@@ -109,6 +109,7 @@ class Batch:
     skipped: tuple[n.QuerySkipped, ...]
     ended: tuple[n.QueryEnded, ...]
     end: n.BatchEnded | None
+    archived: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,12 @@ class Library:
             for entry in night.ended:
                 found.setdefault(entry.session, {})[night.date] = night
         return {session: tuple(nights.values()) for session, nights in found.items()}
+
+    @cached_property
+    def archived(self) -> frozenset[str]:
+        """The ids of the sessions whose query stood in the queue no more when the latest night began."""
+        gone = frozenset(self.nights[-1].batches[-1].archived) if self.nights else frozenset()
+        return frozenset(card.id for card in self.cards if card.query_id in gone) if gone else frozenset()
 
     @cached_property
     def spent(self) -> dict[str, tuple[float, float]]:

@@ -26,6 +26,7 @@ TYPES: dict[str, str] = {
     "cssclasses": "multitext",
     "read_for": "multitext",
     "created": "datetime",
+    "archived": "checkbox",
 }
 
 

@@ -18,6 +18,7 @@ from pipeline.projection.views import (
     Disagreement,
     Open,
     address_words,
+    archived,
     best_link,
     last_night,
     linked,
@@ -110,6 +111,7 @@ def report_note(library: Library, study: Study, report: Report) -> Note:
             "open_questions": len(report.unknowns),
             "cost_usd": round(state.spent.usd, 6),
             "duration_s": working_seconds(state),
+            **archived(library, study),
         }
     )
     properties = properties_of(

@@ -17,6 +17,7 @@ from pipeline.projection.views import (
     Citer,
     Disagreement,
     Open,
+    archived,
     best_link,
     last_night,
     linked,
@@ -127,6 +128,7 @@ def session_note(library: Library, study: Study) -> Note:
             "cost_usd": round(state.spent.usd, 6),
             "tokens": state.spent.total_tokens,
             "duration_s": working_seconds(state),
+            **archived(library, study),
         }
     )
     properties = properties_of(

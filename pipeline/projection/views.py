@@ -233,6 +233,11 @@ def properties_of(
     return properties | dict(own)
 
 
+def archived(library: Library, study: Study) -> dict[str, Property]:
+    """Return the property of a session whose query is gone from the queue; nothing for any other."""
+    return {"archived": True} if study.id in library.archived else {}
+
+
 def linked(link: Link | None) -> str:
     """Return a link as a property's text, "" for none."""
     return str(link.inline) if link else ""
