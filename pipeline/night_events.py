@@ -9,7 +9,7 @@ from pipeline.values import Cost
 
 
 class BatchStarted(EventBase):
-    """A night begins. ``due`` holds query ids in the order they will be taken up, ``archived`` those that are gone from the file."""
+    """A night begins. ``due`` holds query ids in the order they will be taken up, ``archived`` those gone from the file."""
 
     type: Literal["batch.started"] = "batch.started"
     due: tuple[str, ...]
