@@ -31,6 +31,14 @@ def assert_within(ended: Ended, stage: Stage, cap_usd: float) -> None:
             assert_cited(state)
 
 
+def left_open(ended: Ended) -> set[str]:
+    """The sessions that the night's cap kept from any fact: they go on another night."""
+    entries = ended.result.ended if ended.result else ()
+    found = {entry.session for entry in entries if (entry.status, entry.cause) == ("interrupted", "cap")}
+    assert not any(state.facts or state.ended for state in ended.states if state.id in found)
+    return found
+
+
 @pytest.mark.parametrize("cap", [0.001, 0.05, 0.1, 0.2, 0.4])
 @pytest.mark.parametrize("faulty", [False, True])
 def test_the_night_s_budget_holds_for_all_sessions_together(stage: Stage, tmp_path: Path, cap: float, faulty: bool) -> None:
@@ -39,9 +47,10 @@ def test_the_night_s_budget_holds_for_all_sessions_together(stage: Stage, tmp_pa
     text = queue_text(stage.standin, queries=queries(), limits=f"cost_usd: {cap}, concurrency: 16")
     ended = stage.night(tmp_path, text, config=WIDE)
     assert_within(ended, stage, cap)
-    assert all(state.status in ("complete", "failed") for state in ended.states)
+    waiting = left_open(ended)
+    assert all(state.status in ("complete", "failed") for state in ended.states if state.id not in waiting)
     stopped = [state for state in ended.states if state.exhausted]
-    assert stopped or faulty
+    assert stopped or waiting or faulty
     for state in stopped:
         said = state.report.limits if state.report else (state.end_reason,)
         assert any("usd" in line for line in said), said
@@ -62,7 +71,7 @@ def test_a_query_s_budget_holds_and_its_report_says_that_it_was_spent(stage: Sta
 @pytest.mark.parametrize(("name", "limit", "cap"), [("calls", 12, "calls"), ("tokens", 20_000, "tokens")])
 def test_calls_and_tokens_are_capped_too(stage: Stage, tmp_path: Path, name: str, limit: int, cap: str) -> None:
     ended = stage.night(tmp_path, queue_text(stage.standin, limits=f"{name}: {limit}, concurrency: 16"), config=WIDE)
-    assert ended.state.exhausted == cap
+    assert ended.state.exhausted == cap or ended.state.id in left_open(ended)
     charged = stage.standin.log.charged()
     assert (charged.calls if name == "calls" else charged.total_tokens) <= limit
     assert_charged(ended, stage.standin.log, exactly=True)
@@ -73,4 +82,4 @@ def test_a_search_that_costs_money_counts_against_the_budget(stage: Stage, tmp_p
     ended = stage.night(tmp_path, text, config={"reasoner": "extractive", "perspectives": 4, "iterations": 2})
     assert len(stage.standin.log.of("tavily")) == 2
     assert ended.ledger.usd == pytest.approx(0.016)
-    assert ended.state.exhausted == "usd"
+    assert ended.state.id in left_open(ended)
