@@ -73,7 +73,8 @@ def test_a_disk_that_refuses_it_is_no_matter(tmp_path: Path, capfd: pytest.Captu
     assert capfd.readouterr() == ("", "")
 
 
-def test_lone_surrogates_are_written_as_escapes(tmp_path: Path) -> None:
+def test_lone_surrogates_are_written_as_escapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # what pytest keeps of a test cannot hold one
     with log_kept(tmp_path):
         log.info("a name: \udcff")
     assert r"\udcff" in (tmp_path / LOG_FILE).read_text("utf-8")
