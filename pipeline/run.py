@@ -229,7 +229,6 @@ def _advance(state: SessionState, recorder: Recorder, context: RunContext, fligh
     of_the_night = cap.cap == "deadline" or (flight.spent is not None and flight.spent.ledger == "night")
     if flight.tasks or (of_the_night and not state.facts):  # without a fact there is nothing to write: tomorrow, then
         return False
-    flight.until = None
     recorder.take([Outcome((cap,))])
     return _advance(state, recorder, context, flight)
 
@@ -238,7 +237,9 @@ async def _ended(state: SessionState, context: RunContext, flight: _Flight) -> I
     """Wait until a step ends, a cap of time is reached or somebody asks to stop; return the steps that ended."""
     now = asyncio.get_running_loop().time()
     left = _time_left_s(state, context)
-    if flight.until is None and (context.stop.asked or left <= 0):
+    if not (context.stop.asked or left <= 0):
+        flight.until = None  # the gathering whose time was up has ended by itself, and writing has time of its own
+    elif flight.until is None:
         flight.until = now + context.grace_s()
     if flight.until is None:
         waited_for = {*flight.tasks, flight.stopping}

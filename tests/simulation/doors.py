@@ -48,7 +48,7 @@ class Weather:
 
 @dataclass
 class Provider:
-    """Who sends the bill: nano-dollars billed, by session. ``unheard`` counts billed calls whose reply never arrived."""
+    """Who sends the bill: nano-dollars billed, by session. ``unheard`` counts the calls whose reply never arrived."""
 
     billed: Counter[str] = field(default_factory=Counter)
     unheard: Counter[str] = field(default_factory=Counter)
@@ -86,13 +86,14 @@ class Asked:
             if self.weather.strikes(self.weather.fault):
                 raise ServiceUnavailable("the connection was refused")
             self.provider.billed[self.session] += PRICE
-            self.provider.unheard[self.session] += 1
             await asyncio.sleep(self.weather.latency() / 2)
             heard = True
+        except asyncio.CancelledError:
+            self.provider.unheard[self.session] += 1
+            raise
         finally:
             if not heard:
                 self.purse.release(reserved)
-        self.provider.unheard[self.session] -= 1
         answer = await FakeReasoner(self.journal).answer(question)
         self.purse.settle(reserved, answer.cost)
         if self.weather.strikes(self.weather.fault):
