@@ -17,14 +17,25 @@ _write = os.write
 _fsync = os.fsync
 _fdatasync = getattr(os, "fdatasync", os.fsync)  # not every POSIX system has it
 _link = os.link
+_ftruncate = os.ftruncate
 
 _serial = itertools.count()
 
 
 def append(fd: int, data: bytes) -> None:
-    """Write ``data`` with one call and wait until it is durable."""
-    _write_whole(fd, data)
-    _fdatasync(fd)
+    """Write ``data`` with one call and wait until it is durable.
+
+    If that fails the file is cut back: a system that could not write may go on showing bytes which its disk will never hold, and
+    whoever reads them would build on what a power cut takes away.
+    """
+    size = os.fstat(fd).st_size
+    try:
+        _write_whole(fd, data)
+        _fdatasync(fd)
+    except OSError:
+        with contextlib.suppress(OSError):
+            _ftruncate(fd, size)
+        raise
 
 
 def create(path: Path, data: bytes, scratch: Path) -> int:

@@ -63,6 +63,7 @@ def test_a_batch_cut_anywhere_is_acknowledged_once_when_it_comes_again(tmp_path:
 def test_whole_lines_of_a_failed_batch_are_stored_events(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(disk, "_write", writes_only(400))
+        patch.setattr(disk, "_ftruncate", fails)
         with pytest.raises(LogUnwritable):
             store.append("s-1", records([3, 4, 5]), 2)
     loaded = list(store.load("s-1"))
@@ -78,6 +79,7 @@ def test_a_failed_file_is_given_up_and_a_new_segment_repeats_what_is_in_doubt(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(disk, "_fdatasync", fails)
+        patch.setattr(disk, "_ftruncate", fails)
         with pytest.raises(LogUnwritable, match="Input/output error") as refused:
             store.append("s-1", records([3]), 2)
     assert "check it" in refused.value.hint
@@ -87,6 +89,19 @@ def test_a_failed_file_is_given_up_and_a_new_segment_repeats_what_is_in_doubt(
     assert (tmp_path / FOLDER / "000001-run-1.jsonl").read_bytes() == given_up
     assert (tmp_path / FOLDER / "000003-run-1.jsonl").read_bytes().startswith(given_up.splitlines(keepends=True)[2])
     assert list(FileStore(tmp_path).load("s-1")) == records(range(1, 5))
+
+
+def test_a_failed_append_is_cut_off_again_so_that_nobody_builds_on_what_the_disk_may_never_hold(
+    tmp_path: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (tmp_path / FOLDER / "000001-run-1.jsonl").read_bytes()
+    for name, fault in (("_fdatasync", fails), ("_write", writes_only(100)), ("_write", full)):
+        with monkeypatch.context() as patch:
+            patch.setattr(disk, name, fault)
+            with pytest.raises(LogUnwritable):
+                store.append("s-1", records([3]), 2)
+        assert list(FileStore(tmp_path).load("s-1")) == records([1, 2])
+        assert (tmp_path / FOLDER / "000001-run-1.jsonl").read_bytes() == before
 
 
 def test_what_is_in_doubt_stays_in_doubt_over_a_release(
