@@ -58,4 +58,8 @@ class MortalDisk(FaultyDisk):
 def mortal_disk(chance: random.Random) -> Iterator[MortalDisk]:
     """Put such a disk under the store."""
     with pytest.MonkeyPatch.context() as patch:
-        yield MortalDisk(chance, patch)
+        mortal = MortalDisk(chance, patch)
+        try:
+            yield mortal
+        finally:
+            mortal.forget()
