@@ -67,8 +67,9 @@ def _site(vault: Path) -> Iterator[Site]:
         yield Site(folder, url)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """Ends with this folder's last test: its loop stays in the thread, and no other test could run one of its own."""
     path = chromium()
     from playwright.sync_api import sync_playwright
 
