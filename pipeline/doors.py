@@ -7,8 +7,7 @@ what was learnt of the model's server. Belongs to one event loop.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pipeline.errors import CorpusUnusable
@@ -16,7 +15,8 @@ from pipeline.ledger import Ledger, Purse
 from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.queue.model import ModelChoice, Settings
 from pipeline.research import Desk
-from pipeline.services import USUAL_MODELS, ModelServer, reasoner_for
+from pipeline.secret import Redaction
+from pipeline.services import USUAL_MODELS, ModelServer, reasoner_for, secrets_of
 from pipeline.settings import Keys, Workspace
 from pipeline.state import SessionState, cost_of
 from pipeline.values import ResearchConfig
@@ -29,16 +29,18 @@ if TYPE_CHECKING:
     from pipeline.search.local import IndexReport
     from pipeline.web.extractor import Extractor
     from pipeline.web.fetch import WebFetch
+    from pipeline.web.kept import KeptPages
 
 PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
 
 
 @dataclass(frozen=True, slots=True)
 class Fetches:
-    """Pages of the folder from the folder, all others from the web."""
+    """Pages of the folder from the folder, all others from the web; ``redact`` takes out the keys that one may hold."""
 
     documents: Fetch
     web: Fetch
+    redact: Callable[[str], str]
 
     async def read(self, url: str) -> Page:
         """Read the page at ``url``.
@@ -46,7 +48,8 @@ class Fetches:
         Raises:
             ReadFailed: it cannot be read, or holds no text.
         """
-        return await (self.documents if url.startswith("corpus:") else self.web).read(url)
+        page = await (self.documents if url.startswith("corpus:") else self.web).read(url)
+        return replace(page, text=self.redact(page.text))
 
 
 @dataclass
@@ -68,6 +71,7 @@ class Desks:
         settings = self.workspace.queue.settings
         limits = settings.limits
         self._settings: Settings = settings
+        self._redaction = Redaction(secrets_of(settings, self.keys))
         self._documents = documents_of(self.workspace)
         self._http = http_of(settings, self.keys)
         self._closers.append(self._http.aclose)
@@ -101,7 +105,7 @@ class Desks:
         return Desk(
             reasoner=self._reasoner(state, ledger),
             search=self._search(state, ledger),
-            fetch=Fetches(self._documents, self._pages()),
+            fetch=Fetches(self._documents, self._pages(), self._redaction.text),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
         )
 
@@ -186,9 +190,14 @@ class Desks:
         if self._web is None:
             http = _pages_http(self._settings)
             self._closers.append(http.aclose)
-            self._web = _web_fetch(http, self._settings, self.workspace.folder / "events" / "local" / "pages", self.extractor)
+            self._web = _web_fetch(http, self._settings, self._kept_pages(), self.extractor)
             self._closers.append(self._web.aclose)
         return self._web
+
+    def _kept_pages(self) -> KeptPages:
+        from pipeline.web.kept import KeptPages
+
+        return KeptPages(self.workspace.folder / "events" / "local" / "pages", self._redaction.data)
 
 
 def _ledger_of(state: SessionState) -> Ledger:
@@ -205,10 +214,9 @@ def _pages_http(settings: Settings) -> Http:
     return Http(Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30), guard=Guard(settings.page_hosts))
 
 
-def _web_fetch(http: Http, settings: Settings, kept: Path, extractor: Extractor | None) -> WebFetch:
+def _web_fetch(http: Http, settings: Settings, kept: KeptPages, extractor: Extractor | None) -> WebFetch:
     from pipeline.web.extractor import Extractor
     from pipeline.web.fetch import ReadingLimits, WebFetch
-    from pipeline.web.kept import KeptPages
 
     limits = ReadingLimits(at_once=settings.limits.concurrency)
-    return WebFetch(http, extractor or Extractor(), contact=settings.contact, kept=KeptPages(kept), limits=limits)
+    return WebFetch(http, extractor or Extractor(), contact=settings.contact, kept=kept, limits=limits)

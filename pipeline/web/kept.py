@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,10 +45,13 @@ def _sendable(value: str) -> str:
 
 
 class KeptPages:
-    """Keeps pages in ``folder``, one file each, at most 5,000. Nothing here ever raises: what cannot be kept is read anew."""
+    """Keeps pages in ``folder``, one file each, at most 5,000; ``redact`` takes keys out of what is written.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    Nothing here ever raises: what cannot be kept is read anew.
+    """
+
+    def __init__(self, folder: Path, redact: Callable[[bytes], bytes] = lambda data: data) -> None:
+        self._folder, self._redact = folder, redact
 
     def get(self, url: str) -> KeptPage | None:
         """Return the page last kept for the address ``url``."""
@@ -60,7 +63,7 @@ class KeptPages:
 
     def put(self, url: str, kept: KeptPage) -> None:
         """Keep a page; the oldest go when there are too many."""
-        data = gzip.compress(json.dumps(asdict(kept)).encode("ascii"), mtime=0)
+        data = gzip.compress(self._redact(json.dumps(asdict(kept)).encode("ascii")), mtime=0)
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             with NamedTemporaryFile(dir=self._folder, prefix=".", delete=False) as file:

@@ -143,15 +143,34 @@ def test_a_server_that_repeats_the_key_does_not_get_it_written_down(tmp_path: Pa
         )
 
 
+def test_a_key_that_stands_in_a_document_is_not_carried_any_further(tmp_path: Path) -> None:
+    """Its passage stays in the index, as in the document itself; what is kept, quoted and published is without it."""
+    key = KEYS["OPENROUTER_API_KEY"]
+    (tmp_path / "corpus").mkdir()
+    told = (f"The kite flies with {key} in strong winds over the hills.", "A kite flies in winds over the hills.")
+    for number, text in enumerate(told):
+        (tmp_path / "corpus" / f"{number}.md").write_text(f"# Kites {number}\n\n{text} Kites need a tail for that.\n")
+    queries = "[{query: 'How does a kite fly in strong winds?', id: kites}]"
+    (tmp_path / "queries.yaml").write_text(f"settings: {{search: [local], reasoner: extractive}}\nqueries: {queries}\n")
+    said = research(tmp_path, "run")
+    assert said.returncode == 0, said.stderr
+    held = [path.relative_to(tmp_path).parts[:2] for path in secrets_in(tmp_path, said.stdout + said.stderr)]
+    assert set(held) == {("corpus", "0.md"), ("events", "local")}
+    notes = "".join(path.read_text() for path in (tmp_path / "vault").rglob("*.md"))
+    assert "flies with [redacted] in strong winds" in notes.replace("\\", "")
+
+
 def assert_inert(vault: Path) -> None:
-    """Notes link to notes that there are and to pages that were read; nothing in them is fetched, run or embedded."""
+    """Notes link to notes that there are and to pages that were read, and embed what was made here; nothing is fetched or run."""
     notes = {path: path.read_text() for path in vault.rglob("*.md") if path.read_text().startswith("---\n")}
     names = {str(path.relative_to(vault).with_suffix("")) for path in notes} | {path.stem for path in notes}
     assert len(notes) > 5
     for path, text in notes.items():
         found = scan(body_of(text))
-        assert (path, found.images, found.html, found.maths, found.embeds) == (path, (), (), (), ())
-        strange = [target for target, _ in found.links if target.partition("#")[0] not in names | {""}]
+        assert (path, found.images, found.html, found.maths) == (path, (), (), ())
+        assert [name for name in found.embeds if not (vault / re.split(r"[#|]", name)[0]).is_file()] == []
+        names_of_files = [target.partition("#")[0] for target, _ in found.links]
+        strange = [name for name in names_of_files if name not in names | {""} and not (vault / name).is_file()]
         assert (path, strange) == (path, [])
         assert not [address for address in found.addresses if not READABLE.match(urlsplit(address).path)]
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipeline.ports import Page
+from pipeline.secret import Redaction, Secret
 from pipeline.web import kept as module
 from pipeline.web.kept import KeptPage, KeptPages, keepable
 
@@ -18,6 +20,12 @@ def test_a_page_comes_back_as_it_was_kept(tmp_path: Path) -> None:
     pages.put(PAGE.url, KeptPage(PAGE, '"f"', "m"))
     assert pages.get(PAGE.url) == KeptPage(PAGE, '"f"', "m")
     assert pages.get("https://example.org/other") is None
+
+
+def test_a_page_that_holds_a_key_is_kept_without_it(tmp_path: Path) -> None:
+    pages = KeptPages(tmp_path, Redaction([Secret('canary "1"')]).data)
+    pages.put(PAGE.url, KeptPage(replace(PAGE, text='use canary "1" here'), "e", ""))
+    assert pages.get(PAGE.url) == KeptPage(replace(PAGE, text="use [redacted] here"), "e", "")
 
 
 @pytest.mark.parametrize("data", [b"", b"not gzip", b"\x1f\x8b\x08\x00cut"])
