@@ -34,10 +34,14 @@ from pipeline.batch import Night
 from pipeline.cli import COLLECTION
 from pipeline.deciding import decide
 from pipeline.doors import Desks
-from pipeline.keys import read_keys
+from pipeline.keys import Keys, read_keys
 from pipeline.overview import read_all
+from pipeline.ports import EventStore
+from pipeline.queue.model import Query, Queue
 from pipeline.reckoning import NightResult
+from pipeline.run import RunContext
 from pipeline.settings import Workspace, config_for, load_workspace
+from pipeline.values import ResearchConfig
 from tests.standin.options import Options
 from tests.standin.server import Standin
 
@@ -114,10 +118,16 @@ async def night(workspace: Workspace, load: Load) -> NightResult:
     decisions = decide(queue, read_all(store), context.now())
     desks = Desks(workspace, store, keys)
     try:
-        config_of = lambda query: config_for(query, queue.settings, keys)  # noqa: E731
-        return await Night(store, queue, desks, config_of, context, load.sessions, desks.spent_out).work(decisions)
+        return await _night(store, queue, desks, keys, context, load).work(decisions)
     finally:
         await desks.aclose()
+
+
+def _night(store: EventStore, queue: Queue, desks: Desks, keys: Keys, context: RunContext, load: Load) -> Night:
+    def config_of(query: Query) -> ResearchConfig:
+        return config_for(query, queue.settings, keys)
+
+    return Night(store, queue, desks, config_of, context, load.sessions, desks.spent_out)
 
 
 def peak_mb() -> float:

@@ -10,9 +10,9 @@ from pipeline import events as e
 from pipeline import fold
 from pipeline.agenda import agenda
 from pipeline.changes import earlier_of
+from pipeline.clocktime import timestamp
 from pipeline.deciding import Decision
 from pipeline.errors import CommandRefused, LogError
-from pipeline.events import timestamp
 from pipeline.ports import EventStore
 from pipeline.research import Outcome, approved
 from pipeline.run import Recorder, RunContext

@@ -51,7 +51,7 @@ class _Name(_Type):
     def __init__(self, *known: Callable[[Path], Iterable[str]]) -> None:
         self._known = known
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click asks so
         """Return the names that begin like ``incomplete``."""
         from click.shell_completion import CompletionItem
 

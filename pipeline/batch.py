@@ -12,10 +12,9 @@ from datetime import datetime
 
 from pipeline import night_events as n
 from pipeline.acts import leads_anywhere, new_session, reopened
-from pipeline.clocktime import next_at
+from pipeline.clocktime import next_at, timestamp
 from pipeline.deciding import LEFT, Decision, taken_up
 from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError
-from pipeline.events import timestamp
 from pipeline.night_log import NightLog
 from pipeline.ports import EventStore
 from pipeline.queue.model import Limits, Query, Queue

@@ -1,4 +1,5 @@
-"""Times of day and moments as people write them: ``06:30``, ``06:30 Europe/Berlin``, ``2026-11-22T06:30Z``. Leaf module.
+"""Times of day and moments as people write them: ``06:30``, ``06:30 Europe/Berlin``, ``2026-11-22T06:30Z``; and as events hold
+them. Leaf module.
 
 A time without a zone is the local clock's. When the clocks are put back a time comes twice, and the first one that lies ahead
 counts; when they are put forward a time that does not come is as much later as the clocks are.
@@ -66,3 +67,13 @@ def _moments(day: date, clock: time) -> list[datetime]:
 
 def _bare(clock: time) -> time:
     return clock.replace(tzinfo=None, fold=0)
+
+
+def timestamp(moment: datetime) -> str:
+    """Return an aware ``moment`` as the envelope writes it: ``2026-11-21T02:15:00.123Z``."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment_of(at: str) -> datetime:
+    """Return the aware UTC moment of an envelope's ``at``."""
+    return datetime.fromisoformat(at.replace("Z", "+00:00"))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from pipeline.clocktime import moment_of
 from pipeline.edits import edited_from
-from pipeline.events import moment_of
 from pipeline.overview import Overview, Summary
 from pipeline.queue.model import Query, Queue
 from pipeline.text import slug

@@ -12,7 +12,6 @@ rewritten.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Literal, TypeVar
 
 from pipeline.values import (
@@ -399,13 +398,3 @@ class BudgetExhausted(EventBase):
 
 class UnknownEvent(EventBase):
     """An event of a type that this version does not know; kept, and skipped by the fold."""
-
-
-def timestamp(moment: datetime) -> str:
-    """Return an aware ``moment`` as the envelope writes it: ``2026-11-21T02:15:00.123Z``."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def moment_of(at: str) -> datetime:
-    """Return the aware UTC moment of an envelope's ``at``."""
-    return datetime.fromisoformat(at.replace("Z", "+00:00"))

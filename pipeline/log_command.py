@@ -53,7 +53,7 @@ def _follow(console: Console, store: EventStore, name: str) -> None:
     import logging
     from datetime import UTC, datetime
 
-    from pipeline.events import timestamp
+    from pipeline.clocktime import timestamp
     from pipeline.following import Following, is_over
 
     # A record that is just being written looks like one that a crash cut off.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.events import EventBase, timestamp
+from pipeline.clocktime import timestamp
+from pipeline.events import EventBase
 from pipeline.ports import EventStore
 from pipeline.run import RunContext
 from pipeline.session import record_of

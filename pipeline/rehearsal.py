@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.acts import leads_anywhere
+from pipeline.clocktime import timestamp
 from pipeline.deciding import LEFT, Decision, taken_up
-from pipeline.events import timestamp
 from pipeline.queue.model import Limits, Query
 from pipeline.state import SessionState
 from pipeline.text import one_line, slug

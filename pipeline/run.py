@@ -16,9 +16,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from pipeline.agenda import agenda
+from pipeline.clocktime import timestamp
 from pipeline.codec import encode
 from pipeline.errors import BudgetSpent, LogError, LogUnwritable, ProviderRefused, ResearchError, StepError
-from pipeline.events import Answered, BudgetExhausted, CallSent, EventBase, RunStarted, StepFailed, timestamp
+from pipeline.events import Answered, BudgetExhausted, CallSent, EventBase, RunStarted, StepFailed
 from pipeline.ledger import announce
 from pipeline.ports import EventStore
 from pipeline.research import Desk, Outcome, perform, perform_pure

@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline import events as e
 from pipeline.batch import Night
+from pipeline.clocktime import timestamp
 from pipeline.codec import decode_all
 from pipeline.deciding import decide
 from pipeline.errors import SearchFailed
@@ -40,7 +41,7 @@ def queue(*queries: Query, **limits: Any) -> Queue:
 
 
 def last(name: str, status: Status = "complete", days_ago: float = 1, **fields: Any) -> dict[str, SessionState]:
-    at = e.timestamp(NOW - timedelta(days=days_ago))
+    at = timestamp(NOW - timedelta(days=days_ago))
     state = SessionState(id=f"s-{name}", query=f"How do {name} behave?", query_id=name, status=status, started_at=at, ended_at=at)
     return {name: replace(state, **fields)}
 
@@ -65,8 +66,13 @@ def bench(
 ) -> Bench:
     store = store or MemoryStore()
     by_id = {one.id: one for one in work.queries}
-    desk: Callable[[SessionState], Desk] = lambda state: desk_for(store, troubled(by_id[state.query_id]))  # noqa: E731
-    config: Callable[[Query], ResearchConfig] = lambda one: config_for(one, work.settings)  # noqa: E731
+
+    def desk(state: SessionState) -> Desk:
+        return desk_for(store, troubled(by_id[state.query_id]))
+
+    def config(one: Query) -> ResearchConfig:
+        return config_for(one, work.settings)
+
     return Bench(Night(store, work, desk, config, context_for(run_id, **context), sessions_at_once=1), store)
 
 

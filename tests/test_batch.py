@@ -11,9 +11,9 @@ import pytest
 
 from pipeline import night_events as n
 from pipeline.batch import within
+from pipeline.clocktime import moment_of
 from pipeline.deciding import Decision, decide
 from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed, UsageError
-from pipeline.events import moment_of
 from pipeline.ports import Answer
 from pipeline.questions import Question
 from pipeline.queue.model import Limits, Query

@@ -15,9 +15,9 @@ from pipeline import events as e
 from pipeline.acts import new_session, recalled
 from pipeline.agenda import agenda
 from pipeline.changes import changes, earlier_of
+from pipeline.clocktime import timestamp
 from pipeline.codec import decode_all
 from pipeline.deciding import Decision
-from pipeline.events import timestamp
 from pipeline.guards import refusal
 from pipeline.ports import Answer
 from pipeline.questions import Question, ThoughtQuestion

@@ -6,7 +6,6 @@ import contextlib
 import json
 import logging
 import types
-from datetime import datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
@@ -19,7 +18,6 @@ from pipeline.errors import LogDamaged, SchemaTooNew
 from pipeline.state import SessionState
 from pipeline.text import clean
 from pipeline.values import Cost, Value
-from tests.fakes import START
 from tests.recorded import records, stream
 
 CLASSES: tuple[type[e.EventBase], ...] = get_args(get_args(codec.SessionEvent)[0])
@@ -173,15 +171,3 @@ def test_cleaned_text_can_always_be_stored(text: str) -> None:
 def test_a_whole_stream_decodes_to_the_events_it_was_made_from() -> None:
     assert [codec.encode(event) for event in stream()] == [record.data for record in records()]
     assert [event.version for event in stream()] == list(range(1, len(records()) + 1))
-
-
-def test_times_are_written_in_utc_with_milliseconds_and_read_back() -> None:
-    assert e.timestamp(START) == "2026-11-21T02:15:00.000Z"
-    assert e.moment_of(e.timestamp(START)) == START
-
-
-@given(st.datetimes(datetime(1990, 1, 1), datetime(2200, 1, 1), timezones=st.timezones()))
-def test_a_time_of_any_zone_is_written_in_utc(moment: Any) -> None:
-    text = e.timestamp(moment)
-    assert text.endswith("Z")
-    assert abs((e.moment_of(text) - moment).total_seconds()) < 0.001

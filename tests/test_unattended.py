@@ -1,4 +1,4 @@
-"""A night in a process of its own: real signals, real terminals, and the poor surroundings that cron gives it."""
+"""A night in a process of its own: real signals, its lock, and the poor surroundings that cron gives it."""
 
 from __future__ import annotations
 
@@ -9,129 +9,27 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.codec import decode_all
 from pipeline.console import LOG_FILE
-from pipeline.night_events import BatchEnded, QueryEnded
-from pipeline.store.files import FileStore
-from tests.test_ping import CHECK, Monitor
-
-ROOT = Path(__file__).parent.parent
-KEY = "sk-or-v1-canary0standin0secret0"
-PATIENCE_S = 60
-# SIGINT is ignored in what a shell starts in the background, and so it would be in everything below.
-START = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from pipeline import stopping; stopping.GRACE_S = float(sys.argv.pop(1))\n"
-    "from pipeline.cli import main; main()"
+from tests.unattended import (
+    BARE,
+    PATIENCE_S,
+    Server,
+    command,
+    night_of,
+    said,
+    slow,
+    start,
+    stuck,
+    workspace,
 )
-BARE = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 
-
-def command(folder: Path, *args: str, grace_s: float = 10) -> list[str]:
-    return [sys.executable, "-c", START, str(grace_s), "-C", str(folder), *args]
-
-
-def said(folder: Path, *args: str, env: Mapping[str, str] = BARE) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(command(folder, *args), env=dict(env), capture_output=True, check=False, timeout=PATIENCE_S)
-
-
-@dataclass
-class Server:
-    """The stand-in, as a process: what stops at a signal must not be in this one."""
-
-    url: str
-
-
-def serving(latency_s: float) -> Iterator[Server]:
-    asked = [sys.executable, "-m", "tests.standin", "--port", "0", "--latency", str(latency_s)]
-    with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-        assert found is not None
-        yield Server(found[0])
-        process.kill()
-
-
-@pytest.fixture(scope="module")
-def slow() -> Iterator[Server]:
-    yield from serving(0.2)
-
-
-@pytest.fixture(scope="module")
-def stuck() -> Iterator[Server]:
-    yield from serving(3_600)
-
-
-def workspace(folder: Path, server: Server | None = None, questions: int = 2) -> Path:
-    (folder / "corpus").mkdir(parents=True)
-    for number in (1, 2):
-        text = f"The harbour is {10 + number} metres deep at low tide. Ships wait outside the harbour at night."
-        (folder / "corpus" / f"harbour-{number}.md").write_text(f"# Harbour {number}\n\n{text}\n")
-    model = f'{{model: standin/model, base_url: "{server.url}/api/v1", key: STANDIN_API_KEY}}' if server else "extractive"
-    entries = "".join(
-        f'  - {{query: "How deep is the harbour, pier № {n}?", id: harbour-{n}, mode: fast}}\n' for n in range(questions)
-    )
-    (folder / "queries.yaml").write_text(f"settings:\n  reasoner: {model}\n  search: [local]\nqueries:\n{entries}", "utf-8")
-    (folder / ".env").write_text(f"STANDIN_API_KEY={KEY}\n")
-    (folder / ".env").chmod(0o600)
-    return folder
-
-
-def night_of(folder: Path) -> tuple[list[QueryEnded], BatchEnded]:
-    store = FileStore(folder / "events")
-    batch = max(store.batch_ids())
-    events = list(decode_all(record.data for record in store.load(batch)))
-    (end,) = [event for event in events if isinstance(event, BatchEnded)]
-    return [event for event in events if isinstance(event, QueryEnded)], end
-
-
-@dataclass
-class Running:
-    """A run of the program whose messages are read as they come."""
-
-    process: subprocess.Popen[bytes]
-    heard: bytes = b""
-
-    def until(self, text: str) -> None:
-        patience = time.monotonic() + PATIENCE_S
-        assert self.process.stderr is not None
-        while text.encode() not in self.heard:
-            assert time.monotonic() < patience, self.heard.decode()
-            data = os.read(self.process.stderr.fileno(), 65_536)
-            assert data, self.heard.decode()
-            self.heard += data
-
-    def ended(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode, out.decode(), (self.heard + err).decode()
-
-
-@pytest.fixture
-def start() -> Iterator[Any]:
-    begun: list[subprocess.Popen[bytes]] = []
-
-    def starting(folder: Path, *args: str, grace_s: float = 10, env: Mapping[str, str] = BARE, **more: Any) -> Running:
-        asked = command(folder, *args, grace_s=grace_s)
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
-        begun.append(subprocess.Popen(asked, env=dict(env), **pipes))
-        return Running(begun[-1])
-
-    yield starting
-    for process in begun:
-        process.kill()
-        process.wait()
-        for pipe in (process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
+__all__ = ["slow", "start", "stuck"]
 
 
 # ---- signals -------------------------------------------------------------------------------------------------------
@@ -287,125 +185,3 @@ def test_a_reader_that_goes_away_stops_no_night(tmp_path: Path, start: Any) -> N
     os.close(writing)
     assert run.process.wait(PATIENCE_S) == 0
     assert night_of(folder)[1].done == 2
-
-
-# ---- a terminal ----------------------------------------------------------------------------------------------------
-
-
-def on_a_terminal(asked: Sequence[str], env: Mapping[str, str]) -> tuple[int, bytes]:
-    """Run with stderr and stdout on a terminal; return the exit code and all that was shown."""
-    leader, follower = pty.openpty()
-    with subprocess.Popen(asked, env=dict(env), stdout=follower, stderr=follower, stdin=follower) as process:
-        os.close(follower)
-        shown = b""
-        while select.select([leader], [], [], PATIENCE_S)[0]:
-            try:
-                data = os.read(leader, 65_536)
-            except OSError:
-                break
-            if not data:
-                break
-            shown += data
-    os.close(leader)
-    return process.returncode, shown
-
-
-def test_a_terminal_shows_bars_and_gets_its_cursor_back(tmp_path: Path, slow: Server) -> None:
-    code, shown = on_a_terminal(command(workspace(tmp_path / "ws", slow), "run"), {**BARE, "TERM": "xterm-256color"})
-    assert code == 0
-    assert b"\x1b[3" in shown
-    assert re.search(rb"\d of 2 sessions, \d+ steps?, \d\.\d{4} USD", shown)
-    assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l") > -1
-    assert shown.splitlines()[-1] == b"2 reports, 0 failed, 0 skipped; exit code 0"
-
-
-@pytest.mark.parametrize("more", [{"TERM": "dumb"}, {"TERM": ""}, {}])
-def test_a_terminal_that_cannot_draw_gets_lines(more: dict[str, str], tmp_path: Path) -> None:
-    code, shown = on_a_terminal(command(workspace(tmp_path / "ws"), "run"), {**BARE, **more, "NO_COLOR": "1"})
-    assert code == 0
-    assert b"\x1b" not in shown
-    assert b"research.completed" in shown
-
-
-def test_without_colours_bars_are_drawn_without_them(tmp_path: Path, slow: Server) -> None:
-    folder = workspace(tmp_path / "ws", slow)
-    code, shown = on_a_terminal(command(folder, "run"), {**BARE, "TERM": "xterm-256color", "NO_COLOR": "anything"})
-    assert code == 0
-    assert b"of 2 sessions" in shown
-    assert not re.search(rb"\x1b\[[0-9;]*3[0-9][0-9;]*m", shown)
-
-
-# ---- looking on ----------------------------------------------------------------------------------------------------
-
-
-def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Server, start: Any) -> None:
-    folder = workspace(tmp_path / "ws", slow)
-    night = start(folder, "run")
-    night.until("research.started")
-    following = start(folder, "log", "--follow", "harbour-0")
-    everything = start(folder, "--json", "log", "--follow")
-    while night.process.poll() is None:
-        shown = said(folder, "--json", "show", "harbour-0")
-        assert shown.returncode == 0, shown.stderr
-    assert night.ended()[0] == 0
-    code, out, err = following.ended()
-    assert (code, err) == (0, "")
-    stored = said(folder, "log", "harbour-0").stdout.decode()
-    assert out == stored
-    time.sleep(1)
-    everything.process.send_signal(signal.SIGINT)
-    code, out, err = everything.ended()
-    assert (code, err) == (130, "")
-    seen = [json.loads(line) for line in out.splitlines()]
-    assert {"research.completed", "batch.ended"} <= {event["type"] for event in seen}
-    assert len({(event["session_id"], event["version"]) for event in seen}) == len(seen)
-
-
-# ---- a monitor -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def monitor() -> Iterator[Monitor]:
-    one = Monitor()
-    yield one
-    one.silence.set()
-    one.server.shutdown()
-    one.server.server_close()
-
-
-def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: Path, monitor: Monitor) -> None:
-    folder = workspace(tmp_path / "ws")
-    (tmp_path / "ping").write_text(monitor.url)
-    pinging = ("-v", "run", "--ping-url-file", str(tmp_path / "ping"))
-    outputs = []
-    for status in (200, 500):
-        monitor.status = status
-        done = said(folder, *pinging)
-        outputs.append(done.stdout + done.stderr)
-        assert done.returncode == 0
-        (folder / "queries.yaml").write_text((folder / "queries.yaml").read_text("utf-8").replace("deep", "very deep"), "utf-8")
-    monitor.status = 200
-    (folder / "queries.yaml").write_text("queries:\n  - {query: Fine, mood: deep}\n")
-    assert said(folder, *pinging).returncode == 2
-    ends = [(path.rpartition("/")[2], body) for path, _, body in monitor.heard]
-    assert next(what for what, _ in ends if what != "start") == "0"
-    assert ends[1][1]["summary"] == "2 reports, 0 failed, 0 skipped"
-    assert ends[-1][0] == "2"
-    texts = outputs + [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
-    assert not any(CHECK.encode() in text for text in texts)
-
-
-def test_a_monitor_that_cannot_be_asked_costs_no_night(tmp_path: Path) -> None:
-    folder = workspace(tmp_path / "ws")
-    done = said(folder, "run", "--ping-url-file", str(tmp_path / "missing"))
-    assert done.returncode == 0
-    assert b"cannot be read" in done.stderr
-
-
-def test_no_key_stands_in_the_log_file(tmp_path: Path, slow: Server) -> None:
-    folder = workspace(tmp_path / "ws", slow)
-    assert said(folder, "-v", "run").returncode == 0
-    text = (folder / LOG_FILE).read_text("utf-8")
-    assert "research run begins" in text
-    assert "research run ended: 2 reports" in text
-    assert KEY not in text

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
+from pipeline.clocktime import moment_of
 from pipeline.doctor.finding import Finding, fault, fine, note
 from pipeline.errors import LogError
-from pipeline.events import moment_of
 from pipeline.settings import Workspace
 
 NEWEST = 200

@@ -31,7 +31,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,  # noqa: ARG002 - the pool is given neither this nor socket options
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002 - as above
     ) -> httpcore.AsyncNetworkStream:
         """Return a connection to the first address of ``host`` that answers.
 
@@ -86,7 +86,7 @@ class Stream(httpcore.AsyncNetworkStream, asyncio.Protocol):
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002 - the client bounds every call
         """Return what has come, at most ``max_bytes``; b"" at the end."""
         if not self._arrived and not self._ended:
             self._news = asyncio.get_running_loop().create_future()
@@ -99,7 +99,7 @@ class Stream(httpcore.AsyncNetworkStream, asyncio.Protocol):
             self._transport.resume_reading()
         return data
 
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002 - nothing waits
         """Send ``buffer`` in the background. It is no larger than the request, so nobody waits until it is out."""
         if self._transport.is_closing():
             raise httpcore.WriteError("the connection is closed")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline import events as e
+from pipeline.clocktime import moment_of
 from pipeline.projection import svg, wording
 from pipeline.projection.svg import Markup
 
@@ -67,10 +68,10 @@ class TimeAxis:
 
 def seconds_of(history: Sequence[e.EventBase]) -> tuple[float, ...]:
     """Return each event's seconds since the first; a clock that was set back stands still instead."""
-    first = e.moment_of(history[0].at)
+    first = moment_of(history[0].at)
     latest, found = 0.0, []
     for event in history:
-        latest = max(latest, (e.moment_of(event.at) - first).total_seconds())
+        latest = max(latest, (moment_of(event.at) - first).total_seconds())
         found.append(latest)
     return tuple(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from pipeline.events import moment_of
+from pipeline.clocktime import moment_of
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰ"

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import events as e
+from pipeline.clocktime import timestamp
 from pipeline.projection.charts import charts_of
 from pipeline.projection.charts_axis import TimeAxis, axis_of, merged, seconds_of
 from pipeline.projection.charts_cost import curves_of
@@ -41,7 +42,7 @@ def _timed(kinds: list[tuple[str, float]]) -> list[e.EventBase]:
     start = datetime(2026, 11, 21, 2, 15, tzinfo=UTC)
     made: list[e.EventBase] = []
     for kind, second in kinds:
-        at = e.timestamp(start + timedelta(seconds=second))
+        at = timestamp(start + timedelta(seconds=second))
         made.append(
             e.RunStarted(at=at) if kind == "run" else e.PageRead(at=at, url=f"u{second}", title="", digest="", characters=1)
         )

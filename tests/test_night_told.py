@@ -1,0 +1,156 @@
+"""What a night in a process of its own tells while it works: to a terminal, to who looks on, to a monitor, to its log file."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.console import LOG_FILE
+from tests.test_ping import CHECK, Monitor
+from tests.unattended import (
+    BARE,
+    KEY,
+    PATIENCE_S,
+    Server,
+    command,
+    said,
+    slow,
+    start,
+    stuck,
+    workspace,
+)
+
+__all__ = ["slow", "start", "stuck"]
+
+
+# ---- a terminal ----------------------------------------------------------------------------------------------------
+
+
+def on_a_terminal(asked: Sequence[str], env: Mapping[str, str]) -> tuple[int, bytes]:
+    """Run with stderr and stdout on a terminal; return the exit code and all that was shown."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen(asked, env=dict(env), stdout=follower, stderr=follower, stdin=follower) as process:
+        os.close(follower)
+        shown = b""
+        while select.select([leader], [], [], PATIENCE_S)[0]:
+            try:
+                data = os.read(leader, 65_536)
+            except OSError:
+                break
+            if not data:
+                break
+            shown += data
+    os.close(leader)
+    return process.returncode, shown
+
+
+def test_a_terminal_shows_bars_and_gets_its_cursor_back(tmp_path: Path, slow: Server) -> None:
+    code, shown = on_a_terminal(command(workspace(tmp_path / "ws", slow), "run"), {**BARE, "TERM": "xterm-256color"})
+    assert code == 0
+    assert b"\x1b[3" in shown
+    assert re.search(rb"\d of 2 sessions, \d+ steps?, \d\.\d{4} USD", shown)
+    assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l") > -1
+    assert shown.splitlines()[-1] == b"2 reports, 0 failed, 0 skipped; exit code 0"
+
+
+@pytest.mark.parametrize("more", [{"TERM": "dumb"}, {"TERM": ""}, {}])
+def test_a_terminal_that_cannot_draw_gets_lines(more: dict[str, str], tmp_path: Path) -> None:
+    code, shown = on_a_terminal(command(workspace(tmp_path / "ws"), "run"), {**BARE, **more, "NO_COLOR": "1"})
+    assert code == 0
+    assert b"\x1b" not in shown
+    assert b"research.completed" in shown
+
+
+def test_without_colours_bars_are_drawn_without_them(tmp_path: Path, slow: Server) -> None:
+    folder = workspace(tmp_path / "ws", slow)
+    code, shown = on_a_terminal(command(folder, "run"), {**BARE, "TERM": "xterm-256color", "NO_COLOR": "anything"})
+    assert code == 0
+    assert b"of 2 sessions" in shown
+    assert not re.search(rb"\x1b\[[0-9;]*3[0-9][0-9;]*m", shown)
+
+
+# ---- looking on ----------------------------------------------------------------------------------------------------
+
+
+def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Server, start: Any) -> None:
+    folder = workspace(tmp_path / "ws", slow)
+    night = start(folder, "run")
+    night.until("research.started")
+    following = start(folder, "log", "--follow", "harbour-0")
+    everything = start(folder, "--json", "log", "--follow")
+    while night.process.poll() is None:
+        shown = said(folder, "--json", "show", "harbour-0")
+        assert shown.returncode == 0, shown.stderr
+    assert night.ended()[0] == 0
+    code, out, err = following.ended()
+    assert (code, err) == (0, "")
+    stored = said(folder, "log", "harbour-0").stdout.decode()
+    assert out == stored
+    time.sleep(1)
+    everything.process.send_signal(signal.SIGINT)
+    code, out, err = everything.ended()
+    assert (code, err) == (130, "")
+    seen = [json.loads(line) for line in out.splitlines()]
+    assert {"research.completed", "batch.ended"} <= {event["type"] for event in seen}
+    assert len({(event["session_id"], event["version"]) for event in seen}) == len(seen)
+
+
+# ---- a monitor -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def monitor() -> Iterator[Monitor]:
+    one = Monitor()
+    yield one
+    one.silence.set()
+    one.server.shutdown()
+    one.server.server_close()
+
+
+def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: Path, monitor: Monitor) -> None:
+    folder = workspace(tmp_path / "ws")
+    (tmp_path / "ping").write_text(monitor.url)
+    pinging = ("-v", "run", "--ping-url-file", str(tmp_path / "ping"))
+    outputs = []
+    for status in (200, 500):
+        monitor.status = status
+        done = said(folder, *pinging)
+        outputs.append(done.stdout + done.stderr)
+        assert done.returncode == 0
+        (folder / "queries.yaml").write_text((folder / "queries.yaml").read_text("utf-8").replace("deep", "very deep"), "utf-8")
+    monitor.status = 200
+    (folder / "queries.yaml").write_text("queries:\n  - {query: Fine, mood: deep}\n")
+    assert said(folder, *pinging).returncode == 2
+    ends = [(path.rpartition("/")[2], body) for path, _, body in monitor.heard]
+    assert next(what for what, _ in ends if what != "start") == "0"
+    assert ends[1][1]["summary"] == "2 reports, 0 failed, 0 skipped"
+    assert ends[-1][0] == "2"
+    texts = outputs + [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    assert not any(CHECK.encode() in text for text in texts)
+
+
+def test_a_monitor_that_cannot_be_asked_costs_no_night(tmp_path: Path) -> None:
+    folder = workspace(tmp_path / "ws")
+    done = said(folder, "run", "--ping-url-file", str(tmp_path / "missing"))
+    assert done.returncode == 0
+    assert b"cannot be read" in done.stderr
+
+
+def test_no_key_stands_in_the_log_file(tmp_path: Path, slow: Server) -> None:
+    folder = workspace(tmp_path / "ws", slow)
+    assert said(folder, "-v", "run").returncode == 0
+    text = (folder / LOG_FILE).read_text("utf-8")
+    assert "research run begins" in text
+    assert "research run ended: 2 reports" in text
+    assert KEY not in text
