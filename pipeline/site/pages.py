@@ -84,23 +84,29 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class NotePage:
-    """The page of one note.
-
-    ``path`` is the page's place in the site, ``root`` the way from there to the site's top ("" or ``../../``), ``source`` the
-    note's path in the vault. ``heading`` is the note's first heading, which ``body`` no longer holds. ``created`` is ISO 8601
-    or "". ``status`` is "" where a note has none. ``graph`` is an SVG figure, "" for a note that no other note touches.
-    ``previous`` is the older neighbour of its kind, ``next`` the newer one.
-    """
+class SitePage:
+    """What every page has. ``path`` is its place in the site, ``root`` the way from it to the site's top ("" or ``../../``)."""
 
     kind: str
     path: str
     root: str
-    source: str
     title: str
-    heading: Markup
     description: str
     canonical: str
+    breadcrumbs: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotePage(SitePage):
+    """The page of one note.
+
+    ``source`` is the note's path in the vault. ``heading`` is its first heading, which ``body`` no longer holds. ``created`` is
+    ISO 8601 or "". ``status`` is "" where a note has none. ``graph`` is an SVG figure, "" for a note that no other note touches.
+    ``previous`` is the older neighbour of its kind, ``next`` the newer one.
+    """
+
+    source: str
+    heading: Markup
     created: str
     status: str
     body: Markup
@@ -110,7 +116,6 @@ class NotePage:
     citations: tuple[Citation, ...]
     outgoing: tuple[Group, ...]
     backlinks: tuple[Group, ...]
-    breadcrumbs: tuple[Link, ...]
     previous: Link | None
     next: Link | None
     graph: Markup
@@ -130,19 +135,12 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class ListPage:
+class ListPage(SitePage):
     """One leaf of a list of notes: those of a kind, or those with a tag. ``number`` counts from 1; ``total`` counts the notes.
 
     ``list_kind`` is the kind that is listed, "" for a tag's list. ``pages`` links each leaf by its number.
     """
 
-    kind: str
-    path: str
-    root: str
-    title: str
-    description: str
-    canonical: str
-    breadcrumbs: tuple[Link, ...]
     list_kind: str
     entries: tuple[Entry, ...]
     total: int
@@ -162,27 +160,12 @@ class TagCount:
 
 
 @dataclass(frozen=True, slots=True)
-class TagsPage:
+class TagsPage(SitePage):
     """All tags, in the order of the alphabet, by their first part: ``topic``, ``status`` …; "" for those without parts."""
 
-    kind: str
-    path: str
-    root: str
-    title: str
-    description: str
-    canonical: str
-    breadcrumbs: tuple[Link, ...]
     groups: tuple[tuple[str, tuple[TagCount, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PlainPage:
+class PlainPage(SitePage):
     """A page without content of its own: the search, and what is shown where there is no page."""
-
-    kind: str
-    path: str
-    root: str
-    title: str
-    description: str
-    canonical: str
-    breadcrumbs: tuple[Link, ...]
