@@ -21,6 +21,8 @@ _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 def clean(text: str) -> str:
     """Return ``text`` without control, zero-width, bidirectional and tag characters; line ends become ``\\n``."""
+    if text.isprintable():  # so are most lines: nothing unwanted is, nor is a line end
+        return text
     return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 

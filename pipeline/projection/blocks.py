@@ -22,8 +22,8 @@ KEPT_HEADING = "## Kept from an earlier template"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _MARKER = re.compile(r"[ \t]*%%[ \t]*(begin|end)[ \t]+([a-z0-9][a-z0-9_-]{0,63})[ \t]*%%[ \t]*\r?\n?\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
-# All that a marker or a fence cannot be without.
-_TELLING = re.compile(r"%%|`{3}|~{3}")
+# Without one of these a line is neither a marker nor a fence.
+_TELLING = ("%%", "```", "~~~")
 
 
 class BlocksMalformed(ValueError):
@@ -93,13 +93,16 @@ def _markers(body: str) -> Iterator[tuple[int, str, str, int, int]]:
             yield body.count("\n", 0, start) + 1, marker[1], marker[2], start, end
 
 
-def _telling_lines(body: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each line that may hold a marker or a fence."""
-    place = 0
-    while found := _TELLING.search(body, place):
-        start = body.rfind("\n", 0, found.start()) + 1
-        place = body.find("\n", found.start()) + 1 or len(body)
-        yield start, place
+def _telling_lines(body: str) -> list[tuple[int, int]]:
+    """Return start and end of each line that may hold a marker or a fence, in order."""
+    return sorted({line for signs in _TELLING for line in _lines_with(signs, body)})
+
+
+def _lines_with(signs: str, body: str) -> Iterator[tuple[int, int]]:
+    end = 0
+    while (found := body.find(signs, end)) >= 0:
+        start, end = body.rfind("\n", 0, found) + 1, body.find("\n", found) + 1 or len(body)
+        yield start, end
 
 
 def _closes(line: str, fence: str) -> bool:

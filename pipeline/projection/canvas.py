@@ -15,11 +15,12 @@ from pipeline.projection.inert import inert
 from pipeline.projection.library import Study
 from pipeline.projection.notes import Plain
 from pipeline.projection.views import perspective_name, session_link
-from pipeline.state import Analysis, facts_of, search_nodes
+from pipeline.state import Analysis, search_nodes
 from pipeline.text import one_line
 from pipeline.values import PlanNode
 
 _QUESTION, _END = "question", "report"
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _WORKER_COLOURS: dict[str, Colour] = {"completed": GREEN, "failed": RED, "running": YELLOW}
 
 
@@ -88,8 +89,7 @@ def _analysis_id(number: int) -> str:
 
 
 def _found(study: Study, node: PlanNode) -> str:
-    worker = study.state.workers.get(node.id)
-    return wording.count(len(facts_of(study.state, worker)), "fact") if worker else ""
+    return wording.count(len(study.facts[node.id]), "fact") if node.id in study.facts else ""
 
 
 def _question(study: Study) -> Tile:
@@ -146,4 +146,4 @@ def _written(nodes: Sequence[Node], edges: Sequence[Node]) -> str:
 
 
 def _line(entry: Node) -> str:
-    return "\t\t" + json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
+    return "\t\t" + _as_json(entry)

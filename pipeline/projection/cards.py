@@ -7,7 +7,7 @@ stands depends on all who read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,7 +19,6 @@ from pipeline.state import (
     Worker,
     contradictions,
     open_gaps,
-    standings,
     workers_in_order,
     working_seconds,
 )
@@ -232,18 +231,17 @@ def number_of(state: SessionState, fact_id: str) -> int:
     return next((reference.number for reference in references if reference.url == url), 0)
 
 
-def readings_of(state: SessionState, reported_at: str) -> tuple[Reading, ...]:
-    """Return what a session learnt from each page that it read, in order of reading."""
-    learnt = _Learnt(state, reported_at)
+def readings_of(state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact]) -> tuple[Reading, ...]:
+    """Return what a session learnt from each page that it read, in order of reading; ``standings`` are those of its state."""
+    learnt = _Learnt(state, reported_at, standings)
     return tuple(learnt.from_page(page) for page in state.pages.values())
 
 
 class _Learnt:
     """A session's findings laid out by source."""
 
-    def __init__(self, state: SessionState, reported_at: str) -> None:
-        self._state, self._reported_at = state, reported_at
-        self._standings: dict[str, ValidatedFact] = standings(state)
+    def __init__(self, state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact]) -> None:
+        self._state, self._reported_at, self._standings = state, reported_at, standings
 
     @cached_property
     def _facts(self) -> dict[str, list[Fact]]:

@@ -82,6 +82,15 @@ def kept(readings: Iterable[Reading]) -> tuple[Kept, ...]:
     return tuple(Kept(page.url, page.at, page.title, _readings().dump_json(reading)) for reading, page in pages)
 
 
+def readings_from(values: Iterable[bytes]) -> tuple[Reading, ...]:
+    """Return readings from how they are kept.
+
+    Raises:
+        ValidationError: a value is none.
+    """
+    return tuple(map(_readings().validate_json, values))
+
+
 @cache
 def _cards() -> TypeAdapter[Card]:
     return TypeAdapter(Card)
@@ -186,10 +195,10 @@ class Catalogue:
         self._base.execute("DELETE FROM readings WHERE session = ?", (session,))
         self._base.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?)", ((session, *kept) for kept in readings))
 
-    def readings(self, url: str) -> tuple[Reading, ...]:
-        """Return every reading of a source, in order of time."""
+    def readings(self, url: str) -> tuple[bytes, ...]:
+        """Return every reading of a source as it is kept, in order of time."""
         rows = self._base.execute("SELECT value FROM readings WHERE url = ? ORDER BY at, session", (url,))
-        return tuple(_readings().validate_json(value) for (value,) in rows)
+        return tuple(value for (value,) in rows)
 
     def glances(self, url: str) -> list[Glance]:
         """Return every reading of a source in short, in no order."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline import events as e
-from pipeline.state import SessionState, Worker, facts_of, workers_in_order
+from pipeline.projection.library import Study
+from pipeline.state import Worker, workers_in_order
 
 PLANNING, CHECKING, WRITING = "Survey and plan", "Cross-checking", "Writing"
 # What a mark may stand for, with its words in the legend.
@@ -30,22 +31,20 @@ class Lane:
         return sorted(second for seconds in self.marks.values() for second in seconds)
 
 
-def lanes_of(
-    state: SessionState, history: Sequence[e.EventBase], seconds: Sequence[float], name_of: Callable[[Worker], str]
-) -> tuple[Lane, ...]:
+def lanes_of(study: Study, seconds: Sequence[float], name_of: Callable[[Worker], str]) -> tuple[Lane, ...]:
     """Return the lanes that have marks, in order of the work; ``name_of`` gives a worker's words."""
-    workers = {worker.id: _worker_lane(state, worker, name_of(worker)) for worker in workers_in_order(state)}
+    workers = {worker.id: _worker_lane(study, worker, name_of(worker)) for worker in workers_in_order(study.state)}
     lanes = {PLANNING: Lane(PLANNING), **workers, CHECKING: Lane(CHECKING), WRITING: Lane(WRITING)}
-    owners = _owners(history)
-    for event, second in zip(history, seconds, strict=True):
+    owners = _owners(study.events)
+    for event, second in zip(study.events, seconds, strict=True):
         if (found := _mark(event, owners)) and found[0] in lanes:
             lanes[found[0]].marks.setdefault(found[1], []).append(second)
     return tuple(lane for lane in lanes.values() if lane.marks)
 
 
-def _worker_lane(state: SessionState, worker: Worker, name: str) -> Lane:
+def _worker_lane(study: Study, worker: Worker, name: str) -> Lane:
     outcome = {"completed": "done", "failed": "failed", "running": "open"}[worker.status]
-    found = len(facts_of(state, worker))
+    found = len(study.facts[worker.id])
     return Lane(name, outcome, f"{found} fact{'' if found == 1 else 's'}")
 
 

@@ -30,7 +30,7 @@ _SHAPES = {
 def timeline_chart(study: Study, seconds: Sequence[float]) -> str:
     """Return the timeline as SVG; ``seconds`` are those of each event since the first."""
     axis = axis_of(study.events, seconds, LEFT, RIGHT)
-    lanes = lanes_of(study.state, study.events, seconds, lambda worker: _name(study, worker))
+    lanes = lanes_of(study, seconds, lambda worker: _name(study, worker))
     bottom = _TOP + _LANE * max(1, len(lanes))
     shapes = (svg.shape(kind, points) for kind, points in _SHAPES.items() if any(kind in lane.marks for lane in lanes))
     parts = [svg.element("defs", {}, *shapes), *_head(study, axis), *frame(axis, _TOP, bottom)]

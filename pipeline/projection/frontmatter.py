@@ -103,6 +103,8 @@ def _scalar(value: object) -> str:
 
 def quoted(text: str) -> str:
     """Return ``text`` in double quotes, the same to JSON, YAML 1.1 and YAML 1.2; lone surrogates become U+FFFD."""
+    if text.isprintable() and "%" not in text and "::" not in text:  # nearly always: nothing to look for
+        return _as_json(text)
     whole = _as_json(_SURROGATE.sub("\ufffd", text))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", whole)
 

@@ -29,6 +29,9 @@ _RISKY = re.compile(
     r"|(?<=\S)@(?=\S)|(?<=[Ww]{3})\.|&(?=[#A-Za-z])"  # mail addresses, hosts, entities
     r"|\A[-+(]|(?<=\A\d)[.)]|(?<=\A\d\d)[.)]|(?<=\A\d\d\d)[.)]"  # lists; an address after a link
 )
+# Without any of these signs, a first one of those, and a host's `www.`, nothing is risky; most sentences are like that.
+_SIGNS = re.compile(r"[\\`*\[\]<>#^|$_%=~:{}@&]")
+_FIRST_SIGNS = re.compile(r"[-+(\d]")
 _LONG_NUMBER = re.compile(r"\A(\d{4,9})([.)])")
 # A last character that would join with what a template writes next: `!` with a link is an embed, `:` with a colon a field.
 # An entity keeps even the raw signs apart, which a plugin may look for; for the very common `!` a backslash must do.
@@ -107,12 +110,16 @@ def _inert(text: str) -> Inert:
     if text.isspace():
         return Inert(" ")
     tail = _JOINING.get(line[-1:], "")
-    body = _LONG_NUMBER.sub(r"\1\\\2", _escaped(line[:-1] if tail else line))
-    return Inert(body + tail)
+    body = line[:-1] if tail else line
+    return Inert((body if _is_harmless(body) else _escaped(body)) + tail)
+
+
+def _is_harmless(line: str) -> bool:
+    return not (_SIGNS.search(line) or _FIRST_SIGNS.match(line) or "www." in line.lower())
 
 
 def _escaped(line: str) -> str:
-    return _RISKY.sub(lambda found: "\\" + found[0], line)
+    return _LONG_NUMBER.sub(r"\1\\\2", _RISKY.sub(lambda found: "\\" + found[0], line))
 
 
 @lru_cache(maxsize=4_096)
@@ -136,6 +143,7 @@ def address(url: str) -> Inert:
     return Inert(f"[{inert(shown)}]({safe})")
 
 
+@lru_cache(maxsize=4_096)  # the address of a source stands in its own note three times, and in those of all who read it
 def web_address(url: str) -> str:
     """Return ``url`` as it may be followed: host in punycode, all else percent-encoded; "" if it may not.
 

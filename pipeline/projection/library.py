@@ -12,8 +12,8 @@ from functools import cached_property
 from pipeline import events as e
 from pipeline import night_events as n
 from pipeline.projection.cards import Card, Reading, WorkerCard, linked
-from pipeline.state import SessionState, standings
-from pipeline.values import ValidatedFact
+from pipeline.state import SessionState, facts_of, standings, workers_in_order
+from pipeline.values import Fact, ValidatedFact
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,11 @@ class Study:
     def worker_paths(self) -> dict[str, str]:
         """Where the workers' notes stand, by worker id."""
         return {worker.id: worker.path for worker in self.card.workers}
+
+    @cached_property
+    def facts(self) -> dict[str, tuple[Fact, ...]]:
+        """Each worker's facts, by worker id."""
+        return {worker.id: facts_of(self.state, worker) for worker in workers_in_order(self.state)}
 
     @cached_property
     def standings(self) -> dict[str, ValidatedFact]:

@@ -8,25 +8,27 @@ some kinds of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
-from pipeline.projection import affected, crew
+from pipeline.projection import affected
 from pipeline.projection.cards import Card
-from pipeline.projection.catalogue import Catalogue
+from pipeline.projection.catalogue import Catalogue, readings_from
 from pipeline.projection.changes import texts_of
 from pipeline.projection.copies import copies
-from pipeline.projection.crew import FIGURE, Made, Order, Unreadable, rendered
+from pipeline.projection.crew import Crew
 from pipeline.projection.fresh import Fresh, of_plain
 from pipeline.projection.home_note import home_note
 from pipeline.projection.library import Library, Source
 from pipeline.projection.news import News
 from pipeline.projection.night_note import night_note
 from pipeline.projection.shelving import Shelves
-from pipeline.projection.source_note import source_note
+from pipeline.projection.source_note import changes_of
 from pipeline.projection.templates import Renderer
 from pipeline.projection.topic_note import topic_note, topics_of
+from pipeline.projection.workshop import FIGURE, Made, SessionOrder, SourceOrder, Unreadable, rendered
 
 COPY = "copy"
 KINDS_OF: Mapping[str, frozenset[str]] = {
@@ -38,6 +40,8 @@ KINDS_OF: Mapping[str, frozenset[str]] = {
     "templates": frozenset({COPY}),
 }
 _NONE: frozenset[str] = frozenset()
+# How many are handed to a process at once: about as much work of either.
+SESSIONS, SOURCES = 8, 64
 
 
 @dataclass
@@ -65,8 +69,9 @@ class Making:
             TemplateInvalid: a template is missing or faulty.
             Unreadable: a session cannot be read to its end.
         """
-        yield from self._of_sessions()
-        yield from self._of_sources()
+        with closing(Crew(self.shelves.library.links, self.renderer)) as crew:
+            yield from self._of_sessions(crew)
+            yield from self._of_sources(crew)
         before = self.shelves.before
         now = Library(_in_order(self.news.staying | self._cards), self.shelves.library.sources, self.shelves.library.nights)
         yield from self._of_nights(before, now)
@@ -75,35 +80,42 @@ class Making:
         for _name, _wanted in self._due("templates", [""], [""]):
             yield from (of_plain("templates:", COPY, plain) for plain in copies(self.renderer.folder))
 
-    def _of_sessions(self) -> Iterator[Fresh]:
+    def _of_sessions(self, crew: Crew) -> Iterator[Fresh]:
         found = affected.sessions(self.news, self.shelves, self.catalogue)
         due = list(self._due("session", self.shelves.library.by_id, found))
-        for made in crew.made(map(self._order, due), len(due), self.shelves.library.links, self.renderer):
+        for made in crew.made(map(self._session, due), len(due), SESSIONS):
             self._learn(made)
             yield from made.files
 
-    def _order(self, due: tuple[str, frozenset[str]]) -> Order:
+    def _session(self, due: tuple[str, frozenset[str]]) -> SessionOrder:
         name, wanted = due
         version = self.news.changed.get(name) or self.news.known[name].version
         try:
-            records = self.news.records.pop(name, None) or self.store.load(name)[:version]
+            events = self.news.left.pop(name, None) or tuple(record.data for record in self.store.load(name)[:version])
         except LogError as error:
             raise Unreadable(name, error) from error
-        return Order(name, records, wanted, name in self.news.changed)
+        return SessionOrder(name, events, wanted, name in self.news.changed)
 
     def _learn(self, made: Made) -> None:
         """What other notes need of a session that changed."""
         if made.card:
-            self._cards[made.name] = made.card
-            self.catalogue.put_card(made.name, self.news.marks[made.name], made.card)
-            self.catalogue.put_readings(made.name, made.readings)
+            name = made.card.id
+            self._cards[name] = made.card
+            self.catalogue.put_card(name, self.news.marks[name], made.card)
+            self.catalogue.put_readings(name, made.readings)
 
-    def _of_sources(self) -> Iterator[Fresh]:
-        library, texts = self.shelves.library.links, texts_of(self.store)
+    def _of_sources(self, crew: Crew) -> Iterator[Fresh]:
         found = affected.sources(self.news, self.shelves, self.catalogue)
-        for url, _wanted in self._due("source", library.sources, found):
-            source = Source(url, library.sources[url], self.catalogue.readings(url))
-            yield rendered(self.renderer, f"source:{url}", source_note(library, source, texts))
+        due = [url for url, _wanted in self._due("source", self.shelves.library.sources, found)]
+        for made in crew.made(map(self._source, due), len(due), SOURCES):
+            yield from made.files
+
+    def _source(self, url: str) -> SourceOrder:
+        readings = self.catalogue.readings(url)
+        if len(readings) == 1:
+            return SourceOrder(url, readings, ())
+        source = Source(url, self.shelves.library.sources[url], readings_from(readings))
+        return SourceOrder(url, readings, tuple(changes_of(source, texts_of(self.store))))
 
     def _of_nights(self, before: Library, now: Library) -> Iterator[Fresh]:
         nights = {night.date: night for night in now.nights}

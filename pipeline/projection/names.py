@@ -13,6 +13,7 @@ from pipeline.text import digest_of, slug
 
 HOME = "Home"
 MAX_STEM = 80
+_BLOCK_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
@@ -58,7 +59,7 @@ def source_stem(url: str) -> str:
 
 def block_id(fact_id: str) -> str:
     """Return the block id of a fact's quote; only Latin letters, digits and ``-`` may stand in one."""
-    if re.fullmatch(r"[A-Za-z0-9-]{1,64}", fact_id):
+    if _BLOCK_ID.fullmatch(fact_id):
         return f"q-{fact_id}"
     return f"q-{digest_of(fact_id.encode('utf-8', 'replace'))[:16]}"
 

@@ -15,7 +15,7 @@ from pipeline.projection.library import Batch
 from pipeline.projection.opening import Opened
 
 T = TypeVar("T")
-_KEPT_BYTES = 48_000_000  # of records that the first reading leaves to the second
+_KEPT_BYTES = 48_000_000  # of events that the first reading leaves to the second
 
 
 @dataclass
@@ -25,7 +25,7 @@ class News:
     ``changed`` are the sessions that changed, in order of their start, with the version up to which they are read; ``outlines``
     are theirs, until everything has its name. ``absent`` are those that were known and are gone, or cannot be read; ``dropped``
     are streams of which nothing shall be remembered. ``known`` and ``batches_before`` are of the last build, ``batches`` all that
-    can be read now; ``records`` are left for the second reading.
+    can be read now; ``left`` are sessions' events as JSON, kept for the second reading.
     """
 
     marks: Mapping[str, str]
@@ -37,7 +37,7 @@ class News:
     dropped: set[str] = field(default_factory=set)
     batches: dict[str, Batch] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    records: dict[str, Sequence[Record]] = field(default_factory=dict)
+    left: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
 
     @property
     def renewed(self) -> set[str]:
@@ -119,7 +119,7 @@ class _Reader:
     def _leave(self, name: str, records: Sequence[Record]) -> None:
         size = sum(len(record.data) for record in records)
         if size <= self._room:
-            self._news.records[name] = records
+            self._news.left[name] = tuple(record.data for record in records)
             self._room -= size
 
     def _blame(self, what: str, error: LogError) -> None:

@@ -54,13 +54,13 @@ class Opened:
         return Study(card, self.state, self.events)
 
 
-def whole(session_id: str, records: Iterable[Record]) -> Opened:
-    """Return all of a session.
+def whole(session_id: str, events: Iterable[bytes]) -> Opened:
+    """Return all of a session; ``events`` are its events as JSON.
 
     Raises:
         LogError: a record is no event, or was written by a newer major version.
     """
-    return _folded(session_id, records)
+    return _folded(session_id, events)
 
 
 def outline(session_id: str, records: Sequence[Record]) -> Opened:
@@ -69,16 +69,16 @@ def outline(session_id: str, records: Sequence[Record]) -> Opened:
     Raises:
         LogError: a record is no event, or was written by a newer major version.
     """
-    state = _folded(session_id, (record for record in records if record.type in _OUTLINE)).state
+    state = _folded(session_id, (record.data for record in records if record.type in _OUTLINE)).state
     state.version = len(records)
     if state.report:
         state.report = replace(state.report, summary=(), sections=(), references=(), contradictions=(), unknowns=())
     return Opened(state, ())
 
 
-def _folded(session_id: str, records: Iterable[Record]) -> Opened:
+def _folded(session_id: str, events: Iterable[bytes]) -> Opened:
     state = SessionState(id=session_id)
-    history = tuple(decode_all(record.data for record in records))
+    history = tuple(decode_all(events))
     for event in history:
         fold.apply(state, event)
     return Opened(state, history)

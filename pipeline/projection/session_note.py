@@ -35,7 +35,6 @@ from pipeline.state import (
     SessionState,
     Worker,
     contradictions,
-    facts_of,
     open_gaps,
     search_nodes,
     workers_in_order,
@@ -198,7 +197,7 @@ def _row(study: Study, worker: Worker) -> WorkerRow:
         len(worker.iterations),
         len(asked),
         len(pages),
-        len(facts_of(state, worker)),
+        len(study.facts[worker.id]),
         outcome_of(state, worker),
     )
 

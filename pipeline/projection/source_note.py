@@ -123,11 +123,11 @@ class SourceView:
     first_read_at: str
 
 
-def source_note(library: Library, source: Source, texts: Texts) -> Note:
-    """Return the note of a source; ``texts`` gives the stored texts of its versions."""
+def source_note(library: Library, source: Source, changes: tuple[Changed, ...]) -> Note:
+    """Return the note of a source; ``changes`` are those that ``changes_of`` finds."""
     page = source.readings[-1].page
     judged = _judged(source)
-    view = _view(library, source, judged, texts)
+    view = _view(library, source, judged, changes)
     own = present(
         {
             "source_url": property_address(source.url),
@@ -146,7 +146,7 @@ def source_note(library: Library, source: Source, texts: Texts) -> Note:
     return Note(source.place.path, "source", properties, view)
 
 
-def _view(library: Library, source: Source, judged: Learnt | None, texts: Texts) -> SourceView:
+def _view(library: Library, source: Source, judged: Learnt | None, changes: tuple[Changed, ...]) -> SourceView:
     page = source.readings[-1].page
     by_start = sorted(source.readings, key=lambda reading: library.order[reading.session])
     quotes = tuple(_quote(library, entries) for entries in _by_fact(by_start).values())
@@ -169,7 +169,7 @@ def _view(library: Library, source: Source, judged: Learnt | None, texts: Texts)
         further_quotes=tuple(quote for quote in quotes if not quote.cited_in),
         readings=_readings(library, source),
         versions=len({reading.page.digest for reading in source.readings}),
-        changes=tuple(_changes(source, texts)),
+        changes=changes,
         first_read_at=source.readings[0].page.at,
     )
 
@@ -249,8 +249,11 @@ def _versions(source: Source) -> dict[str, int]:
     return {digest: number for number, digest in enumerate(digests, start=1)}
 
 
-def _changes(source: Source, texts: Texts) -> Iterator[Changed]:
-    """The latest changes, the latest first; a text that came back counts as a change too."""
+def changes_of(source: Source, texts: Texts) -> Iterator[Changed]:
+    """Yield the latest changes of a source, the latest first; a text that came back counts as a change too.
+
+    ``texts`` gives the stored texts of its versions.
+    """
     versions = _versions(source)
     pairs = [(one.page, other.page) for one, other in pairwise(source.readings) if one.page.digest != other.page.digest]
     for before, after in reversed(pairs[-MOST_CHANGES:]):

@@ -65,32 +65,37 @@ class Markup(str):
 
 def element(name: str, attributes: Mapping[str, Value], *children: str) -> Markup:
     """Return one element; a child that is no ``Markup`` is text and is escaped."""
-    head = name + "".join(f" {key}={_quoted(value)}" for key, value in attributes.items())
-    inner = "".join(child if isinstance(child, Markup) else _escaped(child) for child in children)
-    return Markup(f"<{head}>{inner}</{name}>" if inner else f"<{head}/>")
+    head = "".join([f" {key}={_quoted(value)}" for key, value in attributes.items()])
+    return _whole(name, head, "".join([child if type(child) is Markup else _escaped(child) for child in children]))
+
+
+def _whole(name: str, attributes: str, inner: str) -> Markup:
+    """An element of which all parts are written; each of the ``attributes`` has a blank before it."""
+    return Markup(f"<{name}{attributes}>{inner}</{name}>" if inner else f"<{name}{attributes}/>")
 
 
 def text(x: float, y: float, words: str, style: str = "") -> Markup:
     """Return words at a place; ``style`` names classes of the style sheet."""
-    return element("text", {"x": x, "y": y, **({"class": style} if style else {})}, words)
+    styled = f" class={_quoted(style)}" if style else ""
+    return _whole("text", f" x={_quoted(x)} y={_quoted(y)}{styled}", _escaped(words))
 
 
 def rectangle(x: float, y: float, width: float, height: float, style: str, *, radius: float = 0, title: str = "") -> Markup:
     """Return a rectangle; ``title`` is what a pointer that rests on it shows."""
-    attributes: dict[str, Value] = {"x": x, "y": y, "width": width, "height": height, "class": style}
-    if radius:
-        attributes["rx"] = radius
-    return element("rect", attributes, *_titled(title))
+    size = f" x={_quoted(x)} y={_quoted(y)} width={_quoted(width)} height={_quoted(height)}"
+    rounded = f" rx={_quoted(radius)}" if radius else ""
+    return _whole("rect", f"{size} class={_quoted(style)}{rounded}", _titled(title))
 
 
 def line(x1: float, y1: float, x2: float, y2: float, style: str = "grid") -> Markup:
     """Return a straight line."""
-    return element("line", {"x1": x1, "y1": y1, "x2": x2, "y2": y2, "class": style})
+    ends = f" x1={_quoted(x1)} y1={_quoted(y1)} x2={_quoted(x2)} y2={_quoted(y2)}"
+    return _whole("line", f"{ends} class={_quoted(style)}", "")
 
 
 def path(points: str, style: str, title: str = "") -> Markup:
     """Return a path; ``points`` is its ``d``."""
-    return element("path", {"d": points, "class": style}, *_titled(title))
+    return _whole("path", f" d={_quoted(points)} class={_quoted(style)}", _titled(title))
 
 
 def shape(name: str, points: str) -> Markup:
@@ -100,7 +105,8 @@ def shape(name: str, points: str) -> Markup:
 
 def placed(name: str, x: float, y: float, style: str, title: str = "") -> Markup:
     """Return a shape at a place."""
-    return element("use", {"href": f"#{name}", "x": x, "y": y, "class": style}, *_titled(title))
+    place = f" href={_quoted(f'#{name}')} x={_quoted(x)} y={_quoted(y)}"
+    return _whole("use", f"{place} class={_quoted(style)}", _titled(title))
 
 
 def group(children: Iterable[Markup], label: str = "") -> Markup:
@@ -126,8 +132,8 @@ def number(value: float, decimals: int = 2) -> str:
     return "0" if rounded in {"-0", ""} else rounded
 
 
-def _titled(title: str) -> tuple[Markup, ...]:
-    return (element("title", {}, title),) if title else ()
+def _titled(title: str) -> str:
+    return f"<title>{_escaped(title)}</title>" if title else ""
 
 
 @lru_cache(maxsize=4_096)  # classes, sizes and places come again and again
@@ -137,6 +143,7 @@ def _quoted(value: Value) -> str:
     return f'"{value}"' if _HARMLESS.fullmatch(value) else quoteattr(_plain(value))
 
 
+@lru_cache(maxsize=4_096)
 def _escaped(words: str) -> str:
     return words if _HARMLESS.fullmatch(words) else escape(_plain(words))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pipeline.projection.asking import queue_lines
 from pipeline.projection.cards import Card
@@ -21,9 +20,9 @@ from pipeline.projection.views import (
     properties_of,
     source_link,
     topic_link,
+    topic_of,
     topic_path,
 )
-from pipeline.text import slug
 
 MOST_SOURCES = 15
 
@@ -76,14 +75,11 @@ class TopicView:
     related: tuple[Link, ...]
 
 
-_slug = lru_cache(maxsize=4_096)(slug)  # tags are few, and every card has some
-
-
 def topics_of(cards: Iterable[Card]) -> dict[str, tuple[Card, ...]]:
     """Return the cards of each topic by its slug, topics and cards in order; tags that read alike are one topic."""
     found: dict[str, list[Card]] = {}
     for card in cards:
-        for topic in dict.fromkeys(map(_slug, card.tags)):
+        for topic in dict.fromkeys(map(topic_of, card.tags)):
             found.setdefault(topic, []).append(card)
     return {topic: tuple(found[topic]) for topic in sorted(found)}
 
@@ -130,7 +126,7 @@ def _newness(sessions: Sequence[Card]) -> tuple[str, str]:
 
 def topic_title(topic: str, cards: Sequence[Card]) -> str:
     """Return the topic as it was first written."""
-    return next((tag for card in cards for tag in card.tags if slug(tag) == topic), topic)
+    return next((tag for card in cards for tag in card.tags if topic_of(tag) == topic), topic)
 
 
 def _latest(sessions: Sequence[Card]) -> Card:
@@ -160,5 +156,5 @@ def _sources(library: Library, latest: Iterable[Card]) -> tuple[Rested, ...]:
 
 def _related(topic: str, cards: Iterable[Card]) -> tuple[Link, ...]:
     """The topics that its questions have besides."""
-    tags = {slug(tag): tag for card in cards for tag in reversed(card.tags)}
+    tags = {topic_of(tag): tag for card in cards for tag in reversed(card.tags)}
     return tuple(topic_link(tag) for name, tag in sorted(tags.items()) if name != topic)

@@ -21,7 +21,6 @@ from pipeline.fold import fold_id
 from pipeline.ports import EventStore
 from pipeline.projection import catalogue as catalogues
 from pipeline.projection.catalogue import Catalogue
-from pipeline.projection.crew import Unreadable
 from pipeline.projection.disk import Tree
 from pipeline.projection.fresh import Fresh
 from pipeline.projection.making import COPY, Making
@@ -30,6 +29,7 @@ from pipeline.projection.notes import KINDS
 from pipeline.projection.output import BuildReport, Output
 from pipeline.projection.shelving import Clash, shelve
 from pipeline.projection.templates import Renderer
+from pipeline.projection.workshop import Unreadable
 
 Mode = Literal["new", "all", "check"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pipeline.projection import names, wording
 from pipeline.projection.cards import Card, CitedText
@@ -124,6 +125,12 @@ def last_night(library: Library, study: Study) -> str:
     return linked(next(reversed(night_links(library, study)), None))
 
 
+@lru_cache(maxsize=4_096)  # tags are few, and every session's notes name some
+def topic_of(tag: str) -> str:
+    """Return the topic that a tag stands for, as a slug."""
+    return slug(tag)
+
+
 def topic_path(topic: str) -> str:
     """Return where the note of a topic, given by its slug, stands."""
     return f"topics/topic-{topic}"
@@ -131,12 +138,12 @@ def topic_path(topic: str) -> str:
 
 def topic_link(tag: str) -> Link:
     """Return the link to the note of a tag's topic."""
-    return Link(topic_path(slug(tag)), tag)
+    return Link(topic_path(topic_of(tag)), tag)
 
 
 def topic_links(tags: Iterable[str]) -> tuple[Link, ...]:
     """Return the links to the topics of a query's tags, each topic once."""
-    return tuple({slug(tag): topic_link(tag) for tag in tags}.values())
+    return tuple({topic_of(tag): topic_link(tag) for tag in tags}.values())
 
 
 def source_link(source: Place, words: str = "") -> Link:
@@ -218,7 +225,7 @@ def properties_of(
 ) -> dict[str, Property]:
     """Return a note's properties in their fixed order: what it is, then ``own``."""
     shown = plain(title)
-    tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{slug(topic)}" for topic in topics)]
+    tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{topic_of(topic)}" for topic in topics)]
     properties: dict[str, Property] = {
         "title": shown,
         "kind": kind,

@@ -21,7 +21,7 @@ from pipeline.projection.views import (
     source_link,
     worker_link,
 )
-from pipeline.state import SessionState, Worker, chosen_pages, facts_of
+from pipeline.state import SessionState, Worker, chosen_pages
 from pipeline.values import Fact, RejectedFact, ValidatedFact
 
 
@@ -114,7 +114,7 @@ def worker_note(library: Library, study: Study, worker: Worker) -> Note:
             "report": linked(report_link(study)),
             "perspective": plain(perspective_name(view)),
             "rounds": len(worker.iterations),
-            "facts": len(facts_of(state, worker)),
+            "facts": len(study.facts[worker.id]),
         }
     )
     title = f"{perspective_name(view)} — {state.query}"
@@ -139,7 +139,7 @@ def _view(library: Library, study: Study, worker: Worker) -> WorkerView:
         siblings=tuple(_siblings(study, worker)),
         summary=worker.summary,
         rounds=tuple(_round(library, state, worker, number) for number in range(1, len(worker.iterations) + 1)),
-        facts=tuple(_found(library, study, fact) for fact in facts_of(state, worker)),
+        facts=tuple(_found(library, study, fact) for fact in study.facts[worker.id]),
         rejected=tuple(_rejected(library, worker)),
         gaps=worker.iterations[-1].gaps if worker.iterations else (),
         timeline=timeline_link(study),

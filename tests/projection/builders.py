@@ -285,7 +285,7 @@ def a_store(say: Say = plainly) -> MemoryStore:
 
 def studies(store: MemoryStore) -> tuple[Study, ...]:
     """The sessions of a store, opened, in order of their start."""
-    found = [opening.whole(name, store.load(name)) for name in store.session_ids()]
+    found = [opening.whole(name, (record.data for record in store.load(name))) for name in store.session_ids()]
     taken = Names()
     ordered = sorted(found, key=lambda opened: (opened.state.started_at, opened.state.id))
     return tuple(opened.study(opened.card(taken)) for opened in ordered)
@@ -342,3 +342,11 @@ def change(file: Path, old: str, new: str) -> None:
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
+
+
+def afresh(place: Workplace, folder: Path) -> dict[str, bytes]:
+    """What a build from nothing makes of the same log and templates."""
+    shutil.rmtree(folder, ignore_errors=True)
+    other = Workplace(folder, place.store, place.templates)
+    other.build()
+    return other.files()

@@ -102,7 +102,7 @@ def test_every_colour_of_the_light_scheme_has_its_counterpart_in_the_dark_one() 
 
 def test_the_lanes_are_those_of_the_plan_with_what_each_found() -> None:
     study = _whole()
-    lanes = lanes_of(study.state, study.events, seconds_of(study.events), lambda worker: worker.id)
+    lanes = lanes_of(study, seconds_of(study.events), lambda worker: worker.id)
     assert [lane.name for lane in lanes] == ["Survey and plan", "search_0", "search_1", "Cross-checking", "Writing"]
     assert [lane.result for lane in lanes] == ["", "3 facts", "2 facts", "", ""]
     assert set(lanes[1].marks) == {"thought", "search", "failed", "page", "fact"}

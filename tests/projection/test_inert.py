@@ -49,6 +49,12 @@ def test_inert_text_is_only_words(text: str) -> None:
         assert not re.search(r"<%|%>|%%|::|\n", body), body
 
 
+@given(anything)
+def test_what_is_taken_to_be_harmless_has_nothing_to_escape(text: str) -> None:
+    line = " ".join(clean(text).split())
+    assert not inert._is_harmless(line) or inert._escaped(line) == line
+
+
 def _deeds(found: Found) -> dict[str, object]:
     """What a note does; of headings only how many."""
     deeds: dict[str, object] = {part.name: getattr(found, part.name) for part in fields(found)}
