@@ -7,6 +7,7 @@ Run: python -m bench.simulate [--seeds 20000] [--first 0] [--processes N]
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import time
@@ -30,7 +31,7 @@ def main() -> None:
 
 def _live(seeds: range, processes: int) -> int:
     start, broken = time.perf_counter(), 0
-    with ProcessPoolExecutor(processes) as pool:
+    with ProcessPoolExecutor(processes, initializer=_silence) as pool:
         for place, (seed, wrong) in enumerate(zip(seeds, pool.map(lived, seeds, chunksize=20), strict=True), start=1):
             broken += bool(wrong)
             for what in wrong:
@@ -39,6 +40,11 @@ def _live(seeds: range, processes: int) -> int:
                 print(f"{place:,} lives, {broken} with a broken promise, {time.perf_counter() - start:.0f} s", flush=True)
     print(f"{len(seeds):,} lives from seed {seeds.start}: {broken} with a broken promise, {time.perf_counter() - start:.0f} s")
     return broken
+
+
+def _silence() -> None:
+    """Of the tasks of a process that is gone nobody hears how they ended, and the loop would complain of each."""
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
 
 if __name__ == "__main__":
