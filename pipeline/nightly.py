@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.bounds import Bounds, refuse_unknown
 from pipeline.console import TOLD, Console, mask_with
-from pipeline.deciding import LEFT, Decision, Selection
+from pipeline.deciding import LEFT, Decision, Selection, archived, decide
 from pipeline.errors import LogError, ResearchError
 from pipeline.reckoning import UP_TO_DATE
-from pipeline.telling import bring_vault_up_to_date, decisions_of
+from pipeline.telling import bring_vault_up_to_date, glance
 
 if TYPE_CHECKING:
     from pipeline.doors import Desks
@@ -41,6 +41,13 @@ class Request:
     lock_wait: timedelta | None = None
 
 
+class Outlook(NamedTuple):
+    """What is to be done about each query, and the ids, sorted, of those that the log knows and the file holds no more."""
+
+    decisions: tuple[Decision, ...]
+    archived: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """What a night works with: the workspace within the night's bounds, its keys, its log."""
@@ -60,18 +67,14 @@ class Place:
 
         return config_for(query, self.workspace.queue.settings, self.keys)
 
-    def decided(self, request: Request, *, look_only: bool = False) -> tuple[Decision, ...]:
-        """Return what is to be done about each query that the request is about."""
-        decisions = decisions_of(self.console, self.workspace, self.store, request.selection, look_only=look_only)
-        return tuple(d for d in decisions if d.action == "retry" or not d.due) if request.only_again else decisions
-
-    def archived(self) -> tuple[str, ...]:
-        """Return the ids of the queries that the log knows and the file holds no more, sorted."""
-        from pipeline import deciding, wiring
-        from pipeline.overview import read_all
-
-        known = read_all(self.store, wiring.summaries_of(self.console.folder))
-        return tuple(sorted({summary.query_id for summary in deciding.archived(self.workspace.queue, known) if summary.query_id}))
+    def outlook(self, request: Request, *, look_only: bool = False) -> Outlook:
+        """Return what is to be done about each query that the request is about; ``look_only`` as in ``glance``."""
+        known = glance(self.console, self.store, look_only=look_only)
+        decisions = decide(self.workspace.queue, known, datetime.now(UTC), request.selection)
+        if request.only_again:
+            decisions = tuple(d for d in decisions if d.action == "retry" or not d.due)
+        gone = {summary.query_id for summary in archived(self.workspace.queue, known) if summary.query_id}
+        return Outlook(decisions, tuple(sorted(gone)))
 
 
 def place_of(console: Console, request: Request) -> Place:
@@ -107,7 +110,7 @@ def rehearse(console: Console, request: Request) -> None:
     from pipeline.rehearsal import plan_lines
 
     place = place_of(console, request)
-    decisions = place.decided(request, look_only=True)
+    decisions = place.outlook(request, look_only=True).decisions
     plan = asyncio.run(_planned(place, request, decisions))
     words: dict[str, str] = {decision.action: decision.word for decision in decisions}
     console.data(plan_lines(plan, words), plan)
@@ -149,25 +152,25 @@ def work(shift: Shift, request: Request) -> int:
         ResearchError: what ends the night before it begins, or a disk that refuses.
     """
     place = place_of(shift.console, request)
-    decisions = place.decided(request)
+    decisions = place.outlook(request).decisions
     if not any(decision.due for decision in decisions):
         return _nothing_to_do(place.console, decisions, request.selection.ids)
     with shift.locked(request.lock_wait):
-        decisions = place.decided(request)
+        outlook = place.outlook(request)
         try:
-            result = shift.awaited(_worked(shift, place, decisions, request))
+            result = shift.awaited(_worked(shift, place, outlook, request))
         except ResearchError as error:
             _remember(place.console, {"exit_code": error.exit_code, "error": error.message})
             raise
         if not result.batch:
-            return _nothing_to_do(place.console, decisions, request.selection.ids)
+            return _nothing_to_do(place.console, outlook.decisions, request.selection.ids)
         account = _closed(place, result)
     shift.last_word, shift.about = _counts(account), {"batch": account["batch"]}
     _tell(place.console, account)
     return int(account["exit_code"])
 
 
-async def _worked(shift: Shift, place: Place, decisions: Sequence[Decision], request: Request) -> NightResult:
+async def _worked(shift: Shift, place: Place, outlook: Outlook, request: Request) -> NightResult:
     """Check what every due query needs before the first of them begins; then work."""
     from pipeline.batch import Night
     from pipeline.doors import Desks
@@ -175,16 +178,16 @@ async def _worked(shift: Shift, place: Place, decisions: Sequence[Decision], req
     from pipeline.settings import environment
 
     console, workspace = place.console, place.workspace
-    due = [decision for decision in decisions if decision.due][: request.selection.limit]
+    due = [decision for decision in outlook.decisions if decision.due][: request.selection.limit]
     searches = {name for decision in due for name in place.config_of(decision.query).search}
     desks = Desks(workspace, place.store, place.keys, sessions=len(due))
     try:
         prepare(console, workspace, desks, needed="local" in searches)
         with progress_on(console, len(due), environment().get("TERM", "")) as progress:
             context = context_of(place, progress.listen, shift, request.bounds.until)
-            at_once, gone = sessions_at_once(workspace), place.archived()
+            at_once, gone = sessions_at_once(workspace), outlook.archived
             night = Night(place.store, workspace.queue, desks, place.config_of, context, at_once, desks.spent_out, gone)
-            return await night.work(decisions, request.selection.limit)
+            return await night.work(outlook.decisions, request.selection.limit)
     finally:
         await desks.aclose()
 

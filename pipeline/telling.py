@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pipeline.console import Console
 
 if TYPE_CHECKING:
-    from pipeline.deciding import Decision, Selection
     from pipeline.events import EventBase
     from pipeline.overview import Overview
     from pipeline.ports import EventStore
-    from pipeline.settings import Workspace
     from pipeline.state import SessionState
 
 
@@ -25,17 +23,6 @@ def glance(console: Console, store: EventStore, *, look_only: bool = False) -> O
     for error in known.damaged.values():
         console.say(f"damaged: {error.message}", fg="red")
     return known
-
-
-def decisions_of(
-    console: Console, workspace: Workspace, store: EventStore, selection: Selection | None = None, *, look_only: bool = False
-) -> tuple[Decision, ...]:
-    """Return what is to be done about each query; ``look_only`` as in ``glance``."""
-    from datetime import UTC, datetime
-
-    from pipeline.deciding import decide
-
-    return decide(workspace.queue, glance(console, store, look_only=look_only), datetime.now(UTC), selection)
 
 
 def session_named(folder: Path, store: EventStore, name: str) -> str:
