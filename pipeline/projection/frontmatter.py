@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -73,22 +74,27 @@ def emit(properties: Mapping[str, Property]) -> str:
     Raises:
         TypeError: a value that Obsidian's properties cannot hold: a map, None, NaN; or an unfit key.
     """
-    return "".join(line + "\n" for name, value in properties.items() for line in _lines(name, value))
+    return "".join([_entry(_fit(name), value) for name, value in properties.items()])
 
 
-def _lines(name: str, value: Property) -> Iterable[str]:
+@lru_cache(maxsize=256)  # every note has the same few
+def _fit(name: str) -> str:
     if not _KEY.fullmatch(name):
         raise TypeError(f"a property cannot be called {name!r}")
+    return name
+
+
+def _entry(name: str, value: Property) -> str:
     if isinstance(value, (tuple, list)):
-        return [f"{name}:", *(f"  - {_scalar(item)}" for item in value)] if value else []
-    return [f"{name}: {_scalar(value)}"]
+        return "".join([f"{name}:\n", *[f"  - {_scalar(item)}\n" for item in value]]) if value else ""
+    return f"{name}: {_scalar(value)}\n"
 
 
 def _scalar(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, str):
         return quoted(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float) and math.isfinite(value):
@@ -101,6 +107,7 @@ def _scalar(value: object) -> str:
     raise TypeError(f"a property cannot hold {value!r}")
 
 
+@lru_cache(maxsize=4_096)  # kinds, tags and titles come again and again
 def quoted(text: str) -> str:
     """Return ``text`` in double quotes, the same to JSON, YAML 1.1 and YAML 1.2; lone surrogates become U+FFFD."""
     if text.isprintable() and "%" not in text and "::" not in text:  # nearly always: nothing to look for

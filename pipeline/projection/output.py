@@ -89,13 +89,14 @@ class Output:
         made, state = self._catalogue.made(fresh.path), self._tree.state(fresh.path)
         if state is None or self._as_left(made, state):
             unchanged = state is not None and made is not None and made.digest == digest_of(fresh.data)
-            self._leave(fresh, state if unchanged else None)
+            self._leave(fresh, state if unchanged else None, made)
             return
         disk = self._tree.read(fresh.path)
         if disk == fresh.data:
-            self._leave(fresh, state)
+            self._leave(fresh, state, made)
         elif disk is not None and (additions := self._reconciled(fresh, made, disk)) is not None:
-            self._leave_with(fresh, additions, disk, state)
+            whole = _with(fresh, additions)
+            self._leave(whole, state if whole.data == disk else None, made, mixed=bool(additions))
 
     def _as_left(self, made: Made | None, state: State) -> bool:
         """Tell whether a file holds what was generated and nothing else, by its looks."""
@@ -117,15 +118,11 @@ class Output:
             self._set_aside(fresh.path, data)
         return additions
 
-    def _leave_with(self, fresh: Fresh, additions: keeping.Kept, disk: bytes, state: State) -> None:
-        """Leave a note that has a person's additions in it."""
-        data = _composed(fresh.note, additions)
-        skeleton = keeping.skeleton_of(fresh.note, additions)
-        whole = replace(fresh, data=data, skeleton=skeleton)
-        self._leave(whole, state if data == disk else None, mixed=bool(additions))
+    def _leave(self, fresh: Fresh, state: State | None, made: Made | None, *, mixed: bool = False) -> None:
+        """Write a file, unless it stands there already, in the given ``state``; ``made`` is what was known of it.
 
-    def _leave(self, fresh: Fresh, state: State | None, *, mixed: bool = False) -> None:
-        """Write a file, unless it stands there already, in the given ``state``. ``mixed``: with a person's words in it."""
+        ``mixed``: with a person's words in it.
+        """
         if state is None:
             self.done.written.append(fresh.path)
             state = State(0, 0) if self._dry else self._tree.write(fresh.path, fresh.data, durable=mixed)
@@ -133,7 +130,7 @@ class Output:
             self.done.unchanged.append(fresh.path)
         digest = "" if mixed else digest_of(fresh.data)
         left = Made(fresh.path, fresh.owner, fresh.kind, fresh.skeleton, fresh.aliases, digest, *state)
-        if left != self._catalogue.made(fresh.path):
+        if left != made:
             self._catalogue.put_made(left)
 
     def _put_plain(self, fresh: Fresh) -> None:
@@ -144,7 +141,7 @@ class Output:
             return
         if edited and disk is not None:
             self._set_aside(fresh.path, disk)
-        self._leave(fresh, self._tree.state(fresh.path) if disk == fresh.data else None)
+        self._leave(fresh, self._tree.state(fresh.path) if disk == fresh.data else None, made)
 
     def _complete_types(self) -> None:
         lacked, problem = property_types.complete(self._tree, dry=self._dry)
@@ -187,6 +184,11 @@ class Output:
             return True
         added = keeping.kept(disk, Rendered(path, {}, ""), made.aliases if made else ())
         return bool(added) or made is None or made.skeleton != disk.skeleton
+
+
+def _with(fresh: Fresh, additions: keeping.Kept) -> Fresh:
+    """The note with a person's additions in it."""
+    return replace(fresh, data=_composed(fresh.note, additions), skeleton=keeping.skeleton_of(fresh.note, additions))
 
 
 def _composed(note: Rendered, additions: keeping.Kept) -> bytes:
