@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise, takewhile
 
 from pipeline.questions import Contradictions, ContradictionsQuestion
 from pipeline.reasoners.extractive.quantities import Quantity
@@ -13,8 +13,10 @@ from pipeline.reasoners.extractive.statements import Statement, relate, statemen
 from pipeline.terms import words
 from pipeline.text import digest_of
 from pipeline.values import Contradiction, ContradictionKind, Fact
+from pipeline.vocabulary import STOP
 
 _Found = tuple[ContradictionKind, str]
+_LONGEST_SUBJECT = 8  # words that count
 _LARGEST_GROUP = 400  # facts; pairs are compared one by one
 # Who reports what others say, believe or ask does not say it.
 _HEARSAY = re.compile(
@@ -135,6 +137,16 @@ def _says(first: str, second: str) -> str:
 
 
 def _subject(a: Fact, b: Fact) -> str:
+    """Return the words that both claims share, in the order of the first, with the small words that stand between them there."""
     shared = relate(statement(a.claim), statement(b.claim)).shared
-    named = [word for word in dict.fromkeys(words(a.claim)) if shared & frozenset(statement(word).subject)]
-    return " ".join(named[:6]) or " ".join(words(a.claim)[:6])
+    said = words(a.claim)
+    latest = {word.lower(): place for place, word in enumerate(said) if shared & frozenset(statement(word).subject)}
+    own = sorted(latest.values())[:_LONGEST_SUBJECT]
+    if not own:
+        return " ".join(said[:_LONGEST_SUBJECT])
+    parts = [said[own[0]]]
+    for before, place in pairwise(own):
+        between = said[before + 1 : place]
+        small = list(takewhile(lambda word: word.lower() in STOP, reversed(between)))[::-1]
+        parts += [*(() if small == between else ("…",)), *small, said[place]]
+    return " ".join(parts)

@@ -74,7 +74,24 @@ def test_a_contradiction_names_both_facts_and_says_what_each_says() -> None:
     assert {pair.a, pair.b} == {A.id, B.id}
     assert "25%" in pair.explanation
     assert "11%" in pair.explanation
-    assert pair.subject
+    assert pair.subject == "audit found … of the citations were wrong"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "subject"),
+    [
+        ("The usual value of k1 in BM25 is 1.2.", "The usual value of k1 in BM25 is 2.0.", "value of k1 in BM25"),
+        (
+            "In the test of 40 laptops, 9 laptops lost records after a power cut.",
+            "The test of 40 laptops found that 14 laptops lost records after a power cut.",
+            "test … laptops lost records after a power cut",
+        ),
+    ],
+)
+def test_a_contradiction_is_named_in_the_words_that_both_claims_share(first: str, second: str, subject: str) -> None:
+    a, b = fact(first, "corpus:a.md"), fact(second, "corpus:b.md")
+    (pair,) = _found((a, b), {a.id: "a", b.id: "b"})
+    assert pair.subject == subject
 
 
 def test_one_source_does_not_contradict_itself() -> None:
