@@ -7,37 +7,41 @@ come to little, then costs no time; and of the memory that a process takes there
 from __future__ import annotations
 
 import gc
+import logging
 import multiprocessing
 import os
+import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
-from pipeline.errors import ResearchError
 from pipeline.projection.library import Library
 from pipeline.projection.templates import Renderer
 from pipeline.projection.workshop import Made, Order, made_of
 
 WORTH_IT = 50  # batches; fewer are done before another process has started
-_MOST = 4
+_MOST = 3  # processes in all; each holds some 100 MB
 _AHEAD = 2  # batches that a process has been given and not yet answered
+_log = logging.getLogger("pipeline.projection")
 
 
 class Crew:
-    """The makers of one build. Close it when done."""
+    """The makers of one build. Close it when done. When another process dies (memory, usually), this one makes the rest."""
 
     def __init__(self, library: Library, renderer: Renderer) -> None:
         self._library, self._renderer = library, renderer
         self._others = min(_MOST, os.cpu_count() or 1) - 1
         self._pool: ProcessPoolExecutor | None = None
+        self._open = ExitStack()
 
     def close(self) -> None:
         """End the processes; what they are at is dropped."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._open.close()
 
     def made(self, orders: Iterable[Order], number: int, batch: int) -> Iterator[Made]:
         """Yield what was made of each of ``number`` orders, in any order; ``batch`` are handed over at once.
@@ -45,35 +49,64 @@ class Crew:
         Raises:
             TemplateInvalid: a template is missing or faulty.
             Unreadable: a session cannot be read to its end.
-            ResearchError: a process that was at work has ended.
         """
         if self._pool is None and self._others and number >= WORTH_IT * batch:
-            self._pool = self._started()
-        if self._pool is None:
-            yield from (made_of(order, self._library, self._renderer) for order in orders)
-            return
-        try:
-            yield from self._shared(self._pool, _batches(orders, batch))
-        except BrokenProcessPool as error:
-            raise ResearchError(
-                "a process that makes notes has ended", hint="was memory short? run `research build` again"
-            ) from error
-
-    def _started(self) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("spawn")  # a fork would copy whatever threads hold at that moment
-        return ProcessPoolExecutor(self._others, context, _begin, (self._library, self._renderer.folder))
-
-    def _shared(self, pool: ProcessPoolExecutor, batches: Iterator[list[Order]]) -> Iterator[Made]:
-        given: deque[Future[list[Made]]] = deque()
-        for batch in batches:
-            if len(given) < _AHEAD * self._others:
-                given.append(pool.submit(_serve, batch))
+            self._start()
+        given: deque[tuple[list[Order], Future[list[Made]]]] = deque()
+        for some in _batches(orders, batch):
+            if len(given) < _AHEAD * self._others and (future := self._give(some)):
+                given.append((some, future))
                 continue
-            yield from (made_of(order, self._library, self._renderer) for order in batch)
-            while given and given[0].done():
-                yield from given.popleft().result()
+            yield from map(self._make, some)
+            while given and given[0][1].done():
+                yield from self._answer(*given.popleft())
         while given:
-            yield from given.popleft().result()
+            yield from self._answer(*given.popleft())
+
+    def _start(self) -> None:
+        try:
+            self._pool = self._open.enter_context(_started(self._others, self._library, self._renderer.folder))
+        except OSError as error:
+            self._go_on_alone(error)
+
+    def _give(self, orders: list[Order]) -> Future[list[Made]] | None:
+        """What another process will have made of them; None if there is no such process."""
+        if self._pool is None:
+            return None
+        try:
+            return self._pool.submit(_serve, orders)
+        except (BrokenProcessPool, OSError) as error:
+            self._go_on_alone(error)
+            return None
+
+    def _answer(self, orders: list[Order], future: Future[list[Made]]) -> Iterable[Made]:
+        try:
+            return future.result()
+        except BrokenProcessPool as error:
+            self._go_on_alone(error)
+            return map(self._make, orders)
+
+    def _make(self, order: Order) -> Made:
+        return made_of(order, self._library, self._renderer)
+
+    def _go_on_alone(self, why: Exception) -> None:
+        if self._others:
+            _log.warning("a process that helps to make notes has ended (%s); the work goes on without it", why)
+        self._pool, self._others = None, 0
+
+
+@contextmanager
+def _started(number: int, library: Library, templates: Path) -> Iterator[ProcessPoolExecutor]:
+    """Processes that make. What they must know is much, so they read it from a file: a pipe that none reads blocks for ever."""
+    context = multiprocessing.get_context("spawn")  # a fork would copy whatever threads hold at that moment
+    with NamedTemporaryFile(prefix="research-") as file:
+        pickle.dump(library, file, pickle.HIGHEST_PROTOCOL)
+        file.flush()
+        pool = ProcessPoolExecutor(number, context, _begin, (Path(file.name), templates))
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _batches(orders: Iterable[Order], size: int) -> Iterator[list[Order]]:
@@ -85,9 +118,9 @@ def _batches(orders: Iterable[Order], size: int) -> Iterator[list[Order]]:
 _place: tuple[Library, Renderer] | None = None  # of a process that does nothing but make
 
 
-def _begin(library: Library, templates: Path) -> None:
+def _begin(library: Path, templates: Path) -> None:
     global _place
-    _place = library, Renderer(templates)
+    _place = pickle.loads(library.read_bytes()), Renderer(templates)  # noqa: S301 - written by the process that asks
     gc.freeze()  # nothing of it goes before the process does
     gc.set_threshold(50_000, 20, 100)
 

@@ -11,7 +11,7 @@ import re
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +157,7 @@ class Renderer:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, or fails on this note.
         """
         name = f"{note.kind}.md.j2"
-        given = {variable: getattr(note.view, variable) for variable in _variables(type(note.view))}
+        given = {part.name: getattr(note.view, part.name) for part in fields(note.view)}  # type: ignore[arg-type]
         try:
             body = _tidy(self._environment.get_template(name).render(given))
             blocks.find(body)
@@ -178,12 +178,6 @@ class Renderer:
     def _invalid(self, file: str, line: int, what: str, note: Note, advice: str = _ADVICE) -> TemplateInvalid:
         where = str(self.folder / file) + (f", line {line}" if line else "")
         return TemplateInvalid(f"{where}: {what} (while writing {note.path}.md)", hint=advice)
-
-
-@cache
-def _variables(view: type) -> tuple[str, ...]:
-    """What a template is given, by the class of the note's view."""
-    return tuple(part.name for part in fields(view))
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
@@ -12,6 +12,7 @@ from pipeline import events as e
 from pipeline import night_events as n
 from pipeline import plan
 from pipeline.events import EventBase
+from pipeline.ports import Record
 from pipeline.projection import BuildReport, build_vault, opening
 from pipeline.projection.library import Study
 from pipeline.projection.names import Names
@@ -350,3 +351,18 @@ def afresh(place: Workplace, folder: Path) -> dict[str, bytes]:
     other = Workplace(folder, place.store, place.templates)
     other.build()
     return other.files()
+
+
+class Failing(MemoryStore):
+    """A store one of whose sessions has an event that cannot be read, unlike its outline."""
+
+    failing = ""
+
+    def marks(self) -> Mapping[str, str]:
+        return {name: f"{mark}?{self.failing == name}" for name, mark in super().marks().items()}
+
+    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        found = super().load(session_id, after)
+        if session_id != self.failing:
+            return found
+        return [record._replace(data=b"{}") if record.type == "facts.observed" else record for record in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from pipeline.projection.catalogue import FILE
 from pipeline.projection.notes import KINDS, Note, Rendered
 from pipeline.projection.templates import Renderer
 from tests.fakes import MemoryStore
-from tests.projection.builders import PAGES, TEMPLATES, Story, Workplace, a_store, afresh, change, changed_templates
+from tests.projection.builders import PAGES, TEMPLATES, Failing, Story, Workplace, a_store, afresh, change, changed_templates
 
 
 @pytest.fixture
@@ -160,21 +160,6 @@ def test_check_before_the_first_build_leaves_no_trace(tmp_path: Path) -> None:
     assert not place.root.exists()
 
 
-class Failing(MemoryStore):
-    """A store one of whose sessions has an event that cannot be read, unlike its outline."""
-
-    failing = ""
-
-    def marks(self) -> Mapping[str, str]:
-        return {name: f"{mark}?{self.failing == name}" for name, mark in super().marks().items()}
-
-    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
-        found = super().load(session_id, after)
-        if session_id != self.failing:
-            return found
-        return [record._replace(data=b"{}") if record.type == "facts.observed" else record for record in found]
-
-
 def test_a_session_that_proves_unreadable_late_is_left_out_like_any_damaged_one(tmp_path: Path) -> None:
     store = Failing()
     store.streams = a_store().streams
@@ -190,31 +175,6 @@ def test_a_session_that_proves_unreadable_late_is_left_out_like_any_damaged_one(
     store.failing = ""
     assert place.build().problems == ()
     assert place.files() == before
-
-
-def _let_two_processes_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However little there is to do: the other one is given the first orders, this one makes the rest."""
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    monkeypatch.setattr("pipeline.projection.crew.WORTH_IT", 0)
-    monkeypatch.setattr("pipeline.projection.making.SESSIONS", 1)
-    monkeypatch.setattr("pipeline.projection.making.SOURCES", 1)
-
-
-def test_processes_side_by_side_make_the_same_and_name_the_same_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Failing()
-    store.streams = a_store().streams
-    alone = Workplace(tmp_path / "alone", store)
-    alone.build()
-    _let_two_processes_share(monkeypatch)
-    place = Workplace(tmp_path / "w", store, changed_templates(tmp_path / "t"))
-    place.build()
-    assert place.files() == alone.files()
-    change(place.templates / "worker.md.j2", "| sentence", "| shout")
-    with pytest.raises(TemplateInvalid, match=r"worker\.md\.j2, line \d+: No filter named 'shout'"):
-        place.build()
-    change(place.templates / "worker.md.j2", "| shout", "| sentence")
-    store.failing = "2026-11-28-power-cut-9c01"
-    assert [store.failing in problem for problem in place.build().problems] == [True]
 
 
 def test_a_damaged_session_that_goes_away_takes_its_notes_with_it(tmp_path: Path) -> None:
