@@ -19,6 +19,13 @@ _fdatasync = getattr(os, "fdatasync", os.fsync)  # not every POSIX system has it
 _link = os.link
 _ftruncate = os.ftruncate
 
+
+def _forget(fd: int) -> None:
+    """Have the system drop what it holds of a file in memory; it is free to ignore that, and not every system can."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 _serial = itertools.count()
 
 
@@ -79,14 +86,23 @@ def make_directories(path: Path) -> None:
 
 def sync_directory(path: Path) -> None:
     """Make the names in a directory durable."""
-    sync_file(path)
-
-
-def sync_file(path: Path) -> None:
-    """Make durable what an earlier process may have left in the system's cache."""
     fd = os.open(path, os.O_RDONLY)
     try:
         _fsync(fd)
+    finally:
+        close(fd)
+
+
+def settle(path: Path) -> None:
+    """Make durable what an earlier process may have left in the system's cache; then let the next reading be the disk's word.
+
+    Where a sync has failed once, the cache goes on showing bytes that the disk never got, and every later sync succeeds.
+    """
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        _fsync(fd)
+        with contextlib.suppress(OSError):
+            _forget(fd)
     finally:
         close(fd)
 

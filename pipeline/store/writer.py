@@ -95,8 +95,10 @@ class Writer:
         self._close()
         self._lock.acquire()
         try:
+            if not self.in_doubt:
+                self._settle()
             chain = self._read(self._stream)
-            self._settle(chain)
+            self._copies = self._copied(chain)
         except OSError as error:
             self._lock.release()
             raise _unwritable(self._stream, error) from error
@@ -107,17 +109,20 @@ class Writer:
         self._versions = {line.record.id: line.record.version for line in chain.lines}
         self._known = True
 
-    def _settle(self, chain: Chain) -> None:
+    def _settle(self) -> None:
         """See to it that what will be built on is durable: it may be what a killed process left in the system's cache."""
-        self._copies = b""
-        if self._doubtful_after is not None:
-            if chain.version < self._doubtful_after:
-                raise LogDamaged(f"the log of {self._stream} has lost records that were acknowledged", hint="check the disk")
-            doubtful = chain.lines[self._doubtful_after :]
-            self._copies = b"".join(seal(line.record.data, line.prev)[0] for line in doubtful)
-        elif chain.files:
-            disk.sync_file(self._layout.root / chain.files[-1])
+        if segments := self._layout.segments(self._stream):
+            for path in segments:
+                disk.settle(path)
             disk.sync_directory(self._layout.folder(self._stream))
+
+    def _copied(self, chain: Chain) -> bytes:
+        """Return once more what is in doubt."""
+        if self._doubtful_after is None:
+            return b""
+        if chain.version < self._doubtful_after:
+            raise LogDamaged(f"the log of {self._stream} has lost records that were acknowledged", hint="check the disk")
+        return b"".join(seal(line.record.data, line.prev)[0] for line in chain.lines[self._doubtful_after :])
 
     def _stored(self, record: Record) -> bool:
         version = self._versions.get(record.id)

@@ -32,6 +32,7 @@ class FaultyDisk:
         monkeypatch.setattr(disk, "_link", self._link)
         monkeypatch.setattr(disk, "_fsync", self._sync)
         monkeypatch.setattr(disk, "_fdatasync", self._sync)
+        monkeypatch.setattr(disk, "_forget", self._forget)
 
     def power_cut(self, root: Path) -> None:
         """Leave of the files below ``root`` what a power cut would leave."""
@@ -103,6 +104,13 @@ class FaultyDisk:
             self._lost.setdefault(inode, []).append(range(len(self._durable[inode]), len(content)))
             raise OSError(errno.EIO, "Input/output error")
         self._durable[inode] = _without(content, self._lost.get(inode, []))
+
+    def _forget(self, fd: int) -> None:
+        """Drop the pages that the system believes to be clean: those of a failed sync are gone."""
+        inode = os.fstat(fd).st_ino
+        if lost := self._lost.pop(inode, []):
+            path = Path(f"/proc/self/fd/{fd}")
+            path.write_bytes(_without(path.read_bytes(), lost))
 
     def _fails(self) -> bool:
         failed = self._chance.random() < self.rate

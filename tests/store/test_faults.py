@@ -24,6 +24,10 @@ def fails(*_: object) -> None:
     raise OSError(errno.EIO, "Input/output error")
 
 
+def dies(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def full(*_: object) -> int:
     raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -190,6 +194,30 @@ def test_a_new_run_makes_durable_what_it_builds_on(tmp_path: Path, store: FileSt
     assert (tmp_path / FOLDER / "000001-run-1.jsonl").stat().st_ino in synced
 
 
+def test_what_a_killed_process_left_and_a_sync_lost_is_not_built_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    faulty = FaultyDisk(random.Random(0), monkeypatch)
+    killed = FileStore(tmp_path)
+    killed.append("s-1", records([1, 2]), 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(disk, "_fdatasync", dies)
+        with pytest.raises(KeyboardInterrupt):
+            killed.append("s-1", records([3]), 2)
+    killed.release("s-1")
+    second, third = FileStore(tmp_path), FileStore(tmp_path)
+    assert list(second.load("s-1")) == records([1, 2, 3])
+    faulty.rate = 1.0
+    with pytest.raises(LogUnwritable):
+        second.append("s-1", [record(4, run="run-2")], 3)
+    second.release("s-1")
+    faulty.rate = 0.0
+    with pytest.raises(VersionConflict):
+        third.append("s-1", [record(4, run="run-3")], 3)
+    assert third.append("s-1", [record(3, run="run-3")], 2) == 3
+    third.release("s-1")
+    faulty.power_cut(tmp_path)
+    assert list(FileStore(tmp_path).load("s-1")) == [*records([1, 2]), record(3, run="run-3")]
+
+
 class Life:
     """A seeded story of one log on a bad disk: appends, retries, kills, power cuts."""
 
@@ -200,13 +228,12 @@ class Life:
         self._store = FileStore(root)
         self._runs = 0
         self._drafts = 0
-        self._in_doubt = False
         self.acknowledged: list[Record] = []
 
     def go_on(self, turns: int) -> None:
         for _ in range(turns):
             self.disk.rate = self._chance.choice([0.0, 0.2, 0.6])
-            self._chance.choices([self._append, self._die, self._lose_power], [12, 1, 1])[0]()
+            self._chance.choices([self._append, self._restart, self._lose_power], [12, 1, 1])[0]()
             self.check()
 
     def check(self) -> None:
@@ -221,17 +248,10 @@ class Life:
             try:
                 self._store.append("s-1", batch, version)
             except LogUnwritable:
-                self._in_doubt = True
                 continue
-            self._in_doubt = False
             self.acknowledged = list(self._store.load("s-1"))
             assert self.acknowledged[version:] == batch
             return
-
-    def _die(self) -> None:
-        # A process that dies after a failed sync leaves pages that nobody can tell from durable ones.
-        if not self._in_doubt:
-            self._restart()
 
     def _lose_power(self) -> None:
         self._store.release("s-1")
@@ -242,7 +262,6 @@ class Life:
         self._store.release("s-1")
         self._store = FileStore(self._root)
         self._runs += 1
-        self._in_doubt = False
 
     def _draft(self, version: int) -> Record:
         self._drafts += 1
