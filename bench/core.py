@@ -20,8 +20,8 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from bench.chain import longest_chain
-from pipeline.cli import COLLECTION
 from pipeline.codec import SessionEvent, encode
+from pipeline.processes import COLLECTION
 from pipeline.research import Outcome
 from pipeline.run import Recorder, run_session
 from pipeline.session import ResearchSession, record_of

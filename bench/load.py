@@ -31,12 +31,12 @@ from pathlib import Path
 
 from pipeline import batch, wiring
 from pipeline.batch import Night
-from pipeline.cli import COLLECTION
 from pipeline.deciding import decide
 from pipeline.doors import Desks
 from pipeline.keys import Keys, read_keys
 from pipeline.overview import read_all
 from pipeline.ports import EventStore
+from pipeline.processes import COLLECTION
 from pipeline.queue.model import Query, Queue
 from pipeline.reckoning import NightResult
 from pipeline.run import RunContext

@@ -180,7 +180,7 @@ def make(vault: Path, out: Path) -> None:
     """Make our site: what the command line does for one."""
     import gc
 
-    from pipeline.cli import COLLECTION
+    from pipeline.processes import COLLECTION
     from pipeline.site.building import Folders, build_site
 
     gc.set_threshold(*COLLECTION)

@@ -181,7 +181,7 @@ def _build(place: Path) -> Took:
 
 
 def _build_here(place: Path) -> dict[str, Any]:
-    from pipeline.cli import COLLECTION
+    from pipeline.processes import COLLECTION
     from pipeline.projection import build_vault
     from pipeline.store.files import FileStore
 

@@ -16,15 +16,13 @@ from pipeline.completion import completion
 from pipeline.console import Console, begin, errors_told, let_go
 from pipeline.log_command import log
 from pipeline.night_commands import retry, run
+from pipeline.processes import COLLECTION
 from pipeline.session_commands import approve, cancel, resume
 from pipeline.telling import glance, require_workspace, session_named, show_session
 
 if TYPE_CHECKING:
     from pipeline.doctor import Finding
     from pipeline.settings import Keys, Workspace
-
-# Events and states hold no circles; to look for some as often as Python does takes a third of the time of reading a log.
-COLLECTION = (50_000, 20, 100)
 
 EXIT_CODES = """\b
 Exit codes: 0 done, or nothing to do; 1 some query failed; 2 usage, settings or queries.yaml;

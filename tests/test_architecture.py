@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "pipeline"
 LEAVES = {"errors", "text", "values", "page", "terms", "vocabulary", "secret", "dotenv", "keys", "ledger", "stopping"}
-LEAVES |= {"clocktime"}
+LEAVES |= {"clocktime", "processes"}
 ROOMS = {"http", "documents"}  # what several adapters need: the way out, and the reading of formats
 ADAPTERS = {"store", "reasoners", "search", "web", "projection", "site"}
 # From the inside out: a part knows only parts above it.
@@ -119,6 +119,6 @@ def test_only_the_command_line_prints_or_exits() -> None:
         "session_commands",
         "building_commands",
     }
-    by_themselves = {"pipeline.web.worker", "pipeline.reasoners.crew"}
+    by_themselves = {"pipeline.web.worker", "pipeline.processes"}
     programs = {*(f"pipeline.{name}" for name in commands), *by_themselves}
     assert {name for name in TREES if mentions(name) & speaking} == programs

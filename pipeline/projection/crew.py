@@ -6,10 +6,7 @@ come to little, then costs no time; and of the memory that a process takes there
 
 from __future__ import annotations
 
-import gc
 import logging
-import multiprocessing
-import os
 import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from pipeline.processes import begin, processors, spawning
 from pipeline.projection.library import Library
 from pipeline.projection.templates import Renderer
 from pipeline.projection.workshop import Made, Order, made_of
@@ -35,7 +33,7 @@ class Crew:
 
     def __init__(self, library: Library, renderer: Renderer) -> None:
         self._library, self._renderer = library, renderer
-        self._others = min(_MOST, os.cpu_count() or 1) - 1
+        self._others = processors(_MOST) - 1
         self._pool: ProcessPoolExecutor | None = None
         self._open = ExitStack()
 
@@ -98,11 +96,10 @@ class Crew:
 @contextmanager
 def _started(number: int, library: Library, templates: Path) -> Iterator[ProcessPoolExecutor]:
     """Processes that make. What they must know is much, so they read it from a file: a pipe that none reads blocks for ever."""
-    context = multiprocessing.get_context("spawn")  # a fork would copy whatever threads hold at that moment
     with NamedTemporaryFile(prefix="research-") as file:
         pickle.dump(library, file, pickle.HIGHEST_PROTOCOL)
         file.flush()
-        pool = ProcessPoolExecutor(number, context, _begin, (Path(file.name), templates))
+        pool = ProcessPoolExecutor(number, spawning(), _begin, (Path(file.name), templates))
         try:
             yield pool
         finally:
@@ -121,8 +118,7 @@ _place: tuple[Library, Renderer] | None = None  # of a process that does nothing
 def _begin(library: Path, templates: Path) -> None:
     global _place
     _place = pickle.loads(library.read_bytes()), Renderer(templates)  # noqa: S301 - written by the process that asks
-    gc.freeze()  # nothing of it goes before the process does
-    gc.set_threshold(50_000, 20, 100)
+    begin()
 
 
 def _serve(orders: Sequence[Order]) -> list[Made]:

@@ -6,17 +6,13 @@ An answer is a function of its question alone, so it does not matter who gives i
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
-import multiprocessing
-import os
-import signal
-import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from pipeline.ports import Answer
+from pipeline.processes import begin, processors, spawning
 from pipeline.questions import Question
 from pipeline.reasoners.extractive import ExtractiveReasoner
 from pipeline.values import Value
@@ -37,8 +33,7 @@ class Crew:
     name = ExtractiveReasoner.name
 
     def __init__(self, processes: int) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would copy whatever threads hold at that moment
-        self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(processes, mp_context=context, initializer=_begin)
+        self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(processes, mp_context=spawning(), initializer=begin)
         self._here = ExtractiveReasoner()
 
     async def answer(self, question: Question[A]) -> Answer[A]:
@@ -63,23 +58,8 @@ class Crew:
 
 def processes_for(sessions: int) -> int:
     """Return how many processes that many sessions are worth: 0 for none but this one."""
-    processors = min(_MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    return processors if sessions >= WORTH_IT and processors > 1 else 0
-
-
-def _begin() -> None:
-    """Signals are for the process that asks; when that one is gone, however it went, so is this one."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    gc.set_threshold(50_000, 20, 100)
-    threading.Thread(target=_outlive_nobody, daemon=True).start()
-
-
-def _outlive_nobody() -> None:
-    asking = multiprocessing.parent_process()
-    if asking is not None:
-        asking.join()
-    os._exit(0)
+    found = processors(_MOST)
+    return found if sessions >= WORTH_IT and found > 1 else 0
 
 
 def _answered(question: Question[Any]) -> Answer[Any]:

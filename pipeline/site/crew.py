@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
-import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -12,6 +10,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from pipeline.errors import ResearchError
+from pipeline.processes import COLLECTION, processors, spawning
 from pipeline.site.notes import Record
 from pipeline.site.pages import Site
 from pipeline.site.workshop import Job, Made, Maker, Task
@@ -26,7 +25,7 @@ class Crew:
     """The makers of one build. ``notes`` is how many there may be to do. Close it when done."""
 
     def __init__(self, job: Job, notes: int) -> None:
-        count = min(_MOST, _processors()) if notes >= WORTH_IT else 1
+        count = processors(_MOST) if notes >= WORTH_IT else 1
         self._here = Maker(job) if count == 1 else None
         self._others: list[Connection] = []
         self._processes: list[Any] = []
@@ -36,7 +35,7 @@ class Crew:
             self._start(job, count)
 
     def _start(self, job: Job, count: int) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would copy whatever threads hold at that moment
+        context = spawning()
         for _ in range(count):
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, job, count), daemon=True)
@@ -118,14 +117,9 @@ class Crew:
         return answer
 
 
-def _processors() -> int:
-    """Return how many processors this process may use; not every system tells."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _serve(connection: Connection, job: Job, makers: int) -> None:
     """One maker as a process: answer each request, until there are no more."""
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(*COLLECTION)
     maker = Maker(job, makers)
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         while True:

@@ -26,7 +26,7 @@ def alone(tmp_path: Path) -> Workplace:
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes share the work, however little it is: the other one is given the first orders, this one makes the rest."""
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("pipeline.projection.crew.processors", lambda _most: 2)
     monkeypatch.setattr("pipeline.projection.crew.WORTH_IT", 0)
     monkeypatch.setattr("pipeline.projection.making.SESSIONS", 1)
     monkeypatch.setattr("pipeline.projection.making.SOURCES", 1)
