@@ -163,6 +163,7 @@ def web_address(url: str) -> str:
     return place + tail
 
 
+@lru_cache(maxsize=4_096)
 def host_of(url: str) -> str:
     """Return the host of a web address in punycode, "" for any other address."""
     safe = web_address(url)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from pipeline.text import digest_of, slug
 
@@ -57,6 +58,7 @@ def source_stem(url: str) -> str:
     return f"source-{slug(rest or url, 60)}-{digest_of(url.encode())[:6]}"
 
 
+@lru_cache(maxsize=4_096)  # a fact is linked to from all notes of its session, and from its source's
 def block_id(fact_id: str) -> str:
     """Return the block id of a fact's quote; only Latin letters, digits and ``-`` may stand in one."""
     if _BLOCK_ID.fullmatch(fact_id):
