@@ -83,6 +83,13 @@ _ADVICE = re.compile(
     r"|can be used|allows?|supports?|by default)\b",
     re.IGNORECASE,
 )
+# "See …", "… for more information.", "This section describes …", "… as follows:": it says where something stands, not what.
+_ELSEWHERE = re.compile(
+    r"^\(?(?:see|refer to|consult|compare)\b"
+    r"|\bfor (?:(?:more|further|some|full|additional) )?(?:details?|information|examples?|recipes)\b[^.]{0,40}[.)]*$"
+    r"|^(?:this|the next|the following|the rest of this) (?:\w+ )?(?:section|chapter|document|page|tutorial|examples?)\b|:$",
+    re.IGNORECASE,
+)
 _EXACT = frozenset({"version", "date", "number", "default", "name", "choice", "error"})
 _ERROR = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning|Interrupt)\b")
 _RAISING = re.compile(r"\brais(?:es?|ed|ing)\b")
@@ -186,6 +193,12 @@ def is_wide(question: str) -> bool:
     return not _EXACT.intersection(kinds(question))
 
 
+@lru_cache(maxsize=8192)
 def is_telling(statement: str) -> bool:
     """Tell whether a statement advises, warns or defines."""
     return _ADVICE.search(statement) is not None or defines(statement) or doubts(statement)
+
+
+def sends_elsewhere(statement: str) -> bool:
+    """Tell whether a statement only says where something is told, or what is told next."""
+    return _ELSEWHERE.search(statement) is not None

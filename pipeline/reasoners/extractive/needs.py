@@ -55,10 +55,12 @@ def asks_for_default(question: str) -> bool:
 
 def speaks_of(wanted: tuple[Need, ...], own: Terms, around: Mapping[str, float]) -> bool:
     """Tell whether a statement speaks of the question at all: of two of its terms, at least, if it has as many."""
-    spoken = 0
+    missing = min(2, len(wanted))
     for term, _, relatives in wanted:
-        spoken += term in own or term in around or any(relative in own for relative in relatives)
-    return spoken >= min(2, len(wanted))
+        if not missing:
+            break
+        missing -= term in own or term in around or not own.isdisjoint(relatives)
+    return not missing
 
 
 def coverage(wanted: tuple[Need, ...], own: Terms, around: Mapping[str, float], rare: Mapping[str, float]) -> float:
@@ -74,6 +76,6 @@ def coverage(wanted: tuple[Need, ...], own: Terms, around: Mapping[str, float], 
         if term in own:
             got += weight
         else:
-            akin = _RELATIVE if any(relative in own for relative in relatives) else 0.0
+            akin = 0.0 if own.isdisjoint(relatives) else _RELATIVE
             got += weight * max(around.get(term, 0.0), akin)
     return got / total if total else 0.0

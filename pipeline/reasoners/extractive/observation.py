@@ -11,9 +11,12 @@ from pipeline.reasoners.extractive import cues
 from pipeline.reasoners.extractive.frames import content
 from pipeline.reasoners.extractive.needs import Need, coverage, needs_of, speaks_of
 from pipeline.reasoners.extractive.phrases import core
+from pipeline.reasoners.extractive.portrait import LONGEST, portrait
 from pipeline.reasoners.extractive.reading import Reading, Unit, read
 
 CUT_OFF = 0.3  # below it a statement does not answer
+_OF_NARROW, _OF_WIDE = 14, 4  # answers taken from a page; a wide question also gets what the page tells besides
+_PART = 6  # how much of that a worker takes who asks only for a part
 _SHORTLIST = 80  # statements a question brings into the closer comparison
 _FOCUS = 0.06  # bonus for standing where the search pointed
 _BEFORE = 0.3  # strength of a term that stands in the sentence before
@@ -31,24 +34,31 @@ class _Target:
 
 
 def observe(question: ObservationQuestion) -> Observation:
-    """Return the page's statements that answer the questions, best first; none when it does not speak of them."""
+    """Return the page's statements that answer the questions, best first, and what else it tells about the query's topic.
+
+    None when it does not speak of them.
+    """
     reading = read(question.text)
     main, best = _score_all(reading, question)
     # What the worker's own questions ask for decides what it takes; how far that answers the query, what it is worth.
     share = 0.7 if question.query in question.perspective.questions else 0.35
-    chosen = _choose(
-        reading, {i: share * main.get(i, 0.0) + (1 - share) * score for i, (score, _) in best.items()}, question.limit
-    )
-    findings = [
-        Finding(
-            claim=reading.units[index].text,
-            quote=reading.units[index].text,
-            question=best[index][1],
-            relevance=round(0.7 * main.get(index, 0.0) + 0.3 * best[index][0], 4),
-        )
-        for index in chosen
-    ]
+    scores = {i: share * main.get(i, 0.0) + (1 - share) * score for i, (score, _) in best.items()}
+    limit = min(question.limit, _OF_WIDE if cues.is_wide(question.query) else _OF_NARROW)
+    chosen = _choose(reading, scores, limit)
+    chosen += _besides(chosen, reading, question)[: question.limit - len(chosen)]
+    findings = [_finding(reading.units[index], main.get(index, 0.0), *best.get(index, (0.0, ""))) for index in chosen]
     return Observation(findings=tuple(sorted(findings, key=lambda finding: -finding.relevance)))
+
+
+def _finding(unit: Unit, main: float, best: float, question: str) -> Finding:
+    return Finding(claim=unit.text, quote=unit.text, question=question, relevance=round(0.7 * main + 0.3 * best, 4))
+
+
+def _besides(chosen: Sequence[int], reading: Reading, question: ObservationQuestion) -> list[int]:
+    """Return what the page tells about the topic besides the answers; much of it for the worker that asks the query itself."""
+    count = LONGEST if question.query in question.perspective.questions else _PART * cues.is_wide(question.query)
+    told = portrait(question.text, question.title, question.query, question.perspective.keywords)[:count]
+    return [i for i in told if not any(_overlap(reading.units[i], reading.units[other]) for other in chosen)]
 
 
 def _score_all(reading: Reading, question: ObservationQuestion) -> tuple[dict[int, float], dict[int, tuple[float, str]]]:

@@ -9,14 +9,15 @@ from pipeline import terms
 from pipeline.questions import Outline, OutlineQuestion
 from pipeline.reasoners.extractive import cues, phrases
 from pipeline.reasoners.extractive.ranking import merits
-from pipeline.reasoners.extractive.selection import select, worth
+from pipeline.reasoners.extractive.selection import length, select, worth
 from pipeline.reasoners.extractive.summary import summarise
 from pipeline.text import slug
 from pipeline.values import Fact, Perspective, SectionPlan
 
 _PER_SECTION = 3  # facts that make a section worth its heading
 _SUMMARY_WORDS = 150
-_SPARE = 1.04  # words of facts offered for one word wanted
+_HEADING_WORDS = 5  # kept free for a section's title
+_SPARE = 1.1  # words of facts offered for one word wanted
 
 
 @dataclass
@@ -36,7 +37,8 @@ def outline(question: OutlineQuestion) -> Outline:
     )
     chosen = _body(question, merit)
     count = min(question.max_sections, max(question.min_sections, len(chosen) // _PER_SECTION), len(chosen))
-    clusters = _without_loners(_gathered(chosen, merit, count, question.words), question.min_sections)
+    words = question.words - len(question.query.split()) - _HEADING_WORDS * count
+    clusters = _without_loners(_gathered(chosen, merit, count, words), question.min_sections)
     ordered = sorted(clusters, key=lambda cluster: _place(cluster, question, merit))
     titles = _titles(ordered, question)
     sections = tuple(_plan(cluster, title) for cluster, title in zip(ordered, titles, strict=True))
@@ -57,24 +59,26 @@ def _body(question: OutlineQuestion, merit: Mapping[str, float]) -> list[Fact]:
     support = {entry.fact_id: entry.support for entry in question.validated}
     others = [fact for fact in question.facts if fact.id not in quoted]
     if len(others) >= question.max_sections * _PER_SECTION * 2:
-        return select(others, merit, words, summary, support)
-    return select(question.facts, merit, words, support=support)
+        return select(others, merit, words, summary, support, question.hits)
+    return select(question.facts, merit, words, support=support, hits=question.hits)
 
 
 def _gathered(facts: Sequence[Fact], merit: Mapping[str, float], count: int, words: int) -> list[_Cluster]:
-    """Return the facts in ``count`` clusters around strong facts unlike each other, none much longer than its share."""
+    """Return the facts in ``count`` clusters around strong facts unlike each other, none longer than its share of the words.
+
+    A fact that fits nowhere any more is left out.
+    """
     if not facts:
         return []
     described = {fact.id: _described(fact) for fact in facts}
     seeds = terms.spread([merit[fact.id] for fact in facts], [described[fact.id] for fact in facts], count, 2.0)
     clusters = [_Cluster(facts[index]) for index in seeds]
-    share = _SPARE * words / count
     for cluster in clusters:
         _put(cluster, cluster.seed)
     taken = {cluster.seed.id for cluster in clusters}
     for fact in facts:
-        if fact.id not in taken:
-            open_ones = [cluster for cluster in clusters if cluster.words + len(fact.claim.split()) <= share] or clusters
+        open_ones = [cluster for cluster in clusters if cluster.words + length(fact) <= words // count]
+        if fact.id not in taken and open_ones:
             _put(max(open_ones, key=lambda cluster: (_nearness(fact, cluster, described), -clusters.index(cluster))), fact)
     return clusters
 
@@ -94,7 +98,7 @@ def _without_loners(clusters: list[_Cluster], least: int) -> list[_Cluster]:
 
 def _put(cluster: _Cluster, fact: Fact) -> None:
     cluster.facts.append(fact)
-    cluster.words += len(fact.claim.split())
+    cluster.words += length(fact)
 
 
 def _described(fact: Fact) -> terms.Terms:

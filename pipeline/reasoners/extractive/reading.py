@@ -68,7 +68,7 @@ class _Line:
     block: int
 
 
-@lru_cache(maxsize=24)
+@lru_cache(maxsize=32)
 def read(text: str) -> Reading:
     """Return the reading of a page's stored ``text``."""
     places: list[Place] = []

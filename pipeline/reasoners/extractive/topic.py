@@ -1,12 +1,13 @@
-"""What a question is about, as the first search shows it: the terms that its passages dwell on."""
+"""What a question is about, as the first search shows it: the terms that its passages dwell on; and how near a text is to it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from pipeline import terms
+from pipeline.terms import Terms
 from pipeline.values import Fact, Hit
 
 _FADING = 15  # rank (from 0) at which a passage counts half
@@ -29,15 +30,54 @@ def subject_weights(query: str, hits: Sequence[Hit]) -> Mapping[str, float]:
     return {term: weight * (dwelt[term] / most) ** _SHARPNESS if most else weight for term, weight in wanted.items()}
 
 
-def closeness(about: Mapping[str, float], fact: Fact, title: str) -> float:
-    """Return how far a fact is about the topic, 0 to 1; its heading and its page's title count for less than its own words."""
-    own, above, over = terms.term_set(fact.claim), terms.term_set(fact.heading.partition("(")[0]), terms.term_set(title)
+def named_weights(query: str, keywords: Iterable[str]) -> Mapping[str, float]:
+    """Return the terms of those words of ``query`` that are among ``keywords``, as they weigh; all when none is."""
+    wanted = terms.needs(query)
+    named = {form for word in keywords for form in terms.forms(word)}
+    return {term: weight for term, weight in wanted.items() if term in named} or wanted
+
+
+def nearness(about: Mapping[str, float], own: Terms, above: Terms, over: Terms) -> float:
+    """Return how far a statement is about the topic, 0 to 1: its own terms count wholly, those of heading and title less."""
     total = sum(about.values())
     got = sum(
         weight * (1.0 if term in own else _HEADING if term in above else _TITLE if term in over else 0.0)
         for term, weight in about.items()
     )
     return got / total if total else 1.0
+
+
+def closeness(about: Mapping[str, float], fact: Fact, title: str) -> float:
+    """Return how far a fact of the page ``title`` is about the topic, 0 to 1."""
+    return nearness(about, terms.term_set(fact.claim), terms.term_set(fact.heading.partition("(")[0]), terms.term_set(title))
+
+
+def dwelt_on(about: Mapping[str, float], texts: Iterable[Terms], dense: float, slack: int) -> dict[str, float]:
+    """Return what of each term's weight is left for texts that dwell on it: all, where the share ``dense`` of them holds it.
+
+    ``slack`` texts that hold none are reckoned in.
+    """
+    held: Counter[str] = Counter()
+    count = slack
+    for text in texts:
+        count += 1
+        held.update(term for term in about if term in text)
+    return {term: weight * min(1.0, held[term] / (dense * count)) for term, weight in about.items()}
+
+
+def share(part: Mapping[str, float], whole: Mapping[str, float]) -> float:
+    """Return how much of the weights of ``whole`` is left in ``part``, 0 to 1."""
+    total = sum(whole.values())
+    return sum(part.values()) / total if total else 1.0
+
+
+def spoken_of(hits: Sequence[Hit]) -> dict[str, float]:
+    """Return how many of the passages speak of each term, those found first counting most."""
+    found: dict[str, float] = {}
+    for rank, hit in enumerate(hits):
+        for term in terms.term_set(f"{hit.heading} {hit.snippet}"):
+            found[term] = found.get(term, 0.0) + 1 / (1 + rank / _FADING)
+    return found
 
 
 def subject_words(query: str, hits: Sequence[Hit], limit: int = 5) -> tuple[str, ...]:

@@ -75,3 +75,22 @@ def test_no_more_words_than_wanted_and_the_same_choice_in_whatever_order(claims:
     chosen = select(facts, _even(facts), words)
     assert sum(map(length, chosen)) <= words
     assert chosen == select(facts[::-1], _even(facts), words)
+
+
+def test_a_fact_that_only_points_elsewhere_is_worth_less() -> None:
+    told = fact("Each log keeps a checksum in every record.", "corpus:a")
+    pointers = (
+        fact("See the chapter on log records for more details.", "corpus:a"),
+        fact("A log is opened as follows:", "corpus:a"),
+    )
+    value = worth("What does a log keep?", (told, *pointers), dict.fromkeys((entry.id for entry in (told, *pointers)), 0.5), HITS)
+    assert all(value[told.id] > 2 * value[pointer.id] for pointer in pointers)
+
+
+def test_a_page_whose_facts_dwell_on_the_topic_lends_them_worth() -> None:
+    near = [fact(f"The log keeps its record number {number}.", "corpus:a") for number in range(6)]
+    far = [fact(f"The boat carries passenger number {number}.", "corpus:b") for number in range(6)]
+    passing = fact("The boat also keeps a log in the cabin.", "corpus:b")
+    facts = (*near, *far, passing)
+    value = worth("What does a log keep?", facts, dict.fromkeys((entry.id for entry in facts), 0.5), HITS)
+    assert value[near[0].id] > 2 * value[passing.id]
