@@ -17,6 +17,8 @@ from pipeline.values import Fact, Hit
 _WHOLLY = 0.5  # closeness to the topic from which on more does not count
 _GIVEN, _MERIT = 0.85, 0.15  # what a fact close to the topic has, and what its merit adds
 _ELSEWHERE, _LEANING = 0.3, 0.8  # what is left of one that only points elsewhere, and of one that leans on the sentence before
+_UNFINISHED, _SCRAP, _SCRAP_WORDS = 0.5, 0.8, 8  # and of a list's item without a full stop, and of a statement in fewer words
+_CLOSERS = "\"'”’)"
 _BESIDES = 0.05  # worth of a page that does not dwell on the topic at all
 _DENSE, _SLACK = 0.3, 10  # share of a page's facts from which on it dwells on a term wholly; facts that are reckoned in besides
 _FAR, _WEAK = 0.3, 0.3  # share of the greatest closeness, and of the greatest worth, below which a fact is left out
@@ -40,8 +42,10 @@ def worth(query: str, facts: Sequence[Fact], merit: Mapping[str, float], hits: S
 
 
 def _said(fact: Fact) -> float:
-    """Return how much a fact says without what stands around it, 0 to 1."""
-    return (_ELSEWHERE if cues.sends_elsewhere(fact.claim) else 1.0) * (_LEANING if leans(fact.claim) else 1.0)
+    """Return how much a fact says by itself, 0 to 1."""
+    told = _ELSEWHERE if cues.sends_elsewhere(fact.claim) else 1.0
+    whole = 1.0 if fact.claim.rstrip(_CLOSERS).endswith((".", "!")) else _UNFINISHED
+    return told * whole * (_LEANING if leans(fact.claim) else 1.0) * (_SCRAP if length(fact) < _SCRAP_WORDS else 1.0)
 
 
 def _dwells(about: Mapping[str, float], facts: Sequence[Fact]) -> dict[str, float]:
