@@ -44,7 +44,7 @@ QUEUE_FILE = "queries.yaml"
 
 _FAST = {"perspectives": 1, "iterations": 1, "gap_rounds": 0}
 # Statistics note a sentence at no cost, and a report is chosen from many; a model writes each one out.
-_EXTRACTIVE = {"facts_per_page": 64}
+_EXTRACTIVE = {"facts_per_page": 68}
 _COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
 
 

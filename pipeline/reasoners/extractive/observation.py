@@ -15,8 +15,8 @@ from pipeline.reasoners.extractive.portrait import LONGEST, portrait
 from pipeline.reasoners.extractive.reading import Reading, Unit, read
 
 CUT_OFF = 0.3  # below it a statement does not answer
-_OF_NARROW, _OF_WIDE = 14, 4  # answers taken from a page; a wide question also gets what the page tells besides
-_PART = 6  # how much of that a worker takes who asks only for a part
+_ANSWERS, _FEWER = 20, 6  # answers taken from a page by the worker that asks the query itself, and by the others
+_PART = 6  # what else such a one takes that the page tells, if the question is wide
 _SHORTLIST = 80  # statements a question brings into the closer comparison
 _FOCUS = 0.06  # bonus for standing where the search pointed
 _BEFORE = 0.3  # strength of a term that stands in the sentence before
@@ -41,10 +41,10 @@ def observe(question: ObservationQuestion) -> Observation:
     reading = read(question.text)
     main, best = _score_all(reading, question)
     # What the worker's own questions ask for decides what it takes; how far that answers the query, what it is worth.
-    share = 0.7 if question.query in question.perspective.questions else 0.35
+    itself = question.query in question.perspective.questions
+    share = 0.7 if itself else 0.35
     scores = {i: share * main.get(i, 0.0) + (1 - share) * score for i, (score, _) in best.items()}
-    limit = min(question.limit, _OF_WIDE if cues.is_wide(question.query) else _OF_NARROW)
-    chosen = _choose(reading, scores, limit)
+    chosen = _choose(reading, scores, min(question.limit, _ANSWERS if itself else _FEWER))
     chosen += _besides(chosen, reading, question)[: question.limit - len(chosen)]
     findings = [_finding(reading.units[index], main.get(index, 0.0), *best.get(index, (0.0, ""))) for index in chosen]
     return Observation(findings=tuple(sorted(findings, key=lambda finding: -finding.relevance)))

@@ -17,6 +17,7 @@ def summarise(
     query: str, facts: Sequence[Fact], validated: Sequence[ValidatedFact], words: int, hits: Sequence[Hit] = ()
 ) -> list[Fact]:
     """Return the facts of the summary in reading order: the best answer first, then the others, one page's side by side."""
+    facts = [fact for fact in facts if fact.question] or facts  # the others were taken for what else their page tells
     merit = merits(query, facts, validated, hits)
     ranked = distinct(sorted(facts, key=lambda fact: (-merit[fact.id], fact.id))[: 3 * _SHORTLIST])[:_SHORTLIST]
     strong = [fact for fact in ranked if merit[fact.id] >= _WEAK * merit[ranked[0].id]]
