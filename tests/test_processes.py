@@ -14,12 +14,17 @@ ROOT = Path(__file__).parents[1]
 POOL = """
 import multiprocessing, os, signal, sys, time
 from concurrent.futures import ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from pipeline.processes import begin, spawning
 if __name__ == "__main__":
     with ProcessPoolExecutor(2, spawning(), begin) as pool:
         wait([pool.submit(time.sleep, 0.1) for _ in range(2)])
         helping = sorted(process.pid for process in multiprocessing.active_children())
         os.kill(helping[int(sys.argv[1])], signal.SIGKILL)
+        with suppress(BrokenProcessPool):  # the pool has noticed
+            while True:
+                pool.submit(os.getpid).result()
     print(len(helping))
 """
 
