@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pipeline import terms
 from pipeline.questions import SectionQuestion, SectionText
-from pipeline.reasoners.extractive import cues
+from pipeline.reasoners.extractive import cues, phrases
 from pipeline.reasoners.extractive.ranking import distinct, leans, merits
 from pipeline.reasoners.extractive.summary import summarise
 from pipeline.values import Fact, Paragraph, Sentence
@@ -27,7 +27,7 @@ def write(question: SectionQuestion) -> SectionText:
         chosen = summarise(question.query, question.facts, question.validated, question.words, question.hits)
         return SectionText(paragraphs=_paragraphs([chosen], support)) if chosen else SectionText(paragraphs=())
     chosen = _fitting(_own(question, merit), question.words, support)
-    return SectionText(paragraphs=_paragraphs(_grouped(chosen, merit), support))
+    return SectionText(paragraphs=_paragraphs(_grouped(chosen, merit, question.section.title), support))
 
 
 def _revised(question: SectionQuestion) -> tuple[Paragraph, ...]:
@@ -69,20 +69,26 @@ def _fitting(ranked: Sequence[Fact], words: int, support: Mapping[str, tuple[str
     return taken
 
 
-def _grouped(facts: Sequence[Fact], merit: Mapping[str, float]) -> list[list[Fact]]:
-    """Return the facts by the place they come from, the groups and their facts from the general to the special."""
+def _grouped(facts: Sequence[Fact], merit: Mapping[str, float], title: str) -> list[list[Fact]]:
+    """Return the facts by the place they come from; the groups and their facts from what stands under the section's own title
+    and from the general to the special.
+    """
+
+    def place(fact: Fact) -> tuple[bool, float]:
+        return phrases.heading(fact.heading) != title, -_generality(fact, merit)
+
     groups: dict[tuple[str, str], list[Fact]] = {}
     for fact in facts:
         groups.setdefault((fact.url, fact.heading), []).append(fact)
-    ordered = sorted(groups.values(), key=lambda group: (-max(_generality(fact, merit) for fact in group), group[0].id))
-    return [_told(group, merit) for group in _joined(ordered)]
+    ordered = sorted(groups.values(), key=lambda group: (min(map(place, group)), group[0].id))
+    return [_told(group, place) for group in _joined(ordered)]
 
 
-def _told(group: list[Fact], merit: Mapping[str, float]) -> list[Fact]:
+def _told(group: list[Fact], place: Callable[[Fact], tuple[bool, float]]) -> list[Fact]:
     years = {fact.id: _YEAR.search(fact.claim) for fact in group}
     if len(group) > 2 and all(years.values()):
         return sorted(group, key=lambda fact: (_year(fact), fact.id))
-    return sorted(group, key=lambda fact: (-_generality(fact, merit), fact.id))
+    return sorted(group, key=lambda fact: (place(fact), fact.id))
 
 
 def _year(fact: Fact) -> str:

@@ -96,6 +96,14 @@ def test_a_section_keeps_to_its_words_and_its_facts() -> None:
     assert {name for sentence in sentences for name in sentence.facts} <= set(section.facts)
 
 
+def test_a_section_begins_with_what_stands_under_its_title() -> None:
+    for title in SUBJECTS:
+        section = SectionPlan(id="s", title=title, facts=tuple(one.id for one in FACTS), purpose="")
+        by_id = {one.id: one for one in FACTS}
+        first, *_ = _written(section, FACTS, 600)
+        assert by_id[first.facts[0]].heading == title
+
+
 def test_the_summary_answers_first() -> None:
     answer = fact("An append-only log survives a power cut because each record is flushed.", "corpus:q.md", relevance=0.9)
     aside = fact("The museum of logs keeps a large collection of wooden tally sticks.", "corpus:r.md", relevance=0.35)
