@@ -110,7 +110,7 @@ class Catalogue:
 
         All files that they lead to are entered. ``fresh``: nothing was known of them.
         """
-        ids = self._ids()
+        ids = self._ids({path for record, *_ in entries for path in (record.face.path, *record.links)})
         if not fresh:
             for record, *_ in entries:
                 self._clear(ids[record.face.path])
@@ -137,9 +137,11 @@ class Catalogue:
     def _many(self, sql: str, rows: Iterable[tuple[object, ...]]) -> None:
         self._db.executemany(sql, rows)
 
-    def _ids(self, paths: Iterable[str] | None = None) -> dict[str, int]:
-        every: dict[str, int] = dict(self._db.execute("SELECT path, id FROM notes").fetchall())
-        return every if paths is None else {path: every[path] for path in paths if path in every}
+    def _ids(self, paths: Iterable[str]) -> dict[str, int]:
+        asked = json.dumps(list(paths), ensure_ascii=False)
+        return dict(
+            self._db.execute("SELECT path, id FROM notes WHERE path IN (SELECT value FROM json_each(?))", (asked,)).fetchall()
+        )
 
     def _clear(self, number: int) -> None:
         for table in ("links", "names", "tags", "watched", "blocks"):
