@@ -10,14 +10,14 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline.console import LOG_FILE
-from tests.test_ping import CHECK, Monitor
+from tests.test_ping import CHECK, Monitor, monitor
 from tests.unattended import (
     BARE,
     KEY,
@@ -27,11 +27,10 @@ from tests.unattended import (
     said,
     slow,
     start,
-    stuck,
     workspace,
 )
 
-__all__ = ["slow", "start", "stuck"]
+__all__ = ["monitor", "slow", "start"]
 
 
 # ---- a terminal ----------------------------------------------------------------------------------------------------
@@ -107,15 +106,6 @@ def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Server, st
 
 
 # ---- a monitor -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def monitor() -> Iterator[Monitor]:
-    one = Monitor()
-    yield one
-    one.silence.set()
-    one.server.shutdown()
-    one.server.server_close()
 
 
 def test_a_monitor_hears_every_ending_and_its_address_stands_nowhere(tmp_path: Path, monitor: Monitor) -> None:

@@ -18,7 +18,9 @@ from pipeline.shift import on_shift
 from pipeline.stopping import SteadyClock
 from pipeline.store.lock import WorkspaceLock
 from tests.fakes import context_for
-from tests.test_ping import Monitor
+from tests.test_ping import Monitor, monitor
+
+__all__ = ["monitor"]
 
 
 @pytest.fixture
@@ -26,15 +28,6 @@ def console(tmp_path: Path) -> Iterator[Console]:
     (tmp_path / "queries.yaml").write_text("queries: []\n")
     yield Console(tmp_path, quiet=False, verbose=False, as_json=False, color=False)
     consoles._masks.clear()
-
-
-@pytest.fixture
-def monitor() -> Iterator[Monitor]:
-    one = Monitor()
-    yield one
-    one.silence.set()
-    one.server.shutdown()
-    one.server.server_close()
 
 
 def log_of(console: Console) -> str:
