@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipeline.site.catalogue import Catalogue
@@ -31,28 +32,34 @@ def seen(catalogue: Catalogue, path: str) -> Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
-    """Notes whose pages may differ, and the kinds and tags whose lists may."""
+class Change:
+    """What became of a file of the vault. ``terms``: its search terms before and after, "" where it has none."""
 
-    pages: frozenset[str]
-    kinds: frozenset[str]
-    tags: frozenset[str]
+    before: Seen
+    after: Seen
+    terms: tuple[str, str] = ("", "")
+
+    @property
+    def shows(self) -> bool:
+        """Tell whether other pages, lists and tables may show it otherwise than before."""
+        return (self.before.face, self.before.shown) != (self.after.face, self.after.shown)
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The tags that it has or had."""
+        return self.before.tags | self.after.tags
 
 
-def effects(catalogue: Catalogue, before: dict[str, Seen], after: dict[str, Seen]) -> Effects:
-    """Return what the step from ``before`` to ``after`` may change; both know the same paths, and the catalogue is after it."""
-    pages: set[str] = set(before)
-    kinds: set[str] = set()
-    tags: set[str] = set()
-    for path, old in before.items():
-        new = after[path]
+def pages_showing(catalogue: Catalogue, changes: Mapping[str, Change]) -> set[str]:
+    """Return the notes whose pages may differ after these changes, by path; the catalogue is after them."""
+    pages = set(changes)
+    for path, change in changes.items():
+        old, new = change.before, change.after
         pages |= (old.targets ^ new.targets) | catalogue.showers(path)
-        if (old.face, old.shown) != (new.face, new.shown):
+        if change.shows:
             pages |= old.targets | new.targets | old.beside | new.beside | _linking(catalogue, path)
-            kinds |= {face.kind for face in (old.face, new.face) if face}
-            tags |= old.tags | new.tags
-    pages |= catalogue.watchers(tags) if kinds else set()
-    return Effects(frozenset(pages), frozenset(kinds), frozenset(tags))
+    shown = [change for change in changes.values() if change.shows]
+    return pages | (catalogue.watchers({tag for change in shown for tag in change.tags}) if shown else set())
 
 
 def _linking(catalogue: Catalogue, path: str) -> set[str]:

@@ -141,7 +141,7 @@ class _Build:
         if not everywhere and changed & {*KINDS, OTHER}:
             pages = pages | {face.path for kind in changed for face in self._catalogue.of_kind(kind)}
         lists = everywhere or "list" in changed or self._catalogue.made("lists") != "made"
-        return Todo(frozenset(pages), todo.kinds, todo.tags, todo.terms, todo.every_list or lists)
+        return Todo(frozenset(pages), todo.changes, todo.everything, todo.everything or lists)
 
     def _made(self, crew: Crew, site: Site, todo: Todo) -> SiteReport:
         staged = Staged(self._folders.site)
@@ -163,16 +163,16 @@ class _Build:
             extras.copies(self._folders.templates, self._folders.vault, self._found)
         )
         leaves = set(extras.list_paths())
-        extras.some_lists(todo.kinds, todo.tags, every=todo.every_list or not leaves <= self._keys.keys())
+        extras.some_lists(todo.changes, every=todo.every_list or not leaves <= self._keys.keys())
         expected |= leaves | extras.others() | self._index(extras, todo)
         return extras, expected
 
     def _index(self, extras: Extras, todo: Todo) -> set[str]:
         """Bring the search index up to date; return the site paths of its files."""
         files_now = {path for path in self._rows if path.startswith(f"{INDEX}/")}
-        if not files_now or not files_now <= self._keys.keys() or len(todo.terms) > _MANY:
+        if not files_now or not files_now <= self._keys.keys() or todo.everything or len(todo.changes) > _MANY:
             return set(extras.whole_index(self._catalogue.terms()))
-        needed = extras.changed_index(todo.terms, len(self._survey.notes))
+        needed = extras.changed_index(todo.changes, len(self._survey.notes))
         return {path for path in files_now | needed.keys() if needed.get(path, True)}
 
     def _placed(self, staged: Staged, site: Site, extras: Extras, expected: set[str]) -> SiteReport:

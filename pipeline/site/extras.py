@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pipeline.site import feeds, lists, words
+from pipeline.site.affected import Change
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.files import Staged, Stat, read, site_files
 from pipeline.site.layout import Layout
@@ -50,8 +51,11 @@ class Extras:
         self._feeds()
         return {lists.TAGS, "search.html", "404.html", feeds.FEED, feeds.MAP}
 
-    def some_lists(self, kinds: Collection[str], tags: Collection[str], *, every: bool) -> None:
-        """Make the lists of these kinds and tags, or all."""
+    def some_lists(self, changes: Mapping[str, Change], *, every: bool) -> None:
+        """Make the lists that may show what changed, or all."""
+        shown = [change for change in changes.values() if change.shows]
+        kinds = {face.kind for change in shown for face in (change.before.face, change.after.face) if face}
+        tags = {tag for change in shown for tag in change.tags}
         for name, kind in LISTS.items():
             if every or kind in kinds:
                 self._leaves(lists.kind_lists(self._site, self._catalogue, name))
@@ -108,14 +112,15 @@ class Extras:
             self._put_data(path, data)
             yield path
 
-    def changed_index(self, terms: Mapping[str, tuple[str, str]], notes: int) -> dict[str, bool]:
-        """Change the index where notes changed (path → terms before and after); return which files it touched are still needed.
+    def changed_index(self, changes: Mapping[str, Change], notes: int) -> dict[str, bool]:
+        """Change the index where notes changed; return which files it touched are still needed.
 
         Raises:
             ValueError: a file of the index is not what it was made as.
         """
-        changes = dict(words.changed(terms, self._catalogue.face, lambda path: read(self._staged.site, path) or b""))
-        for file, data in (*changes.items(), *words.meta_file(notes).items()):
+        terms = {path: change.terms for path, change in changes.items() if path.endswith(".md")}
+        made = dict(words.changed(terms, self._catalogue.face, lambda path: read(self._staged.site, path) or b""))
+        for file, data in (*made.items(), *words.meta_file(notes).items()):
             if data is not None:
                 self._put_data(file, data)
-        return {file: data is not None for file, data in changes.items()}
+        return {file: data is not None for file, data in made.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.site.affected import effects, seen
+from pipeline.site.affected import Change, pages_showing, seen
 from pipeline.site.catalogue import Catalogue, Known
 from pipeline.site.files import Stat
 from pipeline.site.notes import Record
@@ -18,18 +18,20 @@ Read = Callable[[Sequence[str]], Iterable[list[tuple[Record, str]]]]
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """Notes whose pages may differ; kinds and tags whose lists may (``every_list``: all); terms before and after, by note."""
+    """Notes whose pages may differ; what changed, by path. ``everything``: so much that all lists and the whole index may differ.
+
+    ``every_list``: all lists may, for whatever reason.
+    """
 
     pages: frozenset[str]
-    kinds: frozenset[str]
-    tags: frozenset[str]
-    terms: Mapping[str, tuple[str, str]]
-    every_list: bool
+    changes: Mapping[str, Change]
+    everything: bool = False
+    every_list: bool = False
 
     @property
     def lists(self) -> bool:
         """Tell whether any list may differ."""
-        return bool(self.kinds or self.tags or self.every_list)
+        return self.everything or self.every_list or any(change.shows for change in self.changes.values())
 
 
 class Survey:
@@ -64,24 +66,20 @@ class Survey:
         entries = [entry for batch in read(self.to_read) for entry in batch if self._is_news(entry[0])]
         paths = sorted({record.face.path for record, _ in entries} | self._gone)
         before = {path: seen(self._catalogue, path) for path in paths}
-        terms = self._catalogue.terms(paths)
+        old, new = self._catalogue.terms(paths), {record.face.path: words for record, words in entries}
         self._put(entries)
-        done = effects(self._catalogue, before, {path: seen(self._catalogue, path) for path in paths})
-        new_terms = {record.face.path: words for record, words in entries}
-        words = {path: (terms.get(path, ""), new_terms.get(path, "")) for path in paths if path.endswith(".md")}
-        return Todo(done.pages & self.notes, done.kinds, done.tags, words, every_list=False)
+        changes = {
+            path: Change(before[path], seen(self._catalogue, path), (old.get(path, ""), new.get(path, ""))) for path in paths
+        }
+        return Todo(frozenset(pages_showing(self._catalogue, changes) & self.notes), changes)
 
     def _all_taken(self, read: Read) -> Todo:
         fresh = not self._known
-        old = self._catalogue.terms(self._known)
-        new: dict[str, str] = {}
         self._catalogue.drop(self._gone)
         self._catalogue.enter(self._found)
         for batch in read(self.to_read):
             self._catalogue.put([(record, *self._found[record.face.path], words) for record, words in batch], fresh=fresh)
-            new |= {record.face.path: words for record, words in batch}
-        terms = {path: (old.get(path, ""), new.get(path, "")) for path in new.keys() | self._gone if path.endswith(".md")}
-        return Todo(self.notes, frozenset(), frozenset(), terms, every_list=True)
+        return Todo(self.notes, {}, everything=True)
 
     def _is_news(self, record: Record) -> bool:
         """Tell whether a file that was read says something new; remember when it was written if not."""
