@@ -1,7 +1,7 @@
 """What a folder holds, at a glance: how each of its files looks, and one mark for all of them. Leaf module.
 
-That a file was changed is told from its size and time, without reading it. Where a folder's mark is what it was, every file in it is
-as it was, so that of a great many files only those of a few folders need to be compared one by one.
+That a file was changed is told from its size and time, without reading it. Where a folder's mark is what it was, every file in it
+is as it was, so that of a great many files only those of a few folders need to be compared one by one.
 """
 
 from __future__ import annotations
