@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import ResearchError
+from pipeline.folders import Look
 from pipeline.site import files
-from pipeline.site.catalogue import Catalogue
+from pipeline.site.catalogue import Catalogue, CataloguedPlaces
 from pipeline.site.crew import Crew
 from pipeline.site.extras import Extras
 from pipeline.site.files import Staged
@@ -19,7 +20,8 @@ from pipeline.site.layout import Layout
 from pipeline.site.lists import navigation
 from pipeline.site.notes import KINDS, OTHER
 from pipeline.site.pages import Site
-from pipeline.site.paths import page_of
+from pipeline.site.paths import has_product, is_image, page_of, product_of
+from pipeline.site.standing import Standing
 from pipeline.site.survey import Survey, Todo
 from pipeline.site.words import FOLDER as INDEX
 from pipeline.site.workshop import Job, Task, key_of
@@ -50,11 +52,19 @@ class Folders:
     state: Path
 
 
-def build_site(folders: Folders, *, title: str = "Research", url: str = "", everything: bool = False) -> SiteReport:
+def build_site(
+    folders: Folders,
+    *,
+    title: str = "Research",
+    url: str = "",
+    everything: bool = False,
+    marks: Mapping[str, str] | None = None,
+) -> SiteReport:
     """Make the site show the vault; return what was written and removed.
 
     ``url`` is the address where the site will stand, "" if that is not known. ``everything``: as if nothing had been built
-    before; the bytes are the same. A file that no build made is neither changed nor removed, unless a page has its name.
+    before; the bytes are the same. ``marks`` are those of the vault's folders, by path, that somebody saw just now. A file that
+    no build made is neither changed nor removed, unless a page has its name.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; the site is as it was.
@@ -64,19 +74,19 @@ def build_site(folders: Folders, *, title: str = "Research", url: str = "", ever
     cache = folders.state / CACHE
     with _alone(folders.state):
         try:
-            return _built(folders, title, address, everything)
+            return _built(folders, title, address, marks or {}, everything)
         except sqlite3.OperationalError as error:
             hint = "free some space or allow writing there; the file may also be deleted: then all pages are made anew"
             raise ResearchError(f"{cache} cannot be written: {error}", hint=hint) from error
         except sqlite3.DatabaseError:
             cache.unlink(missing_ok=True)  # it is damaged, and no more than a cache
-            return _built(folders, title, address, everything)
+            return _built(folders, title, address, marks or {}, everything)
 
 
-def _built(folders: Folders, title: str, url: str, everything: bool) -> SiteReport:
+def _built(folders: Folders, title: str, url: str, marks: Mapping[str, str], everything: bool) -> SiteReport:
     catalogue = Catalogue(folders.state / CACHE, writes=True)
     try:
-        return _Build(folders, catalogue, everything).run(title, url)
+        return _Build(folders, catalogue, marks, everything).run(title, url)
     finally:
         catalogue.close()
 
@@ -94,100 +104,110 @@ def _alone(state: Path) -> Iterator[None]:
 
 
 class _Build:
-    """One build. ``keys`` are those of the pages that stand as they were made."""
-
-    def __init__(self, folders: Folders, catalogue: Catalogue, everything: bool) -> None:
+    def __init__(self, folders: Folders, catalogue: Catalogue, marks: Mapping[str, str], everything: bool) -> None:
         self._folders = folders
         self._catalogue = catalogue
         self._layout = Layout(folders.templates)
         self._digests = {name: self._layout.digest(name) for name in _TEMPLATES}
-        self._rows = catalogue.pages()
-        self._standing = files.site_files(folders.site)
-        self._found = files.vault_files(folders.vault)
-        intact = {path for path, (key, *stat) in self._rows.items() if key and self._standing.get(path) == tuple(stat)}
-        self._keys = {} if everything else {path: self._rows[path][0] for path in intact}
-        self._survey = Survey(catalogue, self._found, everything)
+        self._standing = Standing(catalogue, folders.site, everything=everything)
+        self._survey = Survey(catalogue, folders.vault, marks, everything=everything)
+        self._unmade = {page.path: page.source for page in self._standing.unmade()}
 
     def run(self, title: str, url: str) -> SiteReport:
         """Bring everything up to date."""
         folders = self._folders
-        job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE, tuple(self._found))
-        looked_at = len(self._survey.notes) if self._unmade() or self._templates_changed() else len(self._survey.to_read)
-        crew = Crew(job, looked_at)
+        job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE)
+        crew = Crew(job, CataloguedPlaces(self._catalogue), self._catalogue.paths)
         try:
             with self._catalogue.transaction():
                 todo = self._survey.taken(crew.read)
                 site = Site(title, url, navigation(self._catalogue.kinds()))
                 todo = self._widened(todo, site)
-                self._catalogue.doubt(map(page_of, todo.pages))
-                if todo.lists:
-                    self._catalogue.remember("lists", "")
+                self._doubt(todo)
             return self._made(crew, site, todo)
         finally:
             crew.close()
 
-    def _unmade(self) -> set[str]:
-        """The notes whose page does not stand as it was made."""
-        return {path for path in self._survey.notes if page_of(path) not in self._keys}
-
-    def _templates_changed(self) -> set[str]:
-        return {name for name, digest in self._digests.items() if self._catalogue.made(f"template {name}") != digest}
-
     def _widened(self, todo: Todo, site: Site) -> Todo:
         """What there is to do also because of templates, of what all pages share, and of pages that were lost."""
-        changed = self._templates_changed()
+        changed = {name for name, digest in self._digests.items() if self._catalogue.made(f"template {name}") != digest}
         everywhere = self._catalogue.made("site") != key_of(site)
-        pages = self._survey.notes if everywhere else todo.pages | self._unmade()
+        pages = self._survey.all_notes() if everywhere else todo.pages | self._lost_notes()
         if not everywhere and changed & {*KINDS, OTHER}:
             pages = pages | {face.path for kind in changed for face in self._catalogue.of_kind(kind)}
-        lists = everywhere or "list" in changed or self._catalogue.made("lists") != "made"
-        return Todo(frozenset(pages), todo.changes, todo.everything, todo.everything or lists)
+        every_list = todo.every_list or everywhere or "list" in changed or self._catalogue.made("lists") != "made"
+        everything = todo.everything or self._catalogue.made("index") != "made"
+        return Todo(frozenset(pages), todo.changes, everything, every_list)
+
+    def _lost_notes(self) -> set[str]:
+        """The notes of which the page does not stand as it was made."""
+        sources = (source for source in self._unmade.values() if source and source.endswith(".md"))
+        return {source for source in sources if self._catalogue.face(source)}
+
+    def _doubt(self, todo: Todo) -> None:
+        """Take note of what may not be as it shall be until all is in place: the next build makes good what is cut off here."""
+        sources = {*todo.pages, *filter(has_product, (*self._survey.gone, *self._survey.changed))}
+        self._catalogue.doubt((product_of(path), path) for path in sources)
+        if todo.lists:
+            self._catalogue.remember("lists", "")
+        if todo.everything or todo.changes:
+            self._catalogue.remember("index", "")
 
     def _made(self, crew: Crew, site: Site, todo: Todo) -> SiteReport:
         staged = Staged(self._folders.site)
         try:
-            crew.begin(site, [Task(path, self._keys.get(page_of(path), "")) for path in sorted(todo.pages)])
-            extras, expected = self._extras(site, todo, staged)
+            crew.begin(site, [Task(path, self._standing.get(page_of(path))) for path in sorted(todo.pages)])
+            extras, others = self._extras(site, todo, staged)
             for made in crew.made():
-                self._keys[made.page] = made.key
+                self._standing.add(made.page, made.key, made.source)
                 staged.paths += [made.page] if made.staged else []
         except BaseException:
             files.discard(self._folders.site, [*staged.paths, *map(page_of, todo.pages)])
             raise
-        return self._placed(staged, site, extras, expected)
+        return self._placed(staged, site, extras, others)
 
     def _extras(self, site: Site, todo: Todo, staged: Staged) -> tuple[Extras, set[str]]:
-        """Make what no note makes; return also the site paths of all that the site should hold."""
-        extras = Extras(site, self._catalogue, self._layout, staged, self._keys)
-        expected = {page_of(path) for path in self._survey.notes} | set(
-            extras.copies(self._folders.templates, self._folders.vault, self._found)
-        )
+        """Make what no note makes; return also the site paths of all that shall stand there and is made from no file of the vault."""
+        extras = Extras(site, self._catalogue, self._layout, staged, self._standing)
+        extras.copy_images(self._folders.vault, self._images())
+        others = set(extras.copy_assets(self._folders.templates))
         leaves = set(extras.list_paths())
-        extras.some_lists(todo.changes, every=todo.every_list or not leaves <= self._keys.keys())
-        expected |= leaves | extras.others() | self._index(extras, todo)
-        return extras, expected
+        extras.some_lists(todo.changes, every=todo.every_list or not all(map(self._standing.get, leaves)))
+        return extras, others | leaves | extras.others() | self._index(extras, todo)
+
+    def _images(self) -> dict[str, Look]:
+        """The images to be copied, and how they look."""
+        sources = {source for source in self._unmade.values() if source and is_image(source)} | self._survey.changed.keys()
+        known = {path: self._catalogue.digest_and_look(path) for path in sources if is_image(path)}
+        return {path: found[1] for path, found in sorted(known.items()) if found}
 
     def _index(self, extras: Extras, todo: Todo) -> set[str]:
         """Bring the search index up to date; return the site paths of its files."""
-        files_now = {path for path in self._rows if path.startswith(f"{INDEX}/")}
-        if not files_now or not files_now <= self._keys.keys() or todo.everything or len(todo.changes) > _MANY:
+        files_now = {path for path in self._catalogue.pages_of_none() if path.startswith(f"{INDEX}/")}
+        if not files_now or not all(map(self._standing.get, files_now)) or todo.everything or len(todo.changes) > _MANY:
             return set(extras.whole_index(self._catalogue.terms()))
-        needed = extras.changed_index(todo.changes, len(self._survey.notes))
+        needed = extras.changed_index(todo.changes, self._count())
         return {path for path in files_now | needed.keys() if needed.get(path, True)}
 
-    def _placed(self, staged: Staged, site: Site, extras: Extras, expected: set[str]) -> SiteReport:
+    def _count(self) -> int:
+        kinds = self._catalogue.kinds()
+        return sum(kinds.get(kind, 0) for kind in (*KINDS, OTHER))
+
+    def _placed(self, staged: Staged, site: Site, extras: Extras, others: set[str]) -> SiteReport:
         """Put all in place, take away what is no longer made, and remember it."""
-        stats = files.put_in_place(self._folders.site, staged.paths)
-        stale = sorted(self._rows.keys() - expected)
-        for path in stale:
-            files.remove(self._folders.site, path)
-        rows = {path: (key, *(stats.get(path) or self._standing[path])) for path, key in self._keys.items() if path in expected}
+        written = files.put_in_place(self._folders.site, staged.paths)
+        stale = sorted(self._stale(others))
+        removed = tuple(path for path in stale if files.remove(self._folders.site, path))
         with self._catalogue.transaction():
-            self._catalogue.put_pages((path, *row) for path, row in rows.items() if self._rows.get(path) != row)
-            self._catalogue.drop_pages(stale)
+            self._standing.settle(written, stale)
             for name, digest in self._digests.items():
                 self._catalogue.remember(f"template {name}", digest)
             self._catalogue.remember("site", key_of(site))
             self._catalogue.remember("lists", "made")
-        removed = tuple(path for path in stale if path in self._standing)
-        return SiteReport(len(self._survey.notes), tuple(sorted(stats)), removed, tuple(extras.problems))
+            self._catalogue.remember("index", "made")
+        return SiteReport(self._count(), tuple(sorted(written)), removed, tuple(extras.problems))
+
+    def _stale(self, others: set[str]) -> set[str]:
+        """What was made once, and is no more: of files that are gone, and what no file makes."""
+        gone = {source for source in (*self._survey.gone, *self._unmade.values()) if source and not self._catalogue.face(source)}
+        return self._catalogue.pages_of(gone) | (self._catalogue.pages_of_none() - others)

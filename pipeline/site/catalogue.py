@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from pipeline.folders import Look
 from pipeline.site.notes import Face, Record
-from pipeline.site.paths import key_of
+from pipeline.site.paths import Places, folder_of, key_of, name_of, nearness
 
-_FORMAT = 1
+_FORMAT = 2
+VAULT, SITE = "vault", "site"
 _SCHEMA = """
 CREATE TABLE notes (
-  id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, size INTEGER, mtime INTEGER, digest TEXT, kind TEXT, title TEXT,
-  created TEXT, status TEXT, description TEXT, facts TEXT, rest TEXT, terms TEXT);
-CREATE INDEX by_kind ON notes (kind, created, path);
+  id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, folder TEXT, key TEXT, name TEXT, size INTEGER, mtime INTEGER, digest TEXT,
+  kind TEXT, title TEXT, created TEXT, status TEXT, description TEXT, facts TEXT, rest TEXT, terms TEXT);
+CREATE INDEX notes_by_folder ON notes (folder);
+CREATE INDEX notes_by_key ON notes (key);
+CREATE INDEX notes_by_name ON notes (name);
+CREATE INDEX by_kind ON notes (kind, created, path) WHERE digest IS NOT NULL;
 CREATE TABLE links (src INTEGER, dst INTEGER, deep INTEGER, PRIMARY KEY (src, dst)) WITHOUT ROWID;
 CREATE INDEX by_target ON links (dst, src, deep);
 CREATE TABLE names (name TEXT, src INTEGER, PRIMARY KEY (name, src)) WITHOUT ROWID;
@@ -30,21 +36,27 @@ CREATE TABLE tags (tag TEXT, src INTEGER, words TEXT, PRIMARY KEY (tag, src)) WI
 CREATE INDEX tags_by_source ON tags (src);
 CREATE TABLE watched (tag TEXT, src INTEGER, PRIMARY KEY (tag, src)) WITHOUT ROWID;
 CREATE TABLE blocks (src INTEGER, block TEXT, text TEXT, PRIMARY KEY (src, block)) WITHOUT ROWID;
-CREATE TABLE pages (path TEXT PRIMARY KEY, key TEXT, size INTEGER, mtime INTEGER) WITHOUT ROWID;
+CREATE TABLE pages (path TEXT PRIMARY KEY, folder TEXT, source TEXT, key TEXT, size INTEGER, mtime INTEGER) WITHOUT ROWID;
+CREATE INDEX pages_by_folder ON pages (folder);
+CREATE INDEX pages_of_files ON pages (source) WHERE source IS NOT NULL;
+CREATE INDEX pages_of_none ON pages (path) WHERE source IS NULL;
+CREATE INDEX pages_in_doubt ON pages (path) WHERE key = '';
+CREATE TABLE marks (root TEXT, folder TEXT, mark TEXT, PRIMARY KEY (root, folder)) WITHOUT ROWID;
 CREATE TABLE made (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 """
 _FACE = "n.path, n.kind, n.title, n.created, n.status, n.description, n.facts"
+_PAGE = "path, source, key, size, mtime"
 _NEWEST = "ORDER BY n.created DESC, n.path"
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A file as it was read: its row, size in bytes, time of change in ns, digest."""
+class Page(NamedTuple):
+    """A file of the site as it was made: the file of the vault it shows (None for another), its key, bytes, and time in ns."""
 
-    id: int
+    path: str
+    source: str | None
+    key: str
     size: int
     mtime: int
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +97,41 @@ class Catalogue:
 
     # files
 
-    def known(self) -> dict[str, Known]:
-        """Return what is known of each file, by path."""
-        rows = self._db.execute("SELECT path, id, size, mtime, digest FROM notes WHERE digest IS NOT NULL")
-        return {path: Known(*rest) for path, *rest in rows}
+    def marks(self, root: str) -> dict[str, str]:
+        """Return the mark of each folder below a root (``VAULT`` or ``SITE``), by path; "" where its files must be compared."""
+        return dict(self._db.execute("SELECT folder, mark FROM marks WHERE root = ?", (root,)).fetchall())
+
+    def put_marks(self, root: str, marks: Mapping[str, str | None]) -> None:
+        """Remember the marks of folders; None forgets a folder."""
+        self._many(
+            "DELETE FROM marks WHERE root = ? AND folder = ?", ((root, path) for path, mark in marks.items() if mark is None)
+        )
+        kept = ((root, path, mark) for path, mark in marks.items() if mark is not None)
+        self._many("INSERT OR REPLACE INTO marks VALUES (?, ?, ?)", kept)
+
+    def files_in(self, folder: str) -> dict[str, Look]:
+        """Return how each file of a folder of the vault looked when it was read, by path."""
+        rows = self._db.execute("SELECT path, size, mtime FROM notes WHERE folder = ? AND digest IS NOT NULL", (folder,))
+        return {path: Look(size, mtime) for path, size, mtime in rows}
+
+    def digest_and_look(self, path: str) -> tuple[str, Look] | None:
+        """Return the digest of a file, and how it looked, when it was read; None if it never was."""
+        row = self._db.execute("SELECT digest, size, mtime FROM notes WHERE path = ? AND digest IS NOT NULL", (path,)).fetchone()
+        return (row[0], Look(row[1], row[2])) if row else None
+
+    def paths(self) -> tuple[str, ...]:
+        """Return the path of every file that was entered."""
+        return tuple(path for (path,) in self._db.execute("SELECT path FROM notes ORDER BY path"))
+
+    def count(self) -> int:
+        """Return how many files there are."""
+        found: int = self._db.execute("SELECT count(*) FROM notes").fetchone()[0]
+        return found
+
+    def like(self, *, key: str = "", name: str = "") -> list[str]:
+        """Return the paths of the files that were entered with this key, or this bare name."""
+        column, value = ("key", key) if key else ("name", name)
+        return [path for (path,) in self._db.execute(f"SELECT path FROM notes WHERE {column} = ?", (value,))]  # noqa: S608 - ours
 
     def touch(self, path: str, size: int, mtime: int) -> None:
         """Remember when a file whose content did not change was written."""
@@ -96,7 +139,8 @@ class Catalogue:
 
     def enter(self, paths: Iterable[str]) -> None:
         """Make room for files, so that links can name them."""
-        self._db.executemany("INSERT OR IGNORE INTO notes (path) VALUES (?)", ((path,) for path in paths))
+        rows = ((path, folder_of(path), key_of(path), name_of(key_of(path))) for path in paths)
+        self._many("INSERT OR IGNORE INTO notes (path, folder, key, name) VALUES (?, ?, ?, ?)", rows)
 
     def drop(self, paths: Iterable[str]) -> None:
         """Forget files and what leads from them and to them."""
@@ -194,7 +238,7 @@ class Catalogue:
 
     def naming(self, paths: Iterable[str]) -> set[str]:
         """Return the paths of the notes with a link whose name could mean one of ``paths``, now or before."""
-        names = {form for path in paths for form in (key_of(path), key_of(path).rpartition("/")[2])}
+        names = {form for key in map(key_of, paths) for form in (key, name_of(key))}
         sql = "SELECT n.path FROM names m JOIN notes n ON n.id = m.src WHERE m.name = ?"
         return {found for name in names for (found,) in self._db.execute(sql, (name,))}
 
@@ -250,22 +294,43 @@ class Catalogue:
 
     # pages
 
-    def pages(self) -> dict[str, tuple[str, int, int]]:
-        """Return key, size and time of change of each page that was written, by its path."""
-        return {path: (key, size, mtime) for path, key, size, mtime in self._db.execute("SELECT * FROM pages")}
+    def pages_in(self, folder: str) -> dict[str, Look]:
+        """Return how each file of a folder of the site looked when it was made, by path."""
+        rows = self._db.execute("SELECT path, size, mtime FROM pages WHERE folder = ?", (folder,))
+        return {path: Look(size, mtime) for path, size, mtime in rows}
 
-    def put_pages(self, rows: Iterable[tuple[str, str, int, int]]) -> None:
-        """Remember pages: path, key, size in bytes, time of change in ns."""
-        self._many("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", rows)
+    def page(self, path: str) -> Page | None:
+        """Return what is known of a file of the site."""
+        row = self._db.execute(f"SELECT {_PAGE} FROM pages WHERE path = ?", (path,)).fetchone()  # noqa: S608 - a part of ours
+        return Page(*row) if row else None
 
-    def doubt(self, paths: Iterable[str]) -> None:
-        """Mark pages as not what they should be; a build that is cut off leaves the mark for the next one."""
+    def pages_of_none(self) -> set[str]:
+        """Return the paths of the site's files that are made from no file of the vault."""
+        return {path for (path,) in self._db.execute("SELECT path FROM pages WHERE source IS NULL")}
+
+    def pages_of(self, sources: Iterable[str]) -> set[str]:
+        """Return the paths of what was made from these files of the vault."""
+        sql = "SELECT path FROM pages WHERE source = ?"
+        return {path for source in sources for (path,) in self._db.execute(sql, (source,))}
+
+    def pages_in_doubt(self) -> list[Page]:
+        """Return what is known of the files that a build which was cut off may have left otherwise than they should be."""
+        return [Page(*row) for row in self._db.execute(f"SELECT {_PAGE} FROM pages WHERE key = ''")]  # noqa: S608 - a part of ours
+
+    def put_pages(self, pages: Iterable[Page]) -> None:
+        """Remember files of the site."""
+        rows = ((page.path, folder_of(page.path), page.source, page.key, page.size, page.mtime) for page in pages)
+        self._many("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def doubt(self, pages: Iterable[tuple[str, str]]) -> None:
+        """Mark what is made from files of the vault (path, source) as not what it should be; the next build sees the mark."""
         self._many(
-            "INSERT INTO pages VALUES (?, '', -1, -1) ON CONFLICT (path) DO UPDATE SET key = ''", ((path,) for path in paths)
+            "INSERT INTO pages VALUES (?, ?, ?, '', -1, -1) ON CONFLICT (path) DO UPDATE SET key = ''",
+            ((path, folder_of(path), source) for path, source in pages),
         )
 
     def drop_pages(self, paths: Iterable[str]) -> None:
-        """Forget pages."""
+        """Forget files of the site."""
         self._many("DELETE FROM pages WHERE path = ?", ((path,) for path in paths))
 
     def made(self, name: str) -> str:
@@ -277,6 +342,19 @@ class Catalogue:
         """Remember a value under a name; a file that holds it already is not written."""
         if self.made(name) != value:
             self._db.execute("INSERT OR REPLACE INTO made VALUES (?, ?)", (name, value))
+
+
+class CataloguedPlaces(Places):
+    """The files of a vault, looked up in the catalogue: for when only a few are."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def _at(self, key: str) -> str:
+        return min(self._catalogue.like(key=key), key=nearness, default="")
+
+    def _named(self, name: str) -> str:
+        return min(self._catalogue.like(name=name), key=nearness, default="")
 
 
 def _face(path: str, kind: str, title: str, created: str, status: str, description: str, facts: str) -> Face:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -13,6 +13,7 @@ from pipeline.errors import ResearchError
 from pipeline.processes import COLLECTION, processors, spawning
 from pipeline.site.notes import Record
 from pipeline.site.pages import Site
+from pipeline.site.paths import AllPlaces, Places
 from pipeline.site.workshop import Job, Made, Maker, Task
 
 WORTH_IT = 400  # notes; fewer are done before a second process has started
@@ -22,27 +23,32 @@ _AHEAD = 2  # batches that a maker has been given and not yet answered
 
 
 class Crew:
-    """The makers of one build. ``notes`` is how many there may be to do. Close it when done."""
+    """The makers of one build. ``places`` is for few notes; ``paths`` returns all files of the vault, for many. Close it at last."""
 
-    def __init__(self, job: Job, notes: int) -> None:
-        count = processors(_MOST) if notes >= WORTH_IT else 1
-        self._here = Maker(job) if count == 1 else None
+    def __init__(self, job: Job, places: Places, paths: Callable[[], tuple[str, ...]]) -> None:
+        self._job = job
+        self._paths = paths
+        self._here = Maker(job, places)
         self._others: list[Connection] = []
         self._processes: list[Any] = []
-        self._waiting: list[Sequence[Task]] = []
-        self._site: Site | None = None
-        if count > 1:
-            self._start(job, count)
+        self._begun: tuple[Site, Sequence[Task]] | None = None
 
-    def _start(self, job: Job, count: int) -> None:
+    def _call(self, notes: int) -> None:
+        """Let other processes help if there are that many notes to do."""
+        count = processors(_MOST) if notes >= WORTH_IT and not self._others else 1
+        if count == 1:
+            return
         context = spawning()
         for _ in range(count):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, job, count), daemon=True)
+            process = context.Process(target=_serve, args=(theirs, self._job, count), daemon=True)
             process.start()
             theirs.close()
             self._others.append(ours)
             self._processes.append(process)
+        paths = self._paths()
+        for connection in self._others:
+            connection.send(paths)
 
     def close(self) -> None:
         """End the processes."""
@@ -53,8 +59,9 @@ class Crew:
 
     def read(self, paths: Sequence[str]) -> Iterator[list[tuple[Record, str]]]:
         """Yield what was read, in batches in no order; each maker keeps what it will need again."""
+        self._call(len(paths))
         batches = [paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH)]
-        if self._here:
+        if not self._others:
             yield from map(self._here.read, batches)
             return
         shares = [deque(self._share(batch, number) for batch in batches) for number in range(len(self._others))]
@@ -72,9 +79,9 @@ class Crew:
 
     def begin(self, site: Site, tasks: Sequence[Task]) -> None:
         """Let pages be made."""
-        if self._here:
-            self._site, self._waiting = site, [tasks]
-            return
+        self._call(len(tasks))
+        if not self._others:
+            self._begun = site, tasks
         for number, connection in enumerate(self._others):
             connection.send(("make", site, [task for task in tasks if self._owner(task.path) == number]))
 
@@ -85,8 +92,8 @@ class Crew:
             TemplateInvalid: a template is faulty.
             ResearchError: the disk refuses, or a maker has gone.
         """
-        if self._here and self._site:
-            yield from self._here.make(self._site, self._waiting.pop())
+        if self._begun:
+            yield from self._here.make(*self._begun)
         answers = [self._tried(connection) for connection in self._others]
         for answer in answers:
             if isinstance(answer, BaseException):
@@ -120,8 +127,8 @@ class Crew:
 def _serve(connection: Connection, job: Job, makers: int) -> None:
     """One maker as a process: answer each request, until there are no more."""
     gc.set_threshold(*COLLECTION)
-    maker = Maker(job, makers)
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        maker = Maker(job, AllPlaces(connection.recv()), makers)
         while True:
             request, *given = connection.recv()
             try:

@@ -6,13 +6,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from pipeline.folders import Look
 from pipeline.site import feeds, lists, words
 from pipeline.site.affected import Change
 from pipeline.site.catalogue import Catalogue
-from pipeline.site.files import Staged, Stat, read, site_files
+from pipeline.site.files import Staged, read
 from pipeline.site.layout import Layout
+from pipeline.site.looking import is_seen, other_folders
 from pipeline.site.pages import ListPage, Site
-from pipeline.site.paths import IMAGES, file_of, list_page, suffix_of, tag_list
+from pipeline.site.paths import file_of, list_page, suffix_of, tag_list
+from pipeline.site.standing import Standing
 from pipeline.site.wording import LISTS
 from pipeline.site.workshop import key_of
 
@@ -23,21 +26,21 @@ _ACTIVE = re.compile(
 
 
 class Extras:
-    """Makes those pages. ``keys`` holds the keys of the pages that stand as they were made; each new one is put there."""
+    """Makes those pages, but those of which ``standing`` knows that they stand."""
 
-    def __init__(self, site: Site, catalogue: Catalogue, layout: Layout, staged: Staged, keys: dict[str, str]) -> None:
+    def __init__(self, site: Site, catalogue: Catalogue, layout: Layout, staged: Staged, standing: Standing) -> None:
         self._site = site
         self._catalogue = catalogue
         self._layout = layout
         self._staged = staged
-        self.keys = keys
+        self._standing = standing
         self.problems: list[str] = []
 
     def _put(self, path: str, key: str, make: Callable[[], bytes]) -> None:
         """Make a file unless what stands there has this key."""
-        if self.keys.get(path) != key:
+        if self._standing.get(path) != key:
             self._staged.write_if_new(path, make())
-            self.keys[path] = key
+            self._standing.add(path, key)
 
     def _put_page(self, template: str, page: object, path: str) -> None:
         key = key_of(self._layout.digest(template), self._site, page)
@@ -84,26 +87,27 @@ class Extras:
             yield from (list_page(name, number) for number in range(1, lists.older_leaves(count) + 1))
             yield list_page(name)
 
-    def copies(self, templates: Path, vault: Path, found: dict[str, Stat]) -> Iterator[str]:
-        """Copy the templates' assets and the vault's images; yield the site path of each."""
-        for path in sorted(site_files(templates / ASSETS)):
+    def copy_assets(self, templates: Path) -> Iterator[str]:
+        """Copy the templates' assets; yield the site path of each."""
+        for path in sorted(_below(templates / ASSETS)):
             data = read(templates / ASSETS, path) or b""
             self._put_data(f"{ASSETS}/{path}", data)
             yield f"{ASSETS}/{path}"
-        for path in sorted(path for path in found if suffix_of(path) in IMAGES):
-            if self._copy(vault, path, found[path]):
-                yield file_of(path)
 
-    def _copy(self, vault: Path, path: str, stat: Stat) -> bool:
-        key = key_of(stat)
-        if self.keys.get(file_of(path)) != key:
-            data = read(vault, path)
-            if data is None or (suffix_of(path) == ".svg" and _ACTIVE.search(data)):
-                self.problems.append(f"{path}: not copied: {'it may run scripts' if data else 'it cannot be read'}")
-                return False
-            self._staged.write_if_new(file_of(path), data)
-            self.keys[file_of(path)] = key
-        return True
+    def copy_images(self, vault: Path, images: Mapping[str, Look]) -> None:
+        """Copy images of the vault; ``images`` maps the path of each to how it looks."""
+        for path, look in images.items():
+            key = key_of(tuple(look))
+            if self._standing.get(file_of(path)) != key:
+                self._copy(vault, path, key)
+
+    def _copy(self, vault: Path, path: str, key: str) -> None:
+        data = read(vault, path)
+        if data is None or (suffix_of(path) == ".svg" and _ACTIVE.search(data)):
+            self.problems.append(f"{path}: not copied: {'it may run scripts' if data else 'it cannot be read'}")
+            return
+        self._staged.write_if_new(file_of(path), data)
+        self._standing.add(file_of(path), key, path)
 
     def whole_index(self, terms: dict[str, str]) -> Iterator[str]:
         """Make the search index of all notes, whose terms are given by path; yield the site path of each of its files."""
@@ -124,3 +128,9 @@ class Extras:
             if data is not None:
                 self._put_data(file, data)
         return {file: data is not None for file, data in made.items()}
+
+
+def _below(folder: Path) -> Iterator[str]:
+    """The paths of the files below a folder, but hidden ones."""
+    for path, found in other_folders(folder, {}):
+        yield from (f"{path}/{name}" if path else name for name in found.files if is_seen(name))

@@ -1,4 +1,4 @@
-"""Files: those of the vault as they are on the disk, and those of the site put in place all at once.
+"""Files: those of the vault read, and those of the site put in place all at once.
 
 A page is written beside the old one under a temporary name; only when all could be made do they take their names. So a faulty
 template leaves the site as it was. No symbolic link below either folder is followed.
@@ -8,54 +8,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from pipeline.errors import ResearchError
-from pipeline.site.paths import IMAGES, suffix_of
+from pipeline.folders import Look
 
-_READ = {".md", ".canvas", ".base", *IMAGES}
-_ASIDE = {"attic"}
 _TEMPORARY = ".tmp"
-
-Stat = tuple[int, int]
-
-
-def vault_files(vault: Path) -> dict[str, Stat]:
-    """Return size in bytes and time of change in ns of each file of the vault that the site is made from, by its path."""
-    return {path: found for path, found in _walk(str(vault), "") if suffix_of(path) in _READ and path.split("/")[0] not in _ASIDE}
-
-
-def site_files(site: Path) -> dict[str, Stat]:
-    """Return size and time of change of each file of the site."""
-    return dict(_walk(str(site), ""))
-
-
-def _walk(root: str, below: str) -> Iterator[tuple[str, Stat]]:
-    """Yield the files below a folder, but none whose name begins with a dot or is not valid UTF-8."""
-    try:
-        entries = list(os.scandir(f"{root}/{below}" if below else root))
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return
-    for entry in entries:
-        if entry.name.startswith(".") or not _is_text(entry.name):
-            continue
-        path = f"{below}/{entry.name}" if below else entry.name
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(root, path)
-        elif entry.is_file(follow_symlinks=False):
-            found = entry.stat(follow_symlinks=False)
-            yield path, (found.st_size, found.st_mtime_ns)
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def read(root: Path, path: str) -> bytes | None:
@@ -129,7 +89,7 @@ def _new_file(place: str) -> BinaryIO:
         return os.fdopen(os.open(place, flags, 0o666), "wb")
 
 
-def put_in_place(site: Path, paths: list[str]) -> dict[str, Stat]:
+def put_in_place(site: Path, paths: list[str]) -> dict[str, Look]:
     """Give staged files their names; return size and time of change of each.
 
     Raises:
@@ -139,7 +99,7 @@ def put_in_place(site: Path, paths: list[str]) -> dict[str, Stat]:
     try:
         for path in paths:
             found = Path(temporary_of(site, path)).replace(site / path).lstat()
-            placed[path] = (found.st_size, found.st_mtime_ns)
+            placed[path] = Look(found.st_size, found.st_mtime_ns)
     except OSError as error:
         raise refused(error) from error
     return placed
@@ -151,17 +111,23 @@ def discard(site: Path, paths: list[str]) -> None:
         Path(temporary_of(site, path)).unlink(missing_ok=True)
 
 
-def remove(site: Path, path: str) -> None:
-    """Remove a file of the site and the folders that it leaves empty. What stands behind a link is left alone."""
+def remove(site: Path, path: str) -> bool:
+    """Remove a file of the site and the folders that it leaves empty; tell whether there was one.
+
+    What stands behind a link is left alone.
+    """
     parents = [site / parent for parent in list(Path(path).parents)[:-1]]
     if any(parent.is_symlink() for parent in parents):
-        return
-    (site / path).unlink(missing_ok=True)
-    for parent in parents:
-        try:
+        return False
+    try:
+        (site / path).unlink()
+        for parent in parents:
             parent.rmdir()
-        except OSError:
-            return
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:  # a folder that still holds something
+        pass
+    return True
 
 
 def refused(error: OSError) -> ResearchError:

@@ -7,6 +7,7 @@ stand where the site has a page of its own goes below ``notes/``.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import quote, unquote
@@ -27,6 +28,11 @@ def stem_of(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".md")
 
 
+def folder_of(path: str) -> str:
+    """Return the folder of a path, "" for the top."""
+    return path.rpartition("/")[0]
+
+
 def suffix_of(path: str) -> str:
     """Return a file's suffix in small letters, with its dot, or ""."""
     name = path.rpartition("/")[2]
@@ -43,6 +49,21 @@ def page_of(path: str) -> str:
 def file_of(path: str) -> str:
     """Return the site's path of an image."""
     return _free(path)
+
+
+def is_image(path: str) -> bool:
+    """Tell whether a file of the vault is an image, which the site copies."""
+    return suffix_of(path) in IMAGES
+
+
+def has_product(path: str) -> bool:
+    """Tell whether something of the site is made from a file of the vault: it is a note or an image."""
+    return path.endswith(".md") or is_image(path)
+
+
+def product_of(path: str) -> str:
+    """Return the site's path of what is made from a note or an image."""
+    return file_of(path) if is_image(path) else page_of(path)
 
 
 def _free(path: str) -> str:
@@ -109,24 +130,52 @@ def whole(target: str, base: str) -> str:
     return "/".join(parts)
 
 
-class Places:
+class Places(ABC):
     """The files of a vault, found by what a link says. Like Obsidian it takes a whole path or a bare name, in any letter case."""
-
-    def __init__(self, paths: Iterable[str]) -> None:
-        self._paths: dict[str, str] = {}
-        self._names: dict[str, str] = {}
-        for path in sorted(paths, key=lambda path: (path.count("/"), path)):
-            key = key_of(path)
-            self._paths.setdefault(key, path)
-            self._names.setdefault(key.rpartition("/")[2], path)
 
     def find(self, target: str, base: str = "") -> str:
         """Return the path of the file that a link to ``target`` in the note ``base`` leads to, "" if there is none."""
         if not target:
             return base
         key = key_of(target)
-        return self._paths.get(key) or ("" if "/" in key else self._names.get(key, ""))
+        return self._at(key) or ("" if "/" in key else self._named(key))
 
     def find_relative(self, target: str, base: str) -> str:
         """Return the path of the file that a Markdown link in the note ``base`` leads to, "" if there is none."""
         return self.find(whole(target, base)) or self.find(unquote(target))
+
+    @abstractmethod
+    def _at(self, key: str) -> str:
+        """Return the file of a whole path, given as its key; "" for none."""
+
+    @abstractmethod
+    def _named(self, name: str) -> str:
+        """Return the file of a bare name, given as its key; "" for none."""
+
+
+class AllPlaces(Places):
+    """The files of a vault, all in memory: for when many are looked up."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        for path in sorted(paths, key=nearness):
+            key = key_of(path)
+            self._paths.setdefault(key, path)
+            self._names.setdefault(name_of(key), path)
+
+    def _at(self, key: str) -> str:
+        return self._paths.get(key, "")
+
+    def _named(self, name: str) -> str:
+        return self._names.get(name, "")
+
+
+def name_of(key: str) -> str:
+    """Return the bare name in the key of a path."""
+    return key.rpartition("/")[2]
+
+
+def nearness(path: str) -> tuple[int, str]:
+    """Return what orders the files that a link may mean: the one that is least deep comes first."""
+    return path.count("/"), path

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from pipeline.site.affected import Change, pages_showing, seen
-from pipeline.site.catalogue import Catalogue, Known
-from pipeline.site.files import Stat
+from pipeline.folders import Folder, Look
+from pipeline.site.affected import Change, Seen, pages_showing, seen
+from pipeline.site.catalogue import VAULT, Catalogue
+from pipeline.site.looking import ASIDE, NO_FOLDER, is_seen, other_folders
 from pipeline.site.notes import Record
+from pipeline.site.paths import IMAGES, folder_of, suffix_of
 
 _MASS = 0.2  # of the files: when more are read than that, it is cheaper to look at all pages than to ask which
 _FEW = 50
+_READ = frozenset({".md", ".canvas", ".base", *IMAGES})
 
 Read = Callable[[Sequence[str]], Iterable[list[tuple[Record, str]]]]
 
@@ -35,62 +39,98 @@ class Todo:
 
 
 class Survey:
-    """The state of the vault against what is known of it. ``found`` maps each file to its size and time of change."""
+    """The state of the vault against what is known of it. ``marks`` of its folders as somebody saw them just now, if anybody did.
 
-    def __init__(self, catalogue: Catalogue, found: dict[str, Stat], everything: bool) -> None:
+    ``changed`` are the files that are new or were written since they were read, ``gone`` those that are no more.
+    """
+
+    def __init__(self, catalogue: Catalogue, vault: Path, marks: Mapping[str, str], *, everything: bool) -> None:
         self._catalogue = catalogue
-        self._found = found
-        self._known: dict[str, Known] = catalogue.known()
-        self._everything = everything
-        self.notes = frozenset(path for path in found if path.endswith(".md"))
-        self._gone = self._known.keys() - found.keys()
-        self._forced = self._leading_elsewhere()
-        self.to_read = sorted(self._forced | {path for path in found if everything or self._differs(path)})
+        self._marks: dict[str, str | None] = {}
+        self.changed: dict[str, Look] = {}
+        self.gone: set[str] = set()
+        self._fresh: set[str] = set()
+        known = catalogue.marks(VAULT)
+        seen_before = dict.fromkeys(known, "") if everything else known
+        for folder, found in other_folders(vault, seen_before, {} if everything else marks, aside=ASIDE):
+            self._compare(folder, found, everything)
+        self._forced = self._leading_elsewhere() if known else set()
+        self.to_read = sorted(self._forced | self.changed.keys())
 
-    def _differs(self, path: str) -> bool:
-        known = self._known.get(path)
-        return known is None or (known.size, known.mtime) != self._found[path]
+    def _compare(self, folder: str, found: Folder, everything: bool) -> None:
+        now, known = dict(_wanted(folder, found)), self._catalogue.files_in(folder)
+        self.changed |= {path: look for path, look in now.items() if everything or known.get(path) != look}
+        self.gone |= known.keys() - now.keys()
+        self._fresh |= now.keys() - known.keys()
+        self._marks[folder] = None if found is NO_FOLDER else found.mark
 
     def _leading_elsewhere(self) -> set[str]:
         """Notes with a link that means something else now, because files came or went."""
-        moved = self._gone | (self._found.keys() - self._known.keys())
-        if not self._known or not moved:
-            return set()
-        linking = {face.path for path in self._gone for face in self._catalogue.linkers(path)}
-        return (self._catalogue.naming(moved) | linking) & self._found.keys()
+        moved = self.gone | self._fresh
+        linking = {face.path for path in self.gone for face in self._catalogue.linkers(path)}
+        return (self._catalogue.naming(moved) | linking) - self.gone
 
     def taken(self, read: Read) -> Todo:
         """Read what changed into the catalogue; return what there is to do."""
-        if len(self.to_read) > max(_FEW, _MASS * len(self._found)):
+        catalogue = self._catalogue
+        if len(self.to_read) > max(_FEW, _MASS * (catalogue.count() + len(self._fresh) - len(self.gone))):
             return self._all_taken(read)
-        entries = [entry for batch in read(self.to_read) for entry in batch if self._is_news(entry[0])]
-        paths = sorted({record.face.path for record, _ in entries} | self._gone)
-        before = {path: seen(self._catalogue, path) for path in paths}
-        old, new = self._catalogue.terms(paths), {record.face.path: words for record, words in entries}
+        before = {path: seen(catalogue, path) for path in (*self.to_read, *self.gone)}
+        old = catalogue.terms(before)
+        catalogue.drop(self.gone)
+        catalogue.enter(self._fresh)
+        entries = [entry for batch in self._read(read) for entry in batch if self._is_news(entry[0])]
         self._put(entries)
-        changes = {
-            path: Change(before[path], seen(self._catalogue, path), (old.get(path, ""), new.get(path, ""))) for path in paths
-        }
-        return Todo(frozenset(pages_showing(self._catalogue, changes) & self.notes), changes)
+        new = {record.face.path: words for record, words in entries}
+        changes = {path: self._change(path, before[path], old, new) for path in sorted(new.keys() | self.gone)}
+        return Todo(frozenset(filter(self._is_note, pages_showing(catalogue, changes))), changes)
+
+    def _read(self, read: Read) -> Iterator[list[tuple[Record, str]]]:
+        """Read what is to be read; then the marks of the folders stand, but of those with a file that could not be."""
+        unread = set(self.to_read)
+        for batch in read(self.to_read):
+            unread.difference_update(record.face.path for record, _ in batch)
+            yield batch
+        self._catalogue.put_marks(VAULT, self._marks | {folder_of(path): "" for path in unread})
+
+    def _change(self, path: str, before: Seen, old: Mapping[str, str], new: Mapping[str, str]) -> Change:
+        return Change(before, seen(self._catalogue, path), (old.get(path, ""), new.get(path, "")))
+
+    def _is_note(self, path: str) -> bool:
+        return path.endswith(".md") and self._catalogue.digest_and_look(path) is not None
 
     def _all_taken(self, read: Read) -> Todo:
-        fresh = not self._known
-        self._catalogue.drop(self._gone)
-        self._catalogue.enter(self._found)
-        for batch in read(self.to_read):
-            self._catalogue.put([(record, *self._found[record.face.path], words) for record, words in batch], fresh=fresh)
-        return Todo(self.notes, {}, everything=True)
+        fresh = not self._catalogue.count()
+        self._catalogue.drop(self.gone)
+        self._catalogue.enter(self._fresh)
+        for batch in self._read(read):
+            self._put(batch, fresh=fresh)
+        return Todo(self.all_notes(), {}, everything=True, every_list=True)
+
+    def all_notes(self) -> frozenset[str]:
+        """Return the paths of all notes, once everything is taken."""
+        return frozenset(path for path in self._catalogue.paths() if path.endswith(".md"))
 
     def _is_news(self, record: Record) -> bool:
         """Tell whether a file that was read says something new; remember when it was written if not."""
         path = record.face.path
-        known = self._known.get(path)
-        if known is None or known.digest != record.digest or path in self._forced:
+        known = self._catalogue.digest_and_look(path)
+        if known is None or known[0] != record.digest or path in self._forced:
             return True
-        self._catalogue.touch(path, *self._found[path])
+        self._catalogue.touch(path, *self.changed[path])
         return False
 
-    def _put(self, entries: Sequence[tuple[Record, str]]) -> None:
-        self._catalogue.drop(self._gone)
-        self._catalogue.enter(record.face.path for record, _ in entries)
-        self._catalogue.put([(record, *self._found[record.face.path], words) for record, words in entries])
+    def _put(self, entries: Sequence[tuple[Record, str]], *, fresh: bool = False) -> None:
+        self._catalogue.put([(record, *self._look(record.face.path), words) for record, words in entries], fresh=fresh)
+
+    def _look(self, path: str) -> Look:
+        """How a file looked before it was read; one that only leads elsewhere looks as it did."""
+        known = None if path in self.changed else self._catalogue.digest_and_look(path)
+        return known[1] if known else self.changed[path]
+
+
+def _wanted(folder: str, found: Folder) -> Iterator[tuple[str, Look]]:
+    """The files of a folder that the site is made from."""
+    for name, look in found.files.items():
+        if suffix_of(name) in _READ and is_seen(name):
+            yield f"{folder}/{name}" if folder else name, look

@@ -29,13 +29,12 @@ _KEPT_BYTES = 60_000_000  # of HTML, of all makers together
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all makers of a build must know. ``paths`` are all files of the vault."""
+    """What all makers of a build must know."""
 
     vault: Path
     templates: Path
     site: Path
     catalogue: Path
-    paths: tuple[str, ...]
 
 
 class Task(NamedTuple):
@@ -46,19 +45,20 @@ class Task(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A page, its key, and whether it was staged because it differs."""
+    """A page, its note, its key, and whether it was staged because it differs."""
 
     page: str
+    source: str
     key: str
     staged: bool
 
 
 class Maker:
-    """Reads notes and makes their pages."""
+    """Reads notes and makes their pages. It is one of ``makers``."""
 
-    def __init__(self, job: Job, makers: int = 1) -> None:
+    def __init__(self, job: Job, places: Places, makers: int = 1) -> None:
         self._job = job
-        self._places = Places(job.paths)
+        self._places = places
         self._reader = Reader()
         self._layout = Layout(job.templates)
         self._drafts: dict[str, tuple[str, Draft]] = {}
@@ -122,7 +122,7 @@ class Maker:
                 body = filled(self._draft(task.path, rest.digest), page, inside)
                 data = self._layout.render(face.kind, composer.site, replace(page, body=body))
                 staged = self._staged.write_if_new(page.path, data)
-            yield Made(page.path, key, staged)
+            yield Made(page.path, task.path, key, staged)
 
     def _draft(self, path: str, digest: str) -> Draft:
         known, draft = self._drafts.pop(path, ("", None))

@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.site.building import Folders, SiteReport, build_site
 from pipeline.site.draft import Draft
-from pipeline.site.paths import Places, page_of, root_of
+from pipeline.site.paths import AllPlaces, page_of, root_of
 from pipeline.site.reading import Reader
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "site"
@@ -65,4 +65,4 @@ def note(title: str, body: str, kind: str = "", **properties: str) -> str:
 
 def read(text: str, *, path: str = "my/here.md", others: tuple[str, ...] = (), at_hand: bool = False) -> Draft:
     """Read a note's text in a vault that also holds ``others``."""
-    return Reader().read(text, Draft(path, root_of(page_of(path)), Places([path, *others]), at_hand=at_hand))
+    return Reader().read(text, Draft(path, root_of(page_of(path)), AllPlaces([path, *others]), at_hand=at_hand))
