@@ -116,6 +116,7 @@ class _Build:
     def run(self, title: str, url: str) -> SiteReport:
         """Bring everything up to date."""
         folders = self._folders
+        files.discard(folders.site, self._standing.left_over)
         job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE)
         crew = Crew(job, CataloguedPlaces(self._catalogue), self._catalogue.paths)
         try:
@@ -161,13 +162,13 @@ class _Build:
             for made in crew.made():
                 self._standing.add(made.page, made.key, made.source)
                 staged.paths += [made.page] if made.staged else []
+            return self._placed(staged, site, extras, others)
         except BaseException:
             files.discard(self._folders.site, [*staged.paths, *map(page_of, todo.pages)])
             raise
-        return self._placed(staged, site, extras, others)
 
     def _extras(self, site: Site, todo: Todo, staged: Staged) -> tuple[Extras, set[str]]:
-        """Make what no note makes; return also the site paths of all that shall stand there and is made from no file of the vault."""
+        """Make what no note makes; return also the site paths of all that shall stand and is made from no file of the vault."""
         extras = Extras(site, self._catalogue, self._layout, staged, self._standing)
         extras.copy_images(self._folders.vault, self._images())
         others = set(extras.copy_assets(self._folders.templates))
@@ -195,6 +196,8 @@ class _Build:
 
     def _placed(self, staged: Staged, site: Site, extras: Extras, others: set[str]) -> SiteReport:
         """Put all in place, take away what is no longer made, and remember it."""
+        with self._catalogue.transaction():
+            self._catalogue.doubt((path, None) for path in staged.paths)
         written = files.put_in_place(self._folders.site, staged.paths)
         stale = sorted(self._stale(others))
         removed = tuple(path for path in stale if files.remove(self._folders.site, path))

@@ -322,8 +322,8 @@ class Catalogue:
         rows = ((page.path, folder_of(page.path), page.source, page.key, page.size, page.mtime) for page in pages)
         self._many("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?)", rows)
 
-    def doubt(self, pages: Iterable[tuple[str, str]]) -> None:
-        """Mark what is made from files of the vault (path, source) as not what it should be; the next build sees the mark."""
+    def doubt(self, pages: Iterable[tuple[str, str | None]]) -> None:
+        """Mark files of the site (path, source) as not what they should be; the next build sees the mark."""
         self._many(
             "INSERT INTO pages VALUES (?, ?, ?, '', -1, -1) ON CONFLICT (path) DO UPDATE SET key = ''",
             ((path, folder_of(path), source) for path, source in pages),

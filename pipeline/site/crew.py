@@ -23,7 +23,10 @@ _AHEAD = 2  # batches that a maker has been given and not yet answered
 
 
 class Crew:
-    """The makers of one build. ``places`` is for few notes; ``paths`` returns all files of the vault, for many. Close it at last."""
+    """The makers of one build; close it when done.
+
+    ``places`` finds a few of the vault's files, ``paths`` returns all, for many.
+    """
 
     def __init__(self, job: Job, places: Places, paths: Callable[[], tuple[str, ...]]) -> None:
         self._job = job

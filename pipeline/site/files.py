@@ -75,8 +75,13 @@ class Staged:
 
 def temporary_of(site: Path, path: str) -> str:
     """Return where a file of the site stands before it takes its name."""
-    folder, _, name = path.rpartition("/")
-    return f"{site}/{folder}/.{name}{_TEMPORARY}"
+    return f"{site}/{temporary_name(path)}"
+
+
+def temporary_name(path: str) -> str:
+    """Return the path, within the site, at which a file stands before it takes its name."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}.{name}{_TEMPORARY}"
 
 
 def _new_file(place: str) -> BinaryIO:

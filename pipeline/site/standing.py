@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipeline.folders import Look
 from pipeline.site.catalogue import SITE, Catalogue, Page
+from pipeline.site.files import temporary_name
 from pipeline.site.looking import NO_FOLDER, other_folders
 from pipeline.site.paths import folder_of
 
@@ -16,7 +17,8 @@ _NONE = Look(-1, -1)
 class Standing:
     """The keys of the files that stand as they were made; what is made is added under its new key.
 
-    ``everything``: as if no file stood as it was made. ``lost`` are those, by path, that do not; how they look, if they are there.
+    ``everything``: as if no file stood as it was made. ``lost`` are those that do not, by path; how they look, if there.
+    ``left_over`` are those whose temporary file a build that was cut off left beside them.
     """
 
     def __init__(self, catalogue: Catalogue, site: Path, *, everything: bool) -> None:
@@ -24,6 +26,7 @@ class Standing:
         self._everything = everything
         self._added: dict[str, tuple[str, str | None]] = {}
         self.lost: dict[str, Look | None] = {}
+        self.left_over: list[str] = []
         self._marks: dict[str, str | None] = {}
         for folder, found in other_folders(site, catalogue.marks(SITE)):
             self._compare(folder, {f"{folder}/{name}" if folder else name: look for name, look in found.files.items()})
@@ -34,6 +37,7 @@ class Standing:
     def _compare(self, folder: str, now: Mapping[str, Look]) -> None:
         known = self._catalogue.pages_in(folder)
         self.lost |= {path: now.get(path) for path, look in known.items() if now.get(path) != look}
+        self.left_over += [path for path in known if temporary_name(path) in now]
 
     def get(self, path: str) -> str:
         """Return the key of a file, "" if it does not stand as it was made."""
