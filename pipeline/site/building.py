@@ -15,17 +15,18 @@ from pipeline.site.catalogue import Catalogue
 from pipeline.site.crew import Crew
 from pipeline.site.extras import Extras
 from pipeline.site.files import Staged
+from pipeline.site.indexing import Index
 from pipeline.site.layout import Layout
 from pipeline.site.lists import navigation
+from pipeline.site.maps import Maps
 from pipeline.site.notes import KINDS, OTHER
 from pipeline.site.pages import Site
 from pipeline.site.paths import page_of
+from pipeline.site.segments import Pending
 from pipeline.site.survey import Survey, Todo
-from pipeline.site.words import FOLDER as INDEX
 from pipeline.site.workshop import Job, Task, key_of
 
 CACHE = "site.sqlite"
-_MANY = 300  # notes that changed: above that the whole search index is made anew
 _LOCK = "site.lock"
 _TEMPLATES = (*KINDS, OTHER, "list", "tags", "search", "404")
 
@@ -117,12 +118,13 @@ class _Build:
         try:
             with self._catalogue.transaction():
                 todo = self._survey.taken(crew.read)
+                pending = Pending(self._catalogue, todo.changes, everything=todo.everything)
                 site = Site(title, url, navigation(self._catalogue.kinds()))
                 todo = self._widened(todo, site)
                 self._catalogue.doubt(map(page_of, todo.pages))
                 if todo.lists:
                     self._catalogue.remember("lists", "")
-            return self._made(crew, site, todo)
+            return self._made(crew, site, todo, pending)
         finally:
             crew.close()
 
@@ -143,20 +145,20 @@ class _Build:
         lists = everywhere or "list" in changed or self._catalogue.made("lists") != "made"
         return Todo(frozenset(pages), todo.changes, todo.everything, todo.everything or lists)
 
-    def _made(self, crew: Crew, site: Site, todo: Todo) -> SiteReport:
+    def _made(self, crew: Crew, site: Site, todo: Todo, pending: Pending) -> SiteReport:
         staged = Staged(self._folders.site)
         try:
             crew.begin(site, [Task(path, self._keys.get(page_of(path), "")) for path in sorted(todo.pages)])
-            extras, expected = self._extras(site, todo, staged)
+            extras, expected = self._extras(site, todo, pending, staged)
             for made in crew.made():
                 self._keys[made.page] = made.key
                 staged.paths += [made.page] if made.staged else []
         except BaseException:
             files.discard(self._folders.site, [*staged.paths, *map(page_of, todo.pages)])
             raise
-        return self._placed(staged, site, extras, expected)
+        return self._placed(staged, site, pending, extras, expected)
 
-    def _extras(self, site: Site, todo: Todo, staged: Staged) -> tuple[Extras, set[str]]:
+    def _extras(self, site: Site, todo: Todo, pending: Pending, staged: Staged) -> tuple[Extras, set[str]]:
         """Make what no note makes; return also the site paths of all that the site should hold."""
         extras = Extras(site, self._catalogue, self._layout, staged, self._keys)
         expected = {page_of(path) for path in self._survey.notes} | set(
@@ -164,18 +166,13 @@ class _Build:
         )
         leaves = set(extras.list_paths())
         extras.some_lists(todo.changes, every=todo.every_list or not leaves <= self._keys.keys())
-        expected |= leaves | extras.others() | self._index(extras, todo)
+        expected |= leaves | extras.others()
+        notes = len(self._survey.notes)
+        expected |= Index(self._catalogue, staged, self._keys, pending).made(notes)
+        expected |= Maps(site, self._catalogue, staged, self._keys, pending).made(notes, leaves)
         return extras, expected
 
-    def _index(self, extras: Extras, todo: Todo) -> set[str]:
-        """Bring the search index up to date; return the site paths of its files."""
-        files_now = {path for path in self._rows if path.startswith(f"{INDEX}/")}
-        if not files_now or not files_now <= self._keys.keys() or todo.everything or len(todo.changes) > _MANY:
-            return set(extras.whole_index(self._catalogue.terms()))
-        needed = extras.changed_index(todo.changes, len(self._survey.notes))
-        return {path for path in files_now | needed.keys() if needed.get(path, True)}
-
-    def _placed(self, staged: Staged, site: Site, extras: Extras, expected: set[str]) -> SiteReport:
+    def _placed(self, staged: Staged, site: Site, pending: Pending, extras: Extras, expected: set[str]) -> SiteReport:
         """Put all in place, take away what is no longer made, and remember it."""
         stats = files.put_in_place(self._folders.site, staged.paths)
         stale = sorted(self._rows.keys() - expected)
@@ -189,5 +186,6 @@ class _Build:
                 self._catalogue.remember(f"template {name}", digest)
             self._catalogue.remember("site", key_of(site))
             self._catalogue.remember("lists", "made")
+            pending.done()
         removed = tuple(path for path in stale if path in self._standing)
         return SiteReport(len(self._survey.notes), tuple(sorted(stats)), removed, tuple(extras.problems))
