@@ -174,6 +174,8 @@ class _Build:
 
     def _placed(self, staged: Staged, site: Site, pending: Pending, extras: Extras, expected: set[str]) -> SiteReport:
         """Put all in place, take away what is no longer made, and remember it."""
+        with self._catalogue.transaction():
+            self._catalogue.doubt(staged.paths)
         stats = files.put_in_place(self._folders.site, staged.paths)
         stale = sorted(self._rows.keys() - expected)
         for path in stale:

@@ -66,9 +66,9 @@ def _text(text: str) -> str:
 
 def site_map(site: Site, pages: Iterable[Address]) -> bytes:
     """Return the map of these pages."""
+    top = _text(site.url)
     lines = (
-        f"<url><loc>{_text(site.url + encoded(page))}</loc>{f'<lastmod>{day}</lastmod>' if day else ''}</url>"
-        for page, day in sorted(pages)
+        f"<url><loc>{top}{encoded(page)}</loc>{f'<lastmod>{day}</lastmod>' if day else ''}</url>" for page, day in sorted(pages)
     )
     return _map(site, "urlset", lines)
 
