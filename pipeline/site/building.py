@@ -16,18 +16,19 @@ from pipeline.site.catalogue import Catalogue, CataloguedPlaces
 from pipeline.site.crew import Crew
 from pipeline.site.extras import Extras
 from pipeline.site.files import Staged
+from pipeline.site.indexing import Index
 from pipeline.site.layout import Layout
 from pipeline.site.lists import navigation
+from pipeline.site.maps import Maps
 from pipeline.site.notes import KINDS, OTHER
 from pipeline.site.pages import Site
 from pipeline.site.paths import has_product, is_image, page_of, product_of
+from pipeline.site.segments import Pending
 from pipeline.site.standing import Standing
 from pipeline.site.survey import Survey, Todo
-from pipeline.site.words import FOLDER as INDEX
 from pipeline.site.workshop import Job, Task, key_of
 
 CACHE = "site.sqlite"
-_MANY = 300  # notes that changed: above that the whole search index is made anew
 _LOCK = "site.lock"
 _TEMPLATES = (*KINDS, OTHER, "list", "tags", "search", "404")
 
@@ -122,10 +123,11 @@ class _Build:
         try:
             with self._catalogue.transaction():
                 todo = self._survey.taken(crew.read)
+                pending = Pending(self._catalogue, todo.changes, everything=todo.everything)
                 site = Site(title, url, navigation(self._catalogue.kinds()))
                 todo = self._widened(todo, site)
                 self._doubt(todo)
-            return self._made(crew, site, todo)
+            return self._made(crew, site, todo, pending)
         finally:
             crew.close()
 
@@ -137,8 +139,7 @@ class _Build:
         if not everywhere and changed & {*KINDS, OTHER}:
             pages = pages | {face.path for kind in changed for face in self._catalogue.of_kind(kind)}
         every_list = todo.every_list or everywhere or "list" in changed or self._catalogue.made("lists") != "made"
-        everything = todo.everything or self._catalogue.made("index") != "made"
-        return Todo(frozenset(pages), todo.changes, everything, every_list)
+        return Todo(frozenset(pages), todo.changes, todo.everything, every_list)
 
     def _lost_notes(self) -> set[str]:
         """The notes of which the page does not stand as it was made."""
@@ -151,30 +152,30 @@ class _Build:
         self._catalogue.doubt((product_of(path), path) for path in sources)
         if todo.lists:
             self._catalogue.remember("lists", "")
-        if todo.everything or todo.changes:
-            self._catalogue.remember("index", "")
 
-    def _made(self, crew: Crew, site: Site, todo: Todo) -> SiteReport:
+    def _made(self, crew: Crew, site: Site, todo: Todo, pending: Pending) -> SiteReport:
         staged = Staged(self._folders.site)
         try:
             crew.begin(site, [Task(path, self._standing.get(page_of(path))) for path in sorted(todo.pages)])
-            extras, others = self._extras(site, todo, staged)
+            extras, others = self._extras(site, todo, pending, staged)
             for made in crew.made():
                 self._standing.add(made.page, made.key, made.source)
                 staged.paths += [made.page] if made.staged else []
-            return self._placed(staged, site, extras, others)
+            return self._placed(staged, site, pending, extras, others)
         except BaseException:
             files.discard(self._folders.site, [*staged.paths, *map(page_of, todo.pages)])
             raise
 
-    def _extras(self, site: Site, todo: Todo, staged: Staged) -> tuple[Extras, set[str]]:
+    def _extras(self, site: Site, todo: Todo, pending: Pending, staged: Staged) -> tuple[Extras, set[str]]:
         """Make what no note makes; return also the site paths of all that shall stand and is made from no file of the vault."""
         extras = Extras(site, self._catalogue, self._layout, staged, self._standing)
         extras.copy_images(self._folders.vault, self._images())
         others = set(extras.copy_assets(self._folders.templates))
         leaves = set(extras.list_paths())
         extras.some_lists(todo.changes, every=todo.every_list or not all(map(self._standing.get, leaves)))
-        return extras, others | leaves | extras.others() | self._index(extras, todo)
+        notes = self._count()
+        others |= leaves | extras.others() | Index(self._catalogue, staged, self._standing, pending).made(notes)
+        return extras, others | Maps(site, self._catalogue, staged, self._standing, pending).made(notes, leaves)
 
     def _images(self) -> dict[str, Look]:
         """The images to be copied, and how they look."""
@@ -182,19 +183,11 @@ class _Build:
         known = {path: self._catalogue.digest_and_look(path) for path in sources if is_image(path)}
         return {path: found[1] for path, found in sorted(known.items()) if found}
 
-    def _index(self, extras: Extras, todo: Todo) -> set[str]:
-        """Bring the search index up to date; return the site paths of its files."""
-        files_now = {path for path in self._catalogue.pages_of_none() if path.startswith(f"{INDEX}/")}
-        if not files_now or not all(map(self._standing.get, files_now)) or todo.everything or len(todo.changes) > _MANY:
-            return set(extras.whole_index(self._catalogue.terms()))
-        needed = extras.changed_index(todo.changes, self._count())
-        return {path for path in files_now | needed.keys() if needed.get(path, True)}
-
     def _count(self) -> int:
         kinds = self._catalogue.kinds()
         return sum(kinds.get(kind, 0) for kind in (*KINDS, OTHER))
 
-    def _placed(self, staged: Staged, site: Site, extras: Extras, others: set[str]) -> SiteReport:
+    def _placed(self, staged: Staged, site: Site, pending: Pending, extras: Extras, others: set[str]) -> SiteReport:
         """Put all in place, take away what is no longer made, and remember it."""
         with self._catalogue.transaction():
             self._catalogue.doubt((path, None) for path in staged.paths)
@@ -207,7 +200,7 @@ class _Build:
                 self._catalogue.remember(f"template {name}", digest)
             self._catalogue.remember("site", key_of(site))
             self._catalogue.remember("lists", "made")
-            self._catalogue.remember("index", "made")
+            pending.done()
         return SiteReport(self._count(), tuple(sorted(written)), removed, tuple(extras.problems))
 
     def _stale(self, others: set[str]) -> set[str]:

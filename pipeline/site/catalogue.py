@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.folders import Look
-from pipeline.site.notes import Face, Record
+from pipeline.site.notes import KINDS, OTHER, Face, Record
 from pipeline.site.paths import Places, folder_of, key_of, name_of, nearness
 
 _FORMAT = 2
@@ -46,6 +46,7 @@ CREATE TABLE made (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 """
 _FACE = "n.path, n.kind, n.title, n.created, n.status, n.description, n.facts"
 _PAGE = "path, source, key, size, mtime"
+_PLACED = "FROM notes n WHERE n.kind = ? AND (n.created, n.path) >= (?, ?) AND (n.created, n.path) < (?, ?)"
 _NEWEST = "ORDER BY n.created DESC, n.path"
 
 
@@ -275,16 +276,22 @@ class Catalogue:
         """Return how many notes there are of each kind."""
         return dict(self._db.execute("SELECT kind, count(*) FROM notes WHERE digest IS NOT NULL GROUP BY kind").fetchall())
 
-    def days(self) -> list[tuple[str, str]]:
-        """Return the path of each note and when it was created."""
-        return self._db.execute("SELECT path, created FROM notes WHERE path LIKE '%.md' AND digest IS NOT NULL").fetchall()
+    def places(self, first: tuple[str, str], end: tuple[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield when each note was created, and its path, from one such place on and before another; sorted within each kind."""
+        return (
+            place
+            for kind in (*KINDS, OTHER)
+            for place in self._db.execute(f"SELECT created, path {_PLACED}", (kind, *first, *end))
+        )
 
-    def terms(self, paths: Iterable[str] | None = None) -> dict[str, str]:
-        """Return the search terms of these notes, or of all, by path."""
-        if paths is None:
-            return dict(
-                self._db.execute("SELECT path, terms FROM notes WHERE path LIKE '%.md' AND digest IS NOT NULL").fetchall()
-            )
+    def written(self, first: tuple[str, str], end: tuple[str, str]) -> Iterator[tuple[Face, str]]:
+        """Yield the notes from one such place on and before another, each with its search terms."""
+        for kind in (*KINDS, OTHER):
+            for *face, terms in self._db.execute(f"SELECT {_FACE}, n.terms {_PLACED}", (kind, *first, *end)):
+                yield _face(*face), terms
+
+    def terms(self, paths: Iterable[str]) -> dict[str, str]:
+        """Return the search terms of these notes, by path."""
         sql = "SELECT terms FROM notes WHERE path = ? AND digest IS NOT NULL"
         return {path: row[0] for path in paths if (row := self._db.execute(sql, (path,)).fetchone())}
 
@@ -303,6 +310,11 @@ class Catalogue:
         """Return what is known of a file of the site."""
         row = self._db.execute(f"SELECT {_PAGE} FROM pages WHERE path = ?", (path,)).fetchone()  # noqa: S608 - a part of ours
         return Page(*row) if row else None
+
+    def page_paths(self, prefix: str) -> list[str]:
+        """Return the paths of the pages that were written, of those that begin with ``prefix``."""
+        rows = self._db.execute("SELECT path FROM pages WHERE path >= ? AND path < ?", (prefix, f"{prefix}\U0010ffff"))
+        return [path for (path,) in rows]
 
     def pages_of_none(self) -> set[str]:
         """Return the paths of the site's files that are made from no file of the vault."""

@@ -1,4 +1,4 @@
-"""The site's pages that no note makes: lists, search, feed, map, and the files that are only copied."""
+"""The site's pages that no note makes: lists, search, feed, and the files that are only copied."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pipeline.folders import Look
-from pipeline.site import feeds, lists, words
+from pipeline.site import feeds, lists
 from pipeline.site.affected import Change
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.files import Staged, read
@@ -18,6 +18,7 @@ from pipeline.site.paths import file_of, list_page, suffix_of, tag_list
 from pipeline.site.standing import Standing
 from pipeline.site.wording import LISTS
 from pipeline.site.workshop import key_of
+from pipeline.text import digest_of
 
 ASSETS = "assets"
 _ACTIVE = re.compile(
@@ -47,12 +48,13 @@ class Extras:
         self._put(path, key, lambda: self._layout.render(template, self._site, page))
 
     def others(self) -> set[str]:
-        """Make the pages of all tags, of the search, and for addresses without a page; feed and map. Return their site paths."""
+        """Make the pages of all tags, of the search, and for addresses without a page; the feed. Return their site paths."""
         self._put_page("tags", lists.tags_page(self._site, self._catalogue), lists.TAGS)
         self._put_page("search", lists.search_page(self._site), "search.html")
         self._put_page("404", lists.missing_page(self._site), "404.html")
-        self._feeds()
-        return {lists.TAGS, "search.html", "404.html", feeds.FEED, feeds.MAP}
+        reports = self._catalogue.newest("report", feeds.NEWEST)
+        self._put_data(feeds.FEED, feeds.feed(self._site, reports))
+        return {lists.TAGS, "search.html", "404.html", feeds.FEED}
 
     def some_lists(self, changes: Mapping[str, Change], *, every: bool) -> None:
         """Make the lists that may show what changed, or all."""
@@ -70,13 +72,8 @@ class Extras:
         for leaf in leaves:
             self._put_page("list", leaf, leaf.path)
 
-    def _feeds(self) -> None:
-        reports = self._catalogue.newest("report", feeds.NEWEST)
-        self._put_data(feeds.FEED, feeds.feed(self._site, reports))
-        self._put_data(feeds.MAP, feeds.site_map(self._site, self._catalogue.days(), sorted(self.list_paths())))
-
     def _put_data(self, path: str, data: bytes) -> None:
-        self._put(path, key_of(data), lambda: data)
+        self._put(path, digest_of(data), lambda: data)
 
     def list_paths(self) -> Iterator[str]:
         """Yield the site path of each leaf of each list."""
@@ -108,26 +105,6 @@ class Extras:
             return
         self._staged.write_if_new(file_of(path), data)
         self._standing.add(file_of(path), key, path)
-
-    def whole_index(self, terms: dict[str, str]) -> Iterator[str]:
-        """Make the search index of all notes, whose terms are given by path; yield the site path of each of its files."""
-        everything = {**words.meta_file(len(terms)), **words.note_files(self._catalogue.every_note())}
-        for path, data in (*everything.items(), *words.word_files(terms)):
-            self._put_data(path, data)
-            yield path
-
-    def changed_index(self, changes: Mapping[str, Change], notes: int) -> dict[str, bool]:
-        """Change the index where notes changed; return which files it touched are still needed.
-
-        Raises:
-            ValueError: a file of the index is not what it was made as.
-        """
-        terms = {path: change.terms for path, change in changes.items() if path.endswith(".md")}
-        made = dict(words.changed(terms, self._catalogue.face, lambda path: read(self._staged.site, path) or b""))
-        for file, data in (*made.items(), *words.meta_file(notes).items()):
-            if data is not None:
-                self._put_data(file, data)
-        return {file: data is not None for file, data in made.items()}
 
 
 def _below(folder: Path) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pipeline.site.paths import encoded, page_of
 from pipeline.text import clean, digest_of
 
 FEED, MAP = "feed.xml", "sitemap.xml"
+Address = tuple[str, str]  # a page's site path and its day, "" if it has none
 NEWEST = 30  # entries in the feed
 _NO_XML = re.compile("[\ufffe\uffff]")  # what no XML may hold
 _TOP = "index.html"
@@ -63,13 +64,21 @@ def _text(text: str) -> str:
     return escape(_NO_XML.sub("", clean(text)))
 
 
-def site_map(site: Site, notes: Iterable[tuple[str, str]], lists: Iterable[str]) -> bytes:
-    """Return the map of all pages: of notes (path in the vault, creation time) and lists (path in the site)."""
-    pages = [("index.html", ""), *((page_of(path), created) for path, created in notes), *((path, "") for path in lists)]
-    lines = [
-        f"<url><loc>{_text(site.url + encoded(page))}</loc>{f'<lastmod>{created[:10]}</lastmod>' if created else ''}</url>"
-        for page, created in sorted(dict(pages).items())
-    ]
-    head = '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+def site_map(site: Site, pages: Iterable[Address]) -> bytes:
+    """Return the map of these pages."""
+    top = _text(site.url)
+    lines = (
+        f"<url><loc>{top}{encoded(page)}</loc>{f'<lastmod>{day}</lastmod>' if day else ''}</url>" for page, day in sorted(pages)
+    )
+    return _map(site, "urlset", lines)
+
+
+def map_of_maps(site: Site, files: Iterable[str]) -> bytes:
+    """Return the map that names other maps, given their site paths."""
+    return _map(site, "sitemapindex", (f"<sitemap><loc>{_text(site.url + file)}</loc></sitemap>" for file in files))
+
+
+def _map(site: Site, name: str, lines: Iterable[str]) -> bytes:
+    head = f'<?xml version="1.0" encoding="utf-8"?>\n<{name} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
     hint = "" if site.url else "<!-- settings: site_url in queries.yaml makes these addresses full -->\n"
-    return (head + hint + "\n".join(lines) + "\n</urlset>\n").encode("utf-8", "replace")
+    return (head + hint + "\n".join(lines) + f"\n</{name}>\n").encode("utf-8", "replace")

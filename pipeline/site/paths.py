@@ -17,6 +17,7 @@ from pipeline.text import digest_of
 HOME = "Home.md"
 BROWSE = "browse"
 _OWN = {"assets", BROWSE, "search", "notes", "index", "404", "feed.xml", "sitemap.xml", "robots.txt"}
+_MAPS = re.compile(r"sitemap-\w+(?:\.\d+)?\.xml")
 IMAGES = frozenset({".avif", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp"})
 _PLAIN = re.compile(r"[A-Za-z0-9/._-]*")
 _NO_WORD = re.compile(r"[^\w]+")
@@ -67,7 +68,8 @@ def product_of(path: str) -> str:
 
 
 def _free(path: str) -> str:
-    return f"notes/{path}" if path.partition("/")[0].lower() in _OWN else path
+    first = path.partition("/")[0].lower()
+    return f"notes/{path}" if first in _OWN or _MAPS.fullmatch(first) else path
 
 
 def root_of(page: str) -> str:

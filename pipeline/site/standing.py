@@ -46,6 +46,12 @@ class Standing:
         page = None if self._everything or path in self.lost else self._catalogue.page(path)
         return page.key if page else ""
 
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, str) and self.get(path) != ""
+
+    def __setitem__(self, path: str, key: str) -> None:
+        self.add(path, key)
+
     def add(self, path: str, key: str, source: str | None = None) -> None:
         """Take note that a file stands as made under this key, from that file of the vault."""
         self._added[path] = key, source

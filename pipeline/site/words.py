@@ -1,9 +1,9 @@
 """The search index: which words stand in which notes, in small files that a page loads by the first letters of a word.
 
-``search/meta.js`` holds the number of notes and the words that are not indexed; ``search/w-<letters>.js`` the words that begin
-with these letters, each with the notes that hold it; ``search/n-<number>.js`` what is shown of the notes. They are scripts, not
-JSON, because a page opened from a folder may load scripts beside it, but nothing else. Each file's content depends on the vault
-alone, not on the order of builds: a note's number derives from its path.
+``meta.js`` holds the number of notes, the segments, and the words that are not indexed; of each segment ``w-<letters>.js`` holds
+the words that begin with these letters, each with the notes that hold it, and ``n-<number>.js`` what is shown of the notes. They
+are scripts, not JSON, because a page opened from a folder may load scripts beside it, but nothing else. Each file's content
+depends on the vault alone, not on the order of builds: a note's number derives from its path.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -19,7 +20,9 @@ from pipeline.site.notes import Face
 from pipeline.site.paths import encoded, page_of
 from pipeline.text import digest_of
 
-FOLDER = "search"
+Entry = tuple[Face, str]  # a note, and its search terms
+Change = tuple[Entry | None, Entry | None]  # a note before and after; None: it is not there
+Held = dict[str, Any]  # what a file of the index holds: codes by term, or notes by number
 _WORD = re.compile(r"[^\W_]+")
 _COMBINING = re.compile(r"[\u0300-\u036f]")
 _LONGEST = 24
@@ -27,6 +30,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuv"
 _WEIGHTS = _DIGITS + "wxyz"
 _ID = 7
 _STEP = _ID + 1
+_END = b");\n"
 _FROM_HERE = "\u2e80"  # scripts without spaces between words begin about here
 STOP = frozenset(
     _WORD.findall(
@@ -70,15 +74,14 @@ def note_id(path: str) -> str:
 
 
 def word_file(term: str) -> str:
-    """Return the file that holds a term."""
+    """Return the name of the file that holds a term."""
     first = term[:2]
-    letters = first if first.isascii() and len(first) == 2 else f"u{ord(term[0]):x}"
-    return f"{FOLDER}/w-{letters}.js"
+    return f"w-{first}" if first.isascii() and len(first) == 2 else f"w-u{ord(term[0]):x}"
 
 
 def note_file(number: str) -> str:
-    """Return the file that holds what is shown of a note."""
-    return f"{FOLDER}/n-{int(number[:2], 32) >> 2:02x}.js"
+    """Return the name of the file that holds what is shown of a note."""
+    return f"n-{int(number[:2], 32) >> 2:02x}"
 
 
 def script(name: str, value: object) -> bytes:
@@ -86,17 +89,22 @@ def script(name: str, value: object) -> bytes:
     return f"researchIndex({json.dumps(name)},{json.dumps(value, separators=(',', ':'))});\n".encode()
 
 
-def loaded(data: bytes) -> dict[str, Any]:
+def loaded(data: bytes) -> Held:
     """Return what a file of the index holds.
 
     Raises:
         ValueError: it is none.
     """
-    found = re.fullmatch(rb"researchIndex\(\"[^\"]*\",(\{.*\})\);\n", data, re.DOTALL)
-    if not found:
+    start, end = data.find(b"{"), len(data) - len(_END)
+    if not data.startswith(b"researchIndex(") or start < 0 or data[end:] != _END:
         raise ValueError("no file of the index")
-    held: dict[str, Any] = json.loads(found[1])
+    held: Held = json.loads(data[start:end])
     return held
+
+
+def meta(notes: int, segments: Iterable[str]) -> dict[str, object]:
+    """Return what says how many notes there are, where each segment's files stand, and which words are not indexed."""
+    return {"notes": notes, "segments": list(segments), "stop": sorted(STOP)}
 
 
 def shown(face: Face) -> list[str]:
@@ -104,90 +112,86 @@ def shown(face: Face) -> list[str]:
     return [encoded(page_of(face.path)), face.title, face.kind, face.date, face.description]
 
 
-def note_files(faces: Iterable[Face]) -> dict[str, bytes]:
-    """Return the files that hold these notes; notes of the same number stand side by side."""
-    held: dict[str, dict[str, list[list[str]]]] = {}
-    for face in sorted(faces, key=lambda face: face.path):
-        number = note_id(face.path)
-        held.setdefault(note_file(number), {}).setdefault(number, []).append(shown(face))
-    return {
-        file: script(_name(file), {number: sorted(same) for number, same in sorted(notes.items())})
-        for file, notes in held.items()
-    }
-
-
-def meta_file(notes: int) -> dict[str, bytes]:
-    """Return the file that says how many notes there are and which words are not indexed."""
-    return {f"{FOLDER}/meta.js": script("meta", {"notes": notes, "stop": sorted(STOP)})}
-
-
-def word_files(terms: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files that hold the words of all notes; ``terms`` maps a note's path to what ``terms_of`` returned."""
-    held: dict[str, list[str]] = {}
-    for number, path in sorted((note_id(path), path) for path in terms):
+def whole(entries: Iterable[Entry]) -> Iterator[tuple[str, Held]]:
+    """Yield the name of each file of a segment, with what it holds of these notes, each given with its terms."""
+    codes_of: dict[str, list[str]] = {}
+    notes: dict[str, dict[str, list[list[str]]]] = {}
+    for number, face, terms in sorted((note_id(face.path), face, terms) for face, terms in entries):
         codes = {weight: number + weight for weight in _WEIGHTS}
-        for entry in terms[path].split():
-            held.setdefault(entry[:-2], []).append(codes[entry[-1]])
+        for entry in terms.split():
+            codes_of.setdefault(entry[:-2], []).append(codes[entry[-1]])
+        notes.setdefault(note_file(number), {}).setdefault(number, []).append(shown(face))
     files: dict[str, list[str]] = {}
-    for term in sorted(held):
+    for term in sorted(codes_of):
         files.setdefault(word_file(term), []).append(term)
-    for file, words in files.items():
-        yield file, script(_name(file), {term: "".join(held[term]) for term in words})
+    for file, terms_in_it in files.items():
+        yield file, {term: "".join(sorted(codes_of.pop(term))) for term in terms_in_it}
+    for file, held in notes.items():
+        yield file, {number: sorted(same) for number, same in held.items()}
 
 
-def changed(
-    terms: Mapping[str, tuple[str, str]], face_of: Callable[[str], Face | None], read: Callable[[str], bytes]
-) -> Iterator[tuple[str, bytes | None]]:
-    """Yield each file of the index that changes with these notes (path → terms before and after), None for one that is empty now.
+def changed(changes: Iterable[Change], read: Callable[[str], Held]) -> Iterator[tuple[str, Held]]:
+    """Yield each file of a segment that changes with these notes (before and after, None: not in it), with what it then holds.
 
-    ``face_of`` knows the notes as they are now; ``read`` returns a file of the index, b"" if there is none.
+    ``read`` returns what a file holds, nothing for one that is not there.
 
     Raises:
-        ValueError: ``read`` returned what is no file of the index.
+        ValueError: a file does not hold what it should.
     """
-    by_file: dict[str, list[tuple[str, dict[str, str]]]] = {}
-    for path, (old, new) in terms.items():
-        for file, weights in _differences(old, new).items():
-            by_file.setdefault(file, []).append((note_id(path), weights))
-    for file, changes in sorted(by_file.items()):
-        yield file, _with_words(file, read(file), changes)
-    for file in sorted({note_file(note_id(path)) for path in terms}):
-        yield file, _with_notes(file, read(file), {path: face_of(path) for path in terms if note_file(note_id(path)) == file})
+    codes: dict[str, list[tuple[str, str, str]]] = {}
+    notes: dict[str, list[tuple[str, list[str] | None, list[str] | None]]] = {}
+    for before, after in changes:
+        number = _number(before, after)
+        for difference in _differences(_codes(number, before), _codes(number, after)):
+            codes.setdefault(word_file(difference[0]), []).append(difference)
+        old, new = (shown(entry[0]) if entry else None for entry in (before, after))
+        if old != new:
+            notes.setdefault(note_file(number), []).append((number, old, new))
+    for file, of_terms in codes.items():
+        yield file, _with_codes(read(file), of_terms)
+    for file, of_notes in notes.items():
+        yield file, _with_notes(read(file), of_notes)
 
 
-def _differences(old: str, new: str) -> dict[str, dict[str, str]]:
-    """By file, each term whose weight changed, with the new one ("" for: no longer there)."""
-    before, after = ({entry[:-2]: entry[-1] for entry in terms.split()} for terms in (old, new))
-    found: dict[str, dict[str, str]] = {}
+def _number(before: Entry | None, after: Entry | None) -> str:
+    return next(note_id(entry[0].path) for entry in (before, after) if entry)
+
+
+def _codes(number: str, entry: Entry | None) -> dict[str, str]:
+    return {term[:-2]: number + term[-1] for term in entry[1].split()} if entry else {}
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield each term whose code differs, with the old one and the new one ("" for none)."""
     for term in before.keys() | after.keys():
-        if before.get(term) != after.get(term):
-            found.setdefault(word_file(term), {})[term] = after.get(term, "")
-    return found
+        old, new = before.get(term, ""), after.get(term, "")
+        if old != new:
+            yield term, old, new
 
 
-def _with_words(file: str, data: bytes, changes: Iterable[tuple[str, Mapping[str, str]]]) -> bytes | None:
-    held = loaded(data) if data else {}
-    for number, weights in changes:
-        for term, weight in weights.items():
-            codes = [code for code in _codes(held.get(term, "")) if not code.startswith(number)]
-            held[term] = "".join(sorted([*codes, number + weight] if weight else codes))
-    left = {term: codes for term, codes in sorted(held.items()) if codes}
-    return script(_name(file), left) if left else None
+def _with_codes(held: Held, changes: Iterable[tuple[str, str, str]]) -> Held:
+    for term, old, new in changes:
+        codes = held.get(term, "")
+        if old:
+            place = _place(codes, old)
+            if codes[place : place + _STEP] != old:
+                raise ValueError("a note is not where it was put")
+            codes = codes[:place] + codes[place + _STEP :]
+        place = _place(codes, new)
+        held[term] = codes[:place] + new + codes[place:]
+    return {term: codes for term, codes in sorted(held.items()) if codes}
 
 
-def _codes(text: str) -> list[str]:
-    return [text[place : place + _STEP] for place in range(0, len(text), _STEP)]
+def _place(codes: str, code: str) -> int:
+    """Where a code stands in a text of sorted codes, or should."""
+    return bisect_left(range(0, len(codes), _STEP), code, key=lambda place: codes[place : place + _STEP]) * _STEP
 
 
-def _with_notes(file: str, data: bytes, faces: Mapping[str, Face | None]) -> bytes | None:
-    held = loaded(data) if data else {}
-    for path, face in faces.items():
-        number, address = note_id(path), encoded(page_of(path))
-        notes = [note for note in held.get(number, []) if note[0] != address] + ([shown(face)] if face else [])
-        held[number] = sorted(notes)
-    left = {number: notes for number, notes in sorted(held.items()) if notes}
-    return script(_name(file), left) if left else None
-
-
-def _name(file: str) -> str:
-    return file.removeprefix(f"{FOLDER}/").removesuffix(".js")
+def _with_notes(held: Held, changes: Iterable[tuple[str, list[str] | None, list[str] | None]]) -> Held:
+    for number, old, new in changes:
+        notes = held.setdefault(number, [])
+        if old:
+            notes.remove(old)
+        if new:
+            insort(notes, new)
+    return {number: notes for number, notes in sorted(held.items()) if notes}

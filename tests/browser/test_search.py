@@ -2,9 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+
+from pipeline.site.building import Folders, build_site
+from tests.browser.serving import served
 from tests.browser.visiting import Site, Visitor
+from tests.projection.builders import TEMPLATES
+
+NOTHING = re.compile("Failed to load resource|ERR_FILE_NOT_FOUND")
+QUESTIONS = ("torn record", "power", "fsync", "re", "log 2026", "häufig", "a nobody")
+
+
+@pytest.fixture
+def divided(vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same vault's site, its index in several segments."""
+    monkeypatch.setattr("pipeline.site.segments.SIZE", 4)
+    build_site(Folders(vault, TEMPLATES.parent / "site", tmp_path / "site", tmp_path / "local"))
+    return tmp_path / "site"
+
+
+@pytest.fixture
+def divided_url(divided: Path) -> Iterator[str]:
+    with served(divided) as url:
+        yield url
+
+
+def ask(visitor: Visitor, address: str, words: str, *, finished: bool = True) -> tuple[str, list[str]]:
+    """Ask for words as a reader would; return what the page says of the number, and the titles found."""
+    page = visitor.pass_by(address)
+    page.get_by_role("searchbox").fill(words)
+    if finished:
+        page.keyboard.press("Enter")
+    page.get_by_role("status").filter(has_text=re.compile(r"\w")).wait_for()
+    return page.get_by_role("status").inner_text(), page.locator("#search-results a").all_inner_texts()
 
 
 def test_words_of_a_note_find_it(site: Site, visitor: Visitor) -> None:
@@ -32,4 +67,32 @@ def test_what_nobody_wrote_is_not_found_and_does_nothing(site: Site, visitor: Vi
     page.get_by_role("status").filter(has_text=re.compile(r"\w")).wait_for()
     assert page.locator("#search-results a, main img").count() == 0
     # A part of the index that does not exist is asked for in vain, since no word begins like that.
-    assert {said for said in visitor.happened if "Failed to load resource" not in said} == set()
+    assert {said for said in visitor.happened if not NOTHING.search(said)} == set()
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_an_index_in_segments_finds_the_same_in_the_same_order(
+    site: Site, divided: Path, divided_url: str, visitor: Visitor, finished: bool
+) -> None:
+    meta = (divided / "search" / "meta.js").read_text()
+    assert len(json.loads(meta[meta.index("{") : meta.rindex(")")])["segments"]) > 2
+    found = [ask(visitor, f"{divided_url}/search.html", words, finished=finished) for words in QUESTIONS]
+    assert found == [ask(visitor, site.address("search"), words, finished=finished) for words in QUESTIONS]
+    assert max(len(titles) for _, titles in found) > 2
+    assert {said for said in visitor.happened if not NOTHING.search(said)} == set()
+
+
+def test_segments_are_searched_in_a_folder_on_disk_too(site: Site, divided: Path, visitor: Visitor) -> None:
+    here, there = (
+        ask(visitor, address, "torn record") for address in ((divided / "search.html").as_uri(), site.address("search"))
+    )
+    assert here == there
+    assert {said for said in visitor.happened if not NOTHING.search(said)} == set()
+
+
+def test_one_search_loads_a_few_files_of_each_segment(divided: Path, divided_url: str, visitor: Visitor) -> None:
+    ask(visitor, f"{divided_url}/search.html", "torn record")
+    loaded = [url.removeprefix(divided_url) for url in visitor.requests if "/search/" in url]
+    folders = {file.parent for file in (divided / "search").rglob("w-*.js")}
+    assert len(loaded) == len({*loaded})
+    assert 0 < len([url for url in loaded if "/w-" in url]) <= 2 * (len(folders) + 1)

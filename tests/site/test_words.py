@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,28 +16,38 @@ VAULTS = st.dictionaries(st.sampled_from([f"n/{number}.md" for number in range(6
 Vault = dict[str, tuple[str, str]]
 
 
-def index_of(vault: Vault) -> dict[str, bytes]:
-    terms = {path: words.terms_of(title, text) for path, (title, text) in vault.items()}
-    return {**words.note_files(faces(vault).values()), **dict(words.word_files(terms))}
+def entry(vault: Vault, path: str) -> words.Entry | None:
+    return (Face(path, "note", vault[path][0]), words.terms_of(*vault[path])) if path in vault else None
 
 
-def faces(vault: Vault) -> dict[str, Face]:
-    return {path: Face(path, "note", title) for path, (title, _) in vault.items()}
+def index_of(vault: Vault) -> dict[str, words.Held]:
+    return dict(words.whole(found for path in vault if (found := entry(vault, path))))
 
 
-@given(before=VAULTS, after=VAULTS)
-def test_an_index_that_was_changed_is_the_same_as_one_made_anew(before: Vault, after: Vault) -> None:
-    index = index_of(before)
-    terms = {
-        path: tuple(words.terms_of(*vault[path]) if path in vault else "" for vault in (before, after))
-        for path in {*before, *after}
-    }
-    for file, data in words.changed(terms, faces(after).get, lambda file: index.get(file, b"")):  # type: ignore[arg-type]
-        if data is None:
-            index.pop(file, None)
-        else:
-            index[file] = data
-    assert index == index_of(after)
+@given(before=VAULTS, after=VAULTS, same_number=st.booleans())
+def test_an_index_that_was_changed_is_the_same_as_one_made_anew(before: Vault, after: Vault, same_number: bool) -> None:
+    with mock.patch.object(words, "note_id", (lambda _path: "0123456") if same_number else words.note_id):
+        index = index_of(before)
+        changes = [(entry(before, path), entry(after, path)) for path in sorted({*before, *after})]
+        for file, held in words.changed(changes, lambda file: words.loaded(words.script(file, index.get(file, {})))):
+            index[file] = held
+        assert {file: list(held.items()) for file, held in index.items() if held} == {
+            file: list(held.items()) for file, held in index_of(after).items()
+        }
+
+
+def test_a_file_that_does_not_hold_what_it_should_is_not_changed_further() -> None:
+    vault = {"n/1.md": ("", "one")}
+    with pytest.raises(ValueError, match="not where it was put"):
+        list(words.changed([(entry(vault, "n/1.md"), None)], lambda _file: {"one": "0000000a"}))
+    with pytest.raises(ValueError, match="not in list"):
+        list(words.changed([(entry({"n/1.md": ("", "")}, "n/1.md"), None)], lambda _file: {}))
+
+
+@pytest.mark.parametrize("data", [b"", b"altered", b'researchIndex("w-on",{"one":"0123'])
+def test_what_is_no_file_of_the_index_is_told_apart(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        words.loaded(data)
 
 
 def test_a_word_of_the_title_weighs_more() -> None:
@@ -48,5 +61,5 @@ def test_letters_lose_their_accents_and_scripts_without_spaces_go_by_pairs() -> 
 
 
 def test_each_term_lies_in_the_file_of_its_first_letters() -> None:
-    assert words.word_file("append") == "search/w-ap.js"
-    assert words.word_file("日本") == "search/w-u65e5.js"
+    assert words.word_file("append") == "w-ap"
+    assert words.word_file("日本") == "w-u65e5"

@@ -1,5 +1,5 @@
 // The search page. The index comes in small scripts, loaded by the first letters of the words asked for, so that it works from a
-// folder on disk as well. Texts of notes are only ever set as text.
+// folder on disk as well. It has segments, each with its own such scripts. Texts of notes are only ever set as text.
 "use strict";
 
 const SHOWN = 40;
@@ -8,6 +8,7 @@ const KINDS = { report: 2, topic: 1.4, source: 1.2, note: 1.6, worker: 0.6 };
 const PREFIXED = 40; // words that the last, unfinished word may stand for
 const PAUSE_MS = 150;
 const ID_LENGTH = 7;
+const CODE_LENGTH = ID_LENGTH + 1; // with the weight
 const ROOT = document.body.dataset.root;
 const arrived = new Map();
 
@@ -46,41 +47,56 @@ function fileOf(word) {
   return /^[\x00-\x7f]{2}$/.test(first) ? `w-${first}` : `w-u${word.codePointAt(0).toString(16)}`;
 }
 
-// The notes that hold a word, or one that begins with it when `open`: id to weight. A rare word weighs more.
-async function holders(word, open, notes) {
-  if (word.length < 2 && word < "\u2e80") return new Map();
-  const held = await load(fileOf(word));
-  const longer = open ? Object.keys(held).filter((term) => term.startsWith(word)).slice(0, PREFIXED) : [];
+// The words that `word` may stand for, each with its notes: codes by the folders of the segments that have some.
+async function spellings(word, open, segments) {
   const found = new Map();
-  for (const term of new Set([word, ...longer])) {
-    const codes = (Object.hasOwn(held, term) ? held[term] : "").match(/.{8}/g) || [];
-    const rarity = Math.log(1 + notes / (codes.length || 1));
-    for (const code of codes) {
-      const id = code.slice(0, ID_LENGTH);
-      const weight = rarity * parseInt(code.slice(ID_LENGTH), 36) * (term === word ? 1 : 0.6);
-      found.set(id, Math.max(weight, found.get(id) || 0));
+  if (word.length < 2 && word < "\u2e80") return found;
+  const held = await Promise.all(segments.map((folder) => load(folder + fileOf(word))));
+  const longer = open ? held.flatMap((words) => Object.keys(words).filter((term) => term.startsWith(word))) : [];
+  for (const term of new Set([word, ...[...new Set(longer)].sort().slice(0, PREFIXED)])) {
+    found.set(term, segments.flatMap((folder, i) => (Object.hasOwn(held[i], term) ? [[folder, held[i][term]]] : [])));
+  }
+  return found;
+}
+
+// The notes that hold a word, or one that begins with it when `open`: folder and id to weight. A rare word weighs more.
+async function holders(word, open, { notes, segments }) {
+  const found = new Map();
+  for (const [term, parts] of await spellings(word, open, segments)) {
+    const count = parts.reduce((sum, [, codes]) => sum + codes.length / CODE_LENGTH, 0);
+    const rarity = Math.log(1 + notes / (count || 1)) * (term === word ? 1 : 0.6);
+    for (const [folder, codes] of parts) {
+      for (let place = 0; place < codes.length; place += CODE_LENGTH) {
+        const key = folder + codes.slice(place, place + ID_LENGTH);
+        const weight = rarity * parseInt(codes[place + ID_LENGTH], 36);
+        found.set(key, Math.max(weight, found.get(key) || 0));
+      }
     }
   }
   return found;
 }
 
 // Notes with all words come first, then those with most of them; a report before the work that led to it.
-async function ranked(words, open, notes) {
-  const all = await Promise.all(words.map((word, i) => holders(word, open && i === words.length - 1, notes)));
+async function ranked(words, open, index) {
+  const all = await Promise.all(words.map((word, i) => holders(word, open && i === words.length - 1, index)));
   const scores = new Map();
   for (const found of all) {
-    for (const [id, weight] of found) {
-      const [count, score] = scores.get(id) || [0, 0];
-      scores.set(id, [count + 1, score + weight]);
+    for (const [key, weight] of found) {
+      const [count, score] = scores.get(key) || [0, 0];
+      scores.set(key, [count + 1, score + weight]);
     }
   }
-  const best = [...scores].map(([id, [count, score]]) => ({ id, count, score }));
+  const best = [...scores].map(([key, [count, score]]) => ({ id: key.slice(-ID_LENGTH), folder: key.slice(0, -ID_LENGTH), count, score }));
   best.sort((a, b) => b.count - a.count || b.score - a.score || (a.id < b.id ? -1 : 1));
   return best;
 }
 
+function noteFileOf({ folder, id }) {
+  return `${folder}n-${(parseInt(id.slice(0, 2), 32) >> 2).toString(16).padStart(2, "0")}`;
+}
+
 async function notesOf(best) {
-  const held = await Promise.all(best.map(({ id }) => load(`n-${(parseInt(id.slice(0, 2), 32) >> 2).toString(16).padStart(2, "0")}`)));
+  const held = await Promise.all(best.map((one) => load(noteFileOf(one))));
   const found = best.flatMap(({ id, count, score }, i) => (held[i][id] || []).map((note) => ({ note, count, score: score * (KINDS[note[2]] || 1) })));
   return found.sort((a, b) => b.count - a.count || b.score - a.score).slice(0, SHOWN).map(({ note }) => note);
 }
@@ -110,9 +126,9 @@ let latest = 0;
 async function search(text, open) {
   const number = ++latest;
   const status = document.querySelector(".search-status");
-  const { notes = 1, stop = [] } = await load("meta");
+  const { notes = 1, segments = [""], stop = [] } = await load("meta");
   const words = wordsOf(text, stop);
-  const best = await ranked(words, open, notes);
+  const best = await ranked(words, open, { notes, segments });
   const found = await notesOf(best.slice(0, WEIGHED));
   if (number !== latest) return;
   const list = element("ol", { className: "results" }, ...found.map((note) => entry(note, words)));
