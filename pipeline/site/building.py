@@ -163,7 +163,7 @@ class _Build:
             extras.copies(self._folders.templates, self._folders.vault, self._found)
         )
         leaves = set(extras.list_paths())
-        extras.some_lists(todo.changes, every=todo.every_list or not leaves <= self._keys.keys())
+        extras.some_lists(todo.changes, every=todo.every_list)
         expected |= leaves | extras.others() | self._index(extras, todo)
         return extras, expected
 
