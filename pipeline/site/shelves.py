@@ -19,7 +19,7 @@ from pipeline.site.paths import list_page, tag_list
 from pipeline.site.wording import LISTS, PLURALS
 
 LEAF = 100  # notes on a leaf; the first holds up to twice as many
-_STEPS = (-10, -2, -1, 0, 1, 2, 10)  # a leaf leads to these: few, so that one more leaf changes few
+_STEPS = (10, 1, 0, -1, -10)  # a leaf leads to these: few, so that one more leaf changes few
 
 
 class Place(NamedTuple):
@@ -108,7 +108,7 @@ class Shelf:
 
 
 def near(leaf: int, older: int) -> tuple[int, ...]:
-    """Return the leaves to which one leads by number, itself among them."""
+    """Return the leaves to which one leads by number, itself among them, the newer ones first."""
     return tuple(leaf + step for step in _STEPS if 1 <= leaf + step <= older)
 
 
