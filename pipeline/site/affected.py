@@ -11,13 +11,21 @@ from pipeline.site.notes import Face
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was known of a file at one moment: no ``face``, no file. ``shown`` stands for all that a table can show of it."""
+    """What was known of a file at one moment: no ``face``, no file. ``shown`` stands for all that a table can show of it.
+
+    ``spelt`` are its tags as it writes them.
+    """
 
     face: Face | None
     shown: str
-    tags: frozenset[str]
+    spelt: frozenset[str]
     targets: frozenset[str]
     beside: frozenset[str]
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """Its tags in small letters."""
+        return frozenset(tag.lower() for tag in self.spelt)
 
 
 def seen(catalogue: Catalogue, path: str) -> Seen:
@@ -28,7 +36,7 @@ def seen(catalogue: Catalogue, path: str) -> Seen:
     rest = catalogue.rest(path)
     targets = frozenset(target.path for target in catalogue.targets(path))
     beside = frozenset(other.path for other in catalogue.beside(face) if other)
-    return Seen(face, repr((rest.properties, rest.tags)), frozenset(tag.lower() for tag in rest.tags), targets, beside)
+    return Seen(face, repr((rest.properties, rest.tags)), frozenset(rest.tags), targets, beside)
 
 
 @dataclass(frozen=True, slots=True)

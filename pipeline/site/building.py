@@ -172,7 +172,7 @@ class _Build:
         extras.copy_images(self._folders.vault, self._images())
         others = set(extras.copy_assets(self._folders.templates))
         leaves = set(extras.list_paths())
-        extras.some_lists(todo.changes, every=todo.every_list or not all(map(self._standing.get, leaves)))
+        extras.some_lists(todo.changes, every=todo.every_list)
         notes = self._count()
         others |= leaves | extras.others() | Index(self._catalogue, staged, self._standing, pending).made(notes)
         return extras, others | Maps(site, self._catalogue, staged, self._standing, pending).made(notes, leaves)

@@ -32,8 +32,10 @@ CREATE TABLE links (src INTEGER, dst INTEGER, deep INTEGER, PRIMARY KEY (src, ds
 CREATE INDEX by_target ON links (dst, src, deep);
 CREATE TABLE names (name TEXT, src INTEGER, PRIMARY KEY (name, src)) WITHOUT ROWID;
 CREATE INDEX names_by_source ON names (src);
-CREATE TABLE tags (tag TEXT, src INTEGER, words TEXT, PRIMARY KEY (tag, src)) WITHOUT ROWID;
+CREATE TABLE tags (tag TEXT, created TEXT, path TEXT, src INTEGER, words TEXT, PRIMARY KEY (tag, created, path)) WITHOUT ROWID;
 CREATE INDEX tags_by_source ON tags (src);
+CREATE TABLE counts (
+  sort TEXT, name TEXT, month TEXT, words TEXT, count INTEGER, PRIMARY KEY (sort, name, month, words)) WITHOUT ROWID;
 CREATE TABLE watched (tag TEXT, src INTEGER, PRIMARY KEY (tag, src)) WITHOUT ROWID;
 CREATE TABLE blocks (src INTEGER, block TEXT, text TEXT, PRIMARY KEY (src, block)) WITHOUT ROWID;
 CREATE TABLE pages (path TEXT PRIMARY KEY, folder TEXT, source TEXT, key TEXT, size INTEGER, mtime INTEGER) WITHOUT ROWID;
@@ -44,6 +46,21 @@ CREATE INDEX pages_in_doubt ON pages (path) WHERE key = '';
 CREATE TABLE marks (root TEXT, folder TEXT, mark TEXT, PRIMARY KEY (root, folder)) WITHOUT ROWID;
 CREATE TABLE made (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 """
+_COUNTING = """CREATE TRIGGER {name} AFTER {event} WHEN {row}.{sort} IS NOT NULL BEGIN
+  INSERT INTO counts VALUES ('{sort}', {row}.{sort}, substr({row}.created, 1, 7), {words}, {step})
+  ON CONFLICT (sort, name, month, words) DO UPDATE SET count = count + excluded.count; END;
+"""
+_SCHEMA += "".join(
+    _COUNTING.format(name=name, event=event, row=row, sort=sort, words=words, step=step)
+    for name, event, row, sort, words, step in (
+        ("kind_came", "UPDATE OF kind, created ON notes", "new", "kind", "''", 1),
+        ("kind_left", "UPDATE OF kind, created ON notes", "old", "kind", "''", -1),
+        ("kind_went", "DELETE ON notes", "old", "kind", "''", -1),
+        ("tag_came", "INSERT ON tags", "new", "tag", "new.words", 1),
+        ("tag_went", "DELETE ON tags", "old", "tag", "old.words", -1),
+    )
+)
+_LISTED = {"kind": "notes", "tag": "tags"}  # what a list's notes are found in
 _FACE = "n.path, n.kind, n.title, n.created, n.status, n.description, n.facts"
 _PAGE = "path, source, key, size, mtime"
 _PLACED = "FROM notes n WHERE n.kind = ? AND (n.created, n.path) >= (?, ?) AND (n.created, n.path) < (?, ?)"
@@ -171,7 +188,12 @@ class Catalogue:
         )
         self._many("INSERT INTO names VALUES (?, ?)", ((name, n) for n, record in pairs for name in record.names))
         self._many(
-            "INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", ((tag.lower(), n, tag) for n, record in pairs for tag in record.tags)
+            "INSERT INTO tags VALUES (?, ?, ?, ?, ?)",
+            (
+                (tag, record.face.created, record.face.path, n, words)
+                for n, record in pairs
+                for tag, words in {words.lower(): words for words in sorted(record.tags, reverse=True)}.items()
+            ),
         )
         self._many("INSERT INTO watched VALUES (?, ?)", ((tag, n) for n, record in pairs for tag in record.watched))
         self._many(
@@ -264,17 +286,36 @@ class Catalogue:
         """Return the newest notes of a kind, newest first."""
         return list(self._faces("WHERE n.kind = ? ORDER BY n.created DESC, n.path DESC LIMIT ?", kind, limit))
 
-    def with_tag(self, tag: str) -> list[Face]:
-        """Return all notes with a tag, oldest first."""
-        return list(self._faces("JOIN tags t ON t.src = n.id WHERE t.tag = ? ORDER BY n.created, n.path", tag))
-
     def tags(self) -> list[tuple[str, str, int]]:
         """Return each tag, how it is written, and how many notes have it."""
-        return self._db.execute("SELECT tag, min(words), count(*) FROM tags GROUP BY tag ORDER BY tag").fetchall()
+        sql = "SELECT name, min(words), sum(count) FROM counts WHERE sort = 'tag' AND count > 0 GROUP BY name ORDER BY name"
+        return self._db.execute(sql).fetchall()
+
+    def spellings(self, tag: str) -> dict[str, int]:
+        """Return how many notes write a tag in each of its ways."""
+        sql = "SELECT words, sum(count) FROM counts WHERE sort = 'tag' AND name = ? AND count > 0 GROUP BY words"
+        return dict(self._db.execute(sql, (tag,)).fetchall())
 
     def kinds(self) -> dict[str, int]:
         """Return how many notes there are of each kind."""
-        return dict(self._db.execute("SELECT kind, count(*) FROM notes WHERE digest IS NOT NULL GROUP BY kind").fetchall())
+        sql = "SELECT name, sum(count) FROM counts WHERE sort = 'kind' AND count > 0 GROUP BY name"
+        return dict(self._db.execute(sql).fetchall())
+
+    def months(self, sort: str, name: str) -> dict[str, int]:
+        """Return how many notes of a ``kind`` or with a ``tag`` are of each month, oldest first; "" for those without a day."""
+        sql = "SELECT month, sum(count) FROM counts WHERE sort = ? AND name = ? AND count > 0 GROUP BY month ORDER BY month"
+        return dict(self._db.execute(sql, (sort, name)).fetchall())
+
+    def before(self, sort: str, name: str, created: str, path: str) -> int:
+        """Return how many of them in the month of ``created`` stand before this place."""
+        sql = f"SELECT count(*) FROM {_LISTED[sort]} WHERE {sort} = ? AND created >= ? AND (created, path) < (?, ?)"  # noqa: S608
+        counted: int = self._db.execute(sql, (name, created[:7], created, path)).fetchone()[0]
+        return counted
+
+    def listed(self, sort: str, name: str, month: str, skipped: int, limit: int) -> list[Face]:
+        """Return so many of them from a month on, oldest first, but ``skipped``."""
+        inside = f"SELECT path FROM {_LISTED[sort]} WHERE {sort} = ? AND created >= ? ORDER BY created, path LIMIT ? OFFSET ?"  # noqa: S608
+        return list(self._faces(f"WHERE n.path IN ({inside}) ORDER BY n.created, n.path", name, month, limit, skipped))
 
     def places(self, first: tuple[str, str], end: tuple[str, str]) -> Iterator[tuple[str, str]]:
         """Yield when each note was created, and its path, from one such place on and before another; sorted within each kind."""

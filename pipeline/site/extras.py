@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from pipeline.folders import Look
@@ -13,10 +14,10 @@ from pipeline.site.catalogue import Catalogue
 from pipeline.site.files import Staged, read
 from pipeline.site.layout import Layout
 from pipeline.site.looking import is_seen, other_folders
-from pipeline.site.pages import ListPage, Site
-from pipeline.site.paths import file_of, list_page, suffix_of, tag_list
+from pipeline.site.pages import Site
+from pipeline.site.paths import file_of, suffix_of
+from pipeline.site.shelves import Shelf, moves_of, shelves
 from pipeline.site.standing import Standing
-from pipeline.site.wording import LISTS
 from pipeline.site.workshop import key_of
 from pipeline.text import digest_of
 
@@ -57,32 +58,25 @@ class Extras:
         return {lists.TAGS, "search.html", "404.html", feeds.FEED}
 
     def some_lists(self, changes: Mapping[str, Change], *, every: bool) -> None:
-        """Make the lists that may show what changed, or all."""
-        shown = [change for change in changes.values() if change.shows]
-        kinds = {face.kind for change in shown for face in (change.before.face, change.after.face) if face}
-        tags = {tag for change in shown for tag in change.tags}
-        for name, kind in LISTS.items():
-            if every or kind in kinds:
-                self._leaves(lists.kind_lists(self._site, self._catalogue, name))
-        for tag, spelt, _ in self._catalogue.tags():
-            if (every or tag in tags) and lists.has_list(tag):
-                self._leaves(lists.tag_lists(self._site, self._catalogue, tag, spelt))
-
-    def _leaves(self, leaves: Iterable[ListPage]) -> None:
-        for leaf in leaves:
-            self._put_page("list", leaf, leaf.path)
+        """Make the leaves of lists that may show what changed, and those that do not stand as they were made; or all."""
+        moves = moves_of(changes.values())
+        for shelf in self._shelves:
+            moved = moves.get(shelf.key)
+            touched = shelf.touched(moved) if moved and not every else set()
+            for path, leaf in shelf.paths().items():
+                if every or leaf in touched or path not in self._standing:
+                    self._put_page("list", lists.list_leaf(self._site, shelf, leaf), path)
 
     def _put_data(self, path: str, data: bytes) -> None:
         self._put(path, digest_of(data), lambda: data)
 
     def list_paths(self) -> Iterator[str]:
-        """Yield the site path of each leaf of each list."""
-        kinds = self._catalogue.kinds()
-        names = [(name, kinds.get(kind, 0)) for name, kind in LISTS.items()]
-        names += [(tag_list(tag), count) for tag, _, count in self._catalogue.tags() if lists.has_list(tag)]
-        for name, count in names:
-            yield from (list_page(name, number) for number in range(1, lists.older_leaves(count) + 1))
-            yield list_page(name)
+        """Return the site path of each leaf of each list."""
+        return (path for shelf in self._shelves for path in shelf.paths())
+
+    @cached_property
+    def _shelves(self) -> list[Shelf]:
+        return shelves(self._catalogue)
 
     def copy_assets(self, templates: Path) -> Iterator[str]:
         """Copy the templates' assets; yield the site path of each."""

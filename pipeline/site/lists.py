@@ -1,23 +1,20 @@
-"""The lists of notes: one for each kind and each tag, in leaves; all tags; and the pages without a note.
-
-The leaves of a list are cut from its old end, so that a new note changes the first leaf alone. ``reports.html`` holds the newest,
-``reports.7.html`` the seventh hundred ever written.
-"""
+"""The pages of the lists of notes, leaf by leaf; of all tags; and the pages without a note."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from urllib.parse import urlsplit
 
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.composing import breadcrumbs, tag_page
 from pipeline.site.notes import Face
-from pipeline.site.pages import Entry, Link, ListPage, PlainPage, Site, TagCount, TagsPage
-from pipeline.site.paths import BROWSE, encoded, list_page, page_of, root_of, tag_list
-from pipeline.site.wording import LISTS, PLURALS
+from pipeline.site.pages import Entry, Link, ListPage, Month, PlainPage, Site, TagCount, TagsPage, Year
+from pipeline.site.paths import BROWSE, encoded, fragment, list_page, page_of, root_of
+from pipeline.site.shelves import Shelf, near
+from pipeline.site.wording import PLURALS, month_name
 
-LEAF = 100  # notes on a leaf; the first holds up to twice as many
 TAGS = f"{BROWSE}/tags.html"
 _ORDER = ("report", "topic", "night", "session", "source", "worker", "note")
 
@@ -28,58 +25,75 @@ def navigation(kinds: dict[str, int]) -> tuple[Link, ...]:
     return (Link("Home", "index.html", "home"), *listed, Link("Tags", TAGS), Link("Search", "search.html"))
 
 
-def kind_lists(site: Site, catalogue: Catalogue, name: str) -> Iterator[ListPage]:
-    """Yield the leaves of the list called ``name``: of a kind."""
-    kind = LISTS[name]
-    home = breadcrumbs("note", root_of(list_page(name)))[:1]
-    yield from _leaves(site, catalogue.of_kind(kind), name, PLURALS[kind], kind, home)
+def list_leaf(site: Site, shelf: Shelf, leaf: int) -> ListPage:
+    """Return a leaf of a list."""
+    path = list_page(shelf.name, leaf)
+    root = root_of(path)
+    hundred = _hundred(shelf, leaf) if leaf else ""
+    title = f"{shelf.title} {hundred}" if leaf else shelf.title
+    return ListPage(
+        kind="list",
+        path=path,
+        root=root,
+        title=title,
+        description=f"{title}, counted from the oldest" if leaf else f"{title}: {shelf.count:,} in all",
+        canonical=_canonical(site, encoded(path)),
+        breadcrumbs=_way(shelf, root, leaf),
+        list_kind=shelf.key[1] if shelf.key[0] == "kind" else "",
+        entries=tuple(_entries(shelf.faces(leaf), root)),
+        total=0 if leaf else shelf.count,
+        hundred=hundred,
+        near=tuple(_to(shelf, other, root, _hundred(shelf, other)) for other in near(leaf, shelf.older)) if leaf else (),
+        newest=_to(shelf, 0, root, "Newest") if leaf else None,
+        newer=_to(shelf, leaf + 1 if leaf < shelf.older else 0, root, "Newer") if leaf else None,
+        older=_to(shelf, leaf - 1 if leaf else shelf.older, root, "Older") if leaf > 1 or (not leaf and shelf.older) else None,
+        oldest=_to(shelf, 1, root, "Oldest") if leaf > 1 or (not leaf and shelf.older) else None,
+        years=() if leaf else tuple(_years(shelf, root)),
+    )
 
 
-def tag_lists(site: Site, catalogue: Catalogue, tag: str, words: str) -> Iterator[ListPage]:
-    """Yield the leaves of a tag's list."""
-    name = tag_list(tag)
-    root = root_of(list_page(name))
-    way = (*breadcrumbs("note", root)[:1], Link("Tags", root + TAGS))
-    yield from _leaves(site, catalogue.with_tag(tag), name, f"#{words}", "", way)
+def _way(shelf: Shelf, root: str, leaf: int) -> tuple[Link, ...]:
+    tags = (Link("Tags", root + TAGS),) if shelf.key[0] == "tag" else ()
+    first = (_to(shelf, 0, root, shelf.title),) if leaf else ()
+    return (*breadcrumbs("note", root)[:1], *tags, *first)
 
 
-def has_list(tag: str) -> bool:
-    """Tell whether a tag has a list of its own; that of a kind has the kind's."""
-    return tag_page(tag) == list_page(tag_list(tag))
+def _hundred(shelf: Shelf, leaf: int) -> str:
+    span = shelf.span(leaf)
+    return f"{span.start + 1:,}–{span.stop:,}"
 
 
-def _leaves(site: Site, faces: Sequence[Face], name: str, title: str, kind: str, way: tuple[Link, ...]) -> Iterator[ListPage]:
-    """``faces``: oldest first."""
-    whole = older_leaves(len(faces))
-    starts = [*range(0, whole * LEAF, LEAF), whole * LEAF]
-    count = len(starts)
-    root = root_of(list_page(name))
-    paths = [list_page(name), *(list_page(name, number) for number in range(whole, 0, -1))]
-    pages = tuple(Link(str(number), root + encoded(path)) for number, path in enumerate(paths, start=1))
-    for number, path in enumerate(paths, start=1):
-        start = starts[count - number]
-        shown = faces[start : start + LEAF] if number > 1 else faces[start:]
-        yield ListPage(
-            kind="list",
-            path=path,
-            root=root,
-            title=title,
-            description=f"{title}: {len(faces):,} in all" if number == 1 else f"{title}, earlier ones",
-            canonical=site.url + encoded(path) if site.url else "",
-            breadcrumbs=way,
-            list_kind=kind,
-            entries=tuple(_entry(face, root) for face in reversed(shown)),
-            total=len(faces) if number == 1 else 0,
-            number=number,
-            pages=pages,
-            previous=pages[number - 2] if number > 1 else None,
-            next=pages[number] if number < count else None,
-        )
+def _to(shelf: Shelf, leaf: int, root: str, title: str) -> Link:
+    return Link(title, root + encoded(list_page(shelf.name, leaf)))
 
 
-def _entry(face: Face, root: str) -> Entry:
-    href = root + encoded(page_of(face.path))
-    return Entry(face.title, href, face.kind, face.date, face.status, face.description, face.facts)
+def _years(shelf: Shelf, root: str) -> Iterator[Year]:
+    """The months that older leaves hold something of, newest first."""
+    first = shelf.span(0).start
+    months: list[tuple[str, Month]] = []
+    passed = 0
+    for month, count in shelf.months.items():
+        if passed < first:
+            leaf = shelf.holder(min(passed + count, first) - 1)
+            href = _to(shelf, leaf, root, "").href + fragment(_anchor(month))
+            months.append((month[:4], Month(month_name(month), href, count)))
+        passed += count
+    for year, same in groupby(reversed(months), key=itemgetter(0)):
+        yield Year(year, tuple(month for _, month in same))
+
+
+def _anchor(month: str) -> str:
+    return f"in-{month}" if month else "without-a-day"
+
+
+def _entries(faces: Sequence[Face], root: str) -> Iterator[Entry]:
+    """Yield the notes of a leaf, newest first."""
+    for month, same in groupby(reversed(faces), key=lambda face: face.created[:7]):
+        anchor = _anchor(month)
+        for face in same:
+            href = root + encoded(page_of(face.path))
+            yield Entry(face.title, href, face.kind, face.date, face.status, face.description, face.facts, anchor)
+            anchor = ""
 
 
 def tags_page(site: Site, catalogue: Catalogue) -> TagsPage:
@@ -88,7 +102,7 @@ def tags_page(site: Site, catalogue: Catalogue) -> TagsPage:
     tags = [(tag.partition("/")[0] if "/" in tag else "", tag, words, count) for tag, words, count in catalogue.tags()]
     groups = tuple(
         (part, tuple(TagCount(words, root + encoded(tag_page(tag)), count) for _, tag, words, count in same))
-        for part, same in groupby(sorted(tags), key=lambda entry: entry[0])
+        for part, same in groupby(sorted(tags), key=itemgetter(0))
     )
     home = breadcrumbs("note", root)[:1]
     return TagsPage("tags", TAGS, root, "Tags", "All tags of the notes", _canonical(site, TAGS), home, groups)
@@ -108,8 +122,3 @@ def missing_page(site: Site) -> PlainPage:
 
 def _canonical(site: Site, path: str) -> str:
     return site.url + path if site.url else ""
-
-
-def older_leaves(count: int) -> int:
-    """Return how many leaves the list of ``count`` notes has beside the first."""
-    return max(0, count // LEAF - 1)

@@ -123,7 +123,10 @@ class NotePage(SitePage):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One note in a list. ``facts`` are its few telling properties, such as ``5 sources``; ``status`` as in ``NotePage``."""
+    """One note in a list. ``facts`` are its few telling properties, such as ``5 sources``; ``status`` as in ``NotePage``.
+
+    ``anchor`` is its id on the page if it is the first one there of its month, else "".
+    """
 
     title: str
     href: str
@@ -132,22 +135,45 @@ class Entry:
     status: str
     description: str
     facts: tuple[str, ...]
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """A month with the place in a list where its notes begin; ``count`` of them. ``title`` is its name."""
+
+    title: str
+    href: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Year:
+    """The months of a year, newest first; ``title`` is "" for what has no day."""
+
+    title: str
+    months: tuple[Month, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ListPage(SitePage):
-    """One leaf of a list of notes: those of a kind, or those with a tag. ``number`` counts from 1; ``total`` counts the notes.
+    """One leaf of a list of notes: those of a kind, or those with a tag.
 
-    ``list_kind`` is the kind that is listed, "" for a tag's list. ``pages`` links each leaf by its number.
+    ``list_kind`` is the kind that is listed, "" for a tag's list. The first leaf holds the newest notes: it alone has ``total``,
+    the number of all, and ``years``, which lead to what is older. Each other leaf holds one ``hundred``, such as ``601–700``,
+    counted from the oldest note, and ``near`` are links to hundreds around it, itself among them.
     """
 
     list_kind: str
     entries: tuple[Entry, ...]
     total: int
-    number: int
-    pages: tuple[Link, ...]
-    previous: Link | None
-    next: Link | None
+    hundred: str
+    near: tuple[Link, ...]
+    newest: Link | None
+    newer: Link | None
+    older: Link | None
+    oldest: Link | None
+    years: tuple[Year, ...]
 
 
 @dataclass(frozen=True, slots=True)

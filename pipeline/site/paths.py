@@ -109,11 +109,14 @@ def list_page(name: str, hundred: int = 0) -> str:
 
 
 def tag_list(tag: str) -> str:
-    """Return the name of a tag's list; tags that differ in letter case alone are one."""
+    """Return the name of a tag's list; tags that differ in letter case alone are one.
+
+    A dot in it never stands before a digit, as that of a leaf's number does, and never alone.
+    """
     parts = [
         part if len(part.encode()) <= _PART_BYTES else digest_of(part.encode())[:16] for part in tag.lower().split("/") if part
     ]
-    return "/".join(["tags", *parts])
+    return "/".join(["tags", *parts]).replace(".", "._")
 
 
 def key_of(target: str) -> str:

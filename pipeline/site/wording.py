@@ -17,6 +17,15 @@ LISTS = {
 }  # the names of the lists, and what is in them
 _COUNTS = {"sources", "facts", "words", "quotes", "tokens", "pages", "searches", "sessions", "reports", "workers", "events"}
 _LABELS = {"source_url": "Address", "cost_usd": "Cost", "duration_s": "Time", "cited_by": "Cited by", "query": "Question"}
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
+
+def month_name(month: str) -> str:
+    """Return the name of the month ``2026-11``; what no calendar has, and "", as a person would say it."""
+    number = int(month[5:] or 0)
+    return _MONTHS[number - 1] if 1 <= number <= len(_MONTHS) else month[5:] or "Without a day"
 
 
 def label(name: str) -> str:

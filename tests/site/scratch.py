@@ -56,6 +56,16 @@ class Scratch:
         return {path.relative_to(site).as_posix(): path.read_bytes() for path in sorted(site.rglob("*")) if path.is_file()}
 
 
+def cold(scratch: Scratch, folder: Path) -> dict[str, bytes]:
+    """The site of the same vault and templates, made from nothing in another folder."""
+    other = Scratch(folder)
+    other.folder.mkdir(parents=True)
+    (other.folder / "vault").symlink_to(scratch.folder / "vault")
+    (other.folder / "templates").symlink_to(scratch.folder / "templates")
+    other.build()
+    return other.files()
+
+
 def note(title: str, body: str, kind: str = "", **properties: str) -> str:
     """Return a note's text."""
     given = {"title": f'"{title}"', **({"kind": f'"{kind}"'} if kind else {}), **properties}

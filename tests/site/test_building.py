@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import ResearchError, TemplateInvalid
-from tests.site.scratch import Scratch, note
+from tests.site.scratch import Scratch, cold, note
 
 VAULT = {
     "Home.md": note("Research", "Newest: [[reports/2026/r1|First]].\n\n![[bases/sources.base#All]]"),
@@ -57,16 +57,6 @@ def scratch(tmp_path: Path) -> Scratch:
     made = Scratch(tmp_path)
     made.write_all(VAULT)
     return made
-
-
-def cold(scratch: Scratch, folder: Path) -> dict[str, bytes]:
-    """The site of the same vault and templates, made from nothing in another folder."""
-    other = Scratch(folder)
-    other.folder.mkdir(parents=True)
-    (other.folder / "vault").symlink_to(scratch.folder / "vault")
-    (other.folder / "templates").symlink_to(scratch.folder / "templates")
-    other.build()
-    return other.files()
 
 
 def test_each_note_has_a_page_and_all_pages_lead_to_pages(scratch: Scratch) -> None:

@@ -12,8 +12,7 @@ from pipeline.folders import Look
 from pipeline.site import files
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.standing import Standing
-from tests.site.scratch import Scratch, note
-from tests.site.test_building import cold
+from tests.site.scratch import Scratch, cold, note
 
 
 class Cut(BaseException):
