@@ -31,7 +31,7 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
     value: dict[str, Any] = {
         "written": report.written,
         "removed": report.removed,
-        "unchanged": len(report.unchanged),
+        "unchanged": report.unchanged,
         "set_aside": report.set_aside,
         "problems": [str(problem) for problem in report.problems],
     }
@@ -44,7 +44,7 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
 
 
 def _vault_lines(report: Any, written: str, removed: str) -> list[str]:
-    lines = [f"{len(report.written)} notes {written}, {len(report.removed)} {removed}, {len(report.unchanged)} as they were"]
+    lines = [f"{len(report.written)} notes {written}, {len(report.removed)} {removed}, {report.unchanged} as they were"]
     return lines + [f"set aside: {path}" for path in report.set_aside]
 
 

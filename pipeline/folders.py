@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -25,14 +25,29 @@ class Look(NamedTuple):
 class Folder:
     """The plain files of one folder by their names, and the names of the folders in it; no links, devices and the like."""
 
-    files: dict[str, Look]
-    folders: tuple[str, ...]
+    _lines: bytes  # in place of the files: of most folders only the mark is asked for, and there may be very many
+    folders: tuple[str, ...] = ()
 
     @cached_property
     def mark(self) -> str:
         """The digest of the files' names and looks: another one as soon as a file came, went, or was written."""
-        lines = sorted([f"{name}\0{look.size}\0{look.mtime}" for name, look in self.files.items()])
-        return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+        return hashlib.blake2b(self._lines, digest_size=16).hexdigest()
+
+    @property
+    def files(self) -> dict[str, Look]:
+        """How each file looks, by its name."""
+        parts = self._lines.decode("utf-8", "surrogateescape").split("\0")
+        files, name = {}, parts[0]
+        for size, rest in zip(parts[1::2], parts[2::2], strict=True):
+            mtime, _, following = rest.partition("\n")  # a name may hold such a sign, a number does not
+            files[name] = Look(int(size), int(mtime))
+            name = following
+        return files
+
+
+def holding(files: Mapping[str, Look]) -> Folder:
+    """Return a folder that holds files which look so, and no folders."""
+    return _folder([f"{name}\0{size}\0{mtime}" for name, (size, mtime) in files.items()], [])
 
 
 def look(folder: int | str) -> Folder:
@@ -41,14 +56,20 @@ def look(folder: int | str) -> Folder:
     Raises:
         OSError: there is none, or it may not be read.
     """
-    files: dict[str, Look] = {}
+    lines: list[str] = []
     folders: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_file(follow_symlinks=False):
-                with suppress(FileNotFoundError):  # it went just now
+                try:
                     found = entry.stat(follow_symlinks=False)
-                    files[entry.name] = Look(found.st_size, found.st_mtime_ns)
+                except FileNotFoundError:  # it went just now
+                    continue
+                lines.append(f"{entry.name}\0{found.st_size}\0{found.st_mtime_ns}")
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
-    return Folder(files, tuple(sorted(folders)))
+    return _folder(lines, folders)
+
+
+def _folder(lines: list[str], folders: list[str]) -> Folder:
+    return Folder("\n".join(sorted(lines)).encode("utf-8", "surrogateescape"), tuple(sorted(folders)))

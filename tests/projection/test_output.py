@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.errors import LogDamaged, ResearchError
 from pipeline.ports import Record
-from pipeline.projection.catalogue import FILE
+from pipeline.projection.catalogue_file import FILE
 from pipeline.projection.disk import Obstacle, Tree
 from tests.fakes import MemoryStore
 from tests.projection.builders import Story, Workplace, a_store, change, changed_templates
