@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipeline.folders import Look
 
@@ -55,19 +55,28 @@ class Files:
         return dict(self._base.execute("SELECT path, mark FROM folders ORDER BY path"))
 
     def put_folder(self, folder: str, mark: str) -> None:
-        """Remember the mark of a folder; forget the folder when no file is in it."""
-        if next(self.within(folder), None) is None:
-            self._base.execute("DELETE FROM folders WHERE path = ?", (folder,))
-        else:
-            self._base.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (folder, mark))
+        """Remember the mark of a folder."""
+        self._base.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (folder, mark))
+
+    def drop_folder(self, folder: str) -> None:
+        """Forget a folder."""
+        self._base.execute("DELETE FROM folders WHERE path = ?", (folder,))
+
+    def is_empty(self, folder: str) -> bool:
+        """Tell whether no file is in a folder."""
+        return next(self._within(folder, "1"), None) is None
 
     def within(self, folder: str) -> Iterator[Owned]:
         """Yield the files that are in a folder, those of the folders in it left out."""
-        select, start = "SELECT path, owner, kind, size, mtime FROM files WHERE ", f"{folder}/" if folder else ""
+        rows = self._within(folder, "path, owner, kind, size, mtime")
+        return (Owned(path, owner, kind, Look(size, mtime)) for path, owner, kind, size, mtime in rows)
+
+    def _within(self, folder: str, columns: str) -> Iterator[Any]:
+        start = f"{folder}/" if folder else ""
         span = "path > ? AND path < ?" if folder else "? = ?"
         limits = (start, f"{folder}0" if folder else start)  # 0 is what follows the slash
-        rows = self._base.execute(f"{select} {span} AND instr(substr(path, ?), '/') = 0", (*limits, len(start) + 1))
-        return (Owned(path, owner, kind, Look(size, mtime)) for path, owner, kind, size, mtime in rows)
+        select = f"SELECT {columns} FROM files WHERE {span} AND instr(substr(path, ?), '/') = 0"  # noqa: S608 - our own names
+        return self._base.execute(select, (*limits, len(start) + 1))
 
     def number(self) -> int:
         """Count the files."""

@@ -45,8 +45,11 @@ class Standing:
             by_folder.setdefault(_folder(path), {})[_name(path)] = how
         owing = {_folder(path) for path in self.unlike.keys() - left.keys()}
         for folder in self._marks.keys() | by_folder.keys():
-            mark = "" if folder in owing else self._mark_with(folder, by_folder.get(folder, {}))
-            if mark != self._marks.get(folder) or folder in by_folder:
+            here = by_folder.get(folder, {})
+            mark = "" if folder in owing else self._mark_with(folder, here)
+            if None in here.values() and self._files.is_empty(folder):
+                self._files.drop_folder(folder)
+            elif mark != self._marks.get(folder):
                 self._files.put_folder(folder, mark)
 
     def _mark_with(self, folder: str, left: Mapping[str, Look | None]) -> str:
