@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -23,31 +24,31 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True)
 class Folder:
-    """The plain files of one folder by their names, and the names of the folders in it; no links, devices and the like."""
+    """The plain files of one folder, and the names of the folders in it; no links, devices and the like."""
 
-    _lines: bytes  # in place of the files: of most folders only the mark is asked for, and there may be very many
+    _lines: Sequence[str] = ()  # sorted: of most folders only the mark is asked for, and a file may be one of very many
     folders: tuple[str, ...] = ()
 
     @cached_property
     def mark(self) -> str:
         """The digest of the files' names and looks: another one as soon as a file came, went, or was written."""
-        return hashlib.blake2b(self._lines, digest_size=16).hexdigest()
+        return hashlib.blake2b("\n".join(self._lines).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
     @property
     def files(self) -> dict[str, Look]:
         """How each file looks, by its name."""
-        parts = self._lines.decode("utf-8", "surrogateescape").split("\0")
-        files, name = {}, parts[0]
-        for size, rest in zip(parts[1::2], parts[2::2], strict=True):
-            mtime, _, following = rest.partition("\n")  # a name may hold such a sign, a number does not
-            files[name] = Look(int(size), int(mtime))
-            name = following
-        return files
+        parts = (line.split("\0") for line in self._lines)
+        return {name: Look(int(size), int(mtime)) for name, size, mtime in parts}
 
-
-def holding(files: Mapping[str, Look]) -> Folder:
-    """Return a folder that holds files which look so, and no folders."""
-    return _folder([f"{name}\0{size}\0{mtime}" for name, (size, mtime) in files.items()], [])
+    def with_files(self, changed: Mapping[str, Look | None]) -> Folder:
+        """Return the folder with files that look so; None: with no file of that name."""
+        lines = list(self._lines)
+        for name, found in changed.items():
+            start = f"{name}\0"
+            place = bisect_left(lines, start)
+            stands = place < len(lines) and lines[place].startswith(start)
+            lines[place : place + stands] = [f"{start}{found.size}\0{found.mtime}"] if found else []
+        return Folder(lines, self.folders)
 
 
 def look(folder: int | str) -> Folder:
@@ -68,8 +69,4 @@ def look(folder: int | str) -> Folder:
                 lines.append(f"{entry.name}\0{found.st_size}\0{found.st_mtime_ns}")
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
-    return _folder(lines, folders)
-
-
-def _folder(lines: list[str], folders: list[str]) -> Folder:
-    return Folder("\n".join(sorted(lines)).encode("utf-8", "surrogateescape"), tuple(sorted(folders)))
+    return Folder(sorted(lines), tuple(sorted(folders)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from pipeline.folders import Folder, Look, holding
+from pipeline.folders import Folder, Look
 from pipeline.projection.catalogue_files import Files, Owned
 from pipeline.projection.disk import Tree
 
@@ -31,12 +31,8 @@ class Standing:
         return {file.path: file for path in other for file in self._unlike_in(path)}
 
     def _unlike_in(self, folder: str) -> list[Owned]:
-        found = self._holding(folder)
+        found = (self._found[folder] or Folder()).files
         return [file for file in self._files.within(folder) if found.get(_name(file.path)) != file.look]
-
-    def _holding(self, folder: str) -> dict[str, Look]:
-        found = self._found.get(folder)
-        return found.files if found else {}
 
     def keep(self, left: Mapping[str, Look | None]) -> None:
         """Remember how the folders stand now. ``left`` are the files that the build put in place, and None for those removed."""
@@ -46,17 +42,12 @@ class Standing:
         owing = {_folder(path) for path in self.unlike.keys() - left.keys()}
         for folder in self._marks.keys() | by_folder.keys():
             here = by_folder.get(folder, {})
-            mark = "" if folder in owing else self._mark_with(folder, here)
+            found = self._found.get(folder)
+            mark = "" if folder in owing else _mark_of((found or Folder()).with_files(here) if here else found)
             if None in here.values() and self._files.is_empty(folder):
                 self._files.drop_folder(folder)
             elif mark != self._marks.get(folder):
                 self._files.put_folder(folder, mark)
-
-    def _mark_with(self, folder: str, left: Mapping[str, Look | None]) -> str:
-        if not left:
-            return _mark_of(self._found[folder])
-        found = {name: how for name, how in {**self._holding(folder), **left}.items() if how}
-        return holding(found).mark
 
     def marks(self, touched: Iterable[str]) -> dict[str, str]:
         """Return the mark of each folder that was looked at, as it was found, where it holds none of the ``touched`` files."""
