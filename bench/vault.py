@@ -193,7 +193,7 @@ def _build_here(place: Path) -> dict[str, Any]:
     took = {"wall": time.perf_counter() - wall, "cpu": _cpu() - cpu}
     here, beside = (resource.getrusage(who).ru_maxrss // 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     memory = {"megabytes": here} | ({"and beside": beside} if beside else {})
-    return took | memory | {"written": len(report.written), "unchanged": len(report.unchanged)}
+    return took | memory | {"written": len(report.written), "unchanged": report.unchanged}
 
 
 def _cpu() -> float:

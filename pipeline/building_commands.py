@@ -31,12 +31,12 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
     value: dict[str, Any] = {
         "written": report.written,
         "removed": report.removed,
-        "unchanged": len(report.unchanged),
+        "unchanged": report.unchanged,
         "set_aside": report.set_aside,
         "problems": [str(problem) for problem in report.problems],
     }
     if not check and not no_site:
-        made = bring_site_up_to_date(console, everything=everything)
+        made = bring_site_up_to_date(console, everything=everything, marks=report.marks)
         lines.append(f"site: {made.pages} notes; {len(made.written)} files written, {len(made.removed)} removed")
         value["site"] = {"pages": made.pages, "written": made.written, "removed": made.removed, "problems": made.problems}
     console.data(lines, value)
@@ -44,7 +44,7 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
 
 
 def _vault_lines(report: Any, written: str, removed: str) -> list[str]:
-    lines = [f"{len(report.written)} notes {written}, {len(report.removed)} {removed}, {len(report.unchanged)} as they were"]
+    lines = [f"{len(report.written)} notes {written}, {len(report.removed)} {removed}, {report.unchanged} as they were"]
     return lines + [f"set aside: {path}" for path in report.set_aside]
 
 
@@ -103,8 +103,9 @@ def _build_and_tell(console: Console, vault: bool, then: Callable[[], None]) -> 
     from pipeline.errors import ResearchError
 
     try:
-        notes = len(bring_vault_up_to_date(console, site=False).written) if vault else 0
-        made = bring_site_up_to_date(console)
+        report = bring_vault_up_to_date(console, site=False) if vault else None
+        notes = len(report.written) if report else 0
+        made = bring_site_up_to_date(console, marks=report.marks if report else None)
     except ResearchError as error:
         console.say(f"{error.message}\n  → {error.hint or 'all else is as it was'}", fg="red")
         return

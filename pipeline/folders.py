@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import suppress
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -23,16 +24,31 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True)
 class Folder:
-    """The plain files of one folder by their names, and the names of the folders in it; no links, devices and the like."""
+    """The plain files of one folder, and the names of the folders in it; no links, devices and the like."""
 
-    files: dict[str, Look]
-    folders: tuple[str, ...]
+    _lines: Sequence[str] = ()  # sorted: of most folders only the mark is asked for, and a file may be one of very many
+    folders: tuple[str, ...] = ()
 
     @cached_property
     def mark(self) -> str:
         """The digest of the files' names and looks: another one as soon as a file came, went, or was written."""
-        lines = sorted([f"{name}\0{look.size}\0{look.mtime}" for name, look in self.files.items()])
-        return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+        return hashlib.blake2b("\n".join(self._lines).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+    @property
+    def files(self) -> dict[str, Look]:
+        """How each file looks, by its name."""
+        parts = (line.split("\0") for line in self._lines)
+        return {name: Look(int(size), int(mtime)) for name, size, mtime in parts}
+
+    def with_files(self, changed: Mapping[str, Look | None]) -> Folder:
+        """Return the folder with files that look so; None: with no file of that name."""
+        lines = list(self._lines)
+        for name, found in changed.items():
+            start = f"{name}\0"
+            place = bisect_left(lines, start)
+            stands = place < len(lines) and lines[place].startswith(start)
+            lines[place : place + stands] = [f"{start}{found.size}\0{found.mtime}"] if found else []
+        return Folder(lines, self.folders)
 
 
 def look(folder: int | str) -> Folder:
@@ -41,17 +57,19 @@ def look(folder: int | str) -> Folder:
     Raises:
         OSError: there is none, or it may not be read.
     """
-    files: dict[str, Look] = {}
+    lines: list[str] = []
     folders: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_file(follow_symlinks=False):
-                with suppress(FileNotFoundError):  # it went just now
+                try:
                     found = entry.stat(follow_symlinks=False)
-                    files[entry.name] = Look(found.st_size, found.st_mtime_ns)
+                except FileNotFoundError:  # it went just now
+                    continue
+                lines.append(f"{entry.name}\0{found.st_size}\0{found.st_mtime_ns}")
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
-    return Folder(files, tuple(sorted(folders)))
+    return Folder(sorted(lines), tuple(sorted(folders)))
 
 
 def names_of_folders(folder: str) -> tuple[str, ...]:

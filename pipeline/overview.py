@@ -7,7 +7,8 @@ lost or thrown away at any time.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import astuple, dataclass, field, fields
 from functools import cache
 
@@ -98,24 +99,41 @@ class Overview:
 
 def read_all(store: EventStore, kept: SummaryCache | None = None) -> Overview:
     """Return a summary of every session; only sessions that changed since ``kept`` last heard of them are opened."""
+    marks = store.marks()
     known = kept.read(_layout_id()) if kept else {}
+    lines = ((name, line) for name, (mark, line) in known.items() if marks.get(name) == mark)
+    summaries = {name: summary for name, line in lines if (summary := _decoded(line))}
+    fresh, damaged = _opened(store, (name for name in marks if name not in summaries))
+    if kept:
+        _keep(kept, marks, fresh, known.keys() - summaries.keys())
+    summaries |= fresh
+    return Overview(tuple(summaries[name] for name in marks if name in summaries), damaged)
+
+
+def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str]) -> None:
+    """Have ``kept`` hear of the sessions that changed, and decode no other; ``marks`` are the store's."""
+    known = {name: mark for name, (mark, _line) in kept.read(_layout_id()).items()}
+    fresh, _damaged = _opened(store, (name for name, mark in marks.items() if known.get(name) != mark))
+    _keep(kept, marks, fresh, {name for name, mark in known.items() if marks.get(name) != mark})
+
+
+def _opened(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Summary], dict[str, LogError]]:
+    """The summaries of those of the streams that are sessions, and why some cannot be read."""
     summaries: dict[str, Summary] = {}
-    fresh: dict[str, tuple[str, str]] = {}
     damaged: dict[str, LogError] = {}
-    for name, mark in store.marks().items():
-        if name.startswith("batch-"):
-            continue
-        if known.get(name, ("",))[0] == mark and (summary := _decoded(known[name][1])):
-            summaries[name] = summary
-            continue
-        try:
-            summaries[name] = summary_of(ResearchSession.open(store, name).state)
-            fresh[name] = mark, json.dumps(astuple(summaries[name]))
-        except LogError as error:
-            damaged[name] = error
-    if kept and (fresh or known.keys() - summaries.keys()):
-        kept.write(_layout_id(), fresh, known.keys() - summaries.keys())
-    return Overview(tuple(summaries.values()), damaged)
+    for name in names:
+        if not name.startswith("batch-"):
+            try:
+                summaries[name] = summary_of(ResearchSession.open(store, name).state)
+            except LogError as error:
+                damaged[name] = error
+    return summaries, damaged
+
+
+def _keep(kept: SummaryCache, marks: Mapping[str, str], fresh: Mapping[str, Summary], outdated: AbstractSet[str]) -> None:
+    if fresh or outdated:
+        lines = {name: (marks[name], json.dumps(astuple(summary))) for name, summary in fresh.items()}
+        kept.write(_layout_id(), lines, outdated - fresh.keys())
 
 
 def _decoded(line: str) -> Summary | None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pipeline.console import Console
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pipeline.events import EventBase
     from pipeline.overview import Overview
     from pipeline.ports import EventStore
@@ -88,25 +90,30 @@ def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"
     """
     from pipeline import wiring
     from pipeline.errors import ResearchError
-    from pipeline.overview import read_all
+    from pipeline.overview import refresh
 
-    read_all(wiring.store_of(console.folder), wiring.summaries_of(console.folder))
-    report = wiring.build(console.folder, mode)
+    store = wiring.store_of(console.folder)
+    marks = store.marks()  # they cost a look at every session
+    refresh(store, wiring.summaries_of(console.folder), marks)
+    report = wiring.build(console.folder, mode, marks)
     for problem in report.problems:
         console.say(f"not written: {problem}", fg="yellow")
     if site:
         try:
-            bring_site_up_to_date(console)
+            bring_site_up_to_date(console, marks=report.marks)
         except ResearchError as error:
             console.say(f"the site is not up to date: {error.message}\n  → {error.hint or 'research build'}", fg="red")
     return report
 
 
-def bring_site_up_to_date(console: Console, *, everything: bool = False) -> Any:
-    """Make the site show the vault; name what was left out. Return the build's report."""
+def bring_site_up_to_date(console: Console, *, everything: bool = False, marks: Mapping[str, str] | None = None) -> Any:
+    """Make the site show the vault; name what was left out. Return the build's report.
+
+    ``marks`` are those of the vault's folders that a build of it saw just now.
+    """
     from pipeline import wiring
 
-    report = wiring.build_site(console.folder, everything=everything)
+    report = wiring.build_site(console.folder, everything=everything, marks=marks)
     for problem in report.problems:
         console.say(f"left out of the site: {problem}", fg="yellow")
     return report

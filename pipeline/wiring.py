@@ -156,8 +156,8 @@ def templates_of(folder: Path) -> Path:
     return own if own.is_dir() else starter.source() / "templates" / "vault"
 
 
-def build(folder: Path, mode: Mode = "new") -> BuildReport:
-    """Bring the vault up to date with the events; what the modes do is said at ``build_vault``.
+def build(folder: Path, mode: Mode = "new", marks: Mapping[str, str] | None = None) -> BuildReport:
+    """Bring the vault up to date with the events; what the modes do, and what ``marks`` are, is said at ``build_vault``.
 
     Raises:
         TemplateInvalid: a template is faulty; no note was changed.
@@ -171,11 +171,12 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
         vault=folder / "vault",
         state_dir=folder / "events" / "local",
         mode=mode,
+        marks=marks,
     )
 
 
-def build_site(folder: Path, *, everything: bool = False) -> SiteReport:
-    """Bring the site up to date with the vault.
+def build_site(folder: Path, *, everything: bool = False, marks: Mapping[str, str] | None = None) -> SiteReport:
+    """Bring the site up to date with the vault; ``marks`` as in ``pipeline.site.building.build_site``.
 
     Raises:
         TemplateInvalid: a template is faulty; the site is as it was.
@@ -187,7 +188,7 @@ def build_site(folder: Path, *, everything: bool = False) -> SiteReport:
     own = folder / "templates" / "site"
     templates = own if own.is_dir() else starter.source() / "templates" / "site"
     folders = Folders(folder / "vault", templates, folder / "site", folder / "events" / "local")
-    return build_site(folders, url=load_workspace(folder).queue.settings.site_url, everything=everything)
+    return build_site(folders, url=load_workspace(folder).queue.settings.site_url, everything=everything, marks=marks)
 
 
 def server_of(folder: Path, port: int) -> Server:

@@ -13,7 +13,7 @@ from pipeline.projection.catalogue import Catalogue
 from pipeline.projection.library import Library
 from pipeline.projection.news import News
 from pipeline.projection.shelving import Shelves
-from pipeline.projection.topic_note import topics_of
+from pipeline.projection.views import topic_of
 
 T = TypeVar("T", bound=Hashable)
 
@@ -25,13 +25,14 @@ def sessions(news: News, shelves: Shelves, catalogue: Catalogue) -> set[str]:
     worked on it, and to the sources that it or the session before it read; and whether its query is gone from the queue.
     """
     now, relinked = shelves.library, _relinked(news, shelves)
-    found = set(news.changed) | _with_other_nights(news, shelves) | (shelves.before.archived ^ now.archived)
-    found |= {card.id for card in now.cards if card.previous_session in relinked}
+    found = set(news.changed) | _with_other_nights(news, shelves) | catalogue.following(relinked)
     found |= {card.previous_session for card in _both(shelves, relinked)}
-    if moved := _moved(shelves):
+    if news.other_batches:
+        found |= catalogue.sessions_on(shelves.before.archived ^ now.archived)
+    if moved := shelves.moved:
         readers = catalogue.readers_of(moved)
-        found |= {card.id for card in now.cards if {card.id, card.previous_session} & readers or _is_orphan(now, card)}
-    return found & now.by_id.keys()
+        found |= readers | catalogue.following(readers) | catalogue.orphans()
+    return {name for name in found if name in now.by_id}
 
 
 def _relinked(news: News, shelves: Shelves) -> set[str]:
@@ -46,22 +47,12 @@ def _both(shelves: Shelves, names: Iterable[str]) -> Iterator[Card]:
         yield from (library.by_id[name] for name in names if name in library.by_id)
 
 
-def _is_orphan(library: Library, card: Card) -> bool:
-    """Tell whether a session names one before it that is not there, so that nobody knows what that one read."""
-    return card.previous_session != "" and card.previous_session not in library.by_id
-
-
 def _with_other_nights(news: News, shelves: Shelves) -> set[str]:
     return _differing(_dates(shelves.before), _dates(shelves.library)) if news.other_batches else set()
 
 
 def _dates(library: Library) -> dict[str, tuple[str, ...]]:
     return {session: tuple(night.date for night in nights) for session, nights in library.nights_of.items()}
-
-
-def _moved(shelves: Shelves) -> set[str]:
-    """The sources that are linked otherwise than before."""
-    return {url for url, place in shelves.places.items() if place != shelves.before.sources.get(url)}
 
 
 def _differing(before: Mapping[T, object], now: Mapping[T, object]) -> set[T]:
@@ -76,18 +67,21 @@ def sources(news: News, shelves: Shelves, catalogue: Catalogue) -> set[str]:
     which those sessions read as well.
     """
     readers = _relinked(news, shelves) | _with_other_nights(news, shelves)
-    readers |= catalogue.readers_of(_moved(shelves))
-    return (shelves.places.keys() | catalogue.sources_of(readers)) & shelves.library.sources.keys()
+    readers |= catalogue.readers_of(shelves.moved)
+    found = shelves.places.keys() | catalogue.sources_of(readers)
+    return {url for url in found if url in shelves.library.sources}
 
 
-def nights(before: Library, now: Library) -> set[str]:
-    """Return the dates of the nights whose notes show something new; both libraries hold whole cards.
+def nights(news: News, before: Library, now: Library) -> set[str]:
+    """Return the dates of the nights whose notes show something new; ``now`` holds whole cards.
 
     A night's note shows: its batches; the cards of the sessions that it worked on, and of the questions that it left out; what
     its sessions had cost before; links to the nights beside it.
     """
-    changed = _differing(before.by_id, now.by_id)
-    queries = {card.query_id for library in (before, now) for card in library.cards if card.id in changed}
+    if not news.renewed and not news.other_batches:
+        return set()
+    changed = _changed(news, now)
+    queries = {card.query_id for library in (before, now) for name in changed if (card := library.by_id.get(name))}
     was, is_ = ({night.date: night for night in library.nights} for library in (before, now))
     other = _differing(was, is_)
     worked = {entry.session for date in other for nights in (was, is_) if date in nights for entry in nights[date].ended}
@@ -104,12 +98,18 @@ def _beside(library: Library) -> dict[str, tuple[str, str]]:
     return {date: (dates[place - 1], dates[place + 1]) for place, date in enumerate(dates) if date}
 
 
-def topics(before: Library, now: Library, shelves: Shelves) -> set[str]:
-    """Return the slugs of the topics whose notes show something new; both libraries hold whole cards.
+def _changed(news: News, now: Library) -> set[str]:
+    """The sessions of which other notes show something new, new and gone ones too."""
+    return {name for name in news.renewed if news.before.get(name) != now.by_id.get(name)}
+
+
+def topics(news: News, shelves: Shelves, now: Library, catalogue: Catalogue) -> set[str]:
+    """Return the slugs of the topics whose notes show something new, gone ones too; ``now`` holds whole cards.
 
     A topic's note shows: the cards of its sessions, and links to the sources that they draw on.
     """
-    was, is_ = topics_of(before.cards), topics_of(now.cards)
-    moved = _moved(shelves)
-    relinked = {topic for topic, cards in is_.items() if any(drawn.url in moved for card in cards for drawn in card.drawn)}
-    return (_differing(was, is_) | relinked) & is_.keys()
+    changed = _changed(news, now)
+    cards = [card for library in (shelves.before, now) for name in changed if (card := library.by_id.get(name))]
+    if moved := shelves.moved & shelves.before.sources.keys():
+        cards += [card for card in catalogue.cards() if any(drawn.url in moved for drawn in card.drawn)]
+    return {topic_of(tag) for card in cards for tag in card.tags}

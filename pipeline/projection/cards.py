@@ -7,9 +7,11 @@ stands depends on all who read it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from pipeline.projection import names, wording
 from pipeline.projection.names import Names
@@ -115,6 +117,43 @@ class Card:
             if worker.id == worker_id:
                 return worker
         raise KeyError(worker_id)
+
+
+class Brief(NamedTuple):
+    """What the front page and the topics need of every session. ``tags_json``: the tags as a JSON list; ``reported``: 0 or 1."""
+
+    id: str
+    query_id: str
+    tags_json: str
+    reported: int
+    reported_at: str
+    facts: int
+    seconds: float
+    usd: float
+    tokens: int
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The session's tags."""
+        return tuple(json.loads(self.tags_json)) if self.tags_json != _NONE else ()
+
+
+_NONE = "[]"
+
+
+def in_brief(card: Card) -> Brief:
+    """Return what all sessions are asked for."""
+    return Brief(
+        card.id,
+        card.query_id,
+        json.dumps(card.tags),
+        int(bool(card.report_path)),
+        card.reported_at,
+        card.facts,
+        card.seconds,
+        card.usd,
+        card.tokens,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ one: then everything is made anew, and notes are recognised by what they say of 
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,43 +18,10 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from pipeline.errors import ResearchError
-from pipeline.projection.cards import Card, Reading
-from pipeline.projection.library import Batch, Place
-
-FILE = "projection.sqlite"
-_FILES_FORMAT = 1  # of the table `files`, which outlives every other change of the program
-_BUSY_S = 60.0
-_DERIVED = ("kept", "cards", "batches", "readings", "places")
-_TABLES = (
-    "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS cards (session TEXT PRIMARY KEY, mark TEXT NOT NULL, value BLOB NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS batches (batch TEXT PRIMARY KEY, mark TEXT NOT NULL, value BLOB NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS readings"
-    " (session TEXT, url TEXT, at TEXT NOT NULL, title TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (session, url))",
-    "CREATE INDEX IF NOT EXISTS readings_by_url ON readings (url)",
-    "CREATE TABLE IF NOT EXISTS places (url TEXT PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, skeleton TEXT NOT NULL,"
-    " aliases TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A file of the vault as the last build left it.
-
-    ``owner`` is what it was made for, ``skeleton`` the digest of the generated part, ``aliases`` those that were generated;
-    ``digest`` is that of all its bytes, "" when a person's words are among them; ``mtime`` in nanoseconds.
-    """
-
-    path: str
-    owner: str
-    kind: str
-    skeleton: str
-    aliases: tuple[str, ...]
-    digest: str
-    size: int
-    mtime: int
+from pipeline.projection.cards import Brief, Card, Reading, in_brief
+from pipeline.projection.catalogue_file import DERIVED, FILES_FORMAT, TABLES, copied, opened
+from pipeline.projection.catalogue_files import Files
+from pipeline.projection.library import Batch, Library, Lookup, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +57,9 @@ def readings_from(values: Iterable[bytes]) -> tuple[Reading, ...]:
     return tuple(map(_readings().validate_json, values))
 
 
+_BRIEF = ", ".join(("session", *Brief._fields[1:]))
+
+
 @cache
 def _cards() -> TypeAdapter[Card]:
     return TypeAdapter(Card)
@@ -117,7 +86,8 @@ class Catalogue:
 
     def __init__(self, folder: Path, layout: str, *, passing: bool = False) -> None:
         self._layout = layout
-        self._base = _copied(folder) if passing else _opened(folder)
+        self._base = copied(folder) if passing else opened(folder)
+        self.files = Files(self._base)
         self._begin()
 
     def _begin(self) -> None:
@@ -131,11 +101,12 @@ class Catalogue:
     def forget_derived(self) -> None:
         """Forget all that was derived from the log; what is known of the files stays."""
         (known,) = self._base.execute("PRAGMA user_version").fetchone()
-        for table in _DERIVED if known == _FILES_FORMAT else (*_DERIVED, "files"):
+        for table in DERIVED if known == FILES_FORMAT else (*DERIVED, "files"):
             self._base.execute(f"DROP TABLE IF EXISTS {table}")
-        self._base.execute(f"PRAGMA user_version = {_FILES_FORMAT}")
-        for statement in _TABLES:
+        self._base.execute(f"PRAGMA user_version = {FILES_FORMAT}")
+        for statement in TABLES:
             self._base.execute(statement)
+        self.files.list_folders()
         self._kept = {}
         self.keep("layout", self._layout)
 
@@ -164,20 +135,101 @@ class Catalogue:
             self._kept[name] = value
             self._base.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
 
-    def cards(self) -> dict[str, tuple[str, Card | None]]:
-        """Return mark and card of each session, by id; the card is None where nothing has begun."""
-        rows = self._base.execute("SELECT session, mark, value FROM cards")
-        return {name: (mark, _cards().validate_json(value) if value else None) for name, mark, value in rows}
+    def session_marks(self) -> dict[str, str]:
+        """Return the mark of each session, by id, also of those that have not begun."""
+        return dict(self._base.execute("SELECT session, mark FROM cards"))
+
+    def is_blank(self) -> bool:
+        """Tell whether nothing is known of any session that began."""
+        return self._base.execute("SELECT 1 FROM wholes").fetchone() is None
+
+    def card(self, session: str) -> Card | None:
+        """Return a session's card; None where nothing has begun."""
+        row = self._base.execute("SELECT value FROM wholes WHERE session = ?", (session,)).fetchone()
+        return _cards().validate_json(row[0]) if row else None
+
+    def cards(self) -> Iterator[Card]:
+        """Yield all cards, in no order."""
+        return (_cards().validate_json(value) for (value,) in self._base.execute("SELECT value FROM wholes"))
+
+    def briefs(self) -> tuple[Brief, ...]:
+        """Return all cards in brief, in order of the sessions' start."""
+        rows = self._base.execute(f"SELECT {_BRIEF} FROM cards WHERE begun ORDER BY started_at, session")  # noqa: S608 - our own names
+        return tuple(map(Brief._make, rows))
 
     def put_card(self, session: str, mark: str, card: Card | None) -> None:
         """Remember a session's card."""
-        value = _cards().dump_json(card) if card else b""
-        self._base.execute("INSERT OR REPLACE INTO cards VALUES (?, ?, ?)", (session, mark, value))
+        if card is None:
+            self._base.execute("INSERT OR REPLACE INTO cards (session, mark, begun) VALUES (?, ?, 0)", (session, mark))
+            self._base.execute("DELETE FROM wholes WHERE session = ?", (session,))
+            return
+        row = (session, mark, 1, card.started_at, card.previous_session, *in_brief(card)[1:])
+        self._base.execute("INSERT OR REPLACE INTO cards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self._base.execute("INSERT OR REPLACE INTO wholes VALUES (?, ?)", (session, _cards().dump_json(card)))
 
-    def batches(self) -> dict[str, tuple[str, Batch | None]]:
-        """Return mark and content of each batch, by id; None where nothing has begun."""
-        rows = self._base.execute("SELECT batch, mark, value FROM batches")
-        return {name: (mark, _batches().validate_json(value) if value else None) for name, mark, value in rows}
+    def library(self) -> Library:
+        """Return all that the catalogue holds, each looked up when it is asked for."""
+        return Library(self._by_id(), self._followers(), self._by_query(), self._places(), self.batches())
+
+    def _by_id(self) -> Lookup[Card]:
+        return Lookup(self.card, lambda: self._column("SELECT session FROM wholes"))
+
+    def _followers(self) -> Lookup[Card]:
+        return Lookup(self._follower, lambda: self._column("SELECT DISTINCT previous FROM cards WHERE previous != ''"))
+
+    def _follower(self, session: str) -> Card | None:
+        found = self._column(
+            "SELECT session FROM cards WHERE previous = ? AND previous != '' ORDER BY started_at, session", session
+        )
+        return next(map(self.card, found), None)
+
+    def _by_query(self) -> Lookup[tuple[Card, ...]]:
+        return Lookup(self._of_query, lambda: self._column("SELECT DISTINCT query_id FROM cards WHERE begun"))
+
+    def _of_query(self, query_id: str) -> tuple[Card, ...] | None:
+        found = self._column("SELECT session FROM cards WHERE query_id = ? ORDER BY started_at, session", query_id)
+        return tuple(card for name in found if (card := self.card(name))) or None
+
+    def sessions_on(self, query_ids: Iterable[str]) -> set[str]:
+        """Return the sessions that research any of the queries."""
+        return {name for query_id in query_ids for name in self._column("SELECT session FROM cards WHERE query_id = ?", query_id)}
+
+    def following(self, sessions: Iterable[str]) -> set[str]:
+        """Return the sessions that name any of the given as the one before."""
+        select = "SELECT session FROM cards WHERE previous = ? AND previous != ''"
+        return {name for session in sessions for name in self._column(select, session)}
+
+    def orphans(self) -> set[str]:
+        """Return the sessions that name one before them that is not there."""
+        select = "SELECT session FROM cards WHERE previous != '' AND previous NOT IN (SELECT session FROM wholes)"
+        return set(self._column(select))
+
+    def _column(self, select: str, *values: str) -> list[str]:
+        return [value for (value,) in self._base.execute(select, values)]
+
+    def has_stem(self, stem: str) -> bool:
+        """Tell whether a note's file is called so."""
+        return self._base.execute("SELECT 1 FROM stems WHERE stem = ?", (stem,)).fetchone() is not None
+
+    def put_stems(self, paths: Iterable[str]) -> None:
+        """Remember how the files of notes, which are given by their paths, are called."""
+        self._base.executemany("INSERT OR IGNORE INTO stems VALUES (?)", ((path.rpartition("/")[2],) for path in paths))
+
+    def drop_stems(self, paths: Iterable[str]) -> None:
+        """Forget how the files of notes are called."""
+        self._base.executemany("DELETE FROM stems WHERE stem = ?", ((path.rpartition("/")[2],) for path in paths))
+
+    def batch_marks(self) -> dict[str, str]:
+        """Return the mark of each batch, by id."""
+        return dict(self._base.execute("SELECT batch, mark FROM batches"))
+
+    def batches(self) -> Lookup[Batch]:
+        """Return the batches that have begun, by id."""
+        return Lookup(self._batch, lambda: self._column("SELECT batch FROM batches WHERE value != x''"))
+
+    def _batch(self, name: str) -> Batch | None:
+        row = self._base.execute("SELECT value FROM batches WHERE batch = ? AND value != x''", (name,)).fetchone()
+        return _batches().validate_json(row[0]) if row else None
 
     def put_batch(self, batch_id: str, mark: str, batch: Batch | None) -> None:
         """Remember a batch."""
@@ -187,7 +239,7 @@ class Catalogue:
     def drop_streams(self, names: Iterable[str]) -> None:
         """Forget sessions and batches, with their readings."""
         for name in names:
-            for table, key in (("cards", "session"), ("batches", "batch"), ("readings", "session")):
+            for table, key in (("cards", "session"), ("wholes", "session"), ("batches", "batch"), ("readings", "session")):
                 self._base.execute(f"DELETE FROM {table} WHERE {key} = ?", (name,))  # noqa: S608 - no name comes from outside
 
     def put_readings(self, session: str, readings: Iterable[Kept]) -> None:
@@ -213,9 +265,13 @@ class Catalogue:
         """Return the sessions that read any of the sources."""
         return {glance.session for url in urls for glance in self.glances(url)}
 
-    def places(self) -> dict[str, Place]:
-        """Return where each source stands, by address."""
-        return {url: Place(path, title) for url, path, title in self._base.execute("SELECT url, path, title FROM places")}
+    def place(self, url: str) -> Place | None:
+        """Return where a source stands."""
+        row = self._base.execute("SELECT path, title FROM places WHERE url = ?", (url,)).fetchone()
+        return Place(*row) if row else None
+
+    def _places(self) -> Lookup[Place]:
+        return Lookup(self.place, lambda: self._column("SELECT url FROM places"))
 
     def put_places(self, places: Mapping[str, Place | None]) -> None:
         """Remember where sources stand; None: nobody has read it any more."""
@@ -223,64 +279,3 @@ class Catalogue:
         self._base.executemany("DELETE FROM places WHERE url = ?", gone)
         found = ((url, place.path, place.title) for url, place in places.items() if place)
         self._base.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", found)
-
-    def states(self) -> Iterator[tuple[str, str, str, int, int]]:
-        """Yield path, owner, kind, size and time of every file that was made, sorted by path."""
-        return iter(self._base.execute("SELECT path, owner, kind, size, mtime FROM files ORDER BY path"))
-
-    def made(self, path: str) -> Made | None:
-        """Return what is known of a file."""
-        row = self._base.execute("SELECT * FROM files WHERE path = ?", (path,)).fetchone()
-        if row is None:
-            return None
-        _, owner, kind, skeleton, aliases, digest, size, mtime = row
-        return Made(path, owner, kind, skeleton, tuple(json.loads(aliases)), digest, size, mtime)
-
-    def put_made(self, one: Made) -> None:
-        """Remember a file as it now is."""
-        row = (one.path, one.owner, one.kind, one.skeleton, json.dumps(one.aliases), one.digest, one.size, one.mtime)
-        self._base.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-
-    def drop_made(self, path: str) -> None:
-        """Forget a file."""
-        self._base.execute("DELETE FROM files WHERE path = ?", (path,))
-
-
-def _opened(folder: Path) -> sqlite3.Connection:
-    path = folder / FILE
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        base = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
-        base.execute("PRAGMA cache_size = -20000")
-        base.execute("PRAGMA synchronous = NORMAL")  # whole after a power cut, if not always the latest
-        base.execute("PRAGMA schema_version").fetchone()
-    except (sqlite3.OperationalError, OSError) as error:
-        raise ResearchError(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
-    return base
-
-
-def _copied(folder: Path) -> sqlite3.Connection:
-    """What is stored, in memory; nothing, if that is damaged."""
-    base = sqlite3.connect(":memory:", isolation_level=None)
-    if not (folder / FILE).is_file():
-        return base
-    try:
-        with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
-            stored.backup(base)
-    except sqlite3.OperationalError:
-        raise
-    except sqlite3.DatabaseError:
-        return sqlite3.connect(":memory:", isolation_level=None)
-    return base
-
-
-def lost(folder: Path) -> None:
-    """Throw away a file that turned out to be damaged.
-
-    Raises:
-        ResearchError: it cannot be removed.
-    """
-    try:
-        (folder / FILE).unlink(missing_ok=True)
-    except OSError as error:
-        raise ResearchError(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error

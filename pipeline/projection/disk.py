@@ -9,10 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+
+from pipeline.folders import Folder, Look, look
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -22,13 +22,6 @@ _OLD_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 class Obstacle(Exception):
     """What stands at a path is no plain file or folder, or may not be read; it is left alone."""
-
-
-class State(NamedTuple):
-    """What shows, without reading it, whether a file was written since: its bytes, and its time in nanoseconds."""
-
-    size: int
-    mtime: int
 
 
 class Tree:
@@ -44,7 +37,7 @@ class Tree:
             os.close(descriptor)
         self._open.clear()
 
-    def state(self, path: str) -> State | None:
+    def state(self, path: str) -> Look | None:
         """Return how a file looks, None if there is none; what is no plain file looks like none that was ever written.
 
         Raises:
@@ -57,23 +50,14 @@ class Tree:
             return None
         except PermissionError as error:
             raise Obstacle(f"{path} may not be read") from error
-        return State(found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else State(-1, 0)
+        return Look(found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else Look(-1, 0)
 
-    def unlike(self, known: Iterable[tuple[str, int, int]]) -> Iterator[str]:
-        """Yield the paths that do not look as is ``known`` of them: path, bytes, time. Quickest when sorted by path."""
-        last, folder = "", -1
-        for path, size, mtime in known:
-            parent, _, name = path.rpartition("/")
-            try:
-                if folder < 0 or parent != last:
-                    last, folder = parent, -1
-                    folder = self._folder(parent, path, create=False)
-                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            except (Obstacle, OSError):
-                yield path
-                continue
-            if found.st_mtime_ns != mtime or found.st_size != size or not stat.S_ISREG(found.st_mode):
-                yield path
+    def look(self, folder: str) -> Folder | None:
+        """Return what a folder holds; None if it is not there, may not be read, or is no plain folder."""
+        try:
+            return look(self._folder(folder, folder, create=False))
+        except (Obstacle, OSError):
+            return None
 
     def read(self, path: str) -> bytes | None:
         """Return a file's bytes, None if there is none.
@@ -89,7 +73,7 @@ class Tree:
         except PermissionError as error:
             raise Obstacle(f"{path} may not be read") from error
 
-    def write(self, path: str, data: bytes, *, durable: bool = False) -> State:
+    def write(self, path: str, data: bytes, *, durable: bool = False) -> Look:
         """Put a file in place whole, making its folders; ``durable``: flushed to the disk before it takes its name.
 
         Raises:
@@ -176,7 +160,7 @@ def _bytes_of(folder: int, name: str, path: str) -> bytes:
         return file.read()
 
 
-def _write_new(folder: int, name: str, data: bytes, durable: bool) -> State:
+def _write_new(folder: int, name: str, data: bytes, durable: bool) -> Look:
     try:
         descriptor = os.open(name, _NEW_FILE, 0o666, dir_fd=folder)
     except FileExistsError:  # left by a process that died
@@ -191,4 +175,4 @@ def _write_new(folder: int, name: str, data: bytes, durable: bool) -> State:
         found = os.fstat(descriptor)
     finally:
         os.close(descriptor)
-    return State(found.st_size, found.st_mtime_ns)
+    return Look(found.st_size, found.st_mtime_ns)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 
-from pipeline.projection.cards import Card
+from pipeline.projection.cards import Brief, Card
 from pipeline.projection.inert import Link
 from pipeline.projection.library import Library
 from pipeline.projection.names import HOME
@@ -70,9 +71,9 @@ class HomeView:
     total_tokens: int
 
 
-def home_note(library: Library) -> Note:
-    """Return the front page."""
-    view = home_view(library)
+def home_note(library: Library, briefs: Sequence[Brief]) -> Note:
+    """Return the front page; ``briefs`` are of all sessions in order of their start."""
+    view = home_view(library, briefs)
     own = {
         "reports": view.total_reports,
         "sessions": view.total_sessions,
@@ -83,31 +84,31 @@ def home_note(library: Library) -> Note:
     return Note(HOME, "home", properties_of("home", view.title, own), view)
 
 
-def home_view(library: Library) -> HomeView:
+def home_view(library: Library, briefs: Sequence[Brief]) -> HomeView:
     """Return what the front page says."""
-    reported = sorted((card for card in library.cards if card.report_path), key=lambda card: (card.reported_at, card.id))
-    latest = tuple(_latest(library, card) for card in reversed(reported[-LATEST_REPORTS:]))
+    reported = [brief for brief in briefs if brief.reported]
+    latest = tuple(_latest(library, library.by_id[brief.id]) for brief in nlargest(LATEST_REPORTS, reported, key=_reported_at))
     last = library.nights[-1] if library.nights else None
-    unanswered = [card for card in _latest_of_each_query(library) if not card.report_path and card.id not in library.archived]
-    topics = _topics(library)
+    unanswered = [one for one in _latest_of_each_query(briefs) if not one.reported and one.query_id not in library.archived]
+    topics = _topics(briefs)
     return HomeView(
         title="Research",
         last_night=night_view(library, last) if last else None,
         last_night_link=night_link(last) if last else None,
         nights=tuple(map(night_link, reversed(library.nights[-LATEST_NIGHTS - 1 : -1]))),
-        attention=tuple(map(_attention, unanswered[:MOST_ATTENTION])),
+        attention=tuple(_attention(library.by_id[brief.id]) for brief in unanswered[:MOST_ATTENTION]),
         more_attention=max(0, len(unanswered) - MOST_ATTENTION),
         reports=latest,
         older_reports=len(reported) - len(latest),
         topics=tuple(topics[:MOST_TOPICS]),
         more_topics=max(0, len(topics) - MOST_TOPICS),
         total_reports=len(reported),
-        total_sessions=len(library.cards),
+        total_sessions=len(briefs),
         total_sources=len(library.sources),
-        total_facts=sum(card.facts for card in library.cards),
-        total_seconds=sum(card.seconds for card in library.cards),
-        total_usd=sum(card.usd for card in library.cards),
-        total_tokens=sum(card.tokens for card in library.cards),
+        total_facts=sum(brief.facts for brief in briefs),
+        total_seconds=sum(brief.seconds for brief in briefs),
+        total_usd=sum(brief.usd for brief in briefs),
+        total_tokens=sum(brief.tokens for brief in briefs),
     )
 
 
@@ -116,19 +117,28 @@ def _latest(library: Library, card: Card) -> Latest:
     return Latest(best_link(card), card.reported_at, first, card.sources)
 
 
-def _topics(library: Library) -> list[TopicRow]:
+def _reported_at(brief: Brief) -> tuple[str, str]:
+    return brief.reported_at, brief.id
+
+
+def _topics(briefs: Iterable[Brief]) -> list[TopicRow]:
     """The topics with the most questions first, those with as many by name."""
-    rows = (_topic_row(topic, cards) for topic, cards in topics_of(library.cards).items())
+    rows = (_topic_row(topic, found) for topic, found in topics_of(briefs).items())
     return sorted(rows, key=lambda row: (-row.questions, row.topic.path))
 
 
-def _topic_row(topic: str, cards: Sequence[Card]) -> TopicRow:
-    return TopicRow(topic_link(topic_title(topic, cards)), len({card.query_id or card.id for card in cards}))
+def _topic_row(topic: str, briefs: Sequence[Brief]) -> TopicRow:
+    return TopicRow(topic_link(topic_title(topic, briefs)), len({brief.query_id or brief.id for brief in briefs}))
 
 
-def _latest_of_each_query(library: Library) -> list[Card]:
-    latest = {card.query_id or card.id: card for card in library.cards}
-    return sorted(latest.values(), key=lambda card: (card.started_at, card.id), reverse=True)
+def _latest_of_each_query(briefs: Iterable[Brief]) -> list[Brief]:
+    """One of each, the one that began last first."""
+    latest: dict[str, Brief] = {}
+    for brief in briefs:
+        key = brief.query_id or brief.id
+        latest.pop(key, None)
+        latest[key] = brief
+    return list(reversed(latest.values()))
 
 
 def _attention(card: Card) -> Attention:

@@ -5,15 +5,18 @@ Everything is in an order that depends on the events alone: sessions by their st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from pipeline import events as e
 from pipeline import night_events as n
 from pipeline.projection.cards import Card, Reading, WorkerCard, linked
 from pipeline.state import SessionState, facts_of, standings, workers_in_order
 from pipeline.values import Fact, ValidatedFact
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -135,44 +138,56 @@ class Night:
         return tuple(entry for batch in self.batches for entry in batch.ended)
 
 
+class Lookup(Mapping[str, T]):
+    """Values that are looked up one by one, when they are asked for, and then kept; only another process is given them all.
+
+    ``find`` returns the value under a name, or None; ``names`` returns all names.
+    """
+
+    def __init__(self, find: Callable[[str], T | None], names: Callable[[], Iterable[str]]) -> None:
+        self._find, self._names = find, names
+        self._found: dict[str, T | None] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._found:
+            self._found[name] = self._find(name)
+        if (value := self._found[name]) is None:
+            raise KeyError(name)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return len(list(self._names()))
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, T]]]:
+        return dict, (dict(self),)
+
+
 @dataclass(frozen=True)
 class Library:
-    """The whole vault by cards: sessions in order of their start, where each source stands, nights with the latest last.
+    """The whole vault by cards: sessions by id, the next on the same question by the id of the one before, all sessions by the
+    query's id; where each source stands; the runs over the queue by id.
 
     The notes of a session and of a source are given its ``links``.
     """
 
-    cards: tuple[Card, ...] = ()
-    sources: Mapping[str, Place] = field(default_factory=dict)
-    nights: tuple[Night, ...] = ()
+    by_id: Mapping[str, Card]
+    followers: Mapping[str, Card]
+    of_query: Mapping[str, tuple[Card, ...]]
+    sources: Mapping[str, Place]
+    batches: Mapping[str, Batch]
 
     @cached_property
     def links(self) -> Library:
         """The same, but all that a card says beside links is blank: what shows no more need not be made anew for more."""
-        return _Links(self.cards, self.sources, self.nights)
+        return Library(_blank(self.by_id), _blank(self.followers), {}, self.sources, self.batches)
 
     @cached_property
-    def by_id(self) -> Mapping[str, Card]:
-        """The cards by session id."""
-        return {card.id: card for card in self.cards}
-
-    @cached_property
-    def order(self) -> dict[str, int]:
-        """By session id: which of all it is, from 0, in order of their start."""
-        return {card.id: place for place, card in enumerate(self.cards)}
-
-    @cached_property
-    def of_query(self) -> dict[str, tuple[Card, ...]]:
-        """By query id: its sessions in order of their start."""
-        found: dict[str, list[Card]] = {}
-        for card in self.cards:
-            found.setdefault(card.query_id, []).append(card)
-        return {query_id: tuple(cards) for query_id, cards in found.items()}
-
-    @cached_property
-    def followers(self) -> Mapping[str, Card]:
-        """By session id: the session that researched the same question next."""
-        return {card.previous_session: card for card in reversed(self.cards) if card.previous_session}
+    def nights(self) -> tuple[Night, ...]:
+        """The nights, the latest last."""
+        return nights_from(self.batches.values())
 
     @cached_property
     def nights_of(self) -> dict[str, tuple[Night, ...]]:
@@ -185,9 +200,8 @@ class Library:
 
     @cached_property
     def archived(self) -> frozenset[str]:
-        """The ids of the sessions whose query stood in the queue no more when the latest night began."""
-        gone = frozenset(self.nights[-1].batches[-1].archived) if self.nights else frozenset()
-        return frozenset(card.id for card in self.cards if card.query_id in gone) if gone else frozenset()
+        """The ids of the queries that stood in the queue no more when the latest night began."""
+        return frozenset(self.nights[-1].batches[-1].archived) if self.nights else frozenset()
 
     @cached_property
     def spent(self) -> dict[str, tuple[float, float]]:
@@ -201,33 +215,9 @@ class Library:
         return found
 
 
-class _Links(Library):
-    @cached_property
-    def by_id(self) -> Mapping[str, Card]:
-        return _Linked(super().by_id)
-
-    @cached_property
-    def followers(self) -> Mapping[str, Card]:
-        return _Linked(super().followers)
-
-
-class _Linked(Mapping[str, Card]):
-    """Cards, blank beside links, each made so when it is asked for."""
-
-    def __init__(self, cards: Mapping[str, Card]) -> None:
-        self._cards = cards
-        self._made: dict[str, Card] = {}
-
-    def __getitem__(self, session: str) -> Card:
-        if session not in self._made:
-            self._made[session] = linked(self._cards[session])
-        return self._made[session]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._cards)
-
-    def __len__(self) -> int:
-        return len(self._cards)
+def _blank(cards: Mapping[str, Card]) -> Lookup[Card]:
+    """The same cards, blank beside links."""
+    return Lookup(lambda name: linked(card) if (card := cards.get(name)) else None, lambda: cards)
 
 
 def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:

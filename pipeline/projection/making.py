@@ -7,21 +7,22 @@ some kinds of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.projection import affected
-from pipeline.projection.cards import Card
+from pipeline.projection.cards import Brief
 from pipeline.projection.catalogue import Catalogue, readings_from
 from pipeline.projection.changes import texts_of
 from pipeline.projection.copies import copies
 from pipeline.projection.crew import Crew
 from pipeline.projection.fresh import Fresh, of_plain
 from pipeline.projection.home_note import home_note
-from pipeline.projection.library import Library, Source
+from pipeline.projection.library import Library, Night, Source
 from pipeline.projection.news import News
 from pipeline.projection.night_note import night_note
 from pipeline.projection.shelving import Shelves
@@ -48,7 +49,7 @@ SESSIONS, SOURCES = 8, 64
 class Making:
     """One build's making. ``kinds`` are made for every owner, ``owed`` for those owners, whether or not they show something new.
 
-    Afterwards ``made`` tells which kinds were made for which owners, and ``standing`` are all owners.
+    Afterwards ``made`` tells which kinds were made for which owners.
     """
 
     store: EventStore
@@ -59,8 +60,6 @@ class Making:
     kinds: frozenset[str]
     owed: Mapping[str, frozenset[str]]
     made: dict[str, frozenset[str]] = field(default_factory=dict)
-    standing: set[str] = field(default_factory=set)
-    _cards: dict[str, Card] = field(default_factory=dict)
 
     def files(self) -> Iterator[Fresh]:
         """Yield every file that shows something new, and note in the catalogue what was learnt from the log.
@@ -72,41 +71,74 @@ class Making:
         with closing(Crew(self.shelves.library.links, self.renderer)) as crew:
             yield from self._of_sessions(crew)
             yield from self._of_sources(crew)
-        before = self.shelves.before
-        now = Library(_in_order(self.news.staying | self._cards), self.shelves.library.sources, self.shelves.library.nights)
-        yield from self._of_nights(before, now)
-        yield from self._of_topics(before, now)
-        yield from self._of_home(now)
-        for _name, _wanted in self._due("templates", [""], [""]):
+        yield from self._of_nights()
+        yield from self._of_topics()
+        yield from self._of_home()
+        for _name in self._due("templates", [], lambda: [""]):
             yield from (of_plain("templates:", COPY, plain) for plain in copies(self.renderer.folder))
+
+    def standing(self) -> set[str]:
+        """Return all owners; after ``files``."""
+        now = self._now
+        rooms = {"session": now.by_id, "source": now.sources, "night": self._nights, "topic": self._topics}
+        owners = {f"{room}:{name}" for room, names in rooms.items() for name in names}
+        return {*owners, "home:", "templates:"}
+
+    def gone(self) -> set[str]:
+        """Return the owners that the last build knew and that stand no more; after ``files``."""
+        sessions = {f"session:{name}" for name in self.news.absent}
+        sources = {f"source:{url}" for url, place in self.shelves.places.items() if place is None}
+        before = self.shelves.before.nights if self.news.other_batches else ()
+        nights = {f"night:{night.date}" for night in before if night.date not in self._nights}
+        topics = {f"topic:{topic}" for topic in self._new_topics if topic not in self._topics}
+        return sessions | sources | nights | topics
+
+    @cached_property
+    def _now(self) -> Library:
+        """All there is, with the cards that were learnt just now whole."""
+        return self.catalogue.library()
+
+    @cached_property
+    def _briefs(self) -> Sequence[Brief]:
+        return self.catalogue.briefs()
+
+    @cached_property
+    def _nights(self) -> dict[str, Night]:
+        return {night.date: night for night in self._now.nights}
+
+    @cached_property
+    def _topics(self) -> dict[str, tuple[Brief, ...]]:
+        return topics_of(self._briefs)
+
+    @cached_property
+    def _new_topics(self) -> set[str]:
+        return affected.topics(self.news, self.shelves, self._now, self.catalogue)
 
     def _of_sessions(self, crew: Crew) -> Iterator[Fresh]:
         found = affected.sessions(self.news, self.shelves, self.catalogue)
-        due = list(self._due("session", self.shelves.library.by_id, found))
+        due = list(self._due("session", found, lambda: self.shelves.library.by_id))
         for made in crew.made(map(self._session, due), len(due), SESSIONS):
             self._learn(made)
             yield from made.files
 
-    def _session(self, due: tuple[str, frozenset[str]]) -> SessionOrder:
-        name, wanted = due
-        version = self.news.changed.get(name) or self.news.known[name].version
+    def _session(self, name: str) -> SessionOrder:
+        version = self.news.changed.get(name) or self.shelves.library.by_id[name].version
         try:
             events = self.news.left.pop(name, None) or tuple(record.data for record in self.store.load(name)[:version])
         except LogError as error:
             raise Unreadable(name, error) from error
-        return SessionOrder(name, events, wanted, name in self.news.changed)
+        return SessionOrder(name, events, self.made[f"session:{name}"], name in self.news.changed)
 
     def _learn(self, made: Made) -> None:
         """What other notes need of a session that changed."""
         if made.card:
             name = made.card.id
-            self._cards[name] = made.card
             self.catalogue.put_card(name, self.news.marks[name], made.card)
             self.catalogue.put_readings(name, made.readings)
 
     def _of_sources(self, crew: Crew) -> Iterator[Fresh]:
         found = affected.sources(self.news, self.shelves, self.catalogue)
-        due = [url for url, _wanted in self._due("source", self.shelves.library.sources, found)]
+        due = list(self._due("source", found, lambda: self.shelves.library.sources))
         for made in crew.made(map(self._source, due), len(due), SOURCES):
             yield from made.files
 
@@ -117,32 +149,37 @@ class Making:
         source = Source(url, self.shelves.library.sources[url], readings_from(readings))
         return SourceOrder(url, readings, tuple(changes_of(source, texts_of(self.store))))
 
-    def _of_nights(self, before: Library, now: Library) -> Iterator[Fresh]:
-        nights = {night.date: night for night in now.nights}
-        for date, _wanted in self._due("night", nights, affected.nights(before, now)):
-            yield rendered(self.renderer, f"night:{date}", night_note(now, nights[date]))
+    def _of_nights(self) -> Iterator[Fresh]:
+        new = affected.nights(self.news, self.shelves.before, self._now)
+        for date in self._due("night", new, lambda: self._nights):
+            yield rendered(self.renderer, f"night:{date}", night_note(self._now, self._nights[date]))
 
-    def _of_topics(self, before: Library, now: Library) -> Iterator[Fresh]:
-        topics = topics_of(now.cards)
-        for topic, _wanted in self._due("topic", topics, affected.topics(before, now, self.shelves)):
-            yield rendered(self.renderer, f"topic:{topic}", topic_note(now, topic, topics[topic]))
+    def _of_topics(self) -> Iterator[Fresh]:
+        for topic in self._due("topic", self._new_topics, lambda: self._topics):
+            cards = [self._now.by_id[brief.id] for brief in self._topics[topic]]
+            yield rendered(self.renderer, f"topic:{topic}", topic_note(self._now, topic, cards))
 
-    def _of_home(self, now: Library) -> Iterator[Fresh]:
-        new = self.news.renewed or self.news.other_batches or not self.news.known
-        for _name, _wanted in self._due("home", [""], [""] if new else []):
-            yield rendered(self.renderer, "home:", home_note(now))
+    def _of_home(self) -> Iterator[Fresh]:
+        new = self.news.renewed or self.news.other_batches or self.news.first
+        for _name in self._due("home", [""] if new else [], lambda: [""]):
+            yield rendered(self.renderer, "home:", home_note(self._now, self._briefs))
 
-    def _due(self, room: str, names: Iterable[str], new: Collection[str]) -> Iterator[tuple[str, frozenset[str]]]:
-        """Yield the owners of a room for which something is to be made, and the kinds that are."""
+    def _due(self, room: str, new: Collection[str], standing: Callable[[], Collection[str]]) -> Iterator[str]:
+        """Yield the names of a room's owners for which something is to be made, and note the kinds that are.
+
+        ``standing`` returns the names of all owners; it is asked only when any of them may be due.
+        """
         kinds = KINDS_OF[room]
-        for name in names:
+        owed = {owner.removeprefix(f"{room}:") for owner in self.owed if owner.startswith(f"{room}:")}
+        chosen = standing() if kinds & self.kinds else _those_of(standing, {*new, *owed})
+        for name in chosen:
             owner = f"{room}:{name}"
-            self.standing.add(owner)
             wanted = kinds if name in new else kinds & (self.kinds | self.owed.get(owner, _NONE))
             if wanted:
                 self.made[owner] = wanted
-                yield name, wanted
+                yield name
 
 
-def _in_order(cards: Mapping[str, Card]) -> tuple[Card, ...]:
-    return tuple(sorted(cards.values(), key=lambda card: (card.started_at, card.id)))
+def _those_of(standing: Callable[[], Collection[str]], names: set[str]) -> list[str]:
+    found = standing() if names else ()
+    return [name for name in sorted(names) if name in found]

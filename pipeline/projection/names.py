@@ -7,7 +7,7 @@ vault, letter case aside: file systems that fold case, and links by bare name, t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import lru_cache
 
 from pipeline.text import digest_of, slug
@@ -21,19 +21,20 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 class Names:
     """Gives each path once: the second claimant of a name gets the digest of its own key behind it.
 
-    ``taken`` are stems that others have. ``clashes`` holds the keys of all who wanted a name that another wanted as well.
+    ``taken`` tells whether others have a stem. ``clashes`` holds the keys of all who wanted a name that another wanted as well.
     """
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = {HOME.casefold(): "", "readme": ""} | dict.fromkeys(taken, "")
+    def __init__(self, taken: Callable[[str], bool] = lambda _stem: False) -> None:
+        self._is_taken = taken
+        self._given = {HOME.casefold(): "", "readme": ""}
         self.clashes: set[str] = set()
 
     def claim(self, folder: str, stem: str, key: str) -> str:
         """Return ``folder/stem``, or with eight hex digits of ``key``'s digest when another note has that stem."""
-        if stem in self._taken:
-            self.clashes |= {key, self._taken[stem]}
+        if stem in self._given or self._is_taken(stem):
+            self.clashes |= {key, self._given.get(stem, "")}
             stem = f"{stem[: MAX_STEM - 9].rstrip('-')}-{digest_of(key.encode())[:8]}"
-        self._taken[stem] = key
+        self._given[stem] = key
         return f"{folder}/{stem}"
 
 

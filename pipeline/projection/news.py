@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from pipeline.errors import LogError
 from pipeline.ports import EventStore, Record
@@ -14,7 +13,6 @@ from pipeline.projection.catalogue import Catalogue
 from pipeline.projection.library import Batch
 from pipeline.projection.opening import Opened
 
-T = TypeVar("T")
 _KEPT_BYTES = 48_000_000  # of events that the first reading leaves to the second
 
 
@@ -24,70 +22,71 @@ class News:
 
     ``changed`` are the sessions that changed, in order of their start, with the version up to which they are read; ``outlines``
     are theirs, until everything has its name. ``absent`` are those that were known and are gone, or cannot be read; ``dropped``
-    are streams of which nothing shall be remembered. ``known`` and ``batches_before`` are of the last build, ``batches`` all that
-    can be read now; ``left`` are sessions' events as JSON, kept for the second reading.
+    are streams of which nothing shall be remembered. ``before`` are the cards that the sessions among them had at the last build,
+    ``batches_before`` all batches of then; ``first``: no session was known. ``left`` are sessions' events as JSON, kept for the
+    second reading.
     """
 
     marks: Mapping[str, str]
-    known: Mapping[str, Card]
+    first: bool
     batches_before: Mapping[str, Batch]
+    before: dict[str, Card] = field(default_factory=dict)
     changed: dict[str, int] = field(default_factory=dict)
     outlines: dict[str, Opened] = field(default_factory=dict)
-    absent: set[str] = field(default_factory=set)
     dropped: set[str] = field(default_factory=set)
-    batches: dict[str, Batch] = field(default_factory=dict)
+    other_batches: bool = False
     problems: list[str] = field(default_factory=list)
     left: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
 
     @property
+    def absent(self) -> set[str]:
+        """The sessions that were known and are gone, or cannot be read."""
+        return self.before.keys() - self.changed.keys()
+
+    @property
     def renewed(self) -> set[str]:
         """The sessions of which nothing holds that was known."""
-        return self.changed.keys() | self.absent
-
-    @property
-    def other_batches(self) -> bool:
-        """Tell whether any batch is new, gone, or says something else."""
-        before = self.batches_before
-        return before.keys() != self.batches.keys() or any(before[name] is not batch for name, batch in self.batches.items())
-
-    @property
-    def staying(self) -> dict[str, Card]:
-        """The cards that still hold."""
-        return {name: card for name, card in self.known.items() if name not in self.renewed}
+        return self.changed.keys() | self.before.keys()
 
 
-def read_news(store: EventStore, catalogue: Catalogue, refused: Mapping[str, LogError]) -> News:
-    """Read what changed since the last build; what cannot be trusted, or is ``refused`` already, is left out and named."""
-    return _Reader(store, catalogue, refused).news()
+def read_news(marks: Mapping[str, str], store: EventStore, catalogue: Catalogue, refused: Mapping[str, LogError]) -> News:
+    """Read what changed since the last build; what cannot be trusted, or is ``refused`` already, is left out and named.
+
+    ``marks`` are those of the store.
+    """
+    return _Reader(marks, store, catalogue, refused).news()
 
 
 class _Reader:
-    def __init__(self, store: EventStore, catalogue: Catalogue, refused: Mapping[str, LogError]) -> None:
+    def __init__(
+        self, marks: Mapping[str, str], store: EventStore, catalogue: Catalogue, refused: Mapping[str, LogError]
+    ) -> None:
         self._store, self._catalogue, self._refused = store, catalogue, refused
-        self._cards, self._batches = catalogue.cards(), catalogue.batches()
         self._room = _KEPT_BYTES
-        self._news = News(
-            store.marks(),
-            {name: card for name, (_, card) in self._cards.items() if card},
-            {name: batch for name, (_, batch) in self._batches.items() if batch},
-        )
+        self._news = News(marks, catalogue.is_blank(), catalogue.batches())
 
     def news(self) -> News:
         news = self._news
-        for name, mark in news.marks.items():
-            if name.startswith("batch-"):
-                self._see_batch(name, mark)
-            elif name in self._refused:
-                self._blame(f"the notes of {name}", self._refused[name])
-            elif self._cards.get(name, ("",))[0] != mark:
-                self._see_session(name, mark)
+        self._see_sessions()
+        self._see_batches()
         ordered = sorted(news.outlines.items(), key=lambda entry: (entry[1].state.started_at, entry[0]))
         news.outlines = dict(ordered)
         news.changed = {name: opened.state.version for name, opened in ordered}
-        changed = {name for name in news.known if self._cards[name][0] != news.marks.get(name)}
-        news.absent = (changed | self._refused.keys() & news.known.keys()) - news.outlines.keys()
-        news.dropped = news.absent | ((self._cards.keys() | self._batches.keys()) - news.marks.keys())
+        news.dropped |= news.absent
         return news
+
+    def _see_sessions(self) -> None:
+        marks, known = self._news.marks, self._catalogue.session_marks()
+        other = [name for name, mark in marks.items() if known.get(name) != mark and not name.startswith("batch-")]
+        self._news.dropped |= known.keys() - marks.keys()
+        for name in {*other, *self._refused, *self._news.dropped}:
+            if card := self._catalogue.card(name):
+                self._news.before[name] = card
+        for name in other:
+            if name not in self._refused:
+                self._see_session(name, marks[name])
+        for name in self._refused.keys() & marks.keys():
+            self._blame(f"the notes of {name}", self._refused[name])
 
     def _see_session(self, name: str, mark: str) -> None:
         try:
@@ -102,19 +101,26 @@ class _Reader:
         else:
             self._catalogue.put_card(name, mark, None)
 
+    def _see_batches(self) -> None:
+        news, known = self._news, self._catalogue.batch_marks()
+        other = {name: mark for name, mark in news.marks.items() if name.startswith("batch-") and known.get(name) != mark}
+        gone = known.keys() - news.marks.keys()
+        if other or gone:
+            news.batches_before = dict(news.batches_before)
+            news.other_batches = not gone.isdisjoint(news.batches_before)
+            self._catalogue.drop_streams(gone)
+        for name, mark in other.items():
+            self._see_batch(name, mark)
+
     def _see_batch(self, name: str, mark: str) -> None:
-        if name in self._batches and self._batches[name][0] == mark:
-            batch = self._batches[name][1]
-        else:
-            try:
-                batch = opening.batch_of(name, self._store.load(name))
-            except LogError as error:
-                self._blame(f"the night of {name}", error)
-                self._catalogue.drop_streams([name])
-                return
+        batch = None
+        try:
+            batch = opening.batch_of(name, self._store.load(name))
             self._catalogue.put_batch(name, mark, batch)
-        if batch:
-            self._news.batches[name] = batch
+        except LogError as error:
+            self._blame(f"the night of {name}", error)
+            self._catalogue.drop_streams([name])
+        self._news.other_batches |= batch is not None or name in self._news.batches_before
 
     def _leave(self, name: str, records: Sequence[Record]) -> None:
         size = sum(len(record.data) for record in records)

@@ -7,13 +7,14 @@ if anyone wrote in it, to ``attic/``. A file of which size and time are as they 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipeline.errors import ResearchError
+from pipeline.folders import Look
 from pipeline.projection import keeping, property_types
-from pipeline.projection.catalogue import Catalogue, Made
-from pipeline.projection.disk import Obstacle, State, Tree
+from pipeline.projection.catalogue_files import Files, Made
+from pipeline.projection.disk import Obstacle, Tree
 from pipeline.projection.fresh import Fresh
 from pipeline.projection.notes import Rendered
 from pipeline.text import digest_of
@@ -24,18 +25,26 @@ _LEFT = "left as it is, so that no words are lost; put that right and build agai
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did, as vault paths with suffix, sorted; ``problems`` each name what was not written, why, and what to do."""
+    """What a build did, as vault paths with suffix, sorted; ``problems`` each name what was not written, why, and what to do.
+
+    ``unchanged`` counts the files that are as they were. ``marks`` are those of the vault's folders in which nothing was written
+    or removed, as they were just found, by path ("" for the vault itself): such of them as hold notes or drawings.
+    """
 
     written: tuple[str, ...] = ()
-    unchanged: tuple[str, ...] = ()
+    unchanged: int = 0
     removed: tuple[str, ...] = ()
     set_aside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    marks: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Done:
-    """What was done so far. ``refused`` are the files that could not be put in place."""
+    """What was done so far. ``refused`` are the files that could not be put in place.
+
+    ``left`` tells how each file looks that was put in place, or was there already; None: it was removed.
+    """
 
     written: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
@@ -43,13 +52,14 @@ class Done:
     set_aside: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     refused: list[Fresh] = field(default_factory=list)
+    left: dict[str, Look | None] = field(default_factory=dict)
 
 
 class Output:
     """Puts files into a vault. ``trusting``: a file that looks as it was left is not read; ``dry``: nothing is written."""
 
-    def __init__(self, tree: Tree, catalogue: Catalogue, *, trusting: bool, dry: bool) -> None:
-        self._tree, self._catalogue = tree, catalogue
+    def __init__(self, tree: Tree, files: Files, *, trusting: bool, dry: bool) -> None:
+        self._tree, self._files = tree, files
         self._trusting, self._dry = trusting, dry
         self.done = Done()
 
@@ -86,7 +96,7 @@ class Output:
         self.done.refused.append(fresh)
 
     def _put_note(self, fresh: Fresh) -> None:
-        made, state = self._catalogue.made(fresh.path), self._tree.state(fresh.path)
+        made, state = self._files.made(fresh.path), self._tree.state(fresh.path)
         if state is None or self._as_left(made, state):
             unchanged = state is not None and made is not None and made.digest == digest_of(fresh.data)
             self._leave(fresh, state if unchanged else None, made)
@@ -98,9 +108,9 @@ class Output:
             whole = _with(fresh, additions)
             self._leave(whole, state if whole.data == disk else None, made, mixed=bool(additions))
 
-    def _as_left(self, made: Made | None, state: State) -> bool:
+    def _as_left(self, made: Made | None, state: Look) -> bool:
         """Tell whether a file holds what was generated and nothing else, by its looks."""
-        return self._trusting and made is not None and made.digest != "" and state == State(made.size, made.mtime)
+        return self._trusting and made is not None and made.digest != "" and state == Look(made.size, made.mtime)
 
     def _reconciled(self, fresh: Fresh, made: Made | None, data: bytes) -> keeping.Kept | None:
         """What a person added to the file that stands there, after an edited one was set aside; None if it must stay."""
@@ -118,23 +128,24 @@ class Output:
             self._set_aside(fresh.path, data)
         return additions
 
-    def _leave(self, fresh: Fresh, state: State | None, made: Made | None, *, mixed: bool = False) -> None:
+    def _leave(self, fresh: Fresh, state: Look | None, made: Made | None, *, mixed: bool = False) -> None:
         """Write a file, unless it stands there already, in the given ``state``; ``made`` is what was known of it.
 
         ``mixed``: with a person's words in it.
         """
         if state is None:
             self.done.written.append(fresh.path)
-            state = State(0, 0) if self._dry else self._tree.write(fresh.path, fresh.data, durable=mixed)
+            state = Look(0, 0) if self._dry else self._tree.write(fresh.path, fresh.data, durable=mixed)
         else:
             self.done.unchanged.append(fresh.path)
         digest = "" if mixed else digest_of(fresh.data)
         left = Made(fresh.path, fresh.owner, fresh.kind, fresh.skeleton, fresh.aliases, digest, *state)
+        self.done.left[fresh.path] = state
         if left != made:
-            self._catalogue.put_made(left)
+            self._files.put_made(left)
 
     def _put_plain(self, fresh: Fresh) -> None:
-        made, disk = self._catalogue.made(fresh.path), self._tree.read(fresh.path)
+        made, disk = self._files.made(fresh.path), self._tree.read(fresh.path)
         edited = disk is not None and disk != fresh.data and (made is None or made.digest != digest_of(disk))
         if edited and fresh.yields:
             self.done.unchanged.append(fresh.path)
@@ -169,11 +180,12 @@ class Output:
             if not self._dry:
                 self._tree.remove(path)
             self.done.removed.append(path)
-        self._catalogue.drop_made(path)
+        self._files.drop_made(path)
+        self.done.left[path] = None
 
     def _was_touched(self, path: str, data: bytes) -> bool:
         """Tell whether anyone wrote in a file since it was generated; what cannot be parsed counts as touched."""
-        made = self._catalogue.made(path)
+        made = self._files.made(path)
         if made is not None and made.digest == digest_of(data):
             return False
         if not path.endswith(".md"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pipeline.projection import names
 from pipeline.projection.cards import Card
 from pipeline.projection.catalogue import Catalogue, Glance
-from pipeline.projection.library import Batch, Library, Place, nights_from
+from pipeline.projection.library import Library, Place
 from pipeline.projection.names import Names
 from pipeline.projection.news import News
 
@@ -26,40 +26,55 @@ class Clash(Exception):
 
 @dataclass(frozen=True)
 class Shelves:
-    """``library`` as everything is linked now, ``before`` the whole of the last build; ``places`` are those looked at again.
+    """``library`` as everything is linked now; ``places`` are those looked at again.
 
-    Of what changed, the library's cards know what links need and no more.
+    ``before`` is what the last build knew, but only the cards of what changed since, and those places. Of what changed, the
+    library's cards know what links need and no more.
     """
 
     before: Library
     library: Library
     places: Mapping[str, Place | None]
 
+    @property
+    def moved(self) -> set[str]:
+        """The sources that are linked otherwise than before."""
+        return {url for url, place in self.places.items() if place != self.before.sources.get(url)}
+
 
 def shelve(news: News, catalogue: Catalogue) -> Shelves:
-    """Give names and places to what is new, and note the places in the catalogue.
+    """Give names and places to what is new, and note them in the catalogue.
 
     Raises:
         Clash: it cannot be done without naming anew what has a name; begin again with a catalogue that has forgotten all.
     """
-    known = catalogue.places()
-    touched = catalogue.sources_of(news.renewed & news.known.keys())
+    touched = catalogue.sources_of(news.before)
     touched.update(url for opened in news.outlines.values() for url in opened.state.pages)
-    taken = Names(_stems(news.staying.values(), (place for url, place in known.items() if url not in touched)))
+    known = {url: place for url in touched if (place := catalogue.place(url))}
     _refuse_moves(catalogue, news.renewed | touched)
+    catalogue.drop_stems(_paths(news.before.values(), known.values()))
+    taken = Names(catalogue.has_stem)
     fresh = {name: opened.card(taken) for name, opened in news.outlines.items()}
     places = _placed(news, catalogue, touched, taken)
     news.outlines.clear()
-    if taken.clashes and (news.known or known):
+    _note_clashes(catalogue, taken.clashes, news.first)
+    _note(catalogue, news, fresh, places)
+    return Shelves(Library(news.before, {}, {}, known, news.batches_before), catalogue.library(), places)
+
+
+def _note_clashes(catalogue: Catalogue, clashes: set[str], first: bool) -> None:
+    if clashes and not first:
         raise Clash
-    if taken.clashes:
-        catalogue.keep(_CLASHES, json.dumps(sorted(taken.clashes)))
-    catalogue.put_places(places)
+    if clashes:
+        catalogue.keep(_CLASHES, json.dumps(sorted(clashes)))
+
+
+def _note(catalogue: Catalogue, news: News, fresh: Mapping[str, Card], places: Mapping[str, Place | None]) -> None:
     catalogue.drop_streams(news.dropped)
-    standing = {url: place for url, place in (known | places).items() if place}
-    return Shelves(
-        _library(news.known, known, news.batches_before), _library(news.staying | fresh, standing, news.batches), places
-    )
+    for name, card in fresh.items():
+        catalogue.put_card(name, news.marks[name], card)
+    catalogue.put_places(places)
+    catalogue.put_stems(_paths(fresh.values(), filter(None, places.values())))
 
 
 def _refuse_moves(catalogue: Catalogue, renewed: set[str]) -> None:
@@ -69,9 +84,10 @@ def _refuse_moves(catalogue: Catalogue, renewed: set[str]) -> None:
         raise Clash
 
 
-def _stems(cards: Iterable[Card], places: Iterable[Place]) -> Iterable[str]:
+def _paths(cards: Iterable[Card], places: Iterable[Place]) -> list[str]:
+    """Where the sessions' notes and those of the sources stand."""
     paths = [path for card in cards for path in (*card.paths, *(worker.path for worker in card.workers))]
-    return (path.rpartition("/")[2] for path in (*paths, *(place.path for place in places)))
+    return [*paths, *(place.path for place in places)]
 
 
 def _placed(news: News, catalogue: Catalogue, touched: Iterable[str], taken: Names) -> dict[str, Place | None]:
@@ -89,8 +105,3 @@ def _placed(news: News, catalogue: Catalogue, touched: Iterable[str], taken: Nam
 def _place(url: str, glances: list[Glance], taken: Names) -> Place:
     path = taken.claim(f"sources/{names.in_month(glances[0].at)}", names.source_stem(url), url)
     return Place(path, next((glance.title for glance in glances if glance.title.strip()), url))
-
-
-def _library(cards: Mapping[str, Card], places: Mapping[str, Place], batches: Mapping[str, Batch]) -> Library:
-    ordered = sorted(cards.values(), key=lambda card: (card.started_at, card.id))
-    return Library(tuple(ordered), places, nights_from(batches.values()))

@@ -148,7 +148,7 @@ def source_note(library: Library, source: Source, changes: tuple[Changed, ...]) 
 
 def _view(library: Library, source: Source, judged: Learnt | None, changes: tuple[Changed, ...]) -> SourceView:
     page = source.readings[-1].page
-    by_start = sorted(source.readings, key=lambda reading: library.order[reading.session])
+    by_start = sorted(source.readings, key=lambda reading: (library.by_id[reading.session].started_at, reading.session))
     quotes = tuple(_quote(library, entries) for entries in _by_fact(by_start).values())
     cards = {reading.session: library.by_id[reading.session] for reading in source.readings}
     nights = {link.path: link for card in cards.values() for link in night_links(library, card)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from pipeline.projection.asking import queue_lines
 from pipeline.projection.cards import Card
@@ -75,9 +76,17 @@ class TopicView:
     related: tuple[Link, ...]
 
 
-def topics_of(cards: Iterable[Card]) -> dict[str, tuple[Card, ...]]:
+class _Tagged(Protocol):
+    @property
+    def tags(self) -> tuple[str, ...]: ...
+
+
+T = TypeVar("T", bound=_Tagged)
+
+
+def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
     """Return the cards of each topic by its slug, topics and cards in order; tags that read alike are one topic."""
-    found: dict[str, list[Card]] = {}
+    found: dict[str, list[T]] = {}
     for card in cards:
         for topic in dict.fromkeys(map(topic_of, card.tags)):
             found.setdefault(topic, []).append(card)
@@ -124,7 +133,7 @@ def _newness(sessions: Sequence[Card]) -> tuple[str, str]:
     return _latest(sessions).started_at, _latest(sessions).id
 
 
-def topic_title(topic: str, cards: Sequence[Card]) -> str:
+def topic_title(topic: str, cards: Iterable[_Tagged]) -> str:
     """Return the topic as it was first written."""
     return next((tag for card in cards for tag in card.tags if topic_of(tag) == topic), topic)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -19,53 +20,66 @@ from pydantic import ValidationError
 from pipeline.errors import LogError, ResearchError
 from pipeline.fold import fold_id
 from pipeline.ports import EventStore
-from pipeline.projection import catalogue as catalogues
 from pipeline.projection.catalogue import Catalogue
+from pipeline.projection.catalogue_file import FILE, lost
 from pipeline.projection.disk import Tree
 from pipeline.projection.fresh import Fresh
 from pipeline.projection.making import COPY, Making
 from pipeline.projection.news import read_news
 from pipeline.projection.notes import KINDS
-from pipeline.projection.output import BuildReport, Output
+from pipeline.projection.output import BuildReport, Done, Output
 from pipeline.projection.shelving import Clash, shelve
+from pipeline.projection.standing import Standing
 from pipeline.projection.templates import Renderer
 from pipeline.projection.workshop import Unreadable
 
 Mode = Literal["new", "all", "check"]
+_SWEPT = "swept"  # kept under this name: that no file is left which should have gone
 
 
-def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: Path, mode: Mode = "new") -> BuildReport:
+def build_vault(
+    store: EventStore,
+    *,
+    templates: Path,
+    vault: Path,
+    state_dir: Path,
+    mode: Mode = "new",
+    marks: Mapping[str, str] | None = None,
+) -> BuildReport:
     """Make ``vault`` hold the notes of all that ``store`` holds; return what was written, removed and set aside.
 
     ``templates`` holds ``<kind>.md.j2`` for each kind of note; what is remembered between builds is kept in ``state_dir``. Mode
     ``new`` makes only what shows something new; ``all`` makes everything; ``check`` makes everything and tells what would be done
     to the vault, but does nothing. The same events and templates always give the same bytes; a second build writes nothing. A
     session whose log is damaged is named in the report's problems, its notes stay as they are, and no file is removed then.
+    ``marks`` are the store's, where they were just asked for.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.
         ResearchError: the disk refuses, or another build is under way.
     """
+    known = store.marks() if marks is None else marks
     try:
-        return _Build(store, templates, vault, state_dir, mode).report()
+        return _Build(store, known, templates, vault, state_dir, mode).report()
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
-        raise ResearchError(f"{state_dir / catalogues.FILE} cannot be written: {error}", hint=_FREE) from error
+        raise ResearchError(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
     except (sqlite3.DatabaseError, ValidationError):  # damaged: what it held can be worked out again
-        catalogues.lost(state_dir)
-        return _Build(store, templates, vault, state_dir, mode).report()
+        lost(state_dir)
+        return _Build(store, known, templates, vault, state_dir, mode).report()
 
 
 _FREE = "free some space or allow writing there; the file may also be deleted: then all notes are made anew"
 
 
 class _Build:
-    def __init__(self, store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode) -> None:
-        self._store, self._mode = store, mode
+    def __init__(
+        self, store: EventStore, marks: Mapping[str, str], templates: Path, vault: Path, state_dir: Path, mode: Mode
+    ) -> None:
+        self._store, self._marks, self._mode = store, marks, mode
         self._renderer = Renderer(templates)
         self._tree = Tree(vault)
         self._catalogue = Catalogue(state_dir, layout_id(), passing=mode == "check")
         self._refused: dict[str, LogError] = {}
-        self._known: dict[str, tuple[str, str, int, int]] = {}
 
     def report(self) -> BuildReport:
         try:
@@ -91,12 +105,12 @@ class _Build:
         catalogue = self._catalogue
         if self._mode != "new":
             catalogue.forget_derived()
-        news = read_news(self._store, catalogue, self._refused)
+        news = read_news(self._marks, self._store, catalogue, self._refused)
         try:
             shelves = shelve(news, catalogue)
         except Clash:
             catalogue.forget_derived()
-            news = read_news(self._store, catalogue, self._refused)
+            news = read_news(self._marks, self._store, catalogue, self._refused)
             shelves = shelve(news, catalogue)
         return Making(self._store, catalogue, news, shelves, self._renderer, self._changed_kinds(), self._owed())
 
@@ -117,36 +131,46 @@ class _Build:
 
     def _owed(self) -> dict[str, frozenset[str]]:
         """The owners and kinds of files that do not stand as the last build left them, or that it could not put in place."""
+        self._standing = Standing(self._tree, self._catalogue.files)
         owed: dict[str, set[str]] = {}
         for owner, kind in json.loads(self._catalogue.recall("refused") or "[]"):
             owed.setdefault(owner, set()).add(kind)
-        self._known = {path: (owner, kind, size, mtime) for path, owner, kind, size, mtime in self._catalogue.states()}
-        for path in self._tree.unlike((path, size, mtime) for path, (_, _, size, mtime) in self._known.items()):
-            owner, kind, *_ = self._known[path]
-            owed.setdefault(owner, set()).add(kind)
+        for file in self._standing.unlike.values():
+            owed.setdefault(file.owner, set()).add(file.kind)
         return {owner: frozenset(kinds) for owner, kinds in owed.items()}
 
     def _placed(self, making: Making, files: Sequence[Fresh]) -> BuildReport:
-        placed = {fresh.path for fresh in files}
-        stale = [
-            path
-            for path, (owner, kind, *_) in self._known.items()
-            if path not in placed and (owner not in making.standing or kind in making.made.get(owner, ()))
-        ]
-        output = Output(self._tree, self._catalogue, trusting=self._mode == "new", dry=self._mode == "check")
-        output.place(files, [] if making.news.problems else stale)
+        output = Output(self._tree, self._catalogue.files, trusting=self._mode == "new", dry=self._mode == "check")
+        stale = self._stale(making, {fresh.path for fresh in files})
+        output.place(files, [] if making.news.problems else sorted(stale))
         done = output.done
         self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in done.refused})))
-        made = placed.union(done.removed)
-        untouched = (path for path in self._known if path not in made)
-        problems = (*making.news.problems, *done.problems)
+        self._catalogue.keep(_SWEPT, "yes" if stale <= done.left.keys() else "")
+        self._standing.keep(done.left)
+        touched = (*done.written, *done.removed, *done.set_aside)
         return BuildReport(
             tuple(sorted(done.written)),
-            tuple(sorted((*done.unchanged, *untouched))),
+            len(done.unchanged) + self._untouched(files, done),
             tuple(sorted(done.removed)),
             tuple(sorted(done.set_aside)),
-            problems,
+            (*making.news.problems, *done.problems),
+            self._standing.marks(touched),
         )
+
+    def _stale(self, making: Making, placed: AbstractSet[str]) -> set[str]:
+        """The files that are no longer made: those of owners that stand no more, and what an owner has no more."""
+        known = self._catalogue.files
+        gone = making.gone() if self._catalogue.recall(_SWEPT) else set(known.owners()) - making.standing()
+        stale = {path for owner in gone for path, _kind in known.of_owner(owner)}
+        stale.update(path for owner, made in making.made.items() for path, kind in known.of_owner(owner) if kind in made)
+        return stale - placed
+
+    def _untouched(self, files: Sequence[Fresh], done: Done) -> int:
+        """Count the known files that the build had nothing to do with."""
+        known = self._catalogue.files
+        standing = sum(how is not None for how in done.left.values())
+        others = (fresh.path for fresh in files if fresh.path not in done.left)
+        return known.number() - standing - sum(known.made(path) is not None for path in others)
 
 
 @cache

@@ -242,7 +242,7 @@ def properties_of(
 
 def archived(library: Library, study: Study) -> dict[str, Property]:
     """Return the property of a session whose query is gone from the queue; nothing for any other."""
-    return {"archived": True} if study.id in library.archived else {}
+    return {"archived": True} if study.state.query_id in library.archived else {}
 
 
 def linked(link: Link | None) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.folders import Folder, look, names_of_folders
 
 ASIDE = frozenset({"attic"})
-NO_FOLDER = Folder({}, ())
+NO_FOLDER = Folder()
 
 
 def other_folders(

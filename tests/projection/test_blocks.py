@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.projection import blocks, keeping
 from pipeline.projection.blocks import BlocksMalformed
-from pipeline.projection.catalogue import FILE
+from pipeline.projection.catalogue_file import FILE
 from pipeline.projection.notes import Rendered
 from tests.projection.builders import Workplace, a_store, change, changed_templates
 

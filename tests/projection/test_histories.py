@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pipeline.projection import build_vault
-from pipeline.projection.catalogue import FILE
+from pipeline.projection.catalogue_file import FILE
 from pipeline.projection.notes import KINDS
 from tests.fakes import MemoryStore
 from tests.projection.builders import PAGES, Story, Workplace, a_store, afresh, change, changed_templates, night

@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.errors import LogDamaged, ResearchError
 from pipeline.ports import Record
-from pipeline.projection.catalogue import FILE
+from pipeline.projection.catalogue_file import FILE
 from pipeline.projection.disk import Obstacle, Tree
 from tests.fakes import MemoryStore
 from tests.projection.builders import Story, Workplace, a_store, change, changed_templates
@@ -128,13 +128,17 @@ def test_an_unreadable_catalogue_is_a_lost_one(place: Workplace, content: bytes)
 
 def test_a_catalogue_whose_values_cannot_be_read_is_a_lost_one(place: Workplace) -> None:
     with sqlite3.connect(place.state / FILE) as base:
-        base.execute("UPDATE cards SET value = '{}'")
-    assert place.build().written == ()
-    assert place.build().problems == ()
+        base.execute("UPDATE wholes SET value = '{}'")
+    before = place.files()
+    place.note("sessions/").unlink()
+    report = place.build()
+    assert len(report.written) == 1
+    assert report.problems == report.set_aside == report.removed == ()
+    assert place.files() == before
 
 
 def test_while_another_build_is_under_way_nothing_is_done(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.projection.catalogue._BUSY_S", 0.01)
+    monkeypatch.setattr("pipeline.projection.catalogue_file._BUSY_S", 0.01)
     note = place.note("reports/")
     note.unlink()
     other = sqlite3.connect(place.state / FILE, isolation_level=None)
