@@ -7,10 +7,11 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pipeline.errors import ResearchError
-from pipeline.site import files
+from pipeline.site import files, tables
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.crew import Crew
 from pipeline.site.extras import Extras
@@ -119,12 +120,22 @@ class _Build:
                 todo = self._survey.taken(crew.read)
                 site = Site(title, url, navigation(self._catalogue.kinds()))
                 todo = self._widened(todo, site)
+                self._order_tables(todo)
                 self._catalogue.doubt(map(page_of, todo.pages))
                 if todo.lists:
                     self._catalogue.remember("lists", "")
             return self._made(crew, site, todo)
         finally:
             crew.close()
+
+    def _order_tables(self, todo: Todo) -> None:
+        """Keep the order of long tables, for those who make the pages."""
+        watching = self._catalogue.watching()
+        if todo.everything:
+            self._catalogue.forget_tables()
+        else:
+            tables.follow(self._catalogue, todo.changes)
+        tables.keep(self._catalogue, watching & todo.pages, partial(files.read, self._folders.vault))
 
     def _unmade(self) -> set[str]:
         """The notes whose page does not stand as it was made."""
