@@ -7,6 +7,7 @@ formulas that make a link or divide a number. A table that asks for more is not 
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,7 +57,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A table. ``tags``: one of them at least has every note it shows; ``here``: it shows only notes that link to its own."""
+    """A table. ``tags``: one of them at least has every note it shows; ``here``: it shows only notes that link to its own.
+
+    ``anywhere``: it shows the same in whatever note it stands.
+    """
 
     title: str
     test: Test
@@ -65,12 +69,14 @@ class View:
     limit: int
     tags: frozenset[str]
     here: bool
+    anywhere: bool
 
 
 @dataclass(slots=True)
 class _Asked:
     tags: set[str] = field(default_factory=set)
     here: bool = False
+    anywhere: bool = True
 
 
 def view_of(text: str, name: str = "") -> View:
@@ -103,6 +109,7 @@ def _view(base: Mapping[str, Any], view: Mapping[str, Any]) -> View:
         limit,
         frozenset(asked.tags),
         asked.here,
+        asked.anywhere,
     )
 
 
@@ -114,7 +121,10 @@ def _grouping(view: Mapping[str, Any]) -> list[tuple[str, bool]]:
 def _test(filters: object, asked: _Asked, *, certain: bool = True) -> Test:
     """``certain``: what the filter asks for holds of every row, so it narrows the search."""
     if isinstance(filters, str):
-        return _statement(filters.strip(), asked if certain else _Asked())
+        inside = asked if certain else _Asked()
+        test = _statement(filters.strip(), inside)
+        asked.anywhere = asked.anywhere and not inside.here
+        return test
     ((word, inner),) = dict(filters).items()  # type: ignore[call-overload]
     parts = [_test(part, asked, certain=certain and word == "and") for part in inner]
     if word == "and":
@@ -182,9 +192,10 @@ def _holds(value: str, sign: str, wanted: str) -> bool:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return None if number != number else number
 
 
 def _column(ident: str, base: Mapping[str, Any]) -> Column | None:
@@ -207,15 +218,26 @@ def _column(ident: str, base: Mapping[str, Any]) -> Column | None:
 def rows_of(view: View, rows: Sequence[Row]) -> tuple[list[Row], int]:
     """Return the rows that a view shows, in its order, and how many more there are."""
     fitting = [row for row in sorted(rows, key=lambda row: row.path) if view.test(row)]
-    for name, down in reversed(view.sort):
-        fitting.sort(key=lambda row: _place(row.value(name)), reverse=down)
+    fitting.sort(key=lambda row: place_of(view, row))
     return fitting[: view.limit], max(0, len(fitting) - view.limit)
 
 
-def _place(value: str) -> tuple[int, float, str]:
+def place_of(view: View, row: Row) -> bytes:
+    """Return where a row stands in a view: bytes that come before those of later rows. Equal ones go by their paths."""
+    return b"".join(_turned(_place(row.value(name))) if down else _place(row.value(name)) for name, down in view.sort)
+
+
+def _place(value: str) -> bytes:
     """Numbers by size, then texts by letters; what is missing comes first, and last when it goes down."""
     number = _number(value)
-    return (1, number, "") if number is not None else (2 if value else 0, 0.0, value.casefold())
+    if number is None:
+        return b"\2" + value.casefold().encode("utf-8", "surrogatepass").replace(b"\0", b"\0\1") + b"\0\0" if value else b"\0"
+    bits = struct.pack(">d", number + 0.0)
+    return b"\1" + (_turned(bits) if bits[0] & 0x80 else bytes([bits[0] | 0x80]) + bits[1:])
+
+
+def _turned(place: bytes) -> bytes:
+    return bytes(255 - byte for byte in place)
 
 
 def cell(column: Column, text: str) -> str:

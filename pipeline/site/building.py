@@ -7,11 +7,12 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pipeline.errors import ResearchError
 from pipeline.folders import Look
-from pipeline.site import files
+from pipeline.site import files, tables
 from pipeline.site.catalogue import Catalogue, CataloguedPlaces
 from pipeline.site.crew import Crew
 from pipeline.site.extras import Extras
@@ -126,10 +127,20 @@ class _Build:
                 pending = Pending(self._catalogue, todo.changes, everything=todo.everything)
                 site = Site(title, url, navigation(self._catalogue.kinds()))
                 todo = self._widened(todo, site)
+                self._order_tables(todo)
                 self._doubt(todo)
             return self._made(crew, site, todo, pending)
         finally:
             crew.close()
+
+    def _order_tables(self, todo: Todo) -> None:
+        """Keep the order of long tables, for those who make the pages."""
+        watching = self._catalogue.watching()
+        if todo.everything:
+            self._catalogue.forget_tables()
+        else:
+            tables.follow(self._catalogue, todo.changes)
+        tables.keep(self._catalogue, watching & todo.pages, partial(files.read, self._folders.vault))
 
     def _widened(self, todo: Todo, site: Site) -> Todo:
         """What there is to do also because of templates, of what all pages share, and of pages that were lost."""

@@ -37,6 +37,9 @@ CREATE INDEX tags_by_source ON tags (src);
 CREATE TABLE counts (
   sort TEXT, name TEXT, month TEXT, words TEXT, count INTEGER, PRIMARY KEY (sort, name, month, words)) WITHOUT ROWID;
 CREATE TABLE watched (tag TEXT, src INTEGER, PRIMARY KEY (tag, src)) WITHOUT ROWID;
+CREATE TABLE tables (mark TEXT PRIMARY KEY, path TEXT, base TEXT, name TEXT) WITHOUT ROWID;
+CREATE TABLE ranked (mark TEXT, place BLOB, path TEXT, PRIMARY KEY (mark, place, path)) WITHOUT ROWID;
+CREATE INDEX ranked_by_path ON ranked (mark, path);
 CREATE TABLE blocks (src INTEGER, block TEXT, text TEXT, PRIMARY KEY (src, block)) WITHOUT ROWID;
 CREATE TABLE pages (path TEXT PRIMARY KEY, folder TEXT, source TEXT, key TEXT, size INTEGER, mtime INTEGER) WITHOUT ROWID;
 CREATE INDEX pages_by_folder ON pages (folder);
@@ -253,6 +256,43 @@ class Catalogue:
     def every_note(self) -> list[Face]:
         """Return all notes."""
         return list(self._faces("WHERE n.path LIKE '%.md' AND n.digest IS NOT NULL"))
+
+    def watching(self) -> set[str]:
+        """Return the paths of the notes with a table."""
+        return {path for (path,) in self._db.execute("SELECT DISTINCT n.path FROM watched w JOIN notes n ON n.id = w.src")}
+
+    def tables(self) -> dict[str, tuple[str, str]]:
+        """Return the base and the view's name of each table whose order is kept, by its mark."""
+        return {mark: (base, name) for mark, base, name in self._db.execute("SELECT mark, base, name FROM tables")}
+
+    def put_table(self, path: str, mark: str, base: str, name: str) -> None:
+        """Begin to keep the order of a table on a note's page."""
+        self._db.execute("INSERT INTO tables VALUES (?, ?, ?, ?)", (mark, path, base, name))
+
+    def drop_tables(self, path: str, kept: Iterable[str] = ()) -> None:
+        """Keep no longer the orders of a note's tables, but of those ``kept``."""
+        marks = {mark for (mark,) in self._db.execute("SELECT mark FROM tables WHERE path = ?", (path,))}
+        for mark in marks.difference(kept):
+            self._db.execute("DELETE FROM tables WHERE mark = ?", (mark,))
+            self._db.execute("DELETE FROM ranked WHERE mark = ?", (mark,))
+
+    def forget_tables(self) -> None:
+        """Keep no order any longer."""
+        self._db.execute("DELETE FROM tables")
+        self._db.execute("DELETE FROM ranked")
+
+    def rank(self, mark: str, gone: Iterable[str], come: Iterable[tuple[bytes, str]]) -> None:
+        """Take notes out of a table's order, and put notes in: place and path of each."""
+        self._many("DELETE FROM ranked WHERE mark = ? AND path = ?", ((mark, path) for path in gone))
+        self._many("INSERT INTO ranked VALUES (?, ?, ?)", ((mark, place, path) for place, path in come))
+
+    def ranked(self, mark: str, limit: int) -> tuple[list[str], int] | None:
+        """Return the first notes of a table whose order is kept, and how many it has in all; None if it is not kept."""
+        if not self._db.execute("SELECT 1 FROM tables WHERE mark = ?", (mark,)).fetchone():
+            return None
+        rows = self._db.execute("SELECT path FROM ranked WHERE mark = ? ORDER BY place, path LIMIT ?", (mark, limit))
+        paths = [path for (path,) in rows]
+        return paths, self._db.execute("SELECT count(*) FROM ranked WHERE mark = ?", (mark,)).fetchone()[0]
 
     def leads(self, path: str, target: str) -> bool:
         """Tell whether one file leads to another."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pipeline.site import bases, canvas
+from pipeline.site import bases, canvas, tables
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.draft import Draft
 from pipeline.site.drawing import TABLE, href_of
@@ -78,22 +78,19 @@ class Inside:
         except bases.NotUnderstood:
             lists = escape(root + f"{BROWSE}/tags.html")
             return _safe(f'<p class="embed base">A table that only Obsidian shows. <a href="{lists}">All lists</a></p>\n')
-        rows, more = bases.rows_of(view, [self._row(found, face) for found in self._candidates(face, view)])
+        kept = self._catalogue.ranked(tables.mark_of((text, name)), view.limit)
+        if kept:
+            faces = filter(None, map(self._catalogue.face, kept[0]))
+            return self._drawn(view, [tables.row_of(self._catalogue, found) for found in faces], kept[1] - len(kept[0]), root)
+        here = "" if view.anywhere else face.path
+        rows, more = bases.rows_of(view, [tables.row_of(self._catalogue, found, here) for found in self._candidates(face, view)])
         return self._drawn(view, rows, more, root)
 
     def _candidates(self, face: Face, view: bases.View) -> list[Face]:
         """The notes among which a view's are: as few as can be told before they are read."""
         if view.here:
             return [found for found in self._catalogue.linkers(face.path) if found.kind in PLURALS]
-        return self._catalogue.tagged(view.tags) if view.tags else self._catalogue.every_note()
-
-    def _row(self, found: Face, here: Face) -> bases.Row:
-        rest = self._catalogue.rest(found.path)
-        own = {"title": found.title, "kind": found.kind, "created": found.created, "status": found.status}
-        known = dict(rest.properties) | {name: [value] for name, value in own.items() if value}
-        return bases.Row(
-            found.path, frozenset(tag.lower() for tag in rest.tags), known, self._catalogue.leads(found.path, here.path)
-        )
+        return tables.candidates(self._catalogue, view)
 
     def _drawn(self, view: bases.View, rows: Sequence[bases.Row], more: int, root: str) -> Markup:
         if not rows:

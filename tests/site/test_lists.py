@@ -97,7 +97,7 @@ def test_each_month_of_the_first_leaf_leads_to_its_newest_note_that_is_not_there
         assert entry.text() == f"Number {shown}"
 
 
-def test_one_more_note_beside_many_makes_few_leaves(scratch: Scratch) -> None:
+def test_one_more_note_beside_many_makes_few_leaves(scratch: Scratch, tmp_path: Path) -> None:
     for number in range(90):
         _write(scratch, number)
     scratch.build()
@@ -107,6 +107,7 @@ def test_one_more_note_beside_many_makes_few_leaves(scratch: Scratch) -> None:
         written = _lists_written(scratch.build())
         assert {"reports.html", "tags/logs.html"} <= written
         assert len(written) <= (2 * 4 if number == 92 else 2)
+    assert scratch.files() == cold(scratch, tmp_path / "anew")
 
 
 def test_how_many_leaves_one_more_changes_does_not_grow_with_them() -> None:
@@ -121,6 +122,20 @@ def test_a_changed_title_makes_the_leaf_alone_that_shows_it(scratch: Scratch) ->
     _write(scratch, 4, title="Other words")
     assert _lists_written(scratch.build()) == {"reports.2.html", "tags/logs.2.html"}
     assert "Other words" in _shown(scratch, "browse/reports.2.html")
+
+
+def test_a_tag_spelt_otherwise_changes_the_title_of_all_its_leaves_and_back(scratch: Scratch, tmp_path: Path) -> None:
+    for number in range(30):
+        _write(scratch, number)
+    scratch.build()
+    whole = scratch.files()
+    _write(scratch, 30, tags="LOGS")
+    scratch.build()
+    assert [title.text() for title in scratch.page("browse/tags/logs.1.html").css("h1")] == ["#LOGS 1–3"]
+    assert scratch.files() == cold(scratch, tmp_path / "anew")
+    scratch.remove("r/030.md")
+    scratch.build()
+    assert {path: data for path, data in scratch.files().items() if path in whole} == whole
 
 
 def test_a_lost_leaf_is_made_again_and_no_other(scratch: Scratch) -> None:
