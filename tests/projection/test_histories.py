@@ -17,7 +17,7 @@ from pipeline.projection import build_vault
 from pipeline.projection.catalogue_file import FILE
 from pipeline.projection.notes import KINDS
 from tests.fakes import MemoryStore
-from tests.projection.builders import PAGES, Story, Workplace, a_store, afresh, change, changed_templates, night
+from tests.projection.builders import PAGES, Failing, Story, Workplace, a_store, afresh, change, changed_templates, night
 
 STAGES: tuple[Callable[[Story], Story], ...] = (Story.begin, Story.planned, Story.gathered, Story.analysed, Story.reported)
 SHELF = (*PAGES, "https://logs.example/second", "https://logs.example/third")
@@ -122,6 +122,16 @@ class Life:
             assert note.read_bytes() == before + b"%% begin notes %%\n"
             note.write_bytes(before)
 
+    def build_while_one_is_damaged(self, number: int) -> None:
+        """Whatever should go stays until all can be read again."""
+        store, names = self.place.store, list(self.place.store.session_ids())
+        if len(names) > 1 and isinstance(store, Failing):
+            del store.streams[names[(number + 1) % len(names)]]
+            self.stories = [story for story in self.stories if story.id in store.streams]
+            store.failing = names[number % len(names)]
+            assert self.place.build().removed == () or not _has_facts(store)
+            store.failing = ""
+
     def build(self, number: int) -> None:
         report = build_vault(
             self.place.store,
@@ -133,9 +143,15 @@ class Life:
         assert report.problems == ()
 
 
+def _has_facts(store: Failing) -> bool:
+    """Tell whether there is what cannot be read."""
+    return any(record.type == "facts.observed" for record in MemoryStore.load(store, store.failing))
+
+
 ACTS = (
     Life.begin, Life.begin, Life.go_on, Life.go_on, Life.go_on, Life.go_on, Life.sleep, Life.forget_session, Life.edit_template,
-    Life.edit_macros, Life.lose_cache, Life.lose_note, Life.build, Life.build, Life.build, Life.build,
+    Life.edit_macros, Life.build_while_one_is_damaged, Life.lose_cache, Life.lose_note, Life.build, Life.build, Life.build,
+    Life.build,
 )  # fmt: skip
 
 OWN_ACTS = (Life.write, Life.write, Life.write, Life.write, Life.rename_block, Life.break_a_marker)
@@ -147,7 +163,7 @@ def test_whatever_happened_in_between_the_vault_is_what_a_build_from_nothing_mak
     acts: list[tuple[Callable[[Life, int], None], int]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        life = Life(Workplace(Path(folder) / "w", MemoryStore(), changed_templates(Path(folder) / "t")))
+        life = Life(Workplace(Path(folder) / "w", Failing(), changed_templates(Path(folder) / "t")))
         for act, number in acts:
             act(life, number)
         life.build(0)
@@ -159,7 +175,7 @@ def test_whatever_happened_in_between_the_vault_is_what_a_build_from_nothing_mak
 @given(st.lists(st.tuples(st.sampled_from(ACTS + OWN_ACTS), st.integers(0, 30)), min_size=5, max_size=25))
 def test_whatever_happens_no_word_that_a_person_wrote_is_lost(acts: list[tuple[Callable[[Life, int], None], int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        life = Life(Workplace(Path(folder) / "w", MemoryStore(), changed_templates(Path(folder) / "t")))
+        life = Life(Workplace(Path(folder) / "w", Failing(), changed_templates(Path(folder) / "t")))
         for act, number in acts:
             act(life, number)
         life.build(0)

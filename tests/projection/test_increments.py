@@ -188,6 +188,18 @@ def test_a_damaged_session_that_goes_away_takes_its_notes_with_it(tmp_path: Path
     assert place.files() == afresh(place, tmp_path / "afresh")
 
 
+def test_a_session_that_goes_away_takes_its_sources_and_topics_with_it(place: Workplace) -> None:
+    before = place.files()
+    pages = ("https://other.example/1", "https://other.example/2", PAGES[0])
+    bees = Story(place.store, id="2026-12-01-bees-0b0b", query="Do bees dance?", query_id="bees", pages=pages, tags=("bees",))
+    bees.whole()
+    place.build()
+    del place.store.streams[bees.id]
+    rooms = [path.partition("/")[0] for path in place.build().removed]
+    assert (rooms.count("sources"), rooms.count("topics")) == (2, 1)
+    assert place.files() == before
+
+
 def test_a_damaged_stream_is_named_in_each_build_until_it_is_mended(tmp_path: Path) -> None:
     class Damaged(MemoryStore):
         def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
