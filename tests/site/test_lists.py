@@ -159,6 +159,17 @@ def test_a_note_that_goes_closes_the_gap_and_takes_the_last_leaf_with_it(scratch
     assert _shown(scratch, "browse/reports.1.html") == ["Number 3", "Number 2", "Number 0"]
 
 
+def test_a_note_of_another_day_moves_those_between_and_no_other(scratch: Scratch, tmp_path: Path) -> None:
+    for number in range(30):
+        _write(scratch, number)
+    scratch.build()
+    _write(scratch, 10, day="2030-01-01")
+    moved = _lists_written(scratch.build())
+    assert {"reports.4.html", "reports.9.html", "reports.html"} <= moved
+    assert not {"reports.1.html", "reports.2.html", "reports.3.html"} & moved
+    assert scratch.files() == cold(scratch, tmp_path / "anew")
+
+
 def test_a_tag_that_ends_like_a_leaf_has_a_list_of_its_own(scratch: Scratch) -> None:
     for number in range(9):
         _write(scratch, number, tags="v1")
