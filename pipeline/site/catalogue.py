@@ -66,7 +66,9 @@ _SCHEMA += "".join(
 _LISTED = {"kind": "notes", "tag": "tags"}  # what a list's notes are found in
 _FACE = "n.path, n.kind, n.title, n.created, n.status, n.description, n.facts"
 _PAGE = "path, source, key, size, mtime"
-_PLACED = "FROM notes n WHERE n.kind = ? AND (n.created, n.path) >= (?, ?) AND (n.created, n.path) < (?, ?)"
+_PLACED = (
+    "FROM notes n WHERE n.kind = ? AND (n.created, n.path) >= (?, ?) AND (n.created, n.path) < (?, ?) AND n.digest IS NOT NULL"
+)
 _NEWEST = "ORDER BY n.created DESC, n.path"
 
 

@@ -176,7 +176,9 @@ def _shown(given: Mapping[str, Any], draft: Draft) -> list[tuple[str, list[str]]
 def _tags(given: Mapping[str, Any], draft: Draft) -> list[str]:
     listed = given.get("tags")
     own = listed if isinstance(listed, list) else str(listed or "").split(",")
-    return sorted({tag for name in own if (tag := _text(name).strip("#/ "))} | draft.tags)
+    tags = (_text(name).strip("#/ ") for name in own)
+    # Tags with the same list are one: a list knows no empty parts.
+    return sorted({"/".join(filter(None, tag.split("/"))) for tag in (*tags, *draft.tags) if tag})
 
 
 def values_of(texts: Iterable[str]) -> Iterable[tuple[str, str]]:

@@ -181,6 +181,17 @@ def test_a_tag_that_ends_like_a_leaf_has_a_list_of_its_own(scratch: Scratch) -> 
     assert "Dotted" in scratch.html("browse/tags/v1._2.html")
 
 
+def test_tags_that_differ_in_empty_parts_are_one(scratch: Scratch, tmp_path: Path) -> None:
+    _write(scratch, 1, tags="topic//x")
+    _write(scratch, 2, tags="topic/x")
+    scratch.build()
+    assert "Number 1" in scratch.html("browse/tags/topic/x.html")
+    scratch.remove("r/002.md")
+    scratch.build()
+    assert "Number 1" in scratch.html("browse/tags/topic/x.html")
+    assert scratch.files() == cold(scratch, tmp_path / "anew")
+
+
 _NOTES = st.tuples(
     st.integers(0, 11),
     st.sampled_from(["2020-01-01", "2020-01-02", "2020-02-01", "2021-02-01T10:00:00", "never"]),
