@@ -3,8 +3,8 @@
 Kept are each stream's mark with the card (or the night's batch) that was made from it, the readings of each source, where each
 source stands, and of every file of the vault who it belongs to and how it was left. There may be very many of each, so a build
 asks for those alone that it needs. Whatever an earlier program derived is not believed; only what it knew of the files stays,
-because by that a person's edits are noticed. A file that cannot be read is a lost one: then everything is made anew, and notes are
-recognised by what they say of themselves.
+because by that a person's edits are noticed. A file that cannot be read is a lost one: then everything is made anew, and notes
+are recognised by what they say of themselves.
 """
 
 from __future__ import annotations
