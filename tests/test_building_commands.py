@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 
 from pipeline import starter
+from pipeline.console import Console
+from pipeline.store.layout import Layout
+from pipeline.telling import bring_vault_up_to_date
 
 LONG_S = 40.0
 QUEUE = "settings:\n  site_url: https://example.org/r\nqueries:\n  - Is it so?\n"
@@ -59,6 +62,14 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.05)
+
+
+def test_a_build_looks_at_the_log_once(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Path] = []
+    marks = Layout.marks
+    monkeypatch.setattr(Layout, "marks", lambda layout: looks.append(layout.root) or marks(layout))  # type: ignore[func-returns-value]
+    bring_vault_up_to_date(Console(workspace, quiet=True, verbose=False, as_json=False, color=False), site=False)
+    assert looks == [workspace / "events"]
 
 
 def save(template: Path, text: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline import overview
 from pipeline.errors import LogDamaged
-from pipeline.overview import Overview, Summary, read_all
+from pipeline.overview import Overview, Summary, read_all, refresh
 from pipeline.ports import Record
 from pipeline.session import record_of
 from pipeline.store.summaries import Summaries
@@ -72,6 +72,24 @@ def test_a_session_that_is_gone_is_forgotten(kept: Summaries) -> None:
     del store.streams["s-1"]
     assert [summary.id for summary in glance(store, kept)[0].sessions] == ["s-2"]
     assert list(kept.read(overview._layout_id())) == ["s-2"]
+
+
+def test_what_is_kept_is_brought_up_to_date_without_decoding_what_stands(
+    kept: Summaries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Counting("s-1", "s-2", "s-3")
+    glance(store, kept)
+    store.shorten("s-2")
+    del store.streams["s-3"]
+    store.opened.clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(overview, "_decoded", None)
+        refresh(store, kept, store.marks())
+    assert store.opened == ["s-2"]
+    found, opened = glance(store, kept)
+    assert opened == []
+    assert found == read_all(store)
+    assert list(kept.read(overview._layout_id())) == ["s-1", "s-2"]
 
 
 def test_a_damaged_session_is_named_and_hides_no_other(kept: Summaries) -> None:

@@ -1,9 +1,10 @@
 """What the vault was made from, and what was made: a small SQLite file beside the log that can be deleted at any time.
 
 Kept are each stream's mark with the card (or the night's batch) that was made from it, the readings of each source, where each
-source stands, and of every file of the vault who it belongs to and how it was left. Whatever an earlier program derived is not
-believed; only what it knew of the files stays, because by that a person's edits are noticed. A file that cannot be read is a lost
-one: then everything is made anew, and notes are recognised by what they say of themselves.
+source stands, and of every file of the vault who it belongs to and how it was left. There may be very many of each, so a build
+asks for those alone that it needs. Whatever an earlier program derived is not believed; only what it knew of the files stays,
+because by that a person's edits are noticed. A file that cannot be read is a lost one: then everything is made anew, and notes
+are recognised by what they say of themselves.
 """
 
 from __future__ import annotations
@@ -178,17 +179,18 @@ class Catalogue:
         return Lookup(self._follower, lambda: self._column("SELECT DISTINCT previous FROM cards WHERE previous != ''"))
 
     def _follower(self, session: str) -> Card | None:
-        found = self._column(
-            "SELECT session FROM cards WHERE previous = ? AND previous != '' ORDER BY started_at, session", session
-        )
-        return next(map(self.card, found), None)
+        return next(iter(self._in_order(self.following([session]))), None)
 
     def _by_query(self) -> Lookup[tuple[Card, ...]]:
         return Lookup(self._of_query, lambda: self._column("SELECT DISTINCT query_id FROM cards WHERE begun"))
 
     def _of_query(self, query_id: str) -> tuple[Card, ...] | None:
-        found = self._column("SELECT session FROM cards WHERE query_id = ? ORDER BY started_at, session", query_id)
-        return tuple(card for name in found if (card := self.card(name))) or None
+        return self._in_order(self.sessions_on([query_id])) or None
+
+    def _in_order(self, sessions: Iterable[str]) -> tuple[Card, ...]:
+        """The cards of sessions in order of their start."""
+        cards = (card for name in sessions if (card := self.card(name)))
+        return tuple(sorted(cards, key=lambda card: (card.started_at, card.id)))
 
     def sessions_on(self, query_ids: Iterable[str]) -> set[str]:
         """Return the sessions that research any of the queries."""

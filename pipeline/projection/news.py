@@ -21,10 +21,9 @@ class News:
     """The log by what the last build knew of it.
 
     ``changed`` are the sessions that changed, in order of their start, with the version up to which they are read; ``outlines``
-    are theirs, until everything has its name. ``absent`` are those that were known and are gone, or cannot be read; ``dropped``
-    are streams of which nothing shall be remembered. ``before`` are the cards that the sessions among them had at the last build,
-    ``batches_before`` all batches of then; ``first``: no session was known. ``left`` are sessions' events as JSON, kept for the
-    second reading.
+    are theirs, until everything has its name. ``before`` are the cards that sessions had at the last build which changed, are
+    gone, or cannot be read; ``batches_before`` all batches of then; ``first``: no session was known. ``dropped`` are streams of
+    which nothing shall be remembered. ``left`` are sessions' events as JSON, kept for the second reading.
     """
 
     marks: Mapping[str, str]
@@ -85,7 +84,7 @@ class _Reader:
         for name in other:
             if name not in self._refused:
                 self._see_session(name, marks[name])
-        for name in self._refused.keys() & marks.keys():
+        for name in sorted(self._refused.keys() & marks.keys()):
             self._blame(f"the notes of {name}", self._refused[name])
 
     def _see_session(self, name: str, mark: str) -> None:
