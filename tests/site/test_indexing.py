@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pipeline.folders import Look
 from pipeline.site import files, segments, words
+from pipeline.site.maps import Maps
 from tests.site.scratch import Scratch, note
 
 NOTES = {f"my/{number:02d}.md": f"Words of note {number}, word{number}" for number in range(24)}
@@ -149,20 +150,23 @@ class _PowerCutError(Exception):
 
 
 def _cut_off(scratch: Scratch, placed: int) -> None:
-    """A build that ends when it has put so many files in place."""
+    """A build that ends when it has put so many files in place; -1: before all are made."""
 
     def cut(site: Path, paths: list[str]) -> dict[str, Look]:
         whole(site, paths[:placed])
         raise _PowerCutError
 
     whole = files.put_in_place
-    with mock.patch.object(files, "put_in_place", cut), pytest.raises(_PowerCutError):
+    early = mock.patch.object(Maps, "made", side_effect=_PowerCutError)
+    where = early if placed < 0 else mock.patch.object(files, "put_in_place", cut)
+    with where, pytest.raises(_PowerCutError):
         scratch.build()
 
 
-def test_what_a_build_was_cut_off_from_is_made_by_the_next(scratch: Scratch) -> None:
+@pytest.mark.parametrize("placed", [-1, 0, 3])
+def test_what_a_build_was_cut_off_from_is_made_by_the_next(scratch: Scratch, placed: int) -> None:
     scratch.write("my/07.md", note("my/07.md", "Other words: seven", created="2026-01-03"))
-    _cut_off(scratch, 0)
+    _cut_off(scratch, placed)
     scratch.build()
     assert _seen(scratch) == cold(scratch)
 
@@ -201,7 +205,7 @@ _STEPS = st.lists(
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(history=st.lists(st.tuples(_STEPS, st.sampled_from([None, None, 0, 7])), min_size=2, max_size=5))
+@given(history=st.lists(st.tuples(_STEPS, st.sampled_from([None, None, -1, 7])), min_size=2, max_size=5))
 def test_whatever_came_went_and_was_cut_off_the_site_is_the_same_as_made_from_nothing(
     history: list[tuple[list[tuple[str, str | None, str]], int | None]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
