@@ -36,7 +36,7 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
         "problems": [str(problem) for problem in report.problems],
     }
     if not check and not no_site:
-        made = bring_site_up_to_date(console, everything=everything, marks=report.marks)
+        made = bring_site_up_to_date(console, everything=everything, steps=report.steps)
         lines.append(f"site: {made.pages} notes; {len(made.written)} files written, {len(made.removed)} removed")
         value["site"] = {"pages": made.pages, "written": made.written, "removed": made.removed, "problems": made.problems}
     console.data(lines, value)
@@ -105,7 +105,7 @@ def _build_and_tell(console: Console, vault: bool, then: Callable[[], None]) -> 
     try:
         report = bring_vault_up_to_date(console, site=False) if vault else None
         notes = len(report.written) if report else 0
-        made = bring_site_up_to_date(console, marks=report.marks if report else None)
+        made = bring_site_up_to_date(console, steps=report.steps if report else None)
     except ResearchError as error:
         console.say(f"{error.message}\n  → {error.hint or 'all else is as it was'}", fg="red")
         return

@@ -22,6 +22,14 @@ class Look(NamedTuple):
     mtime: int
 
 
+class Step(NamedTuple):
+    """What somebody just did in a folder: its mark before and after; how the files that were touched look now (None: gone)."""
+
+    before: str
+    after: str
+    files: Mapping[str, Look | None]
+
+
 @dataclass(frozen=True)
 class Folder:
     """The plain files of one folder, and the names of the folders in it; no links, devices and the like."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipeline.events import EventBase
+    from pipeline.folders import Step
     from pipeline.overview import Overview
     from pipeline.ports import EventStore
     from pipeline.state import SessionState
@@ -100,20 +101,20 @@ def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"
         console.say(f"not written: {problem}", fg="yellow")
     if site:
         try:
-            bring_site_up_to_date(console, marks=report.marks)
+            bring_site_up_to_date(console, steps=report.steps)
         except ResearchError as error:
             console.say(f"the site is not up to date: {error.message}\n  → {error.hint or 'research build'}", fg="red")
     return report
 
 
-def bring_site_up_to_date(console: Console, *, everything: bool = False, marks: Mapping[str, str] | None = None) -> Any:
+def bring_site_up_to_date(console: Console, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> Any:
     """Make the site show the vault; name what was left out. Return the build's report.
 
-    ``marks`` are those of the vault's folders that a build of it saw just now.
+    ``steps`` tell what a build of the vault just did in its folders.
     """
     from pipeline import wiring
 
-    report = wiring.build_site(console.folder, everything=everything, marks=marks)
+    report = wiring.build_site(console.folder, everything=everything, steps=steps)
     for problem in report.problems:
         console.say(f"left out of the site: {problem}", fg="yellow")
     return report

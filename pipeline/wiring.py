@@ -21,6 +21,7 @@ from pipeline.store.lock import WorkspaceLock
 from pipeline.store.summaries import Summaries
 
 if TYPE_CHECKING:
+    from pipeline.folders import Step
     from pipeline.http.client import Http
     from pipeline.projection import BuildReport
     from pipeline.projection.vault import Mode
@@ -175,8 +176,8 @@ def build(folder: Path, mode: Mode = "new", marks: Mapping[str, str] | None = No
     )
 
 
-def build_site(folder: Path, *, everything: bool = False, marks: Mapping[str, str] | None = None) -> SiteReport:
-    """Bring the site up to date with the vault; ``marks`` as in ``pipeline.site.building.build_site``.
+def build_site(folder: Path, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
+    """Bring the site up to date with the vault; ``steps`` as in ``pipeline.site.building.build_site``.
 
     Raises:
         TemplateInvalid: a template is faulty; the site is as it was.
@@ -188,7 +189,7 @@ def build_site(folder: Path, *, everything: bool = False, marks: Mapping[str, st
     own = folder / "templates" / "site"
     templates = own if own.is_dir() else starter.source() / "templates" / "site"
     folders = Folders(folder / "vault", templates, folder / "site", folder / "events" / "local")
-    return build_site(folders, url=load_workspace(folder).queue.settings.site_url, everything=everything, marks=marks)
+    return build_site(folders, url=load_workspace(folder).queue.settings.site_url, everything=everything, steps=steps)
 
 
 def server_of(folder: Path, port: int) -> Server:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipeline.errors import ResearchError
-from pipeline.folders import Look
+from pipeline.folders import Look, Step
 from pipeline.projection import keeping, property_types
 from pipeline.projection.catalogue_files import Files, Made
 from pipeline.projection.disk import Obstacle, Tree
@@ -27,8 +27,8 @@ _LEFT = "left as it is, so that no words are lost; put that right and build agai
 class BuildReport:
     """What a build did, as vault paths with suffix, sorted; ``problems`` each name what was not written, why, and what to do.
 
-    ``unchanged`` counts the files that are as they were. ``marks`` are those of the vault's folders in which nothing was written
-    or removed, as they were just found, by path ("" for the vault itself): such of them as hold notes or drawings.
+    ``unchanged`` counts the files that are as they were. ``steps`` tell, by path ("" for the vault itself), of the folders that
+    were looked at (such as hold notes or drawings) how they stood, how they stand, and which files were touched.
     """
 
     written: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class BuildReport:
     removed: tuple[str, ...] = ()
     set_aside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    marks: Mapping[str, str] = field(default_factory=dict)
+    steps: Mapping[str, Step] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -6,10 +6,10 @@ and what the build itself left: whatever anyone else did in between shows as ano
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
-from pipeline.folders import Folder, Look
+from pipeline.folders import Folder, Look, Step
 from pipeline.projection.catalogue_files import Files, Owned
 from pipeline.projection.disk import Tree
 
@@ -34,26 +34,28 @@ class Standing:
         found = (self._found[folder] or Folder()).files
         return [file for file in self._files.within(folder) if found.get(_name(file.path)) != file.look]
 
-    def keep(self, left: Mapping[str, Look | None]) -> None:
-        """Remember how the folders stand now. ``left`` are the files that the build put in place, and None for those removed."""
+    def keep(self, left: Mapping[str, Look | None]) -> dict[str, Step]:
+        """Remember how the folders stand now, and return what was done in those that were looked at.
+
+        ``left`` are the files that the build put in place, and None for those removed.
+        """
         by_folder: dict[str, dict[str, Look | None]] = {}
         for path, how in left.items():
             by_folder.setdefault(_folder(path), {})[_name(path)] = how
         owing = {_folder(path) for path in self.unlike.keys() - left.keys()}
+        steps: dict[str, Step] = {}
         for folder in self._marks.keys() | by_folder.keys():
             here = by_folder.get(folder, {})
             found = self._found.get(folder)
-            mark = "" if folder in owing else _mark_of((found or Folder()).with_files(here) if here else found)
+            now = _mark_of((found or Folder()).with_files(here) if here else found)
+            if found and folder.partition("/")[0] != _SETTINGS:
+                steps[folder] = Step(found.mark, now, here)
+            mark = "" if folder in owing else now
             if None in here.values() and self._files.is_empty(folder):
                 self._files.drop_folder(folder)
             elif mark != self._marks.get(folder):
                 self._files.put_folder(folder, mark)
-
-    def marks(self, touched: Iterable[str]) -> dict[str, str]:
-        """Return the mark of each folder that was looked at, as it was found, where it holds none of the ``touched`` files."""
-        without = {_folder(path) for path in touched}
-        seen = {path: found.mark for path, found in self._found.items() if found and path not in without}
-        return {path: mark for path, mark in seen.items() if path.partition("/")[0] != _SETTINGS}
+        return steps
 
 
 def _mark_of(folder: Folder | None) -> str:

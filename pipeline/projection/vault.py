@@ -146,15 +146,14 @@ class _Build:
         done = output.done
         self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in done.refused})))
         self._catalogue.keep(_SWEPT, "yes" if stale <= done.left.keys() else "")
-        self._standing.keep(done.left)
-        touched = (*done.written, *done.removed, *done.set_aside)
+        steps = self._standing.keep(done.left)
         return BuildReport(
             tuple(sorted(done.written)),
             len(done.unchanged) + self._untouched(files, done),
             tuple(sorted(done.removed)),
             tuple(sorted(done.set_aside)),
             (*making.news.problems, *done.problems),
-            self._standing.marks(touched),
+            steps,
         )
 
     def _stale(self, making: Making, placed: AbstractSet[str]) -> set[str]:

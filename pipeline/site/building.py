@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.errors import ResearchError
-from pipeline.folders import Look
+from pipeline.folders import Look, Step
 from pipeline.site import files, tables
 from pipeline.site.catalogue import Catalogue, CataloguedPlaces
 from pipeline.site.crew import Crew
@@ -60,13 +60,13 @@ def build_site(
     title: str = "Research",
     url: str = "",
     everything: bool = False,
-    marks: Mapping[str, str] | None = None,
+    steps: Mapping[str, Step] | None = None,
 ) -> SiteReport:
     """Make the site show the vault; return what was written and removed.
 
     ``url`` is the address where the site will stand, "" if that is not known. ``everything``: as if nothing had been built
-    before; the bytes are the same. ``marks`` are those of the vault's folders, by path, that somebody saw just now. A file that
-    no build made is neither changed nor removed, unless a page has its name.
+    before; the bytes are the same. ``steps`` tell what somebody just did in the vault's folders, by path. A file that no build
+    made is neither changed nor removed, unless a page has its name.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; the site is as it was.
@@ -76,19 +76,19 @@ def build_site(
     cache = folders.state / CACHE
     with _alone(folders.state):
         try:
-            return _built(folders, title, address, marks or {}, everything)
+            return _built(folders, title, address, steps or {}, everything)
         except sqlite3.OperationalError as error:
             hint = "free some space or allow writing there; the file may also be deleted: then all pages are made anew"
             raise ResearchError(f"{cache} cannot be written: {error}", hint=hint) from error
         except sqlite3.DatabaseError:
             cache.unlink(missing_ok=True)  # it is damaged, and no more than a cache
-            return _built(folders, title, address, marks or {}, everything)
+            return _built(folders, title, address, steps or {}, everything)
 
 
-def _built(folders: Folders, title: str, url: str, marks: Mapping[str, str], everything: bool) -> SiteReport:
+def _built(folders: Folders, title: str, url: str, steps: Mapping[str, Step], everything: bool) -> SiteReport:
     catalogue = Catalogue(folders.state / CACHE, writes=True)
     try:
-        return _Build(folders, catalogue, marks, everything).run(title, url)
+        return _Build(folders, catalogue, steps, everything).run(title, url)
     finally:
         catalogue.close()
 
@@ -106,13 +106,13 @@ def _alone(state: Path) -> Iterator[None]:
 
 
 class _Build:
-    def __init__(self, folders: Folders, catalogue: Catalogue, marks: Mapping[str, str], everything: bool) -> None:
+    def __init__(self, folders: Folders, catalogue: Catalogue, steps: Mapping[str, Step], everything: bool) -> None:
         self._folders = folders
         self._catalogue = catalogue
         self._layout = Layout(folders.templates)
         self._digests = {name: self._layout.digest(name) for name in _TEMPLATES}
         self._standing = Standing(catalogue, folders.site, everything=everything)
-        self._survey = Survey(catalogue, folders.vault, marks, everything=everything)
+        self._survey = Survey(catalogue, folders.vault, steps, everything=everything)
         self._unmade = {page.path: page.source for page in self._standing.unmade()}
 
     def run(self, title: str, url: str) -> SiteReport:

@@ -27,7 +27,7 @@ CREATE TABLE notes (
 CREATE INDEX notes_by_folder ON notes (folder);
 CREATE INDEX notes_by_key ON notes (key);
 CREATE INDEX notes_by_name ON notes (name);
-CREATE INDEX by_kind ON notes (kind, created, path) WHERE digest IS NOT NULL;
+CREATE INDEX by_kind ON notes (kind, created, path) WHERE kind IS NOT NULL;
 CREATE TABLE links (src INTEGER, dst INTEGER, deep INTEGER, PRIMARY KEY (src, dst)) WITHOUT ROWID;
 CREATE INDEX by_target ON links (dst, src, deep);
 CREATE TABLE names (name TEXT, src INTEGER, PRIMARY KEY (name, src)) WITHOUT ROWID;
@@ -37,6 +37,7 @@ CREATE INDEX tags_by_source ON tags (src);
 CREATE TABLE counts (
   sort TEXT, name TEXT, month TEXT, words TEXT, count INTEGER, PRIMARY KEY (sort, name, month, words)) WITHOUT ROWID;
 CREATE TABLE watched (tag TEXT, src INTEGER, PRIMARY KEY (tag, src)) WITHOUT ROWID;
+CREATE INDEX watched_by_source ON watched (src);
 CREATE TABLE tables (mark TEXT PRIMARY KEY, path TEXT, base TEXT, name TEXT) WITHOUT ROWID;
 CREATE TABLE ranked (mark TEXT, place BLOB, path TEXT, PRIMARY KEY (mark, place, path)) WITHOUT ROWID;
 CREATE INDEX ranked_by_path ON ranked (mark, path);
@@ -66,9 +67,7 @@ _SCHEMA += "".join(
 _LISTED = {"kind": "notes", "tag": "tags"}  # what a list's notes are found in
 _FACE = "n.path, n.kind, n.title, n.created, n.status, n.description, n.facts"
 _PAGE = "path, source, key, size, mtime"
-_PLACED = (
-    "FROM notes n WHERE n.kind = ? AND (n.created, n.path) >= (?, ?) AND (n.created, n.path) < (?, ?) AND n.digest IS NOT NULL"
-)
+_PLACED = "FROM notes n WHERE n.kind = ? AND (n.created, n.path) >= (?, ?) AND (n.created, n.path) < (?, ?)"
 _NEWEST = "ORDER BY n.created DESC, n.path"
 
 
@@ -261,7 +260,7 @@ class Catalogue:
 
     def watching(self) -> set[str]:
         """Return the paths of the notes with a table."""
-        return {path for (path,) in self._db.execute("SELECT DISTINCT n.path FROM watched w JOIN notes n ON n.id = w.src")}
+        return {path for (path,) in self._db.execute("SELECT path FROM notes WHERE id IN (SELECT src FROM watched)")}
 
     def tables(self) -> dict[str, tuple[str, str]]:
         """Return the base and the view's name of each table whose order is kept, by its mark."""

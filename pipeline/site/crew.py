@@ -118,7 +118,7 @@ class Crew:
     def _answer(self, connection: Connection) -> Any:
         try:
             answer = connection.recv()
-        except EOFError as error:
+        except (EOFError, ConnectionResetError) as error:
             raise ResearchError(
                 "a process that makes pages has ended", hint="was memory short? run `research build` again"
             ) from error

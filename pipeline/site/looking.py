@@ -5,7 +5,7 @@ Only folders whose mark is another one than it was are compared file by file: of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from pipeline.folders import Folder, look, names_of_folders
@@ -22,21 +22,30 @@ def other_folders(
     ``given`` are marks that somebody saw just now. Hidden folders, links, names that are not valid UTF-8, and the folders named
     in ``aside`` at the top are passed over.
     """
-    seen, waiting = set(), [""]
+    as_known = {path for path, mark in (given or {}).items() if known.get(path) == mark}
+    seen = set()
+    for path, found in all_folders(root, as_known, aside=aside):
+        seen.add(path)
+        if found and found.mark != known.get(path):
+            yield path, found
+    yield from ((path, NO_FOLDER) for path in known.keys() - seen)
+
+
+def all_folders(
+    root: Path, passed: Collection[str] = (), *, aside: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, Folder | None]]:
+    """Yield path and content of each folder, without the content (None) of those that are ``passed``; others as above."""
+    waiting = [""]
     while waiting:
         path = waiting.pop()
         place = f"{root}/{path}" if path else str(root)
         try:
-            mark = (given or {}).get(path)
-            found = None if mark is not None and known.get(path) == mark else look(place)
+            found = None if path in passed else look(place)
             names = found.folders if found else names_of_folders(place)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue
-        seen.add(path)
-        if found and found.mark != known.get(path):
-            yield path, found
+        yield path, found
         waiting += [f"{path}/{name}" if path else name for name in names if is_seen(name) and (path or name not in aside)]
-    yield from ((path, NO_FOLDER) for path in known.keys() - seen)
 
 
 def is_seen(name: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.folders import Look
 from pipeline.site.catalogue import SITE, Catalogue, Page
 from pipeline.site.files import temporary_name
-from pipeline.site.looking import NO_FOLDER, other_folders
+from pipeline.site.looking import NO_FOLDER, all_folders
 from pipeline.site.paths import folder_of
 
 _NONE = Look(-1, -1)
@@ -27,12 +27,12 @@ class Standing:
         self._added: dict[str, tuple[str, str | None]] = {}
         self.lost: dict[str, Look | None] = {}
         self.left_over: list[str] = []
-        self._marks: dict[str, str | None] = {}
-        for folder, found in other_folders(site, catalogue.marks(SITE)):
-            self._compare(folder, {f"{folder}/{name}" if folder else name: look for name, look in found.files.items()})
-            self._marks[folder] = None if found is NO_FOLDER else found.mark
-        for path in self.lost:
-            self._marks[folder_of(path)] = ""
+        self._marks = catalogue.marks(SITE)
+        self._found = {path: found for path, found in all_folders(site) if found}
+        for folder in self._marks.keys() | self._found.keys():
+            found = self._found.get(folder, NO_FOLDER)
+            if found.mark != self._marks.get(folder):
+                self._compare(folder, {f"{folder}/{name}" if folder else name: look for name, look in found.files.items()})
 
     def _compare(self, folder: str, now: Mapping[str, Look]) -> None:
         known = self._catalogue.pages_in(folder)
@@ -61,14 +61,27 @@ class Standing:
         yield from (page for path in self.lost if (page := self._catalogue.page(path)))
         yield from (page for page in self._catalogue.pages_in_doubt() if page.path not in self.lost)
 
-    def settle(self, written: Mapping[str, Look], removed: Iterable[str]) -> None:
+    def settle(self, written: dict[str, Look], removed: Iterable[str]) -> None:
         """Remember what was added, how what was ``written`` looks, and what was ``removed``."""
         gone = list(removed)
         self._catalogue.drop_pages(gone)
         self._catalogue.put_pages(self._rows(written))
-        # What was written to is compared once more by the next build: then it is known to have stayed so.
-        self._marks |= {folder_of(path): "" for path in (*written, *gone)}
-        self._catalogue.put_marks(SITE, self._marks)
+        self._keep_marks(written | dict.fromkeys(gone))
+
+    def _keep_marks(self, touched: Mapping[str, Look | None]) -> None:
+        """Remember the folders' marks, reckoned from what was found: whatever anyone else did meanwhile shows the next time."""
+        by_folder: dict[str, dict[str, Look | None]] = {folder: {} for folder in self._found}
+        for path, look in touched.items():
+            by_folder.setdefault(folder_of(path), {})[path.rpartition("/")[2]] = look
+        for folder in list(by_folder):
+            while folder := folder_of(folder):
+                by_folder.setdefault(folder, {})
+        owing = {folder_of(path) for path in self.lost.keys() - touched.keys() - self._added.keys()}
+        now: dict[str, str | None] = dict.fromkeys(self._marks)
+        for folder, changed in by_folder.items():
+            found = self._found.get(folder, NO_FOLDER)
+            now[folder] = "" if folder in owing else found.with_files(changed).mark if changed else found.mark
+        self._catalogue.put_marks(SITE, {folder: mark for folder, mark in now.items() if mark != self._marks.get(folder)})
 
     def _rows(self, written: Mapping[str, Look]) -> Iterator[Page]:
         for path, (key, source) in self._added.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.folders import Folder, Look
+from pipeline.folders import Folder, Look, Step
 from pipeline.site.affected import Change, Seen, pages_showing, seen
 from pipeline.site.catalogue import VAULT, Catalogue
 from pipeline.site.looking import ASIDE, NO_FOLDER, is_seen, other_folders
@@ -39,23 +39,43 @@ class Todo:
 
 
 class Survey:
-    """The state of the vault against what is known of it. ``marks`` of its folders as somebody saw them just now, if anybody did.
+    """The state of the vault against what is known of it. ``steps`` tell what somebody just did in its folders, if anybody did.
 
     ``changed`` are the files that are new or were written since they were read, ``gone`` those that are no more.
     """
 
-    def __init__(self, catalogue: Catalogue, vault: Path, marks: Mapping[str, str], *, everything: bool) -> None:
+    def __init__(self, catalogue: Catalogue, vault: Path, steps: Mapping[str, Step], *, everything: bool) -> None:
         self._catalogue = catalogue
         self._marks: dict[str, str | None] = {}
         self.changed: dict[str, Look] = {}
         self.gone: set[str] = set()
         self._fresh: set[str] = set()
         known = catalogue.marks(VAULT)
-        seen_before = dict.fromkeys(known, "") if everything else known
-        for folder, found in other_folders(vault, seen_before, {} if everything else marks, aside=ASIDE):
+        began = bool(known)
+        if everything:
+            known, steps = dict.fromkeys(known, ""), {}
+        for folder, step in steps.items():
+            if known.get(folder) == step.before:
+                self._follow(folder, step)
+                known[folder] = step.after
+        given = {folder: step.after for folder, step in steps.items()}
+        for folder, found in other_folders(vault, known, given, aside=ASIDE):
             self._compare(folder, found, everything)
-        self._forced = self._leading_elsewhere() if known else set()
+        self._forced = self._leading_elsewhere() if began else set()
         self.to_read = sorted(self._forced | self.changed.keys())
+
+    def _follow(self, folder: str, step: Step) -> None:
+        """Take note of what was done in a folder that stood as it is known."""
+        paths = {f"{folder}/{name}" if folder else name: look for name, look in step.files.items() if _is_wanted(name)}
+        for path, look in paths.items():
+            known = self._catalogue.digest_and_look(path)
+            if look is None:
+                self.gone |= {path} if known else set()
+            elif known is None or known[1] != look:
+                self.changed[path] = look
+                self._fresh |= set() if known else {path}
+        if step.after != step.before:
+            self._marks[folder] = step.after
 
     def _compare(self, folder: str, found: Folder, everything: bool) -> None:
         now, known = dict(_wanted(folder, found)), self._catalogue.files_in(folder)
@@ -132,5 +152,9 @@ class Survey:
 def _wanted(folder: str, found: Folder) -> Iterator[tuple[str, Look]]:
     """The files of a folder that the site is made from."""
     for name, look in found.files.items():
-        if suffix_of(name) in _READ and is_seen(name):
+        if _is_wanted(name):
             yield f"{folder}/{name}" if folder else name, look
+
+
+def _is_wanted(name: str) -> bool:
+    return suffix_of(name) in _READ and is_seen(name)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.folders import Look, look
+from pipeline.folders import Look, Step, look
 from pipeline.projection.catalogue import Catalogue
 from pipeline.projection.catalogue_file import FILE
 from pipeline.projection.catalogue_files import Files
@@ -189,12 +189,19 @@ def _gone(place: Workplace) -> set[str]:
         return {path for (path,) in base.execute("SELECT path FROM files") if not (place.vault / path).exists()}
 
 
-def test_the_report_tells_the_marks_of_the_folders_that_the_build_left_alone(place: Workplace) -> None:
-    assert place.build().marks == {folder: mark for folder, mark in _marks(place).items() if folder != ".obsidian/snippets"}
+def test_the_report_tells_what_was_done_in_the_folders(place: Workplace) -> None:
+    marks = {folder: mark for folder, mark in _marks(place).items() if folder != ".obsidian/snippets"}
+    assert {folder: step[:2] for folder, step in place.build().steps.items()} == {
+        path: (mark, mark) for path, mark in marks.items()
+    }
     note = place.note("nights/")
     note.unlink()
-    folders = _marks(place).keys() - {"nights", ".obsidian/snippets"}
-    assert place.build().marks == {folder: look(str(place.vault / folder)).mark for folder in folders}
+    found = look(str(note.parent)).mark
+    steps = place.build().steps
+    now = look(str(note.parent))
+    assert steps["nights"] == Step(found, now.mark, {note.name: now.files[note.name]})
+    assert {folder: step.before for folder, step in steps.items()} == marks | {"nights": found}
+    assert [folder for folder, step in steps.items() if step.before != step.after] == ["nights"]
 
 
 def _a_story(store: MemoryStore, number: int) -> Story:
