@@ -44,7 +44,10 @@ def _followed(folder: Path, asked: set[str]) -> Scratch:
         links = f"[[n{(number + 1) % 60}]] ![[n{(number + 2) % 60}#^q]] #topic/{number % 7}\n\nQuoted\n\n^q"
         scratch.write(f"s/n{number}.md", note(f"N {number}", links, "session", created=f"2026-01-{1 + number % 25:02d}"))
     scratch.write("Home.md", note("Home", "![[all.base]]\n\n![[c.canvas]]"))
-    scratch.write("all.base", "filters: {and: ['file.hasTag(\"topic/3\")']}\nviews: [{type: table, name: All, limit: 5}]")
+    scratch.write(
+        "all.base",
+        "filters: {and: ['file.hasTag(\"topic/3\")']}\nviews: [{type: table, name: All, order: [file.name], limit: 5}]",
+    )
     scratch.write(
         "c.canvas", '{"nodes": [{"id": "1", "type": "file", "file": "s/n1.md", "x": 0, "y": 0, "width": 9, "height": 9}]}'
     )
@@ -55,7 +58,10 @@ def _followed(folder: Path, asked: set[str]) -> Scratch:
         monkeypatch.setattr("pipeline.site.tables.LONG", 3)
         scratch.write("s/n1.md", note("N 1", "[[n2]] and other words #topic/1", "session", created="2026-01-02"))
         scratch.write("s/new.md", note("Another title", "[[n3]] #topic/3", "session", created="2030-01-01"))
-        scratch.write("all.base", "filters: {and: ['file.hasTag(\"topic/4\")']}\nviews: [{type: table, name: All, limit: 6}]")
+        scratch.write(
+            "all.base",
+            "filters: {and: ['file.hasTag(\"topic/4\")']}\nviews: [{type: table, name: All, order: [file.name], limit: 6}]",
+        )
         scratch.remove("s/n5.md")
         (scratch.folder / "site" / "s" / "n9.html").unlink()
         assert {"s/new.html", "s/n9.html", "index.html"} <= set(scratch.build().written)
