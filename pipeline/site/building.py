@@ -135,9 +135,9 @@ class _Build:
 
     def _order_tables(self, todo: Todo) -> None:
         """Keep the order of long tables, for those who make the pages."""
-        watching = self._catalogue.watching()
+        watching = self._catalogue.orders.watching()
         if todo.everything:
-            self._catalogue.forget_tables()
+            self._catalogue.orders.forget()
         else:
             tables.follow(self._catalogue, todo.changes)
         tables.keep(self._catalogue, watching & todo.pages, partial(files.read, self._folders.vault))

@@ -7,7 +7,6 @@ pages that show something of it. The processes that render read it; only the one
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,55 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.folders import Look
+from pipeline.site import schema
 from pipeline.site.notes import KINDS, OTHER, Face, Record
+from pipeline.site.orders import Orders
 from pipeline.site.paths import Places, folder_of, key_of, name_of, nearness
 
-_FORMAT = 2
 VAULT, SITE = "vault", "site"
-_SCHEMA = """
-CREATE TABLE notes (
-  id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, folder TEXT, key TEXT, name TEXT, size INTEGER, mtime INTEGER, digest TEXT,
-  kind TEXT, title TEXT, created TEXT, status TEXT, description TEXT, facts TEXT, rest TEXT, terms TEXT);
-CREATE INDEX notes_by_folder ON notes (folder);
-CREATE INDEX notes_by_key ON notes (key);
-CREATE INDEX notes_by_name ON notes (name);
-CREATE INDEX by_kind ON notes (kind, created, path) WHERE kind IS NOT NULL;
-CREATE TABLE links (src INTEGER, dst INTEGER, deep INTEGER, PRIMARY KEY (src, dst)) WITHOUT ROWID;
-CREATE INDEX by_target ON links (dst, src, deep);
-CREATE TABLE names (name TEXT, src INTEGER, PRIMARY KEY (name, src)) WITHOUT ROWID;
-CREATE INDEX names_by_source ON names (src);
-CREATE TABLE tags (tag TEXT, created TEXT, path TEXT, src INTEGER, words TEXT, PRIMARY KEY (tag, created, path)) WITHOUT ROWID;
-CREATE INDEX tags_by_source ON tags (src);
-CREATE TABLE counts (
-  sort TEXT, name TEXT, month TEXT, words TEXT, count INTEGER, PRIMARY KEY (sort, name, month, words)) WITHOUT ROWID;
-CREATE TABLE watched (tag TEXT, src INTEGER, PRIMARY KEY (tag, src)) WITHOUT ROWID;
-CREATE INDEX watched_by_source ON watched (src);
-CREATE TABLE tables (mark TEXT PRIMARY KEY, path TEXT, base TEXT, name TEXT) WITHOUT ROWID;
-CREATE TABLE ranked (mark TEXT, place BLOB, path TEXT, PRIMARY KEY (mark, place, path)) WITHOUT ROWID;
-CREATE INDEX ranked_by_path ON ranked (mark, path);
-CREATE TABLE blocks (src INTEGER, block TEXT, text TEXT, PRIMARY KEY (src, block)) WITHOUT ROWID;
-CREATE TABLE pages (path TEXT PRIMARY KEY, folder TEXT, source TEXT, key TEXT, size INTEGER, mtime INTEGER) WITHOUT ROWID;
-CREATE INDEX pages_by_folder ON pages (folder);
-CREATE INDEX pages_of_files ON pages (source) WHERE source IS NOT NULL;
-CREATE INDEX pages_of_none ON pages (path) WHERE source IS NULL;
-CREATE INDEX pages_in_doubt ON pages (path) WHERE key = '';
-CREATE TABLE marks (root TEXT, folder TEXT, mark TEXT, PRIMARY KEY (root, folder)) WITHOUT ROWID;
-CREATE TABLE made (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-"""
-_COUNTING = """CREATE TRIGGER {name} AFTER {event} WHEN {row}.{sort} IS NOT NULL BEGIN
-  INSERT INTO counts VALUES ('{sort}', {row}.{sort}, substr({row}.created, 1, 7), {words}, {step})
-  ON CONFLICT (sort, name, month, words) DO UPDATE SET count = count + excluded.count; END;
-"""
-_SCHEMA += "".join(
-    _COUNTING.format(name=name, event=event, row=row, sort=sort, words=words, step=step)
-    for name, event, row, sort, words, step in (
-        ("kind_came", "UPDATE OF kind, created ON notes", "new", "kind", "''", 1),
-        ("kind_left", "UPDATE OF kind, created ON notes", "old", "kind", "''", -1),
-        ("kind_went", "DELETE ON notes", "old", "kind", "''", -1),
-        ("tag_came", "INSERT ON tags", "new", "tag", "new.words", 1),
-        ("tag_went", "DELETE ON tags", "old", "tag", "old.words", -1),
-    )
-)
 _LISTED = {"kind": "notes", "tag": "tags"}  # what a list's notes are found in
 _FACE = "n.path, n.kind, n.title, n.created, n.status, n.description, n.facts"
 _PAGE = "path, source, key, size, mtime"
@@ -100,7 +56,8 @@ class Catalogue:
 
     def __init__(self, file: Path, *, writes: bool = False) -> None:
         self._file = file
-        self._db = _connected(file) if not writes else _prepared(file)
+        self._db = schema.prepared(file) if writes else schema.connected(file)
+        self.orders = Orders(self._db)
 
     def close(self) -> None:
         """Close the file."""
@@ -257,43 +214,6 @@ class Catalogue:
     def every_note(self) -> list[Face]:
         """Return all notes."""
         return list(self._faces("WHERE n.path LIKE '%.md' AND n.digest IS NOT NULL"))
-
-    def watching(self) -> set[str]:
-        """Return the paths of the notes with a table."""
-        return {path for (path,) in self._db.execute("SELECT path FROM notes WHERE id IN (SELECT src FROM watched)")}
-
-    def tables(self) -> dict[str, tuple[str, str]]:
-        """Return the base and the view's name of each table whose order is kept, by its mark."""
-        return {mark: (base, name) for mark, base, name in self._db.execute("SELECT mark, base, name FROM tables")}
-
-    def put_table(self, path: str, mark: str, base: str, name: str) -> None:
-        """Begin to keep the order of a table on a note's page."""
-        self._db.execute("INSERT INTO tables VALUES (?, ?, ?, ?)", (mark, path, base, name))
-
-    def drop_tables(self, path: str, kept: Iterable[str] = ()) -> None:
-        """Keep no longer the orders of a note's tables, but of those ``kept``."""
-        marks = {mark for (mark,) in self._db.execute("SELECT mark FROM tables WHERE path = ?", (path,))}
-        for mark in marks.difference(kept):
-            self._db.execute("DELETE FROM tables WHERE mark = ?", (mark,))
-            self._db.execute("DELETE FROM ranked WHERE mark = ?", (mark,))
-
-    def forget_tables(self) -> None:
-        """Keep no order any longer."""
-        self._db.execute("DELETE FROM tables")
-        self._db.execute("DELETE FROM ranked")
-
-    def rank(self, mark: str, gone: Iterable[str], come: Iterable[tuple[bytes, str]]) -> None:
-        """Take notes out of a table's order, and put notes in: place and path of each."""
-        self._many("DELETE FROM ranked WHERE mark = ? AND path = ?", ((mark, path) for path in gone))
-        self._many("INSERT INTO ranked VALUES (?, ?, ?)", ((mark, place, path) for place, path in come))
-
-    def ranked(self, mark: str, limit: int) -> tuple[list[str], int] | None:
-        """Return the first notes of a table whose order is kept, and how many it has in all; None if it is not kept."""
-        if not self._db.execute("SELECT 1 FROM tables WHERE mark = ?", (mark,)).fetchone():
-            return None
-        rows = self._db.execute("SELECT path FROM ranked WHERE mark = ? ORDER BY place, path LIMIT ?", (mark, limit))
-        paths = [path for (path,) in rows]
-        return paths, self._db.execute("SELECT count(*) FROM ranked WHERE mark = ?", (mark,)).fetchone()[0]
 
     def leads(self, path: str, target: str) -> bool:
         """Tell whether one file leads to another."""
@@ -458,25 +378,6 @@ def _face(path: str, kind: str, title: str, created: str, status: str, descripti
 def _with_parents(tag: str) -> Iterator[str]:
     parts = tag.split("/")
     return ("/".join(parts[: count + 1]) for count in range(len(parts)))
-
-
-def _connected(file: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{file}?mode=ro", uri=True, isolation_level=None)
-
-
-def _prepared(file: Path) -> sqlite3.Connection:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    db = sqlite3.connect(file, isolation_level=None)
-    try:
-        if db.execute("PRAGMA user_version").fetchone()[0] == _FORMAT:
-            return db
-    except sqlite3.DatabaseError:
-        pass
-    db.close()
-    file.unlink(missing_ok=True)
-    db = sqlite3.connect(file, isolation_level=None)
-    db.executescript(f"{_SCHEMA} PRAGMA user_version = {_FORMAT};")
-    return db
 
 
 def _row(record: Record, size: int, mtime: int, terms: str) -> tuple[object, ...]:

@@ -78,7 +78,7 @@ class Inside:
         except bases.NotUnderstood:
             lists = escape(root + f"{BROWSE}/tags.html")
             return _safe(f'<p class="embed base">A table that only Obsidian shows. <a href="{lists}">All lists</a></p>\n')
-        kept = self._catalogue.ranked(tables.mark_of((text, name)), view.limit)
+        kept = self._catalogue.orders.first(tables.mark_of((text, name)), view.limit)
         if kept:
             faces = filter(None, map(self._catalogue.face, kept[0]))
             return self._drawn(view, [tables.row_of(self._catalogue, found) for found in faces], kept[1] - len(kept[0]), root)

@@ -45,19 +45,19 @@ def follow(catalogue: Catalogue, changes: Iterable[str]) -> None:
     """Bring the kept orders up to date with notes that changed; the catalogue is after them."""
     paths = [path for path in changes if path.lower().endswith(".md")]
     for gone in [path for path in paths if catalogue.face(path) is None]:
-        catalogue.drop_tables(gone)
-    for mark, table in catalogue.tables().items():
+        catalogue.orders.drop(gone)
+    for mark, table in catalogue.orders.all().items():
         view = bases.view_of(*table)
         faces = filter(None, map(catalogue.face, paths))
-        catalogue.rank(mark, paths, _ranked(catalogue, view, faces))
+        catalogue.orders.rank(mark, paths, _ranked(catalogue, view, faces))
 
 
 def keep(catalogue: Catalogue, pages: Iterable[str], read: Read) -> None:
     """Keep the orders of the long tables on these notes' pages, and no longer those that they had before."""
     for path in pages:
         tables = [table for slot in catalogue.rest(path).slots if (table := table_in(slot, read))]
-        kept = catalogue.tables()
-        catalogue.drop_tables(path, {mark_of(table) for table in tables})
+        kept = catalogue.orders.all()
+        catalogue.orders.drop(path, {mark_of(table) for table in tables})
         for table in tables:
             if mark_of(table) not in kept:
                 _keep(catalogue, path, table)
@@ -70,8 +70,8 @@ def _keep(catalogue: Catalogue, path: str, table: tuple[str, str]) -> None:
         return
     faces = candidates(catalogue, view) if view.anywhere else []
     if len(faces) >= LONG:
-        catalogue.put_table(path, mark_of(table), *table)
-        catalogue.rank(mark_of(table), (), _ranked(catalogue, view, faces))
+        catalogue.orders.begin(path, mark_of(table), *table)
+        catalogue.orders.rank(mark_of(table), (), _ranked(catalogue, view, faces))
 
 
 def _ranked(catalogue: Catalogue, view: bases.View, faces: Iterable[Face]) -> list[tuple[bytes, str]]:

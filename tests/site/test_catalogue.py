@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.site import catalogue
+from pipeline.site import schema
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.notes import Face, Record
 from tests.site.scratch import Scratch, note
@@ -53,8 +53,8 @@ def _followed(folder: Path, asked: set[str]) -> Scratch:
     )
     scratch.build()
     with pytest.MonkeyPatch.context() as monkeypatch:
-        for name in ("_prepared", "_connected"):
-            monkeypatch.setattr(catalogue, name, _traced(getattr(catalogue, name), asked))
+        for name in ("prepared", "connected"):
+            monkeypatch.setattr(schema, name, _traced(getattr(schema, name), asked))
         monkeypatch.setattr("pipeline.site.tables.LONG", 3)
         scratch.write("s/n1.md", note("N 1", "[[n2]] and other words #topic/1", "session", created="2026-01-02"))
         scratch.write("s/new.md", note("Another title", "[[n3]] #topic/3", "session", created="2030-01-01"))
