@@ -51,7 +51,7 @@ class Crew:
             self._processes.append(process)
         paths = self._paths()
         for connection in self._others:
-            connection.send(paths)
+            _send(connection, paths)
 
     def close(self) -> None:
         """End the processes."""
@@ -70,7 +70,7 @@ class Crew:
         shares = [deque(self._share(batch, number) for batch in batches) for number in range(len(self._others))]
         for connection, share in zip(self._others, shares, strict=True):
             for _ in range(min(_AHEAD, len(share))):
-                connection.send(("read", share.popleft()))
+                _send(connection, ("read", share.popleft()))
         left = len(batches) * len(self._others)
         while left:
             for ready in wait(self._others):
@@ -78,7 +78,7 @@ class Crew:
                 yield self._answer(self._others[number])
                 left -= 1
                 if shares[number]:
-                    self._others[number].send(("read", shares[number].popleft()))
+                    _send(self._others[number], ("read", shares[number].popleft()))
 
     def begin(self, site: Site, tasks: Sequence[Task]) -> None:
         """Let pages be made."""
@@ -86,7 +86,7 @@ class Crew:
         if not self._others:
             self._begun = site, tasks
         for number, connection in enumerate(self._others):
-            connection.send(("make", site, [task for task in tasks if self._owner(task.path) == number]))
+            _send(connection, ("make", site, [task for task in tasks if self._owner(task.path) == number]))
 
     def made(self) -> Iterator[Made]:
         """Yield the pages that were made.
@@ -119,12 +119,21 @@ class Crew:
         try:
             answer = connection.recv()
         except (EOFError, ConnectionResetError) as error:
-            raise ResearchError(
-                "a process that makes pages has ended", hint="was memory short? run `research build` again"
-            ) from error
+            raise _gone() from error
         if isinstance(answer, BaseException):
             raise answer
         return answer
+
+
+def _send(connection: Connection, what: object) -> None:
+    try:
+        connection.send(what)
+    except (BrokenPipeError, ConnectionResetError) as error:
+        raise _gone() from error
+
+
+def _gone() -> ResearchError:
+    return ResearchError("a process that makes pages has ended", hint="was memory short? run `research build` again")
 
 
 def _serve(connection: Connection, job: Job, makers: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.errors import ResearchError
 from pipeline.folders import Look
 from pipeline.site import files
 from pipeline.site.catalogue import Catalogue
@@ -128,3 +129,19 @@ def test_what_a_killed_build_left_beside_the_pages_goes(scratch: Scratch) -> Non
     (scratch.folder / "site" / "my" / ".mine.tmp").write_text("somebody's own")
     scratch.build()
     assert scratch.files() == {**whole, "my/.mine.tmp": b"somebody's own"}
+
+
+def _die(*_: object) -> None:
+    """A maker that ends at once."""
+
+
+def test_makers_that_end_are_told_of_and_the_next_build_makes_it_good(scratch: Scratch, tmp_path: Path) -> None:
+    _changed(scratch)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.site.crew.WORTH_IT", 1)
+        patch.setattr("pipeline.site.crew.processors", lambda _most: 2)
+        patch.setattr("pipeline.site.crew._serve", _die)
+        with pytest.raises(ResearchError, match="a process that makes pages has ended"):
+            scratch.build()
+    scratch.build()
+    assert scratch.files() == cold(scratch, tmp_path / "other")
