@@ -93,10 +93,8 @@ def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"
     from pipeline.errors import ResearchError
     from pipeline.overview import refresh
 
-    store = wiring.store_of(console.folder)
-    marks = store.marks()  # they cost a look at every session
-    refresh(store, wiring.summaries_of(console.folder), marks)
-    report = wiring.build(console.folder, mode, marks)
+    report = wiring.build(console.folder, mode)
+    refresh(wiring.store_of(console.folder), wiring.summaries_of(console.folder), report.marks)
     for problem in report.problems:
         console.say(f"not written: {problem}", fg="yellow")
     if site:

@@ -157,8 +157,8 @@ def templates_of(folder: Path) -> Path:
     return own if own.is_dir() else starter.source() / "templates" / "vault"
 
 
-def build(folder: Path, mode: Mode = "new", marks: Mapping[str, str] | None = None) -> BuildReport:
-    """Bring the vault up to date with the events; what the modes do, and what ``marks`` are, is said at ``build_vault``.
+def build(folder: Path, mode: Mode = "new") -> BuildReport:
+    """Bring the vault up to date with the events; what the modes do is said at ``build_vault``.
 
     Raises:
         TemplateInvalid: a template is faulty; no note was changed.
@@ -172,7 +172,6 @@ def build(folder: Path, mode: Mode = "new", marks: Mapping[str, str] | None = No
         vault=folder / "vault",
         state_dir=folder / "events" / "local",
         mode=mode,
-        marks=marks,
     )
 
 

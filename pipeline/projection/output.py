@@ -28,7 +28,8 @@ class BuildReport:
     """What a build did, as vault paths with suffix, sorted; ``problems`` each name what was not written, why, and what to do.
 
     ``unchanged`` counts the files that are as they were. ``steps`` tell, by path ("" for the vault itself), of the folders that
-    were looked at (such as hold notes or drawings) how they stood, how they stand, and which files were touched.
+    were looked at (such as hold notes or drawings) how they stood, how they stand, and which files were touched. ``marks`` are
+    those of the log's streams.
     """
 
     written: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class BuildReport:
     set_aside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     steps: Mapping[str, Step] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

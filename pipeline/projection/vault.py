@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -37,49 +37,42 @@ Mode = Literal["new", "all", "check"]
 _SWEPT = "swept"  # kept under this name: that no file is left which should have gone
 
 
-def build_vault(
-    store: EventStore,
-    *,
-    templates: Path,
-    vault: Path,
-    state_dir: Path,
-    mode: Mode = "new",
-    marks: Mapping[str, str] | None = None,
-) -> BuildReport:
+def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: Path, mode: Mode = "new") -> BuildReport:
     """Make ``vault`` hold the notes of all that ``store`` holds; return what was written, removed and set aside.
 
     ``templates`` holds ``<kind>.md.j2`` for each kind of note; what is remembered between builds is kept in ``state_dir``. Mode
     ``new`` makes only what shows something new; ``all`` makes everything; ``check`` makes everything and tells what would be done
     to the vault, but does nothing. The same events and templates always give the same bytes; a second build writes nothing. A
     session whose log is damaged is named in the report's problems, its notes stay as they are, and no file is removed then.
-    ``marks`` are the store's, where they were just asked for.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.
         ResearchError: the disk refuses, or another build is under way.
     """
-    known = store.marks() if marks is None else marks
     try:
-        return _Build(store, known, templates, vault, state_dir, mode).report()
+        return _Build(store, templates, vault, state_dir, mode).report()
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
         raise ResearchError(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
     except (sqlite3.DatabaseError, ValidationError):  # damaged: what it held can be worked out again
         lost(state_dir)
-        return _Build(store, known, templates, vault, state_dir, mode).report()
+        return _Build(store, templates, vault, state_dir, mode).report()
 
 
 _FREE = "free some space or allow writing there; the file may also be deleted: then all notes are made anew"
 
 
 class _Build:
-    def __init__(
-        self, store: EventStore, marks: Mapping[str, str], templates: Path, vault: Path, state_dir: Path, mode: Mode
-    ) -> None:
-        self._store, self._marks, self._mode = store, marks, mode
+    def __init__(self, store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode) -> None:
+        self._store, self._mode = store, mode
         self._renderer = Renderer(templates)
         self._tree = Tree(vault)
         self._catalogue = Catalogue(state_dir, layout_id(), passing=mode == "check")
         self._refused: dict[str, LogError] = {}
+
+    @cached_property
+    def _marks(self) -> Mapping[str, str]:
+        """The store's, asked for while no other build is under way: none may know of streams that this one does not."""
+        return self._store.marks()
 
     def report(self) -> BuildReport:
         try:
@@ -154,6 +147,7 @@ class _Build:
             tuple(sorted(done.set_aside)),
             (*making.news.problems, *done.problems),
             steps,
+            self._marks,
         )
 
     def _stale(self, making: Making, placed: AbstractSet[str]) -> set[str]:

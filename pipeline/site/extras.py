@@ -64,7 +64,7 @@ class Extras:
             moved = moves.get(shelf.key)
             touched = shelf.touched(moved) if moved and not every else set()
             for path, leaf in shelf.paths().items():
-                if every or leaf in touched or path not in self._standing:
+                if every or leaf in touched or not self._standing.get(path):
                     self._put_page("list", lists.list_leaf(self._site, shelf, leaf), path)
 
     def _put_data(self, path: str, data: bytes) -> None:

@@ -3,46 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from pipeline.site import words
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.files import Staged, read
 from pipeline.site.segments import Pending
+from pipeline.site.standing import Standing
 from pipeline.text import digest_of
 
 FOLDER = "search"
 _MANY = 300  # changed notes of a segment: above that all its files are made
 
 
-class Keys(Protocol):
-    """The keys of the files that stand as they were made, by their site paths."""
-
-    def get(self, path: str, /) -> str | None:
-        """Return a file's key."""
-
-    def __setitem__(self, path: str, key: str, /) -> None: ...
-
-    def __contains__(self, path: object, /) -> bool: ...
-
-
 class Index:
     """Makes the files of the search index."""
 
-    def __init__(self, catalogue: Catalogue, staged: Staged, keys: Keys, pending: Pending) -> None:
+    def __init__(self, catalogue: Catalogue, staged: Staged, standing: Standing, pending: Pending) -> None:
         self._catalogue = catalogue
         self._staged = staged
-        self._keys = keys
+        self._standing = standing
         self._pending = pending
 
     def made(self, notes: int) -> set[str]:
         """Make what is to be made for a vault of so many notes; return the site paths of all files that the index consists of."""
-        standing = self._standing()
+        known = self._known()
         folders = {name: f"{name}/" if name else "" for name in self._pending.segments.extents}
         meta = self._put("meta", words.meta(notes, folders.values()))
-        return {meta}.union(*(self._segment(name, folder, standing.get(folder, set())) for name, folder in folders.items()))
+        return {meta}.union(*(self._segment(name, folder, known.get(folder, set())) for name, folder in folders.items()))
 
-    def _standing(self) -> dict[str, set[str]]:
+    def _known(self) -> dict[str, set[str]]:
         """The files that the last builds made, by the folders of their segments."""
         found: dict[str, set[str]] = {}
         for path in self._catalogue.page_paths(f"{FOLDER}/"):
@@ -51,20 +40,20 @@ class Index:
                 found.setdefault(folder[0] + folder[1], set()).add(path)
         return found
 
-    def _segment(self, name: str, folder: str, standing: set[str]) -> set[str]:
+    def _segment(self, name: str, folder: str, known: set[str]) -> set[str]:
         changes = self._pending.changes.get(name, [])
-        sound = name not in self._pending.index and all(path in self._keys for path in standing)
+        sound = name not in self._pending.index and all(self._standing.get(path) for path in known)
         if sound and len(changes) <= _MANY:
             try:
-                return self._changed(folder, changes, standing)
+                return self._changed(folder, changes, known)
             except ValueError:
                 pass  # a file is not what it was made as
         entries = self._catalogue.written(*self._pending.segments.extents[name])
         return {self._put(folder + file, held) for file, held in words.whole(entries)}
 
-    def _changed(self, folder: str, changes: Iterable[words.Change], standing: set[str]) -> set[str]:
-        paths = set(standing)
-        files = list(words.changed(changes, lambda file: self._held(_path(folder + file), standing)))
+    def _changed(self, folder: str, changes: Iterable[words.Change], known: set[str]) -> set[str]:
+        paths = set(known)
+        files = list(words.changed(changes, lambda file: self._held(_path(folder + file), known)))
         for file, held in files:
             if held:
                 paths.add(self._put(folder + file, held))
@@ -72,15 +61,15 @@ class Index:
                 paths.discard(_path(folder + file))
         return paths
 
-    def _held(self, path: str, standing: set[str]) -> words.Held:
-        return words.loaded(read(self._staged.site, path) or b"") if path in standing else {}
+    def _held(self, path: str, known: set[str]) -> words.Held:
+        return words.loaded(read(self._staged.site, path) or b"") if path in known else {}
 
     def _put(self, name: str, held: words.Held) -> str:
         path, data = _path(name), words.script(name, held)
         key = digest_of(data)
-        if self._keys.get(path) != key:
+        if self._standing.get(path) != key:
             self._staged.write_if_new(path, data)
-            self._keys[path] = key
+            self._standing.add(path, key)
         return path
 
 

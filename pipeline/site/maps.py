@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pipeline.site.catalogue import Catalogue
 from pipeline.site.feeds import MAP, Address, map_of_maps, site_map
 from pipeline.site.files import Staged
-from pipeline.site.indexing import Keys
 from pipeline.site.pages import Site
 from pipeline.site.paths import HOME, page_of
 from pipeline.site.segments import EVERYTHING, Extent, Pending
+from pipeline.site.standing import Standing
 from pipeline.site.workshop import key_of
 from pipeline.text import digest_of
 
@@ -25,11 +25,11 @@ _LISTS, _FIRST = "lists", "first"
 class Maps:
     """Makes the files of the site map."""
 
-    def __init__(self, site: Site, catalogue: Catalogue, staged: Staged, keys: Keys, pending: Pending) -> None:
+    def __init__(self, site: Site, catalogue: Catalogue, staged: Staged, standing: Standing, pending: Pending) -> None:
         self._site = site
         self._catalogue = catalogue
         self._staged = staged
-        self._keys = keys
+        self._standing = standing
         self._pending = pending
         self._key = key_of(site.url)
 
@@ -43,7 +43,7 @@ class Maps:
 
     def _one(self, others: Sequence[Address]) -> set[str]:
         key = key_of(self._key, others)
-        if self._pending.map or self._keys.get(MAP) != key:
+        if self._pending.map or self._standing.get(MAP) != key:
             self._put(MAP, key, site_map(self._site, [*others, *self._addresses(EVERYTHING)]))
         return {MAP}
 
@@ -55,7 +55,7 @@ class Maps:
         for name, extent in self._pending.segments.extents.items():
             part = name or _FIRST
             known = standing.get(part, [])
-            sound = known and name not in self._pending.map and all(self._keys.get(path) == self._key for path in known)
+            sound = known and name not in self._pending.map and all(self._standing.get(path) == self._key for path in known)
             paths += known if sound else self._cut(part, sorted(self._addresses(extent)))
         data = map_of_maps(self._site, sorted(paths))
         self._put(MAP, digest_of(data), data)
@@ -75,4 +75,4 @@ class Maps:
 
     def _put(self, path: str, key: str, data: bytes) -> None:
         self._staged.write_if_new(path, data)
-        self._keys[path] = key
+        self._standing.add(path, key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from pipeline.folders import Look
@@ -46,12 +47,6 @@ class Standing:
         page = None if self._everything or path in self.lost else self._catalogue.page(path)
         return page.key if page else ""
 
-    def __contains__(self, path: object) -> bool:
-        return isinstance(path, str) and self.get(path) != ""
-
-    def __setitem__(self, path: str, key: str) -> None:
-        self.add(path, key)
-
     def add(self, path: str, key: str, source: str | None = None) -> None:
         """Take note that a file stands as made under this key, from that file of the vault."""
         self._added[path] = key, source
@@ -84,9 +79,12 @@ class Standing:
         self._catalogue.put_marks(SITE, {folder: mark for folder, mark in now.items() if mark != self._marks.get(folder)})
 
     def _rows(self, written: Mapping[str, Look]) -> Iterator[Page]:
+        there = cache(lambda folder: self._found.get(folder, NO_FOLDER).files)
         for path, (key, source) in self._added.items():
             known = self._catalogue.page(path)
-            look = written.get(path) or self.lost.get(path) or (Look(known.size, known.mtime) if known else _NONE)
-            page = Page(path, source, key, *look)
-            if page != known:
+            if known and known.size >= 0 and path not in self.lost and path not in written:
+                look = Look(known.size, known.mtime)
+            else:  # what was not written stands as it was found, if nothing was known of it too
+                look = written.get(path) or there(folder_of(path)).get(path.rpartition("/")[2], _NONE)
+            if (page := Page(path, source, key, *look)) != known:
                 yield page

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -240,3 +242,15 @@ def test_one_session_more_costs_no_more_beside_many_others(tmp_path: Path, monke
     assert few == many
     assert many[0] < 24
     assert many[1] == []
+
+
+def test_a_build_that_waited_for_another_knows_what_began_meanwhile(place: Workplace) -> None:
+    with closing(sqlite3.connect(place.state / FILE, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        waiting = threading.Thread(target=place.build)
+        waiting.start()
+        time.sleep(0.3)  # it has come as far as it can
+        story = _a_story(place.store, 77)
+        other.execute("ROLLBACK")
+        waiting.join()
+    assert any(path.startswith("sessions/") and story.id in data.decode() for path, data in place.files().items())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -145,3 +147,11 @@ def test_makers_that_end_are_told_of_and_the_next_build_makes_it_good(scratch: S
             scratch.build()
     scratch.build()
     assert scratch.files() == cold(scratch, tmp_path / "other")
+
+
+def test_what_stood_when_the_cache_was_lost_is_known_again_as_it_stands(scratch: Scratch) -> None:
+    (scratch.folder / "state" / "site.sqlite").unlink()
+    assert scratch.build().written == ()
+    with closing(sqlite3.connect(scratch.folder / "state" / "site.sqlite")) as base:
+        known = dict(base.execute("SELECT path, size FROM pages"))
+    assert known == {path: len(data) for path, data in scratch.files().items()}
