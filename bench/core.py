@@ -20,13 +20,13 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from bench.chain import longest_chain
-from pipeline.codec import SessionEvent, encode
-from pipeline.processes import COLLECTION
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.domain.events.json_codec import SessionEvent, encode
+from pipeline.domain.session import ResearchSession, record_of
+from pipeline.domain.state import SessionState
+from pipeline.engine.loop import Recorder, run_session
 from pipeline.research import Outcome
-from pipeline.run import Recorder, run_session
-from pipeline.session import ResearchSession, record_of
-from pipeline.state import SessionState
-from pipeline.store.files import FileStore
+from pipeline.system.worker_pool import COLLECTION
 from tests.fakes import Journal, context_for, desk_for, started
 from tests.recorded import stream
 
@@ -123,9 +123,9 @@ def session(journal: Journal, concurrency: int) -> tuple[SessionState, float, fl
         store, context = FileStore(Path(place)), context_for("bench", concurrency=concurrency)
         opened = ResearchSession("s1")
         Recorder(opened, store, context).record([Outcome((started(perspectives=5),))])
-        desk = desk_for(store, journal)
+        step_context = desk_for(store, journal)
         clock, processor = time.perf_counter(), time.process_time()
-        state = asyncio.run(run_session(opened, store, desk, context))
+        state = asyncio.run(run_session(opened, store, step_context, context))
         return state, time.process_time() - processor, time.perf_counter() - clock
 
 

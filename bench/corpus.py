@@ -16,8 +16,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from pipeline.search.local import LocalFolder
-from pipeline.values import Hit
+from pipeline.adapters.search.local.local_search import LocalFolder
+from pipeline.domain.values import Hit
 
 QUERIES = (
     "How does write-ahead logging survive a power failure?",

@@ -24,9 +24,9 @@ from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
 
+from pipeline.adapters.web.extraction.extract import page_text
+from pipeline.adapters.web.extraction.extraction_client import Extractor
 from pipeline.errors import ReadFailed
-from pipeline.web.extract import page_text
-from pipeline.web.extractor import Extractor
 
 FOLDERS = ("/usr/share/doc/python3.11/html", "/usr/share/doc/postgresql-doc-15/html", "/usr/share/doc/nodejs/api")
 CONTENT = "div.body[role=main], #apicontent, div.sect1, div.refentry, div.chapter, div.appendix, div.preface, div.part"

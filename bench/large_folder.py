@@ -13,12 +13,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from pipeline import batch, deciding, evidence, wiring
-from pipeline.doors import Desks
-from pipeline.overview import read_all
-from pipeline.presenting import counted
-from pipeline.session import ResearchSession
-from pipeline.settings import Keys, config_for, load_workspace
+from pipeline.batch import scheduling, session_pool
+from pipeline.batch.session_index import read_all
+from pipeline.cli.presentation import counted
+from pipeline.config.settings import Keys, config_for, load_workspace
+from pipeline.domain.session import ResearchSession
+from pipeline.ops import citation_audit
+from pipeline.wiring import workspace_adapters
+from pipeline.wiring.session_adapters import AdapterFactory
 
 QUESTION = "How does write-ahead logging protect data against a crash, and what does it cost?"
 
@@ -29,8 +31,8 @@ def main(folder: Path, question: str) -> None:
         queue = f"settings: {{corpus: {json.dumps(str(folder.resolve()))}}}\nqueries:\n  - {json.dumps(question)}\n"
         Path(place, "queries.yaml").write_text(queue)
         workspace = load_workspace(Path(place))
-        store = wiring.store_of(workspace.folder)
-        desks = Desks(workspace, store, Keys())
+        store = workspace_adapters.store_of(workspace.folder)
+        desks = AdapterFactory(workspace, store, Keys())
         start, processor = time.perf_counter(), time.process_time()
         report = desks.prepare(needed=True)
         assert report is not None
@@ -39,13 +41,15 @@ def main(folder: Path, question: str) -> None:
         used = time.process_time() - processor
         print(f"{found}: {report.files / indexed:.0f} documents/s, {indexed:.1f} s, {used:.1f} s of processor")
         start, processor = time.perf_counter(), time.process_time()
-        context = wiring.context_of(workspace, lambda _event, _state: None)
-        due = deciding.decide(workspace.queue, read_all(store), context.now())
-        night = batch.Night(store, workspace.queue, desks, lambda query: config_for(query, workspace.queue.settings), context)
+        context = workspace_adapters.context_of(workspace, lambda _event, _state: None)
+        due = scheduling.decide(workspace.queue, read_all(store), context.now())
+        night = session_pool.Night(
+            store, workspace.queue, desks, lambda query: config_for(query, workspace.queue.settings), context
+        )
         result = asyncio.run(night.work(due))
         processor = time.process_time() - processor
         state = ResearchSession.open(store, result.ended[0].session).state
-        checked = evidence.check(state, store)
+        checked = citation_audit.check(state, store)
         words = state.report.words if state.report else 0
         print(f"one deep question: {state.status}, {time.perf_counter() - start:.1f} s, {processor:.1f} s of processor, ", end="")
         print(f"{counted(len(state.pages), 'page')} read, ", end="")

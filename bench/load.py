@@ -29,19 +29,20 @@ from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
 
-from pipeline import batch, wiring
-from pipeline.batch import Night
-from pipeline.deciding import decide
-from pipeline.doors import Desks
-from pipeline.keys import Keys, read_keys
-from pipeline.overview import read_all
+from pipeline.batch import session_pool
+from pipeline.batch.scheduling import decide
+from pipeline.batch.session_index import read_all
+from pipeline.batch.session_pool import Night
+from pipeline.batch.totals import NightResult
+from pipeline.config.api_keys import Keys, read_keys
+from pipeline.config.queries.model import Query, Queue
+from pipeline.config.settings import Workspace, config_for, load_workspace
+from pipeline.domain.values import ResearchConfig
+from pipeline.engine.loop import RunContext
 from pipeline.ports import EventStore
-from pipeline.processes import COLLECTION
-from pipeline.queue.model import Query, Queue
-from pipeline.reckoning import NightResult
-from pipeline.run import RunContext
-from pipeline.settings import Workspace, config_for, load_workspace
-from pipeline.values import ResearchConfig
+from pipeline.system.worker_pool import COLLECTION
+from pipeline.wiring import workspace_adapters
+from pipeline.wiring.session_adapters import AdapterFactory
 from tests.standin.options import Options
 from tests.standin.server import Standin
 
@@ -112,18 +113,18 @@ queries:
 
 async def night(workspace: Workspace, load: Load) -> NightResult:
     """Research the whole queue, all sessions at once."""
-    queue, store = workspace.queue, wiring.store_of(workspace.folder)
+    queue, store = workspace.queue, workspace_adapters.store_of(workspace.folder)
     keys = read_keys({"STANDIN_API_KEY": "standin-" + "k" * 24}, workspace.folder)
-    context = batch.within(wiring.context_of(workspace, lambda _event, _state: None), queue.settings.limits)
+    context = session_pool.within(workspace_adapters.context_of(workspace, lambda _event, _state: None), queue.settings.limits)
     decisions = decide(queue, read_all(store), context.now())
-    desks = Desks(workspace, store, keys)
+    desks = AdapterFactory(workspace, store, keys)
     try:
         return await _night(store, queue, desks, keys, context, load).work(decisions)
     finally:
         await desks.aclose()
 
 
-def _night(store: EventStore, queue: Queue, desks: Desks, keys: Keys, context: RunContext, load: Load) -> Night:
+def _night(store: EventStore, queue: Queue, desks: AdapterFactory, keys: Keys, context: RunContext, load: Load) -> Night:
     def config_of(query: Query) -> ResearchConfig:
         return config_for(query, queue.settings, keys)
 

@@ -16,9 +16,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from pipeline.documents.pagetext import Document
+from pipeline.adapters.documents.page_writer import Document
+from pipeline.adapters.search.local.read_document import parse
 from pipeline.errors import ReadFailed
-from pipeline.search.documents import parse
 
 _WORD = re.compile(r"\w+")
 _ANCHOR = re.compile(r" \{#[^{}\s]+\}$", re.MULTILINE)

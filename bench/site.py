@@ -180,8 +180,8 @@ def make(vault: Path, out: Path) -> None:
     """Make our site: what the command line does for one."""
     import gc
 
-    from pipeline.processes import COLLECTION
-    from pipeline.site.building import Folders, build_site
+    from pipeline.site.build import Folders, build_site
+    from pipeline.system.worker_pool import COLLECTION
 
     gc.set_threshold(*COLLECTION)
     build_site(Folders(vault, Path("templates/site"), out, out.with_suffix(".state")))

@@ -181,9 +181,9 @@ def _build(place: Path) -> Took:
 
 
 def _build_here(place: Path) -> dict[str, Any]:
-    from pipeline.processes import COLLECTION
-    from pipeline.projection import build_vault
-    from pipeline.store.files import FileStore
+    from pipeline.adapters.store.file_store import FileStore
+    from pipeline.system.worker_pool import COLLECTION
+    from pipeline.vault import build_vault
 
     gc.set_threshold(*COLLECTION)  # as the command line does
     store, local = FileStore(place / "events"), place / "events" / "local"

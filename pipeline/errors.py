@@ -41,7 +41,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from pipeline.values import Cost
+    from pipeline.domain.values import Cost
 
 NOT_FOUND = 5  # the exit code of a run in which nothing failed, and the sources did not answer some question
 

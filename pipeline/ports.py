@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from pipeline.questions import Question
-from pipeline.values import Cost, Hit, LeftOut, TermStatistics, Value
+from pipeline.domain.questions import Question
+from pipeline.domain.values import Cost, Hit, LeftOut, TermStatistics, Value
 
 A = TypeVar("A", bound=Value)
 
@@ -74,7 +74,7 @@ class Search(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A source as read: ``text`` in the format of ``pipeline.page``; ``url`` without fragment; dates as ISO 8601 or ""."""
+    """A source as read: ``text`` in the format of ``pipeline.text.page_format``; ``url`` without fragment; dates as ISO 8601 or ""."""
 
     url: str
     title: str

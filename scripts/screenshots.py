@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from pipeline.starter import lay_out
+from pipeline.config.scaffold import lay_out
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

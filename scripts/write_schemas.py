@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.reasoners.openai.wire import WIRES, schema_of
+from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 
 FOLDER = Path(__file__).resolve().parent.parent / "templates" / "prompts"
 

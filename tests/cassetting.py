@@ -13,18 +13,18 @@ from urllib.parse import urlsplit
 import vcr
 from vcr.request import Request
 
+from pipeline.adapters.http.address_guard import AddressGuard
+from pipeline.adapters.http.call_and_reply import Again, Call, Good, Refused, Reply, Verdict
+from pipeline.adapters.http.client import HttpClient
+from pipeline.adapters.http.retry_policy import Policy
+from pipeline.adapters.reasoners.openai.completion_reply import Content, meaning
+from pipeline.adapters.reasoners.openai.model_call import Server
+from pipeline.adapters.search.providers.arxiv import Arxiv
+from pipeline.adapters.search.providers.provider import WebSearch
+from pipeline.adapters.search.providers.registry import NAMES, web_search
+from pipeline.config.service_selection import OPENAI, OPENROUTER, SEARCHES, USUAL_MODELS
 from pipeline.errors import ServiceFailed
-from pipeline.http.client import Http
-from pipeline.http.exchange import Again, Call, Good, Refused, Reply, Verdict
-from pipeline.http.guard import Guard
-from pipeline.http.policy import Policy
-from pipeline.reasoners.openai.calling import Server
-from pipeline.reasoners.openai.envelope import Content, meaning
-from pipeline.search.arxiv import Arxiv
-from pipeline.search.catalogue import NAMES, web_search
-from pipeline.search.provider import WebSearch
-from pipeline.secret import Redaction, Secret
-from pipeline.services import OPENAI, OPENROUTER, SEARCHES, USUAL_MODELS
+from pipeline.text.redaction import Redaction, Secret
 
 FOLDER = Path(__file__).parent / "cassettes"
 MODELS = {service.name: service for service in (OPENROUTER, OPENAI)}
@@ -73,7 +73,7 @@ async def make(exchange: Exchange) -> str:
     Raises:
         StepError: what the service's refusal means.
     """
-    http = Http(Policy(attempts=1), guard=Guard([exchange.url]))
+    http = HttpClient(Policy(attempts=1), guard=AddressGuard([exchange.url]))
     try:
         if exchange.service in MODELS:
             return await _asked(http, exchange)
@@ -83,7 +83,7 @@ async def make(exchange: Exchange) -> str:
         await http.aclose()
 
 
-def _search(http: Http, exchange: Exchange) -> WebSearch:
+def _search(http: HttpClient, exchange: Exchange) -> WebSearch:
     agent = "night-research/cassettes (+https://example.org/contact)"
     if exchange.kind == "bad" and exchange.service == "arxiv":
         return WebSearch(_WrongNumber(exchange.url), http, headers={"user-agent": agent})
@@ -93,7 +93,7 @@ def _search(http: Http, exchange: Exchange) -> WebSearch:
     return web_search(exchange.service, exchange.url, key, http, {"user-agent": agent})
 
 
-async def _asked(http: Http, exchange: Exchange) -> str:
+async def _asked(http: HttpClient, exchange: Exchange) -> str:
     key = WRONG_KEY if exchange.kind == "bad" else exchange.key
     body = {
         "model": USUAL_MODELS[exchange.service],

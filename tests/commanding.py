@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from pipeline import cli
+from pipeline.cli import main
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def said(folder: Path, *args: str) -> Said:
     code = 0
     with mock.patch.object(sys, "argv", ["research", "-C", str(folder), *args]), redirect_stdout(out), redirect_stderr(err):
         try:
-            cli.main()
+            main.main()
         except SystemExit as stop:
             code = int(stop.code or 0)
     assert "Traceback" not in err.getvalue()

@@ -13,16 +13,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, cast
 
-from pipeline import events as e
-from pipeline import questions as q
-from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
-from pipeline.events import RunStarted
-from pipeline.ports import Answer, Page, Record, SearchResult, Snapshot
-from pipeline.research import Desk
-from pipeline.run import RunContext
-from pipeline.state import SessionState
-from pipeline.text import digest_of
-from pipeline.values import (
+from pipeline.domain import questions as q
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.session_events import RunStarted
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import (
     Contradiction,
     Cost,
     Gap,
@@ -36,6 +31,11 @@ from pipeline.values import (
     Value,
     Verdict,
 )
+from pipeline.engine.loop import RunContext
+from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
+from pipeline.ports import Answer, Page, Record, SearchResult, Snapshot
+from pipeline.research import StepContext
+from pipeline.text.normalise import digest_of
 
 A = TypeVar("A", bound=Value)
 Latency = Callable[[str], float]
@@ -303,8 +303,8 @@ class Ticks:
         return f"{self.prefix}-{self.count:05d}"
 
 
-def desk_for(store: MemoryStore | Any, journal: Journal, **reasoner: Any) -> Desk:
-    return Desk(
+def desk_for(store: MemoryStore | Any, journal: Journal, **reasoner: Any) -> StepContext:
+    return StepContext(
         FakeReasoner(journal, **reasoner), FakeSearch(journal), FakeFetch(journal), lambda digest: store.get(digest).decode()
     )
 

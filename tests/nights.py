@@ -8,28 +8,28 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from pipeline import events as e
-from pipeline.batch import Night
-from pipeline.clocktime import timestamp
-from pipeline.codec import decode_all
-from pipeline.deciding import decide
+from pipeline.batch.scheduling import decide
+from pipeline.batch.session_index import SessionIndex, summary_of
+from pipeline.batch.session_pool import Night
+from pipeline.batch.totals import NightResult
+from pipeline.config.queries.model import Limits, Query, Queue, Settings
+from pipeline.config.settings import config_for
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState, Status
+from pipeline.domain.values import ResearchConfig
 from pipeline.errors import SearchFailed
-from pipeline.overview import Overview, summary_of
 from pipeline.ports import SearchResult
-from pipeline.queue.model import Limits, Query, Queue, Settings
-from pipeline.reckoning import NightResult
-from pipeline.research import Desk
-from pipeline.session import ResearchSession
-from pipeline.settings import config_for
-from pipeline.state import SessionState, Status
-from pipeline.values import ResearchConfig
+from pipeline.research import StepContext
+from pipeline.text.times import timestamp
 from tests.fakes import START, Journal, MemoryStore, context_for, desk_for
 
 NOW = START
 
 
-def known(latest: dict[str, SessionState]) -> Overview:
-    return Overview(tuple(map(summary_of, latest.values())))
+def known(latest: dict[str, SessionState]) -> SessionIndex:
+    return SessionIndex(tuple(map(summary_of, latest.values())))
 
 
 def query(name: str, **fields: Any) -> Query:
@@ -67,13 +67,13 @@ def bench(
     store = store or MemoryStore()
     by_id = {one.id: one for one in work.queries}
 
-    def desk(state: SessionState) -> Desk:
+    def step_context(state: SessionState) -> StepContext:
         return desk_for(store, troubled(by_id[state.query_id]))
 
     def config(one: Query) -> ResearchConfig:
         return config_for(one, work.settings)
 
-    return Bench(Night(store, work, desk, config, context_for(run_id, **context), sessions_at_once=1), store)
+    return Bench(Night(store, work, step_context, config, context_for(run_id, **context), sessions_at_once=1), store)
 
 
 class Nothing:

@@ -11,11 +11,11 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipeline.config.api_keys import Keys
+from pipeline.config.service_selection import search_access
+from pipeline.config.settings import Settings, keys_of
 from pipeline.errors import StepError, UsageError
-from pipeline.keys import Keys
-from pipeline.secret import Secret
-from pipeline.services import search_access
-from pipeline.settings import Settings, keys_of
+from pipeline.text.redaction import Secret
 from tests.cassetting import KINDS, MODELS, SERVICES, Exchange, cassette, make, public_url
 from tests.standin.options import Options
 from tests.standin.server import Standin

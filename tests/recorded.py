@@ -6,14 +6,14 @@ import asyncio
 from functools import cache
 from typing import Any
 
-from pipeline import events as e
-from pipeline import fold
-from pipeline.codec import decode_all
+from pipeline.domain import fold
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
+from pipeline.engine.loop import Recorder, run_session
 from pipeline.ports import Record
 from pipeline.research import Outcome
-from pipeline.run import Recorder, run_session
-from pipeline.session import ResearchSession
-from pipeline.state import SessionState
 from tests.fakes import Journal, MemoryStore, context_for, desk_for, started
 
 SMALL = {"perspectives": 2, "iterations": 2, "queries_per_thought": 2, "hits_per_query": 2, "pages_per_iteration": 2}

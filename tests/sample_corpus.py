@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from pipeline.values import ContradictionKind, Value
+from pipeline.domain.values import ContradictionKind, Value
 
 
 class Quoted(Value):

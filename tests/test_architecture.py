@@ -110,7 +110,7 @@ def test_no_module_imports_itself_by_a_detour() -> None:
 
 def test_only_the_settings_read_the_environment() -> None:
     reading = {"os.environ", "os.environb", "os.getenv", "environ", "getenv"}
-    assert {name for name in TREES if mentions(name) & reading} == {"pipeline.settings"}
+    assert {name for name in TREES if mentions(name) & reading} == {"pipeline.config.settings"}
 
 
 def test_only_the_command_line_prints_or_exits() -> None:
@@ -126,6 +126,6 @@ def test_only_the_command_line_prints_or_exits() -> None:
         "building_commands",
         "evaluate_command",
     }
-    by_themselves = {"pipeline.web.worker", "pipeline.processes"}
+    by_themselves = {"pipeline.adapters.web.extraction.extraction_process", "pipeline.system.worker_pool"}
     programs = {*(f"pipeline.{name}" for name in commands), *by_themselves}
     assert {name for name in TREES if mentions(name) & speaking} == programs

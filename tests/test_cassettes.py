@@ -9,7 +9,7 @@ import yaml
 from vcr.errors import CannotOverwriteExistingCassetteException
 
 from pipeline.errors import ProviderRefused, SearchFailed
-from pipeline.secret import Secret
+from pipeline.text.redaction import Secret
 from tests.cassetting import FOLDER, KINDS, SERVICES, Exchange, cassette, make, public_url
 
 KEY = Secret("played-back-with-any-key")

@@ -12,11 +12,11 @@ from typing import IO, cast
 
 import pytest
 
-from pipeline.codec import decode_all
-from pipeline.evidence import check
-from pipeline.session import ResearchSession
-from pipeline.state import SessionState
-from pipeline.store.files import FileStore
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
+from pipeline.ops.citation_audit import check
 from tests.fakes import event_names, report_bytes
 from tests.killing import SESSION
 

@@ -16,19 +16,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.console import LOG_FILE
-from tests.test_ping import CHECK, Monitor, monitor
-from tests.unattended import (
-    BARE,
-    KEY,
-    PATIENCE_S,
-    Server,
-    command,
-    said,
-    slow,
-    start,
-    workspace,
-)
+from pipeline.ops.terminal import LOG_FILE
+from tests.ops.test_monitor import CHECK, Monitor, monitor
+from tests.unattended import BARE, KEY, PATIENCE_S, Server, command, said, slow, start, workspace
 
 __all__ = ["monitor", "slow", "start"]
 

@@ -10,19 +10,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pipeline import events as e
-from pipeline.codec import decode_all
-from pipeline.deciding import Selection, decide
-from pipeline.night_events import QueryEnded
-from pipeline.presenting import happened
-from pipeline.progress import is_failure
-from pipeline.reckoning import NightResult
-from pipeline.store.files import FileStore
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.batch.scheduling import Selection, decide
+from pipeline.batch.totals import NightResult
+from pipeline.cli.presentation import happened
+from pipeline.cli.progress import is_failure
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.batch_events import QueryEnded
+from pipeline.domain.events.json_codec import decode_all
 from tests.commanding import said, workspace_in
 from tests.fakes import MemoryStore
 from tests.nights import NOW, known, last, query, queue
-from tests.projection import links
-from tests.projection.builders import Story, Workplace
+from tests.vault import links
+from tests.vault.builders import Story, Workplace
 
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"
 KAFKA = "  - {query: Which Kafka broker is safe during pregnancy?, id: kafka, mode: fast, tags: [sea]}\n"
@@ -209,7 +209,7 @@ def test_a_note_of_nothing_found_goes_away_when_its_session_is_reopened(tmp_path
 
 
 def test_a_monitor_hears_of_a_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipeline import shift
+    from pipeline.ops import unattended
 
     heard: list[tuple[int, int]] = []
 
@@ -220,6 +220,6 @@ def test_a_monitor_hears_of_a_success(tmp_path: Path, monkeypatch: pytest.Monkey
         def ended(self, code: int, body: dict[str, Any]) -> None:
             heard.append((code, body["exit_code"]))
 
-    monkeypatch.setattr(shift, "_ping_of", lambda _path: Monitor())
+    monkeypatch.setattr(unattended, "_ping_of", lambda _path: Monitor())
     assert said(space(tmp_path, KAFKA), "run").code == 5
     assert heard == [(0, 5)]

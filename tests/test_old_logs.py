@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import events as e
-from pipeline import fold
-from pipeline.codec import decode, encode
-from pipeline.state import SessionState
-from pipeline.values import Fact, Paragraph, Sentence, TermStatistics
+from pipeline.domain import fold
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode, encode
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Fact, Paragraph, Sentence, TermStatistics
 from tests.recorded import SMALL, stream
 
 NEW = {"statistics", "languages", "missing", "nearest", "doubted", "kind", "path", "lead", "start"}

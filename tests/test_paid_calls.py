@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TypeVar
 
-from pipeline import events as e
-from pipeline.codec import decode_all
-from pipeline.ledger import Purse
+from pipeline.domain.budget import CombinedBudget
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.questions import Question
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import cost_of
+from pipeline.domain.values import Cost, Value
+from pipeline.engine.loop import Recorder, run_session
 from pipeline.ports import Answer
-from pipeline.questions import Question
-from pipeline.research import Desk, Outcome
-from pipeline.run import Recorder, run_session
-from pipeline.session import ResearchSession
-from pipeline.state import cost_of
-from pipeline.values import Cost, Value
+from pipeline.research import Outcome, StepContext
 from tests.fakes import FakeReasoner, Journal, MemoryStore, context_for, desk_for, started
 
 A = TypeVar("A", bound=Value)
@@ -25,13 +25,13 @@ class Paying(FakeReasoner):
     """Asks its purse before each answer, as a model's reasoner does."""
 
     async def answer(self, question: Question[A]) -> Answer[A]:
-        await Purse(()).reserve(WORST)
+        await CombinedBudget(()).reserve(WORST)
         return await super().answer(question)
 
 
-def paying_desk(store: MemoryStore, journal: Journal) -> Desk:
-    desk = desk_for(store, journal)
-    return Desk(Paying(journal), desk.search, desk.fetch, desk.page_text)
+def paying_desk(store: MemoryStore, journal: Journal) -> StepContext:
+    step_context = desk_for(store, journal)
+    return StepContext(Paying(journal), step_context.search, step_context.fetch, step_context.page_text)
 
 
 def whole_session() -> MemoryStore:

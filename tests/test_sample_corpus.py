@@ -6,7 +6,7 @@ import pypdfium2
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.text import holds_quote
+from pipeline.text.normalise import holds_quote
 from scripts.make_sample_pdf import TARGET, TITLE, document, pages
 from tests.sample_corpus import Quoted, planted
 

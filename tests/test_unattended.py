@@ -15,19 +15,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.console import LOG_FILE
-from tests.unattended import (
-    BARE,
-    PATIENCE_S,
-    Server,
-    command,
-    night_of,
-    said,
-    slow,
-    start,
-    stuck,
-    workspace,
-)
+from pipeline.ops.terminal import LOG_FILE
+from tests.unattended import BARE, PATIENCE_S, Server, command, night_of, said, slow, start, stuck, workspace
 
 __all__ = ["slow", "start", "stuck"]
 

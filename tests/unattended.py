@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.codec import decode_all
-from pipeline.night_events import BatchEnded, QueryEnded
-from pipeline.store.files import FileStore
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.domain.events.batch_events import BatchEnded, QueryEnded
+from pipeline.domain.events.json_codec import decode_all
 
 ROOT = Path(__file__).parent.parent
 KEY = "sk-or-v1-canary0standin0secret0"
@@ -25,7 +25,7 @@ PATIENCE_S = 60
 START = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "from pipeline import stopping; stopping.GRACE_S = float(sys.argv.pop(1))\n"
-    "from pipeline.cli import main; main()"
+    "from pipeline.cli.main import main; main()"
 )
 BARE = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 

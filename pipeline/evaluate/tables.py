@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from pipeline.evaluate.data import HALVES
+from pipeline.evaluate.evaluation import Result
 from pipeline.evaluate.figures import FIGURES, FORMS, Figure, Score
-from pipeline.evaluate.run import Result
-from pipeline.text import one_line
+from pipeline.evaluate.question_set.question_set import HALVES
+from pipeline.text.normalise import one_line
 
 _WIDTH = 62
 

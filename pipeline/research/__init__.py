@@ -10,15 +10,15 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from pipeline import steps as s
-from pipeline.codec import encode
+from pipeline.domain import steps as s
+from pipeline.domain.events.json_codec import encode
+from pipeline.domain.state import SessionState
 from pipeline.errors import AnswerInvalid
-from pipeline.research import analysing, comparing, folding, gathering, planning, reporting, writing
-from pipeline.research.desk import Desk, Outcome
+from pipeline.research import analysing, comparing, context_compression, gathering, planning, reporting, writing
 from pipeline.research.planning import approved
-from pipeline.state import SessionState
+from pipeline.research.step_context import Outcome, StepContext
 
-__all__ = ["Desk", "Outcome", "approved", "perform", "perform_pure"]
+__all__ = ["StepContext", "Outcome", "approved", "perform", "perform_pure"]
 
 _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.AskApproval: planning.ask_approval,
@@ -33,7 +33,7 @@ _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.Fail: reporting.fail,
 }
 
-_ASKING: dict[type[s.Step], Callable[[Any, SessionState, Desk], Awaitable[Outcome]]] = {
+_ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable[Outcome]]] = {
     s.Survey: planning.survey,
     s.Plan: planning.make_plan,
     s.Think: gathering.think,
@@ -41,7 +41,7 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, Desk], Awaitable[Outcom
     s.Read: gathering.read,
     s.Observe: gathering.observe,
     s.Evaluate: gathering.evaluate,
-    s.Fold: folding.fold_context,
+    s.Fold: context_compression.fold_context,
     s.Validate: analysing.validate,
     s.Contrast: analysing.contrast,
     s.FindGaps: analysing.find_gaps,
@@ -58,13 +58,13 @@ def perform_pure(step: s.Step, state: SessionState) -> Outcome:
     return _PURE[type(step)](step, state)
 
 
-async def perform(step: s.Step, state: SessionState, desk: Desk) -> Outcome:
+async def perform(step: s.Step, state: SessionState, context: StepContext) -> Outcome:
     """Perform a step that asks the outside.
 
     Raises:
         StepError: the outside failed, or its answer is unusable.
     """
-    outcome = await _ASKING[type(step)](step, state, desk)
+    outcome = await _ASKING[type(step)](step, state, context)
     _refuse_what_cannot_be_stored(outcome)
     return outcome
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pipeline import events as e
-from pipeline.evidence_gate import statistics
-from pipeline.questions import ContradictionsQuestion, GapsQuestion, ValidationQuestion
-from pipeline.research.admission import source_quality
-from pipeline.research.desk import Desk, Outcome, Paid, paid
-from pipeline.research.likeness import like_groups
-from pipeline.state import Iteration, SessionState, all_facts, standings, workers_in_order
-from pipeline.steps import Contrast, FindGaps, StartAnalysis, Validate
-from pipeline.text import one_line
-from pipeline.values import Contradiction, Cost, Fact, Gap, ValidatedFact
+from pipeline.domain.events import session_events as e
+from pipeline.domain.evidence_gate import statistics
+from pipeline.domain.questions import ContradictionsQuestion, GapsQuestion, ValidationQuestion
+from pipeline.domain.state import Iteration, SessionState, all_facts, standings, workers_in_order
+from pipeline.domain.steps import Contrast, FindGaps, StartAnalysis, Validate
+from pipeline.domain.values import Contradiction, Cost, Fact, Gap, ValidatedFact
+from pipeline.research.clustering import like_groups
+from pipeline.research.source_admission import source_quality
+from pipeline.research.step_context import Outcome, Paid, StepContext, paid
+from pipeline.text.normalise import one_line
 
 
 def origin_of(url: str) -> str:
@@ -28,7 +28,7 @@ def start_analysis(step: StartAnalysis, _state: SessionState) -> Outcome:
     return Outcome((e.AnalysisStarted(round=step.round),))
 
 
-async def validate(step: Validate, state: SessionState, desk: Desk) -> Outcome:
+async def validate(step: Validate, state: SessionState, context: StepContext) -> Outcome:
     """Ask, inside each group of like facts, which bear each other out; a fact alone in its group stands alone."""
     facts = all_facts(state)
     groups = like_groups(facts)
@@ -36,7 +36,7 @@ async def validate(step: Validate, state: SessionState, desk: Desk) -> Outcome:
     spent = Paid(Cost(), "", ())
     if groups:
         origins = {fact.id: origin_of(fact.url) for group in groups for fact in group}
-        answer = await desk.reasoner.answer(ValidationQuestion(query=state.query, groups=groups, origins=origins))
+        answer = await context.reasoner.answer(ValidationQuestion(query=state.query, groups=groups, origins=origins))
         spent = paid(answer)
         found = {entry.fact_id: entry for entry in answer.value.facts if entry.fact_id in origins}
     validated = tuple(_honest(found.get(fact.id), fact, facts) for fact in facts)
@@ -55,13 +55,13 @@ def _honest(entry: ValidatedFact | None, fact: Fact, facts: tuple[Fact, ...]) ->
     return ValidatedFact(fact_id=fact.id, standing=standing, support=support, sources=sources, confidence=confidence)
 
 
-async def contrast(step: Contrast, state: SessionState, desk: Desk) -> Outcome:
+async def contrast(step: Contrast, state: SessionState, context: StepContext) -> Outcome:
     """Ask, inside each group of like facts, which pairs from different origins cannot both hold."""
     groups = like_groups(all_facts(state))
     if not groups:
         return Outcome((e.ContradictionsFound(round=step.round, contradictions=()),))
     origins = {fact.id: origin_of(fact.url) for group in groups for fact in group}
-    answer = await desk.reasoner.answer(ContradictionsQuestion(query=state.query, groups=groups, origins=origins))
+    answer = await context.reasoner.answer(ContradictionsQuestion(query=state.query, groups=groups, origins=origins))
     pairs = tuple(_sound_pairs(answer.value.contradictions, origins))
     cost = paid(answer)
     event = e.ContradictionsFound(round=step.round, contradictions=pairs, cost=cost.cost, exchange=cost.exchange)
@@ -78,7 +78,7 @@ def _sound_pairs(pairs: tuple[Contradiction, ...], origins: dict[str, str]) -> l
     return list(seen.values())
 
 
-async def find_gaps(step: FindGaps, state: SessionState, desk: Desk) -> Outcome:
+async def find_gaps(step: FindGaps, state: SessionState, context: StepContext) -> Outcome:
     """Ask what is still unknown; weigh the sources."""
     analysis = state.analyses[step.round]
     validated = tuple(standings(state).values())
@@ -93,7 +93,7 @@ async def find_gaps(step: FindGaps, state: SessionState, desk: Desk) -> Outcome:
         open_questions=tuple(open_questions),
         statistics=statistics(state),
     )
-    answer = await desk.reasoner.answer(question)
+    answer = await context.reasoner.answer(question)
     cost = paid(answer)
     gaps = tuple(_sound_gap(gap) for gap in answer.value.gaps if gap.question.strip())
     event = e.AnalysisCompleted(round=step.round, gaps=gaps, source_quality=quality, cost=cost.cost, exchange=cost.exchange)

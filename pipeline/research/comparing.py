@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pipeline import events as e
-from pipeline.changes import changes
+from pipeline.domain.events import session_events as e
+from pipeline.domain.state import SessionState
+from pipeline.domain.steps import Compare
 from pipeline.errors import ObjectMissing
-from pipeline.research.desk import Desk, Outcome
-from pipeline.state import SessionState
-from pipeline.steps import Compare
+from pipeline.research.session_diff import changes
+from pipeline.research.step_context import Outcome, StepContext
 
 
-async def compare(_step: Compare, state: SessionState, desk: Desk) -> Outcome:
+async def compare(_step: Compare, state: SessionState, context: StepContext) -> Outcome:
     """Work out what is new since the earlier session. Nobody is asked; the texts of both are read from the store."""
     if state.earlier is None:
         return Outcome(())
@@ -18,7 +18,7 @@ async def compare(_step: Compare, state: SessionState, desk: Desk) -> Outcome:
 
     def text_of(digest: str) -> str:
         try:
-            return desk.page_text(digest)
+            return context.page_text(digest)
         except ObjectMissing:
             if digest in before:  # a text that was pruned since: what stood in it cannot be told any more
                 return ""

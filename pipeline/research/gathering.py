@@ -6,18 +6,18 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pipeline import events as e
+from pipeline.domain.events import session_events as e
+from pipeline.domain.evidence_gate import statistics
+from pipeline.domain.questions import EvaluationQuestion, Finding, ObservationQuestion, ThoughtQuestion
+from pipeline.domain.state import SessionState, asked_queries, facts_of, focus_of
+from pipeline.domain.steps import Evaluate, FailWorker, FinishWorker, Observe, Read, SearchFor, StartWorker, Think
+from pipeline.domain.values import Fact, RejectedFact
 from pipeline.errors import ReadFailed
-from pipeline.evidence_gate import statistics
-from pipeline.page import blocks
-from pipeline.questions import EvaluationQuestion, Finding, ObservationQuestion, ThoughtQuestion
-from pipeline.research.desk import Desk, Outcome, paid
-from pipeline.research.folding import context_of
+from pipeline.research.context_compression import context_of
 from pipeline.research.planning import clean_hits
-from pipeline.state import SessionState, asked_queries, facts_of, focus_of
-from pipeline.steps import Evaluate, FailWorker, FinishWorker, Observe, Read, SearchFor, StartWorker, Think
-from pipeline.text import clean, digest_of, normalised, one_line
-from pipeline.values import Fact, RejectedFact
+from pipeline.research.step_context import Outcome, StepContext, paid
+from pipeline.text.normalise import clean, digest_of, normalised, one_line
+from pipeline.text.page_format import blocks
 
 MAX_SEARCH = 300  # characters of a search query
 SHORTEST_QUOTE = 3  # words
@@ -43,7 +43,7 @@ def fail_worker(step: FailWorker, state: SessionState) -> Outcome:
     return Outcome((e.WorkerFailed(worker_id=step.worker_id, reason=f"{failure.error}: {failure.message}"),))
 
 
-async def think(step: Think, state: SessionState, desk: Desk) -> Outcome:
+async def think(step: Think, state: SessionState, step_context: StepContext) -> Outcome:
     """Ask what to search for next; what was asked before is not asked again."""
     worker = state.workers[step.worker_id]
     asked = asked_queries(worker)
@@ -59,7 +59,7 @@ async def think(step: Think, state: SessionState, desk: Desk) -> Outcome:
         context=context_of(state, worker),
         **_earlier(state, step.iteration),
     )
-    answer = await desk.reasoner.answer(question)
+    answer = await step_context.reasoner.answer(question)
     cost = paid(answer)
     thought = e.WorkerThought(
         worker_id=worker.id,
@@ -90,21 +90,21 @@ def _new_queries(queries: tuple[str, ...], asked: tuple[str, ...], limit: int) -
     return tuple(fresh.values())[:limit]
 
 
-async def search_for(step: SearchFor, state: SessionState, desk: Desk) -> Outcome:
+async def search_for(step: SearchFor, state: SessionState, step_context: StepContext) -> Outcome:
     """Make one search."""
-    result = await desk.search.search(step.query, state.config.hits_per_query)
+    result = await step_context.search.search(step.query, state.config.hits_per_query)
     hits = clean_hits(result.hits)[: state.config.hits_per_query]
     found = e.SearchCompleted(query=step.query, provider=result.provider, hits=hits, failed=result.failed, cost=result.cost)
     return Outcome((found,))
 
 
-async def read(step: Read, _state: SessionState, desk: Desk) -> Outcome:
+async def read(step: Read, _state: SessionState, step_context: StepContext) -> Outcome:
     """Read one page; its text becomes an object.
 
     Raises:
         ReadFailed: the page holds no text.
     """
-    page = await desk.fetch.read(step.url)
+    page = await step_context.fetch.read(step.url)
     text = clean(page.text).strip()
     if not text:
         raise ReadFailed(f"{step.url} holds no text")
@@ -122,11 +122,11 @@ async def read(step: Read, _state: SessionState, desk: Desk) -> Outcome:
     return Outcome((event,), (data,))
 
 
-async def observe(step: Observe, state: SessionState, desk: Desk) -> Outcome:
+async def observe(step: Observe, state: SessionState, step_context: StepContext) -> Outcome:
     """Take facts from one page; only what is quoted verbatim counts."""
     worker = state.workers[step.worker_id]
     page = state.pages[step.url]
-    text = desk.page_text(page.digest)
+    text = step_context.page_text(page.digest)
     question = ObservationQuestion(
         query=state.query,
         perspective=state.perspectives[worker.perspective_id],
@@ -138,7 +138,7 @@ async def observe(step: Observe, state: SessionState, desk: Desk) -> Outcome:
         limit=state.config.facts_per_page,
         statistics=statistics(state),
     )
-    answer = await desk.reasoner.answer(question)
+    answer = await step_context.reasoner.answer(question)
     facts, rejected = _judged(answer.value.findings[: question.limit], question, page.digest)
     cost = paid(answer)
     event = e.FactsObserved(
@@ -254,7 +254,7 @@ def _verbatim(quote: str, text: str) -> str:
     )
 
 
-async def evaluate(step: Evaluate, state: SessionState, desk: Desk) -> Outcome:
+async def evaluate(step: Evaluate, state: SessionState, step_context: StepContext) -> Outcome:
     """Ask what is still open; enough is at least 5 facts and fewer than 2 open questions (see the session's config)."""
     worker = state.workers[step.worker_id]
     facts = facts_of(state, worker)
@@ -267,7 +267,7 @@ async def evaluate(step: Evaluate, state: SessionState, desk: Desk) -> Outcome:
         context=context_of(state, worker),
     )
     config = state.config
-    answer = await desk.reasoner.answer(question)
+    answer = await step_context.reasoner.answer(question)
     gaps = tuple(dict.fromkeys(filter(None, map(one_line, answer.value.gaps))))
     cost = paid(answer)
     event = e.WorkerEvaluated(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pipeline import events as e
-from pipeline.agenda import worthwhile_gaps
+from pipeline.domain.agenda import worthwhile_gaps
+from pipeline.domain.events import session_events as e
+from pipeline.domain.plan import first_plan, gap_plan
+from pipeline.domain.questions import PerspectivesQuestion
+from pipeline.domain.state import SessionState, search_nodes
+from pipeline.domain.steps import AskApproval, ExtendPlan, Plan, Survey
+from pipeline.domain.values import Gap, Hit, Perspective
 from pipeline.errors import AnswerInvalid
-from pipeline.plan import first_plan, gap_plan
-from pipeline.questions import PerspectivesQuestion
-from pipeline.research.desk import Desk, Outcome, paid
-from pipeline.state import SessionState, search_nodes
-from pipeline.steps import AskApproval, ExtendPlan, Plan, Survey
-from pipeline.text import clean, one_line, slug
-from pipeline.values import Gap, Hit, Perspective
+from pipeline.research.step_context import Outcome, StepContext, paid
+from pipeline.text.normalise import clean, one_line, slug
 
 
 def clean_hits(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
@@ -30,9 +30,9 @@ def clean_hits(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
     )
 
 
-async def survey(_step: Survey, state: SessionState, desk: Desk) -> Outcome:
+async def survey(_step: Survey, state: SessionState, context: StepContext) -> Outcome:
     """Search for the query itself."""
-    result = await desk.search.search(state.query, state.config.survey_hits)
+    result = await context.search.search(state.query, state.config.survey_hits)
     event = e.TopicSurveyed(
         provider=result.provider,
         hits=clean_hits(result.hits),
@@ -44,7 +44,7 @@ async def survey(_step: Survey, state: SessionState, desk: Desk) -> Outcome:
     return Outcome((event,))
 
 
-async def make_plan(_step: Plan, state: SessionState, desk: Desk) -> Outcome:
+async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> Outcome:
     """Ask for perspectives; lay out the DAG.
 
     Raises:
@@ -57,7 +57,7 @@ async def make_plan(_step: Plan, state: SessionState, desk: Desk) -> Outcome:
         count=config.perspectives,
         questions=config.questions,
     )
-    answer = await desk.reasoner.answer(question)
+    answer = await context.reasoner.answer(question)
     views = _sound(answer.value.perspectives, config.perspectives, config.questions)
     cost = paid(answer)
     plan = e.PlanCreated(perspectives=views, nodes=first_plan(views), cost=cost.cost, exchange=cost.exchange)

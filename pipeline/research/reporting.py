@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline import events as e
-from pipeline.research.desk import Outcome
+from pipeline.domain.events import session_events as e
+from pipeline.domain.state import SUMMARY, Failure, Section, SessionState, contradictions, open_gaps, working_seconds
+from pipeline.domain.steps import Complete, Fail, MakeReport
+from pipeline.domain.values import Cost, Origin, Reference, ReportSection, Sentence
+from pipeline.research.step_context import Outcome
 from pipeline.research.writing import sentences_of, supported
-from pipeline.state import SUMMARY, Failure, Section, SessionState, contradictions, open_gaps, working_seconds
-from pipeline.steps import Complete, Fail, MakeReport
-from pipeline.values import Cost, Origin, Reference, ReportSection, Sentence
 
 _SKIPPED = {
     "SearchFor": ("search", "searches", "could not be made"),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pipeline import events as e
+from pipeline.domain.events import session_events as e
+from pipeline.domain.evidence_gate import statistics
+from pipeline.domain.questions import ClaimCheckQuestion, OutlineQuestion, SectionQuestion
+from pipeline.domain.state import SUMMARY, Section, SessionState, admitted_facts, contradictions, standings
+from pipeline.domain.steps import CheckSection, MakeOutline, ReviseSection, StartSynthesis, WriteSection
+from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence, Verdict
 from pipeline.errors import AnswerInvalid
-from pipeline.evidence_gate import statistics
-from pipeline.questions import ClaimCheckQuestion, OutlineQuestion, SectionQuestion
-from pipeline.research.desk import Desk, Outcome, paid
-from pipeline.state import SUMMARY, Section, SessionState, admitted_facts, contradictions, standings
-from pipeline.steps import CheckSection, MakeOutline, ReviseSection, StartSynthesis, WriteSection
-from pipeline.text import clean, holds_quote, one_line
-from pipeline.values import Fact, Paragraph, SectionPlan, Sentence, Verdict
+from pipeline.research.step_context import Outcome, StepContext, paid
+from pipeline.text.normalise import clean, holds_quote, one_line
 
 
 def start_synthesis(step: StartSynthesis, state: SessionState) -> Outcome:
@@ -20,7 +20,7 @@ def start_synthesis(step: StartSynthesis, state: SessionState) -> Outcome:
     return Outcome((e.SynthesisStarted(facts=len(facts), sources=sources, missing=step.missing, doubted=step.doubted),))
 
 
-async def make_outline(_step: MakeOutline, state: SessionState, desk: Desk) -> Outcome:
+async def make_outline(_step: MakeOutline, state: SessionState, context: StepContext) -> Outcome:
     """Ask for title and sections.
 
     Raises:
@@ -39,7 +39,7 @@ async def make_outline(_step: MakeOutline, state: SessionState, desk: Desk) -> O
         hits=state.survey.hits if state.survey else (),
         statistics=statistics(state),
     )
-    answer = await desk.reasoner.answer(question)
+    answer = await context.reasoner.answer(question)
     sections = _sound_sections(answer.value.sections, state)
     cost = paid(answer)
     title = one_line(answer.value.title) or state.query
@@ -62,10 +62,10 @@ def _sound_sections(plans: tuple[SectionPlan, ...], state: SessionState) -> tupl
     return tuple(sound[: state.config.max_sections])
 
 
-async def write_section(step: WriteSection, state: SessionState, desk: Desk) -> Outcome:
+async def write_section(step: WriteSection, state: SessionState, context: StepContext) -> Outcome:
     """Ask for one section's text."""
     question = _section_question(state, step.section_id)
-    answer = await desk.reasoner.answer(question)
+    answer = await context.reasoner.answer(question)
     cost = paid(answer)
     event = e.SectionWritten(
         section_id=step.section_id,
@@ -76,12 +76,12 @@ async def write_section(step: WriteSection, state: SessionState, desk: Desk) -> 
     return Outcome((event,), cost.objects)
 
 
-async def revise_section(step: ReviseSection, state: SessionState, desk: Desk) -> Outcome:
+async def revise_section(step: ReviseSection, state: SessionState, context: StepContext) -> Outcome:
     """Ask for the section again, naming the sentences that nothing supports."""
     section = state.sections[step.section_id]
     revision = {"draft": section.paragraphs or (), "unsupported": section.unsupported()}
     question = _section_question(state, step.section_id).model_copy(update=revision)
-    answer = await desk.reasoner.answer(question)
+    answer = await context.reasoner.answer(question)
     cost = paid(answer)
     event = e.ReportRevised(
         section_id=step.section_id,
@@ -145,7 +145,7 @@ def _cleaned(text: str, paragraph: Paragraph) -> str:
     return clean(text).strip() if paragraph.kind == "passages" else " ".join(clean(text).split())
 
 
-async def check_section(step: CheckSection, state: SessionState, desk: Desk) -> Outcome:
+async def check_section(step: CheckSection, state: SessionState, context: StepContext) -> Outcome:
     """Ask for each sentence whether its facts support it; a sentence without a citation is never supported.
 
     Raises:
@@ -156,7 +156,7 @@ async def check_section(step: CheckSection, state: SessionState, desk: Desk) -> 
         return Outcome((e.ClaimsChecked(section_id=step.section_id, revision=step.revision, verdicts=()),))
     cited = {name for sentence in sentences for name in sentence.facts}
     facts = tuple(state.facts[name] for name in sorted(cited))
-    answer = await desk.reasoner.answer(ClaimCheckQuestion(query=state.query, sentences=sentences, facts=facts))
+    answer = await context.reasoner.answer(ClaimCheckQuestion(query=state.query, sentences=sentences, facts=facts))
     verdicts = {verdict.sentence: verdict for verdict in answer.value.verdicts}
     if set(verdicts) != set(range(len(sentences))):
         raise AnswerInvalid(f"{len(verdicts)} verdicts came for {len(sentences)} sentences", hint="it will be asked again")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipeline.errors import ResearchError
-from pipeline.folders import Look
+from pipeline.system.folder_fingerprint import Look
 
 _TEMPORARY = ".tmp"
 

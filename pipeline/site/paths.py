@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import quote, unquote
 
-from pipeline.text import digest_of
+from pipeline.text.normalise import digest_of
 
 HOME = "Home.md"
 BROWSE = "browse"

@@ -29,7 +29,7 @@ _ALIVE_S = 15
 _TYPES = {".js": "text/javascript", ".html": "text/html; charset=utf-8", ".xml": "application/xml", ".svg": "image/svg+xml"}
 
 
-class News:
+class BuildNotice:
     """How often the site was made anew, and a place to wait for the next time."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Server:
     """Serves the folder ``site`` from a thread. ``port`` 0 takes any that is free; ``address`` says which it is."""
 
     def __init__(self, site: Path, port: int) -> None:
-        self.news = News()
+        self.news = BuildNotice()
         try:
             self._http = _Http((HOST, port), _Handler)
         except OSError as error:
@@ -80,7 +80,7 @@ class Server:
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
     site: Path
-    news: News
+    news: BuildNotice
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipeline.site.building import Folders, build_site
+from pipeline.site.build import Folders, build_site
 from tests.browser.machine import QUIET, chromium
 from tests.browser.material import HOSTILE_PAGES, HOSTILE_TAGS, OWN_NOTE, HostileWords
 from tests.browser.serving import served
 from tests.browser.visiting import Site, Visitor
 from tests.fakes import MemoryStore
-from tests.projection.builders import TEMPLATES, Story, Workplace, a_store, night
+from tests.vault.builders import TEMPLATES, Story, Workplace, a_store, night
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.projection.test_inert import HOSTILE
+from tests.vault.output.test_escaping import HOSTILE
 
 SCRIPTS = (
     "<script>alert(1)</script>", "</script><script>alert(1)</script>", "</title><script>alert(1)</script>",

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from tests.browser.serving import served
 from tests.browser.visiting import Site, Visitor
-from tests.projection.scanner import body_of
+from tests.vault.scanner import body_of
 
 # All that could act in a page: elements and attributes by name; classes show whether text became a link, tag or callout.
 CENSUS = """() => {

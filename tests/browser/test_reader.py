@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.machine import run_tool
-from tests.projection.scanner import body_of, scan
+from tests.vault.scanner import body_of, scan
 
 # Foam knows notes and images; tables and canvases of Obsidian are nothing to it, though they are there.
 UNKNOWN_TO_FOAM = (".base", ".canvas")

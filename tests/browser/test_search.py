@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.site.building import Folders, build_site
+from pipeline.site.build import Folders, build_site
 from tests.browser.serving import served
 from tests.browser.visiting import Site, Visitor
-from tests.projection.builders import TEMPLATES
+from tests.vault.builders import TEMPLATES
 
 NOTHING = re.compile("Failed to load resource|ERR_FILE_NOT_FOUND")
 QUESTIONS = ("torn record", "power", "fsync", "re", "log 2026", "häufig", "a nobody")
@@ -21,7 +21,7 @@ QUESTIONS = ("torn record", "power", "fsync", "re", "log 2026", "häufig", "a no
 @pytest.fixture
 def divided(vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same vault's site, its index in several segments."""
-    monkeypatch.setattr("pipeline.site.segments.SIZE", 4)
+    monkeypatch.setattr("pipeline.site.search_index.segments.SIZE", 4)
     build_site(Folders(vault, TEMPLATES.parent / "site", tmp_path / "site", tmp_path / "local"))
     return tmp_path / "site"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.evaluate.data import load
-from pipeline.evaluate.matching import found
-from pipeline.evaluate.reading import Faults, json_rows, yaml_rows
-from pipeline.evaluate.rows import Answer, Nugget, Subject, Topic
-from pipeline.evaluate.run import faults_of
+from pipeline.evaluate.evaluation import faults_of
+from pipeline.evaluate.question_set.jsonl_reader import Faults, json_rows, yaml_rows
+from pipeline.evaluate.question_set.question_set import load
+from pipeline.evaluate.question_set.rows import Answer, Nugget, Subject, Topic
+from pipeline.evaluate.scoring.answer_matching import found
 
 SETS = Path(__file__).parent.parent.parent / "bench" / "quality"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from pipeline.evaluate.evaluation import Result, unequal
 from pipeline.evaluate.figures import Score
-from pipeline.evaluate.outcome import Outcome
-from pipeline.evaluate.run import Result, unequal
+from pipeline.evaluate.scoring.outcome import Outcome
 from pipeline.evaluate.tables import as_json, detail_lines, failure_lines, totals_lines
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import pytest
 
-from pipeline.store import disk
+from pipeline.system import durable_files
 
 Fault = Literal["EIO", "ENOSPC", "short", "full"]
 _MAKING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -71,7 +71,7 @@ def faulty(root: Path, at: int = 0, fault: Fault = "EIO", happens: Callable[[], 
         for name in _HANDLES:
             patch.setattr(os, name, _by_handle(system, name, getattr(os, name)))
         for own, name in _STORE.items():  # the store took hold of these when it was imported
-            patch.setattr(disk, own, getattr(os, name))
+            patch.setattr(durable_files, own, getattr(os, name))
         patch.setattr(io, "open", _opened(system, io.open))
         yield system
 

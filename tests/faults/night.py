@@ -17,13 +17,16 @@ from unittest import mock
 
 import pytest
 
-from pipeline import evidence, night_events, research, run
-from pipeline.cli import main
-from pipeline.codec import decode_all
+from pipeline import research
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.adapters.store.verification import verify
+from pipeline.cli.main import main
+from pipeline.domain.events import batch_events
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.session import ResearchSession
+from pipeline.engine import loop
+from pipeline.ops import citation_audit
 from pipeline.ports import Record
-from pipeline.session import ResearchSession
-from pipeline.store.files import FileStore
-from pipeline.store.verify import verify
 
 SECRET = "sk-or-v1-0123456789abcdef0123456789abcdef"  # noqa: S105 - nobody's
 WORDS = "These words are my own: keep them.\n\n%% not a marker\n"
@@ -90,13 +93,13 @@ class Workspace:
             self.acknowledged |= {(session, record.version): record.data for record in records}
             return version
 
-        async def watched(step: Any, state: Any, desk: Any) -> Any:
+        async def watched(step: Any, state: Any, step_context: Any) -> Any:
             performed.setdefault(state.id, []).append(step.key)
-            return await perform(step, state, desk)
+            return await perform(step, state, step_context)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(FileStore, "append", noted)
-            patch.setattr(run, "perform", watched)
+            patch.setattr(loop, "perform", watched)
             yield
         for store, session in written:  # what the system does when a process ends: its locks are free
             store.release(session)
@@ -152,7 +155,7 @@ def broken(space: Workspace, said: Said, known: dict[str, set[str]]) -> list[str
     wrong += [f"again: {key}" for name, keys in said.performed.items() for key in known.get(name, set()) & set(keys)]
     for name in space.store.session_ids():
         state = ResearchSession.open(space.store, name).state
-        wrong += [entry.why for entry in evidence.check(state, space.store).unsupported]
+        wrong += [entry.why for entry in citation_audit.check(state, space.store).unsupported]
         wrong += [f"{name} is complete without evidence"] if state.status == "complete" and not state.report else []
     return [*wrong, *_words_gone(space), *_told(space, said), *_secrets(space, said)]
 
@@ -186,9 +189,9 @@ def _told(space: Workspace, said: Said) -> Iterator[str]:
         yield "exit 0, and the night's log says otherwise"
 
 
-def _end(space: Workspace, batch: str) -> night_events.BatchEnded | None:
+def _end(space: Workspace, batch: str) -> batch_events.BatchEnded | None:
     events = list(decode_all(record.data for record in space.store.load(batch)))
-    return events[-1] if events and isinstance(events[-1], night_events.BatchEnded) else None
+    return events[-1] if events and isinstance(events[-1], batch_events.BatchEnded) else None
 
 
 def _secrets(space: Workspace, said: Said) -> Iterator[str]:

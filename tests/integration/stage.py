@@ -1,4 +1,4 @@
-"""A night in this process: the real ``Night`` and ``Desks``, a store in memory, and the stand-in on the same loop."""
+"""A night in this process: the real ``Night`` and ``AdapterFactory``, a store in memory, and the stand-in on the same loop."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline import batch, deciding, wiring
-from pipeline.codec import decode_all
-from pipeline.documents.pagetext import Document
-from pipeline.doors import Desks
+from pipeline.adapters.documents.page_writer import Document
+from pipeline.adapters.web.extraction.extraction_client import Extractor
+from pipeline.batch import scheduling, session_pool
+from pipeline.batch.session_index import read_all
+from pipeline.batch.totals import NightResult
+from pipeline.config.queries.model import Query
+from pipeline.config.service_selection import secrets_of
+from pipeline.config.settings import Keys, Workspace, config_for, load_workspace
+from pipeline.domain.budget import Budget
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import ResearchConfig
 from pipeline.errors import ResearchError
-from pipeline.events import EventBase
-from pipeline.ledger import Ledger
-from pipeline.overview import read_all
 from pipeline.ports import EventStore
-from pipeline.queue.model import Query
-from pipeline.reckoning import NightResult
-from pipeline.secret import Redaction
-from pipeline.services import secrets_of
-from pipeline.session import ResearchSession
-from pipeline.settings import Keys, Workspace, config_for, load_workspace
-from pipeline.state import SessionState
-from pipeline.values import ResearchConfig
-from pipeline.web.extractor import Extractor
+from pipeline.text.redaction import Redaction
+from pipeline.wiring import workspace_adapters
+from pipeline.wiring.session_adapters import AdapterFactory
 from tests.fakes import MemoryStore
 from tests.integration.skipping import SkippingLoop
 from tests.standin.server import Standin
@@ -72,7 +73,7 @@ class Ended:
     store: EventStore
     states: tuple[SessionState, ...]
     logged: list[logging.LogRecord]
-    ledger: Ledger
+    ledger: Budget
 
     @property
     def state(self) -> SessionState:
@@ -150,16 +151,18 @@ class Stage:
     ) -> Ended:
         settings = workspace.queue.settings
         redaction = Redaction(secrets_of(settings, keys))
-        context = batch.within(wiring.context_of(workspace, lambda _event, _state: None, redaction.data), settings.limits)
+        context = session_pool.within(
+            workspace_adapters.context_of(workspace, lambda _event, _state: None, redaction.data), settings.limits
+        )
 
         def config_of(query: Query) -> ResearchConfig:
             return config_for(query, settings, keys).model_copy(update=dict(config))
 
-        desks = Desks(workspace, store, keys, self.extractor)
+        desks = AdapterFactory(workspace, store, keys, self.extractor)
         result, error = None, None
         try:
-            night = batch.Night(store, workspace.queue, desks, config_of, context, spent_out=desks.spent_out)
-            result = await night.work(deciding.decide(workspace.queue, read_all(store), context.now()))
+            night = session_pool.Night(store, workspace.queue, desks, config_of, context, spent_out=desks.spent_out)
+            result = await night.work(scheduling.decide(workspace.queue, read_all(store), context.now()))
         except ResearchError as raised:
             error = raised
         finally:

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.codec import decode_all
-from pipeline.events import Answered, EventBase, PageRead, SearchCompleted, StepFailed
-from pipeline.evidence import check
-from pipeline.session import ResearchSession
-from pipeline.state import SessionState
-from pipeline.store.files import FileStore
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import Answered, EventBase, PageRead, SearchCompleted, StepFailed
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
+from pipeline.ops.citation_audit import check
 from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited
 from tests.standin.fixtures import hosted

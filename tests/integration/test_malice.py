@@ -11,17 +11,17 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from pipeline.evidence import check
-from pipeline.state import SessionState
-from pipeline.store.files import FileStore
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.domain.state import SessionState
+from pipeline.ops.citation_audit import check
 from tests.integration.stage import KEYS, QUESTION, SEARCHES, Ended, Stage, queue_text
 from tests.integration.test_refusals import research
 from tests.integration.verdicts import assert_correct_or_honest, tracebacks
-from tests.projection.scanner import body_of, scan
 from tests.standin.fixtures import hosted
 from tests.standin.options import Options
 from tests.standin.poison import FALSEHOOD, POISONED
 from tests.standin.server import Standin
+from tests.vault.scanner import body_of, scan
 
 PLANNED = {"/api/v1/chat/completions", "/robots.txt", "/res/v1/web/search", "/search", "/w/api.php", "/api/query", "/works"} | {
     "/graph/v1/paper/search"
@@ -176,7 +176,7 @@ def assert_inert(vault: Path) -> None:
 
 
 def assert_no_falsehood(folder: Path, name: str, store: FileStore) -> None:
-    from pipeline.session import ResearchSession
+    from pipeline.domain.session import ResearchSession
 
     state = ResearchSession.open(store, name).state
     assert check(state, store).unsupported == ()

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline import errors
-from pipeline.events import Answered, CallSent, EventBase, SearchCompleted, StepFailed, TopicSurveyed
-from pipeline.evidence import check
-from pipeline.state import SessionState
-from pipeline.values import Cost
+from pipeline.domain.events.session_events import Answered, CallSent, EventBase, SearchCompleted, StepFailed, TopicSurveyed
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost
+from pipeline.ops.citation_audit import check
 from tests.integration.stage import Ended
 from tests.standin.log import Log
 

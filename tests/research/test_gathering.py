@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pipeline.page import blocks
-from pipeline.questions import Finding, ObservationQuestion
+from pipeline.domain.questions import Finding, ObservationQuestion
+from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker, chosen_pages
+from pipeline.domain.values import Fact, Hit, Perspective
 from pipeline.research.gathering import _judged
-from pipeline.state import Iteration, SearchDone, SessionState, Worker, chosen_pages
-from pipeline.text import digest_of
-from pipeline.values import Fact, Hit, Perspective
+from pipeline.text.normalise import digest_of
+from pipeline.text.page_format import blocks
 
 PAGE = """# Logs
 

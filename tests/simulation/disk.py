@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.store import disk
-from tests.store.faults import FaultyDisk
+from pipeline.system import durable_files
+from tests.adapters.store.faults import FaultyDisk
 
 
 class Died(BaseException):
@@ -27,7 +27,7 @@ class MortalDisk(FaultyDisk):
         self.dead = False
         self.done = 0
         for name in ("_write", "_link", "_fsync", "_fdatasync"):
-            monkeypatch.setattr(disk, name, self._mortal(getattr(disk, name)))
+            monkeypatch.setattr(durable_files, name, self._mortal(getattr(durable_files, name)))
 
     def _mortal(self, operation: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:

@@ -8,7 +8,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipeline import questions as q
+from pipeline.adapters.reasoners.budget_fallback import FrugalReasoner
+from pipeline.domain import questions as q
+from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost, Value
 from pipeline.errors import (
     AnswerInvalid,
     AnswerWithheld,
@@ -18,12 +22,8 @@ from pipeline.errors import (
     ServiceUnavailable,
     StepError,
 )
-from pipeline.ledger import Ledger, Purse
 from pipeline.ports import Answer, EventStore, Page, SearchResult
-from pipeline.reasoners.frugal import FrugalReasoner
-from pipeline.research import Desk
-from pipeline.state import SessionState
-from pipeline.values import Cost, Value
+from pipeline.research import StepContext
 from tests.fakes import FakeFetch, FakeReasoner, FakeSearch, Journal
 
 A = TypeVar("A", bound=Value)
@@ -62,7 +62,7 @@ class Asked:
     weather: Weather
     provider: Provider
     session: str
-    purse: Purse
+    purse: CombinedBudget
 
     async def search(self, query: str, limit: int) -> SearchResult:
         await asyncio.sleep(self.weather.latency())
@@ -120,9 +120,9 @@ class Free:
         return Answer((await FakeReasoner(Journal()).answer(question)).value)
 
 
-def desk_of(store: EventStore, asked: Asked) -> Desk:
-    return Desk(FrugalReasoner(asked, Free()), asked, asked, lambda digest: store.get(digest).decode())
+def desk_of(store: EventStore, asked: Asked) -> StepContext:
+    return StepContext(FrugalReasoner(asked, Free()), asked, asked, lambda digest: store.get(digest).decode())
 
 
-def purse_of(state: SessionState) -> Purse:
-    return Purse([Ledger(state.config.budget_usd, spent=Cost(usd=state.spent.usd))])
+def purse_of(state: SessionState) -> CombinedBudget:
+    return CombinedBudget([Budget(state.config.budget_usd, spent=Cost(usd=state.spent.usd))])

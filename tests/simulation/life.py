@@ -16,19 +16,19 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
-from pipeline import batch, deciding
-from pipeline.batch import Night
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.batch import scheduling, session_pool
+from pipeline.batch.session_index import read_all
+from pipeline.batch.session_pool import Night
+from pipeline.batch.totals import NightResult
+from pipeline.config.queries.model import Limits, Query, Queue, Settings
+from pipeline.config.settings import config_for
+from pipeline.domain.events.session_events import RunStarted
+from pipeline.domain.state import SessionState
+from pipeline.engine.loop import RunContext
 from pipeline.errors import ResearchError
-from pipeline.events import RunStarted
-from pipeline.overview import read_all
 from pipeline.ports import Record
-from pipeline.queue.model import Limits, Query, Queue, Settings
-from pipeline.reckoning import NightResult
-from pipeline.research import Desk
-from pipeline.run import RunContext
-from pipeline.settings import config_for
-from pipeline.state import SessionState
-from pipeline.store.files import FileStore
+from pipeline.research import StepContext
 from tests.fakes import START, Journal
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Died, MortalDisk, mortal_disk
@@ -150,7 +150,7 @@ class Life:
 
     async def _work(self, store: Witness, context: RunContext, weather: Weather) -> NightResult:
         night = self._night(store, context, weather)
-        return await night.work(deciding.decide(self.queue, read_all(store), context.now()))
+        return await night.work(scheduling.decide(self.queue, read_all(store), context.now()))
 
     def _signal(self, context: RunContext) -> None:
         self.asked_at = context.now()
@@ -161,12 +161,17 @@ class Life:
         loop.stop()
 
     def _night(self, store: Witness, context: RunContext, weather: Weather) -> Night:
-        def desk(state: SessionState) -> Desk:
+        def step_context(state: SessionState) -> StepContext:
             journal = Journal(self.calls.setdefault(state.id, []))
             return desk_of(store, Asked(journal, weather, self.provider, state.id, purse_of(state)))
 
         return Night(
-            store, self.queue, desk, lambda query: config_for(query, self.queue.settings), context, self.chance.choice([1, 2, 4])
+            store,
+            self.queue,
+            step_context,
+            lambda query: config_for(query, self.queue.settings),
+            context,
+            self.chance.choice([1, 2, 4]),
         )
 
     def _context(self, loop: VirtualLoop, began: datetime) -> RunContext:
@@ -181,7 +186,7 @@ class Life:
             concurrency=self.chance.choice([1, 3, 8]),
             snapshot_every=self.chance.choice([1, 5, 20]),
         )
-        return batch.within(context, self.queue.settings.limits)
+        return session_pool.within(context, self.queue.settings.limits)
 
     def _bury(self, loop: VirtualLoop) -> None:
         """Let nothing of a process that is gone go on. What its tasks still do on their way out reaches no disk: it is dead."""

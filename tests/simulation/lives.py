@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pipeline.domain.session import ResearchSession
 from pipeline.errors import LogUnwritable
-from pipeline.session import ResearchSession
-from pipeline.text import digest_of
+from pipeline.text.normalise import digest_of
 from tests.simulation.life import TROUBLED_NIGHTS, Life, life
 from tests.simulation.promises import broken, recorded
 

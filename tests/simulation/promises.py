@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from pipeline import evidence
-from pipeline import night_events as n
-from pipeline.codec import decode_all
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.adapters.store.verification import verify
+from pipeline.domain.events import batch_events as n
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState, cost_of
 from pipeline.errors import LogError
-from pipeline.session import ResearchSession
-from pipeline.state import SessionState, cost_of
-from pipeline.store.files import FileStore
-from pipeline.store.verify import verify
+from pipeline.ops import citation_audit
 from tests.fakes import event_names
 from tests.simulation.life import Ended, Life
 
@@ -68,7 +68,7 @@ def _misbilled(life: Life, state: SessionState) -> Iterator[str]:
 
 
 def _unsupported(state: SessionState, store: FileStore) -> Iterator[str]:
-    yield from (f"{entry.session}: {entry.where}: {entry.why}" for entry in evidence.check(state, store).unsupported)
+    yield from (f"{entry.session}: {entry.where}: {entry.why}" for entry in citation_audit.check(state, store).unsupported)
     if state.status == "complete" and not (state.report and state.report.references and state.facts):
         yield f"{state.id} is complete without evidence"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
 
-from pipeline.site.building import Folders, SiteReport, build_site
-from pipeline.site.draft import Draft
+from pipeline.site.build import Folders, SiteReport, build_site
+from pipeline.site.markdown.note_draft import Draft
+from pipeline.site.markdown.note_reader import Reader
 from pipeline.site.paths import AllPlaces, page_of, root_of
-from pipeline.site.reading import Reader
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "site"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import ResearchError
-from pipeline.folders import Look
 from pipeline.site import files
-from pipeline.site.catalogue import Catalogue
-from pipeline.site.standing import Standing
+from pipeline.site.cache.built_files import BuiltFiles
+from pipeline.site.cache.catalogue import Catalogue
+from pipeline.system.folder_fingerprint import Look
 from tests.site.scratch import Scratch, cold, note
 
 
@@ -43,7 +43,7 @@ def _before_it_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*_: object) -> None:
         raise Cut
 
-    monkeypatch.setattr(Standing, "settle", cut)
+    monkeypatch.setattr(BuiltFiles, "settle", cut)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_what_changed_between_a_cut_and_the_next_build_is_seen_too(scratch: Scra
 def test_a_note_that_may_not_be_read_is_tried_again(scratch: Scratch) -> None:
     scratch.write("my/n1.md", note("Secret for a while", "x", "source"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.site.workshop.read", lambda root, path: None if path == "my/n1.md" else files.read(root, path))
+        patch.setattr("pipeline.site.render_task.read", lambda root, path: None if path == "my/n1.md" else files.read(root, path))
         scratch.build()
     assert "Secret for a while" not in scratch.html("my/n1.html")
     scratch.build()
@@ -140,9 +140,9 @@ def _die(*_: object) -> None:
 def test_makers_that_end_are_told_of_and_the_next_build_makes_it_good(scratch: Scratch, tmp_path: Path) -> None:
     _changed(scratch)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.site.crew.WORTH_IT", 1)
-        patch.setattr("pipeline.site.crew.processors", lambda _most: 2)
-        patch.setattr("pipeline.site.crew._serve", _die)
+        patch.setattr("pipeline.site.render_pool.WORTH_IT", 1)
+        patch.setattr("pipeline.site.render_pool.processors", lambda _most: 2)
+        patch.setattr("pipeline.site.render_pool._serve", _die)
         with pytest.raises(ResearchError, match="a process that makes pages has ended"):
             scratch.build()
     scratch.build()

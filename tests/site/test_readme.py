@@ -6,12 +6,21 @@ from dataclasses import fields
 
 import pytest
 
-from pipeline.site import pages
+from pipeline.site.pages import page_values
 from tests.site.scratch import TEMPLATES
 
 
 @pytest.mark.parametrize(
-    "value", [pages.Site, pages.NotePage, pages.ListPage, pages.TagsPage, pages.Entry, pages.Citation, pages.Quote]
+    "value",
+    [
+        page_values.Site,
+        page_values.NotePage,
+        page_values.ListPage,
+        page_values.TagsPage,
+        page_values.Entry,
+        page_values.Citation,
+        page_values.Quote,
+    ],
 )
 def test_every_name_that_a_template_is_given_is_told(value: type) -> None:
     told = (TEMPLATES / "README.md").read_text()

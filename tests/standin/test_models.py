@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import questions as q
-from pipeline.reasoners.openai.answers import answer_of
-from pipeline.reasoners.openai.keys import Keys
-from pipeline.reasoners.openai.marks import Marks
-from pipeline.reasoners.openai.prompts import Prompts
-from pipeline.reasoners.openai.reply import Unfit, read
-from pipeline.reasoners.openai.views import Tools, view_of
-from pipeline.reasoners.openai.wire import WIRES, schema_of
-from pipeline.values import Fact, Hit, Perspective, SectionPlan, Sentence
+from pipeline.adapters.reasoners.openai.answer_checks import answer_of
+from pipeline.adapters.reasoners.openai.json_reply import Unfit, read
+from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
+from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
+from pipeline.adapters.reasoners.openai.prompting.prompt_context import Tools, view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
+from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
+from pipeline.domain import questions as q
+from pipeline.domain.values import Fact, Hit, Perspective, SectionPlan, Sentence
 from tests.standin.charges import tokens_in
 from tests.standin.fit import Fitter
 from tests.standin.honest import RULES
@@ -28,7 +28,7 @@ from tests.standin.poison import FALSEHOOD
 from tests.standin.prompt import Prompt, read_prompt, sentences
 from tests.standin.world import VARIANTS, document
 
-PROMPTS = Prompts(Path(__file__).parents[2] / "templates" / "prompts")
+PROMPTS = PromptTemplates(Path(__file__).parents[2] / "templates" / "prompts")
 QUERY = "What are heat pumps in cold climates good for?"
 VIEW = Perspective(
     id="basic-facts",
@@ -94,10 +94,10 @@ QUESTIONS: dict[str, q.Question[Any]] = {
 }
 
 
-def _asked(name: str) -> tuple[Prompt, Keys, list[dict[str, str]]]:
-    keys = Keys()
+def _asked(name: str) -> tuple[Prompt, CitationKeys, list[dict[str, str]]]:
+    keys = CitationKeys()
     question, schema = QUESTIONS[name], schema_of(WIRES[name])
-    messages = PROMPTS.messages(name, view_of(question, Tools(keys, Marks(b"0" * 16), 40_000)), schema)
+    messages = PROMPTS.messages(name, view_of(question, Tools(keys, Delimiters(b"0" * 16), 40_000)), schema)
     form = {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
     return read_prompt({"messages": messages, "response_format": form}), keys, messages
 

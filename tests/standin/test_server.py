@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipeline.queue.document import parse
+from pipeline.config.queries.document import parse
 from tests.standin.__main__ import SEARCHES, directions, settings
 from tests.standin.fixtures import hosted, standin
 from tests.standin.options import Options

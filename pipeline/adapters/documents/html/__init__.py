@@ -1,0 +1,1 @@
+"""HTML into page text."""

@@ -1,0 +1,166 @@
+"""HTML → page text: what a reader reads, without what surrounds it.
+
+A document is refused before parsing when its nesting or its attributes would cost the parser minutes: both grow
+quadratically there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from pipeline.adapters.documents.html.html_blocks import Walk
+from pipeline.adapters.documents.html.raised_and_lowered import spell_out_raised
+from pipeline.adapters.documents.page_writer import Document, PageText, squash
+from pipeline.errors import ReadFailed
+
+MAX_DEPTH = 1_000
+MAX_ATTRIBUTES = 500
+
+_SURROUNDINGS = ", ".join(
+    (
+        "script, style, noscript, template, nav, aside, footer, button, select, input, textarea, svg, iframe, object",
+        "canvas, dialog, audio, video, [hidden], [aria-hidden=true], [style*='display:none'], [style*='display: none']",
+        "[role=navigation], [role=search], [role=banner], [role=contentinfo], [role=complementary]",
+        ".headerlink, .id_link, .anchor-link, .anchorjs-link, .header-anchor, .viewcode-link, .copybutton, .linenos, .lineno",
+        ".footnote-reference, sup.reference, sup.footnote, .mw-editsection, .sphinxsidebar, .related, .navheader, .navfooter",
+        ".breadcrumb, .breadcrumbs, .toc, #toc, .contents.topic, .toctree-wrapper, .navbar, .docnav",
+        "#nav, #navigation, #navbar, #banner, .pagination, .pager, .prev-next-area, .edit-this-page, .skip-to-content",
+        "[role=doc-toc], [role=menu], [role=menubar], [role=tablist]",
+        "div.index, .genindex-jumpbox, .genindextable, .indextable, .modindextable",
+        "div.footer, div.header, #footer, #header, .skip-link, .sr-only, .visually-hidden",
+        ".note > h3.title, .tip > h3.title, .warning > h3.title, .caution > h3.title, .important > h3.title",
+        ".note > table th, .tip > table th, .warning > table th, .caution > table th, .important > table th, .abstract > .title",
+    )
+)
+_LABELS_OF_BOXES = ".admonition-title"
+_MAYBE_SURROUNDINGS = "header, form"
+_BESIDE_THE_TEXT = ".sidebar, .nav, .navigation, .menu, #menu"  # furniture on most sites; DocBook's boxes hold text
+_LINKED_SHARE = 0.5
+
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)([^<>]*)")
+_ATTRIBUTE = re.compile(r"[\s\"'/][^\s\"'/=<>]")
+_NEVER_CLOSED = (
+    "area base br col embed hr img input link meta param source track wbr p li dt dd tr td th thead tbody tfoot option "
+    "optgroup colgroup rt rp html head body"
+)
+_UNCLOSED = frozenset(_NEVER_CLOSED.split())
+_SITE = re.compile(r"\s*[—–|·:»\-]\s")
+_POOR_TITLE = re.compile(r"(?:index|untitled|home|document|welcome|title|[\W\d]*)\Z|.*\.(?:html?|php|md)\Z", re.IGNORECASE)
+_LONGEST_TITLE = 500
+_TITLE_HEADINGS = 5
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATE_NAMES = ("date", "dc.date", "dcterms.date", "article:published_time", "datepublished", "publish-date", "citation_date")
+
+
+def read_html(source: str, name: str) -> Document:
+    """Return the document in ``source``; ``name`` is the title of one that has none.
+
+    Raises:
+        ReadFailed: it would take too long to parse, or holds no text.
+    """
+    refuse_bombs(source)
+    tree = LexborHTMLParser(source)
+    declared = _declared_title(tree)
+    meta = _meta(tree)
+    page = PageText()
+    body = _main(tree)
+    if body is not None:
+        Walk(page).through(body)
+    if page.empty:
+        raise ReadFailed("it holds no text beside navigation")
+    title = _title(declared, page.headings[:_TITLE_HEADINGS]) or name
+    published = next((found[0] for key in _DATE_NAMES if (found := _DATE.match(meta.get(key, "")))), "")
+    return Document(title, page.finished(title), "text/html", meta.get("author", "") or meta.get("dc.creator", ""), published)
+
+
+def refuse_bombs(source: str) -> None:
+    """Refuse a document before it is parsed.
+
+    Raises:
+        ReadFailed: its nesting or its attributes would cost the parser minutes.
+    """
+    depth = 0
+    opened: dict[str, int] = {}
+    for closing, raw, attributes in _TAG.findall(source):
+        name = raw.lower()
+        if len(attributes) > 2 * MAX_ATTRIBUTES and len(_ATTRIBUTE.findall(attributes)) > MAX_ATTRIBUTES:
+            raise ReadFailed(f"an element with more than {MAX_ATTRIBUTES} attributes")
+        if name in _UNCLOSED or attributes.endswith("/"):
+            continue
+        step = -1 if closing else 1
+        if step > 0 or opened.get(name, 0):
+            opened[name] = opened.get(name, 0) + step
+            depth += step
+        if depth > MAX_DEPTH:
+            raise ReadFailed(f"elements nested more than {MAX_DEPTH} deep")
+
+
+def _declared_title(tree: LexborHTMLParser) -> str:
+    node = tree.css_first("title")
+    return squash(node.text(deep=True)) if node is not None else ""
+
+
+def _title(declared: str, headings: Sequence[str]) -> str:
+    """Return the page's own heading when the declared title holds it beside the name of the site or the book.
+
+    Of two such headings, the one counts that the declared title names first. A declared title that says nothing, such as
+    "index" or a number, gives way to the first heading.
+    """
+    first = headings[0] if headings else ""
+    if first and declared.casefold().startswith(first.casefold()) and _SITE.match(declared[len(first) :] + " "):
+        return first
+    parts = [part.casefold() for part in _SITE.split(declared[:_LONGEST_TITLE])]
+    known = {heading.casefold(): heading for heading in reversed(headings)}
+    own = next((known[part] for part in parts if part in known), "") or _inside(declared, first)
+    said = declared if not declared.startswith("<no title>") else ""
+    return own or (first if _POOR_TITLE.match(said) else said) or said or first
+
+
+def _inside(declared: str, heading: str) -> str:
+    """Return ``heading`` if ``declared`` ends with it after a site's name."""
+    before = declared.casefold().removesuffix(heading.casefold()) if heading else declared
+    return heading if len(before) < len(declared) and re.search(r"[—–|·:»\-]\s*\Z", before) else ""
+
+
+def _meta(tree: LexborHTMLParser) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for node in tree.css("meta[content]"):
+        attributes = node.attributes
+        key = (attributes.get("name") or attributes.get("property") or attributes.get("itemprop") or "").lower()
+        found.setdefault(key, squash(attributes.get("content") or ""))
+    return found
+
+
+def _main(tree: LexborHTMLParser) -> LexborNode | None:
+    """Return the element that holds the content, rid of its surroundings, line breaks turned into white space."""
+    body = tree.body
+    if body is None:
+        return None
+    _drop_surroundings(body)
+    for node in body.css("br"):
+        node.replace_with("\n")
+    spell_out_raised(body)
+    mains = body.css("main, [role=main]") or body.css("article")
+    best = max(mains, key=lambda node: len(node.text(deep=True)), default=None)
+    return best if best is not None and best.text(deep=True).strip() else body
+
+
+def _drop_surroundings(body: LexborNode) -> None:
+    for node in body.css(_MAYBE_SURROUNDINGS):
+        if node.css_first("h1") is None:
+            node.decompose()
+    for node in body.css(_SURROUNDINGS):
+        node.decompose()
+    for node in body.css(_BESIDE_THE_TEXT):
+        linked = sum(len(link.text(deep=True)) for link in node.css("a[href]"))
+        if linked > _LINKED_SHARE * len(node.text(deep=True)):
+            node.decompose()
+    for node in body.css(_LABELS_OF_BOXES):
+        if len(node.text(deep=True).split()) < 3:
+            node.decompose()
+    for node in body.css("h1 a, h2 a, h3 a, h4 a, h5 a, h6 a, dt a"):
+        if node.text(deep=True).strip() in ("¶", "#", "§", "🔗"):
+            node.decompose()

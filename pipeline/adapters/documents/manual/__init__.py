@@ -1,0 +1,1 @@
+"""Manual pages (man and mdoc) into page text."""

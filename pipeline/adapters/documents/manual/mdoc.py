@@ -1,0 +1,204 @@
+"""Manual pages in the macros of mdoc(7) → blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from pipeline.adapters.documents.manual.manual_blocks import Blocks
+from pipeline.adapters.documents.manual.manual_head import Head
+from pipeline.adapters.documents.manual.mdoc_inline import CALLABLE, Inline, Words
+from pipeline.adapters.documents.manual.roff import Line, Roff
+from pipeline.adapters.documents.manual.roff_escapes import plain
+from pipeline.adapters.documents.manual.roff_table import rows
+from pipeline.adapters.documents.page_writer import PageText, squash
+
+_MONTH_NAMES = "january february march april may june july august september october november december"
+_MONTHS = _MONTH_NAMES.split()
+_DATE = re.compile(r"(?:\$Mdocdate: )?([A-Z][a-z]{2,8}) (\d{1,2}),? (\d{4})")
+_UNSEEN = "\u2060"
+_TERMS = frozenset(("-tag", "-hang", "-ohang", "-inset", "-diag"))
+
+
+class Mdoc:
+    """Reads one page."""
+
+    def __init__(self, page: PageText) -> None:
+        self._blocks = Blocks(page)
+        self._head = Head()
+        self._inline = Inline()
+        self._section = ""
+        self._lists: list[str] = []
+        self._displays: list[bool] = []  # whether each open display keeps its lines
+        self._extended: Words | None = None  # a term that goes on over several lines
+        self._spaced = True
+        self._requests: dict[str, Callable[[Line], None]] = {
+            "Dd": self._dated, "Dt": self._titled, "Sh": self._heading, "Ss": self._heading, "Nd": self._about,
+            "Pp": self._paragraph, "Lp": self._paragraph, "sp": self._break, "br": self._break, "PP": self._paragraph,
+            "Bl": self._list, "El": self._list_ends, "It": self._item, "Bd": self._display, "Ed": self._display_ends,
+            "D1": self._one_line, "Dl": self._one_line, "Nm": self._called, "Sm": self._spacing, "Ex": self._exits,
+            "Rv": self._exits, "TS": self._table, "Xc": self._extension_ends, "Re": self._break, "Rs": self._break,
+            "nf": lambda _: self._blocks.begin_code(), "fi": lambda _: self._blocks.end_code(),
+        }  # fmt: skip
+
+    def read(self, source: str) -> Head:
+        """Write all blocks; return what the page says of itself."""
+        self._roff = Roff(source, {*self._requests, *CALLABLE})
+        for line in self._roff.lines():
+            if not line.name:
+                self._text(line.rest)
+            elif request := self._requests.get(line.name):
+                request(line)
+            elif line.name in CALLABLE:
+                self._macros([line.name, *_words(line)])
+        self._end_term()
+        self._blocks.close()
+        return self._head
+
+    def _text(self, raw: str) -> None:
+        if not raw.strip() and not self._blocks.in_code:
+            self._blocks.end()
+        elif self._extended is not None:
+            self._extended.add(plain(raw))
+        else:
+            self._blocks.text(plain(raw))
+
+    def _macros(self, words: list[str]) -> None:
+        """Write a line of macros; what opens a bracket or ends with ``Ns`` keeps close to what follows."""
+        if self._extended is not None:
+            self._inline.write(words, self._extended)
+            if "Xc" in words:
+                self._end_term()
+            return
+        said = self._said(words)
+        glued = words[-1] in ("Ns", "Oo", "Do", "So", "Qo", "Po", "Bo", "Bro", "Ao", "Fo", "Pf") or not self._spaced
+        if words[0] in ("Oc", "Dc", "Sc", "Qc", "Pc", "Bc", "Brc", "Ac", "Fc", "Ns", "Ap"):
+            self._blocks.glue(True)
+        if words[0] in ("Ft", "Fo", "Fn", "In", "Vt", "Fd") and self._section.casefold() == "synopsis":
+            self._blocks.end()
+        self._blocks.text(said, glued=glued)
+
+    def _said(self, arguments: list[str]) -> str:
+        words = Words()
+        words.spaced = self._spaced
+        self._inline.write(arguments, words)
+        return str(words)
+
+    def _dated(self, line: Line) -> None:
+        if (found := _DATE.match(line.rest)) and found[1].lower() in _MONTHS:
+            self._head.published = f"{found[3]}-{_MONTHS.index(found[1].lower()) + 1:02}-{int(found[2]):02}"
+
+    def _titled(self, line: Line) -> None:
+        words = [*_words(line), "", ""]
+        self._head.name, self._head.section = words[0], words[1]
+
+    def _heading(self, line: Line) -> None:
+        self._end_term()
+        self._lists, self._displays = [], []
+        self._section = squash(self._said(_words(line)))
+        self._blocks.heading(1 if line.name == "Sh" else 2, self._section)
+
+    def _about(self, line: Line) -> None:
+        said = self._said(_words(line))
+        self._head.about = self._head.about or squash(said)
+        self._blocks.text(f"– {said}")
+
+    def _called(self, line: Line) -> None:
+        if self._section.casefold() == "synopsis" and self._extended is None:
+            self._blocks.end()
+        self._macros(["Nm", *_words(line)])
+
+    def _paragraph(self, _: Line) -> None:
+        self._end_term()
+        if self._blocks.in_code:
+            self._blocks.text("")
+        self._blocks.end()
+
+    def _break(self, _: Line) -> None:
+        self._blocks.end()
+
+    def _list(self, line: Line) -> None:
+        kinds = [word for word in _words(line) if word.startswith("-")]
+        self._blocks.indent(terms=False)
+        self._lists.append(next((kind for kind in kinds if kind not in ("-compact", "-width", "-offset")), "-item"))
+
+    def _list_ends(self, _: Line) -> None:
+        self._end_term()
+        if self._lists:
+            self._lists.pop()
+            self._blocks.outdent()
+
+    def _item(self, line: Line) -> None:
+        self._end_term()
+        kind = self._lists[-1] if self._lists else "-item"
+        if kind == "-column":
+            self._cells(line)
+        elif kind in _TERMS:
+            self._extended = Words()
+            words = _words(line)
+            self._inline.write(words, self._extended)
+            if "Xo" not in words:
+                self._end_term()
+        else:
+            self._blocks.item()
+
+    def _cells(self, line: Line) -> None:
+        cells: list[list[str]] = [[]]
+        for argument in line.rest.replace("\t", " Ta ").split(" Ta "):
+            cells.append(_words(Line("It", argument)))
+        self._blocks.end()
+        self._blocks.row([self._said(cell) if cell else "" for cell in cells[1:]])
+
+    def _end_term(self) -> None:
+        term, self._extended = self._extended, None
+        if term is not None:
+            self._blocks.term(str(term))
+
+    def _extension_ends(self, line: Line) -> None:
+        if self._extended is not None and line.rest:
+            self._inline.write(_words(line), self._extended)
+        self._end_term()
+
+    def _display(self, line: Line) -> None:
+        kept = "-literal" in line.rest or "-unfilled" in line.rest
+        self._blocks.end()
+        self._displays.append(kept)
+        if kept:
+            self._blocks.begin_code()
+
+    def _display_ends(self, _: Line) -> None:
+        self._blocks.end()
+        if self._displays and self._displays.pop():
+            self._blocks.end_code()
+
+    def _one_line(self, line: Line) -> None:
+        was_code = self._blocks.in_code
+        self._blocks.begin_code()
+        self._blocks.text(self._said(_words(line)))
+        if not was_code:
+            self._blocks.end_code()
+
+    def _spacing(self, line: Line) -> None:
+        self._spaced = "off" not in line.rest
+        if self._extended is not None:
+            self._extended.space(self._spaced)
+        elif self._spaced:
+            self._blocks.glue(False)
+
+    def _exits(self, line: Line) -> None:
+        names = [word for word in _words(line) if not word.startswith("-")] or [self._inline.name]
+        if line.name == "Ex":
+            self._blocks.text(f"The {' and '.join(names)} utility exits 0 on success, and >0 if an error occurs.")
+        else:
+            function = f"The {names[0]}() function returns the value 0 if successful; otherwise the value -1 is returned and the"
+            self._blocks.text(f"{function} global variable errno is set to indicate the error.")
+
+    def _table(self, _: Line) -> None:
+        self._blocks.end()
+        for cells in rows(self._roff.until("TE")):
+            self._blocks.row(cells)
+
+
+def _words(line: Line) -> list[str]:
+    """Return a line's arguments. What is escaped is no macro and no punctuation: an unseen sign says so, and is dropped later."""
+    return [(_UNSEEN if "\\&" in raw else "") + plain(raw) for raw in line.arguments()]

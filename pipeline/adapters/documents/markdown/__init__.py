@@ -1,0 +1,1 @@
+"""Markdown into page text."""

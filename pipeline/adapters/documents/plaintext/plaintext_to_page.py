@@ -1,0 +1,277 @@
+"""Plain text and reStructuredText → page text: paragraphs parted by blank lines, headings where a line is plainly one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pipeline.adapters.documents.page_writer import Document, PageText, squash
+from pipeline.adapters.documents.plaintext.line_shapes import (
+    begins_field,
+    fields,
+    indent_of,
+    is_code,
+    is_columns,
+    is_term,
+    release_in_prose,
+    release_of,
+    without_mode_line,
+)
+from pipeline.adapters.documents.plaintext.print_artifacts import with_whole_words, without_page_edges
+
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+:.])\1{2,}\s*\Z")
+_UNDERLINES = "=-~^\"'`#*+:."
+_NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,4})\.?[ \t]{1,4}([A-Z][^.!?:;,]{2,70})\Z")
+_ITEM = re.compile(r"[ \t]*(?:[-*•–+o]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(\S.*)")
+_DIRECTIVE = re.compile(r"\.\. (?:\|[^|]{1,100}\| )?([\w:-]{1,50})::[ \t]*(.*)")
+_ROLE = re.compile(r":[a-zA-Z][\w:.+-]{0,40}:`([^`]{1,300})`")
+_TARGETED = re.compile(r"`([^`<>]{1,300}?)\s*<[^`<>]{1,500}>`__?")
+_LITERAL = re.compile(r"``([^`\n]{1,300})``|`([^`\n]{1,300})`_{0,2}")
+_CODE_DIRECTIVES = frozenset(("code-block", "code", "sourcecode", "parsed-literal", "highlight", "doctest", "testcode", "math"))
+_RST_FIELD = re.compile(r"[ \t]*:([^:\n]{1,60}):[ \t]+(\S.*)")
+_OPTION = re.compile(r"[ \t]*(-{1,2}\w[^\s,]{0,60}(?:(?:, | |,)[^\s]{1,60}){0,4}) {2,}(\S.*)")
+_STARS = re.compile(r"(\*{1,5})[ \t]+(\S.*)")
+_NEWS = re.compile(r"\b(?:news|changelog|changes|history|releases)\b", re.IGNORECASE)
+_NEWS_WORD = re.compile(r"\b(?:NEWS|ChangeLog|Changelog|CHANGES|Changes|History)\b")
+_TELLING = re.compile(
+    r"\b(?:readme|news|changelog|changes|copyright|install|licen[cs]e|todo|authors|copying|thanks|history)\b", re.I
+)
+_LONGEST_CAPITALS = 60
+_LONGEST_TITLE = 100
+_LABEL_WORDS = 6
+_CODE_INDENT = 4
+
+
+def read_text(source: str, name: str, *, markup: bool = False) -> Document:
+    """Return the document in ``source``; ``markup``: it is reStructuredText, whose marks are taken away.
+
+    ``name`` is the title of a document that has none; a file such as "coreutils NEWS" has one only if it begins with it.
+    """
+    page = PageText()
+    reader = _Reader(page, markup, is_news=bool(_NEWS.search(name)))
+    reader.read(list(_paragraphs(with_whole_words(without_page_edges(source).expandtabs(8)))))
+    is_telling = bool(_TELLING.search(name))
+    title = (
+        reader.title
+        or ("" if is_telling else reader.first_heading)
+        or ("" if name.isdecimal() else name)
+        or page.first_heading
+        or name
+    )
+    return Document(title, page.finished(title), "text/x-rst" if markup else "text/plain")
+
+
+def _paragraphs(source: str) -> Iterator[list[str]]:
+    lines: list[str] = []
+    for line in source.split("\n"):
+        if line.strip():
+            lines.append(line.rstrip())
+        elif lines:
+            yield lines
+            lines = []
+    if lines:
+        yield lines
+
+
+class _Reader:
+    """Takes one run of lines after the other; remembers what the last one announced.
+
+    ``title`` is the heading that the document begins with; ``first_heading`` the first that names no release. Both may be "".
+    """
+
+    def __init__(self, page: PageText, markup: bool, *, is_news: bool) -> None:
+        self._page = page
+        self._markup = markup
+        self._is_news = is_news
+        self._is_outline = self._is_starred = False  # headings are marked with stars; a release's heading is too
+        self._levels: list[str] = []
+        self._base = 0  # the level of a release's heading, once there was one
+        self._code_follows = False
+        self._ignored = False
+        self._announced = False
+        self._indent = 0
+        self._started = False
+        self.title = self.first_heading = ""
+
+    def read(self, paragraphs: list[list[str]]) -> None:
+        """Write all blocks."""
+        self._is_outline = not self._markup and any(lines[0].startswith("** ") for lines in paragraphs)
+        for lines, following in zip(paragraphs, [*paragraphs[1:], [""]], strict=False):
+            self._take(lines, following)
+            self._started = True
+
+    def _take(self, lines: list[str], following: list[str]) -> None:
+        """Write the blocks of ``lines``, which stand without a blank line between."""
+        if self._markup and (self._literal(lines) or self._directive(lines)):
+            return
+        if not self._markup:
+            lines = self._plain_headings(lines, following)
+        lines = self._headings(lines) if lines else []
+        if not lines:
+            return
+        self._code_follows = self._markup and lines[-1].endswith("::")
+        if len(lines) == 1 and self._is_heading(lines[0].strip()):
+            return
+        self._body(lines)
+
+    def _plain_headings(self, lines: list[str], following: list[str]) -> list[str]:
+        """Write the headings that plain text marks by its words or by stars; return what is left."""
+        first, alone = lines[0], len(lines) == 1
+        underlined = not alone and bool(_UNDERLINE.match(lines[1]))
+        release = "" if underlined else release_of(first)
+        has_mode = not self._started and alone and without_mode_line(first) != first
+        if has_mode or (not underlined and not release and self._names_itself(lines)):
+            self._add(1, without_mode_line(first).strip().rstrip("."))
+            return lines[1:]
+        if release and (alone or self._is_news):
+            self._is_starred = first.startswith("*")
+            self._add_release(release)
+            return lines[1:]
+        if self._is_news and (told := release_in_prose(" ".join(lines[:3]))):
+            self._add_release(told)
+            return [line for line in lines if not _UNDERLINE.match(line)]
+        if self._is_outline and (stars := _STARS.match(first)):
+            return self._outline(lines, following, len(stars[1]), stars[2])
+        if len(lines) > 1 and not underlined and self._opens_items(lines):
+            self._add(self._base + 1 if self._base else len(self._levels) + 1, _ITEM.sub(r"\1", first).rstrip(": "))
+            return lines[1:]
+        if len(lines) > 1 and first.endswith(":") and _is_capitals(first.strip()[:-1]):
+            self._is_heading(first.strip())
+            return lines[1:]
+        return lines
+
+    def _add_release(self, text: str) -> None:
+        self._base = self._base or (2 if self.title else 1)
+        self._add(self._base, text, is_release=True)
+
+    def _names_itself(self, lines: list[str]) -> bool:
+        first = lines[0].strip()
+        return not self._started and self._is_news and len(first) <= _LONGEST_TITLE and bool(_NEWS_WORD.search(first))
+
+    def _outline(self, lines: list[str], following: list[str], depth: int, text: str) -> list[str]:
+        """Take a line that opens with stars: a heading when something that is no such line stands below it, else an item."""
+        has_body = len(lines) == 1 and bool(following[0].strip()) and not _STARS.match(following[0])
+        opening = _STARS.match(following[0])
+        leads = len(lines) == 1 and opening is not None and len(opening[1]) > depth
+        is_heading = (self._is_starred or not self._base) if depth == 1 else has_body or leads
+        if is_heading or self._opens_items(lines):
+            above = self._base - 1 if self._is_starred else self._base or (1 if self.title else 0)
+            self._add(above + depth, text.rstrip(": "))
+            return lines[1:]
+        return [f"- {text}", *lines[1:]]
+
+    def _opens_items(self, lines: list[str]) -> bool:
+        """Tell whether the first line is an item in name only: a label above items that stand further in."""
+        if not self._is_news or len(lines) < 2 or lines[0][:1].isspace() or not lines[1][:1].isspace():
+            return False
+        first, second = _ITEM.match(lines[0]), _ITEM.match(lines[1])
+        return first is not None and second is not None and len(first[1].split()) <= _LABEL_WORDS and not first[1].endswith(".")
+
+    def _body(self, lines: list[str]) -> None:
+        """Write lines that are no headings: code, fields, a term with its description, items, a paragraph."""
+        announced, self._announced = self._announced, lines[-1].endswith(":")
+        indent = indent_of(lines)
+        is_further_in = indent >= self._indent + _CODE_INDENT and not _ITEM.match(lines[0])
+        if (
+            not self._markup
+            and not _OPTION.match(lines[0])
+            and ((is_further_in and is_code(lines, announced)) or is_columns(lines))
+        ):
+            self._page.code("\n".join(line[indent:] for line in lines))
+            return
+        self._indent = indent if not _ITEM.match(lines[0]) else self._indent
+        if is_term(lines, surely=self._markup) and not _ITEM.match(lines[0]) and not any(_ITEM.match(line) for line in lines[1:]):
+            self._page.item(self._plain(f"{lines[0].strip().rstrip(':')}: {' '.join(lines[1:])}"))
+            return
+        for kind, text in _runs(lines, in_fields=fields(lines), in_rst=self._markup):
+            (self._page.item if kind == "item" else self._page.paragraph)(self._plain(text))
+
+    def _add(self, level: int, text: str, *, is_release: bool = False) -> None:
+        text = self._plain(text).strip("* ") or text
+        if not self._started and not is_release and not self.title:
+            self.title = text
+        if not is_release and not release_of(text):
+            self.first_heading = self.first_heading or text
+        self._page.heading(level, text)
+
+    def _literal(self, lines: list[str]) -> bool:
+        """Tell whether ``lines`` belong to what was announced: code, or a directive that says nothing to a reader."""
+        if not lines[0].startswith(" "):
+            self._code_follows = self._ignored = False
+        if self._code_follows:
+            self._page.code("\n".join(lines))
+        return self._code_follows or self._ignored
+
+    def _directive(self, lines: list[str]) -> bool:
+        if not lines[0].lstrip().startswith(".. "):
+            return False
+        found = _DIRECTIVE.match(lines[0].lstrip())
+        self._code_follows = bool(found and found[1] in _CODE_DIRECTIVES)
+        self._ignored = not found or found[1] in ("toctree", "index", "image", "figure", "contents", "include")
+        if found and not self._code_follows and not self._ignored:
+            self._page.paragraph(self._plain(" ".join([found[2], *(line.strip() for line in lines[1:] if line[:1] == " ")])))
+        return True
+
+    def _headings(self, lines: list[str]) -> list[str]:
+        """Write the headings that are told by a line under them (and over them); return what is left."""
+        if len(lines) > 2 and _UNDERLINE.match(lines[0]) and lines[0] == lines[2]:
+            self._write(lines[0][0] * 2, lines[1])
+            return lines[3:]
+        left: list[str] = []
+        for line in lines:
+            if left and _underlines(line, left[-1]) and len(left) == 1:
+                self._write(line[0], left.pop())
+            else:
+                left.append(line)
+        return left
+
+    def _write(self, mark: str, text: str) -> None:
+        if mark not in self._levels:
+            self._levels.append(mark)
+        self._add(1 + self._levels.index(mark), without_mode_line(text), is_release=bool(release_of(text)))
+
+    def _is_heading(self, line: str) -> bool:
+        numbered = _NUMBERED.match(line)
+        if not numbered and not _is_capitals(line.removesuffix(":")):
+            return False
+        depth = numbered[1].count(".") if numbered else 0
+        self._add(max(len(self._levels), self._base) + 1 + depth, line.rstrip(":"))
+        return True
+
+    def _plain(self, text: str) -> str:
+        if not self._markup:
+            return text
+        text = _TARGETED.sub(r"\1", _ROLE.sub(lambda found: found[1].lstrip("~!"), text))
+        return _LITERAL.sub(lambda found: found[1] or found[2], text).replace("::", ":").replace("**", "")
+
+
+def _underlines(line: str, title: str) -> bool:
+    """Tell whether ``line`` draws a line of about the title's length under it."""
+    length = len(title.strip())
+    return bool(_UNDERLINE.match(line)) and length < 150 and len(line.strip()) >= max(3, length - 2)
+
+
+def _is_capitals(line: str) -> bool:
+    letters = [letter for letter in line if letter.isalpha()]
+    short = len(line) <= _LONGEST_CAPITALS and len(letters) >= 4 and line[-1] not in ".,;:!?"
+    return short and line == line.upper() and line != line.lower() and 2 * len(letters) > len(line)
+
+
+def _runs(lines: list[str], *, in_fields: bool, in_rst: bool) -> Iterator[tuple[str, str]]:
+    """Yield items and paragraphs; a line that opens none goes on with the one before it."""
+    kind, run = "paragraph", [""]
+    for line in lines:
+        if in_rst and (field := _RST_FIELD.match(line)):
+            opened = f"{field[1]}: {field[2]}"
+        elif option := _OPTION.match(line):
+            opened = f"{option[1]}: {option[2]}"
+        elif in_fields and begins_field(line):
+            opened = line
+        else:
+            opened = found[1] if (found := _ITEM.match(line)) else ""
+        if opened:
+            yield kind, squash(" ".join(run))
+            kind, run = "item", [opened]
+        else:
+            run.append(line)
+    yield kind, squash(" ".join(run))

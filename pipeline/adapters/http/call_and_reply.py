@@ -1,0 +1,121 @@
+"""What goes out (``Call``), what comes back (``Reply``), and what a reply means (``Verdict``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from pipeline.adapters.http.strict_json import parse_object
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, as an adapter wants it made.
+
+    ``service`` names the circuit that the call runs on (``openrouter``, ``brave``, a page's host). ``params`` are added to the
+    query of ``url``; ``json`` becomes the body. ``max_bytes`` caps the body twice: as it comes over the wire, and decoded.
+    ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
+    ``gap_s`` is the least wait in seconds before it is sent again after a failure.
+    Headers, parameters and body are never shown in a representation: they hold keys.
+    """
+
+    service: str
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    params: Mapping[str, str | int] = field(default_factory=dict, repr=False)
+    json: Any = field(default=None, repr=False)
+    max_bytes: int = 5_000_000
+    deadline_s: float = 60.0
+    gap_s: float = 0.0
+
+    @property
+    def target(self) -> str:
+        """The address with its parameters."""
+        if not self.params:
+            return self.url
+        return f"{self.url}{'&' if '?' in self.url else '?'}{urlencode(self.params)}"
+
+    @property
+    def place(self) -> str:
+        """Host and path, for messages: without user, parameters and fragment."""
+        try:
+            parts = urlsplit(self.url)
+            return f"{parts.hostname or '?'}{parts.path}"[:200]
+        except ValueError:
+            return self.service
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a server answered, whole and decoded.
+
+    ``url`` is the call's, without its parameters. Header names are in lower case; values of a repeated header are joined by
+    ``, ``. ``seconds`` is the time of this exchange. ``lost`` counts earlier attempts of the same call that were sent but whose
+    reply never came whole: they may have been billed.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    url: str
+    seconds: float
+    lost: int = 0
+
+    def json_object(self) -> dict[str, Any]:
+        """Return the body as a JSON object, whatever type the server declares: parsed once, so not to be changed.
+
+        Raises:
+            Malformed: it is none, or one that readers disagree on; ``kind`` tells which.
+        """
+        return self._object
+
+    @cached_property
+    def _object(self) -> dict[str, Any]:
+        return parse_object(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Good:
+    """The reply can be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The same call may pass later: in ``after_s`` seconds if the reply's body says so; a Retry-After header is read anyway."""
+
+    why: str
+    after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Key, quota or credit: nothing more will pass tonight. ``hint`` says what to do about it."""
+
+    why: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """This call will never pass; others may."""
+
+    why: str
+
+
+Verdict = Good | Again | Refused | Failed
+Judge = Callable[[Reply], Verdict]
+
+
+def judged_by_status(reply: Reply) -> Verdict:
+    """Judge a reply by its status alone: for services that say no more. 2xx is good, 408, 425, 429 and 5xx may pass later."""
+    if 200 <= reply.status < 300:
+        return Good()
+    if reply.status in (401, 402, 403):
+        return Refused(f"it answered with status {reply.status}", "check the key and the account's credit")
+    if reply.status in (408, 409, 425, 429) or reply.status >= 500:
+        return Again(f"it answered with status {reply.status}")
+    return Failed(f"it answered with status {reply.status}")

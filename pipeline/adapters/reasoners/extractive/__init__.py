@@ -1,0 +1,65 @@
+"""The embedded reasoner: whole passages of the pages, ranked and chosen (``pipeline.text.ranking``).
+
+It invents nothing: all that it says are quotes. Each kind of question is answered by a pure function of the question, so the same
+question always gets the same answer: no clock, no randomness, no network, no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
+
+from pipeline.adapters.reasoners.extractive.best_facts import fold
+from pipeline.adapters.reasoners.extractive.claim_check import check
+from pipeline.adapters.reasoners.extractive.corroboration import find_contradictions, validate
+from pipeline.adapters.reasoners.extractive.gaps import evaluate, find_gaps
+from pipeline.adapters.reasoners.extractive.observation import observe
+from pipeline.adapters.reasoners.extractive.planned_queries import perspectives, think
+from pipeline.adapters.reasoners.extractive.sections import outline, write
+from pipeline.domain import questions as q
+from pipeline.domain.questions import Question
+from pipeline.domain.values import Cost, Value
+from pipeline.errors import AnswerInvalid
+from pipeline.ports import Answer
+
+__all__ = ["ExtractiveReasoner"]
+
+A = TypeVar("A", bound=Value)
+
+_ANSWERS: Mapping[type[Question[Any]], Callable[[Any], Value]] = MappingProxyType(
+    {
+        q.PerspectivesQuestion: perspectives,
+        q.ThoughtQuestion: think,
+        q.ObservationQuestion: observe,
+        q.EvaluationQuestion: evaluate,
+        q.ValidationQuestion: validate,
+        q.ContradictionsQuestion: find_contradictions,
+        q.GapsQuestion: find_gaps,
+        q.OutlineQuestion: outline,
+        q.SectionQuestion: write,
+        q.ClaimCheckQuestion: check,
+        q.FoldQuestion: fold,
+    }
+)
+_FREE = Cost(model_requested="extractive", model="extractive")
+
+
+class ExtractiveReasoner:
+    """Answers every question of ``pipeline.domain.questions`` by dispatch on its type, at no cost."""
+
+    name = "extractive"
+
+    async def answer(self, question: Question[A]) -> Answer[A]:
+        """Answer one question.
+
+        Raises:
+            AnswerInvalid: nobody here knows this kind of question.
+        """
+        function = _ANSWERS.get(type(question))
+        if function is None:
+            raise AnswerInvalid(
+                f"the extractive reasoner cannot answer a question of type {type(question).__name__}",
+                hint="set `reasoner:` to a language model in queries.yaml",
+            )
+        return Answer(cast(A, function(question)), _FREE)

@@ -1,0 +1,22 @@
+"""Whether a sentence follows from the quotes it cites: here all are quotes, and must stand in one of their facts."""
+
+from __future__ import annotations
+
+from pipeline.domain.questions import ClaimCheck, ClaimCheckQuestion
+from pipeline.domain.values import Fact, Sentence, Verdict
+from pipeline.text.normalise import holds_quote
+
+
+def check(question: ClaimCheckQuestion) -> ClaimCheck:
+    """Return one verdict per sentence, in order."""
+    facts = {fact.id: fact for fact in question.facts}
+    return ClaimCheck(verdicts=tuple(_verdict(place, sentence, facts) for place, sentence in enumerate(question.sentences)))
+
+
+def _verdict(place: int, sentence: Sentence, facts: dict[str, Fact]) -> Verdict:
+    cited = [facts[name] for name in sentence.facts if name in facts]
+    if not cited:
+        return Verdict(sentence=place, supported=False, reason="It cites no fact.")
+    if any(holds_quote(fact.quote, sentence.text) for fact in cited):
+        return Verdict(sentence=place, supported=True, reason="It stands word for word in a quote.")
+    return Verdict(sentence=place, supported=False, reason="It stands in none of the quotes that it cites.")

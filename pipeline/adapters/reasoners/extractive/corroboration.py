@@ -1,0 +1,186 @@
+"""Which passages of different sources say the same, and which name another figure for it: sentence held against sentence.
+
+Two sentences are compared only when they share most of their words, so what is put in other words is missed: contradictions in
+ordinary prose are looked for with a model. What is reported here is a difference word for word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+from pipeline.domain.questions import Contradictions, ContradictionsQuestion, Validation, ValidationQuestion
+from pipeline.domain.values import Contradiction, Fact, Standing, ValidatedFact
+from pipeline.text.normalise import digest_of, one_line
+from pipeline.text.page_format import blocks
+from pipeline.text.sentences import leans, split
+from pipeline.text.stemming import DEFAULT_LANGUAGE, stems, words
+from pipeline.text.word_frequency import speciality
+from pipeline.text.word_lists import ASKING
+
+_ALIKE = 0.65  # share of all stems that two sentences have in common
+_SHARED = 5  # stems, at least
+_MOST_WORDS = 60
+_SPECIAL = 0.6  # from here on a word is a name: two sentences with different names are about different things
+_NUMBER = re.compile(r"(?<![\w.-])(\d[\d,]*(?:\.\d+)?)(?![\w.-]*\d)(?: ?(%|[a-zA-Zµ°]+))?")
+_VERSIONED = re.compile(r"\bv?\d+\.\d+\.\d+\b|\b(?:version|release|python|since|v)\.? ?\d", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|when|except|until|only|where|whether|or|for example|e\.g|typically|usually|up to|can)\b", re.IGNORECASE
+)
+# It says where something stands, or whose work it is, and its figures name places.
+_REFERENCE = re.compile(
+    r"\b(?:see|chapter|section|table|figure|page|appendix|pep|rfc|bpo|issue|cve|contributed|reported|patch)\b"
+    r"|\b(?:new|added|changed|deprecated|removed) in\b",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(r"\b(?:not|no|never|none|cannot|without|neither|nor|nothing)\b|n't\b", re.IGNORECASE)
+# What one of a unit is in the base unit of its measure.
+_UNITS: Mapping[str, tuple[str, float]] = {
+    name: (measure, factor)
+    for measure, factor, names in (
+        ("bytes", 1.0, "b byte bytes"),
+        ("bytes", 1e3, "kb kib kilobyte kilobytes"),
+        ("bytes", 1e6, "mb mib megabyte megabytes"),
+        ("bytes", 1e9, "gb gib gigabyte gigabytes"),
+        ("bytes", 1e12, "tb tib terabyte terabytes"),
+        ("seconds", 1e-3, "ms millisecond milliseconds"),
+        ("seconds", 1.0, "s sec second seconds"),
+        ("seconds", 60.0, "min minute minutes"),
+        ("seconds", 3600.0, "h hour hours"),
+        ("seconds", 86400.0, "day days"),
+        ("seconds", 604800.0, "week weeks"),
+        ("metres", 1e-3, "mm millimetre millimetres"),
+        ("metres", 1e-2, "cm centimetre centimetres"),
+        ("metres", 1.0, "m metre metres meter meters"),
+        ("metres", 1e3, "km kilometre kilometres kilometer kilometers"),
+        ("grams", 1.0, "g gram grams"),
+        ("grams", 1e3, "kg kilogram kilograms"),
+        ("percent", 1.0, "% percent per"),
+    )
+    for name in names.split()
+}
+_CLOSE = 0.03  # relative difference that rounding or 1,000 against 1,024 explains
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A sentence taken apart. ``names`` are the words that set it apart: what is no everyday word, and single letters."""
+
+    text: str
+    said: frozenset[str]
+    names: frozenset[str]
+    figures: tuple[tuple[str, float], ...]
+    denies: bool
+
+
+def validate(question: ValidationQuestion) -> Validation:
+    """Return one entry for every fact of the groups: it is corroborated where a sentence of another origin says the same."""
+    entries: dict[str, ValidatedFact] = {}
+    for group in question.groups:
+        support: dict[str, set[str]] = {fact.id: set() for fact in group}
+        for a, b, relation, _ in _relations(group, question.origins):
+            if relation == "same":
+                support[a.id].add(b.id)
+                support[b.id].add(a.id)
+        for fact in group:
+            entries.setdefault(fact.id, _entry(fact, support[fact.id], question.origins))
+    return Validation(facts=tuple(entries.values()))
+
+
+def _entry(fact: Fact, support: set[str], origins: Mapping[str, str]) -> ValidatedFact:
+    sources = 1 + len({origins[name] for name in support})
+    standing: Standing = "corroborated" if support else "single"
+    return ValidatedFact(
+        fact_id=fact.id,
+        standing=standing,
+        support=tuple(sorted(support)),
+        sources=sources,
+        confidence=round(1.0 - 0.5**sources, 3),
+    )
+
+
+def find_contradictions(question: ContradictionsQuestion) -> Contradictions:
+    """Return the pairs of passages that name different figures for the same, each once, in a fixed order."""
+    found: dict[str, Contradiction] = {}
+    for group in question.groups:
+        for a, b, relation, pair in _relations(group, question.origins):
+            if relation == "differs":
+                first, second = sorted((a, b), key=lambda fact: fact.id)
+                name = f"c-{digest_of(f'number {first.id} {second.id}'.encode())[:12]}"
+                found.setdefault(name, _difference(name, first, second, pair))
+    return Contradictions(contradictions=tuple(sorted(found.values(), key=lambda entry: (entry.subject, entry.id))))
+
+
+def _difference(name: str, a: Fact, b: Fact, pair: tuple[_Statement, _Statement]) -> Contradiction:
+    mine, yours = sorted(pair, key=lambda one: one.text not in a.quote)
+    explanation = f"“{_said(mine)}” against “{_said(yours)}”"
+    return Contradiction(
+        id=name, subject=one_line(mine.text, 100).rstrip("."), kind="number", a=a.id, b=b.id, explanation=explanation
+    )
+
+
+def _said(statement: _Statement) -> str:
+    return one_line(statement.text, 200).rstrip(".")
+
+
+def _relations(
+    group: Sequence[Fact], origins: Mapping[str, str]
+) -> Iterator[tuple[Fact, Fact, str, tuple[_Statement, _Statement]]]:
+    """Yield the pairs of facts of different origins of which two sentences say the same, or differ in one figure alone."""
+    for a, b in combinations(sorted(group, key=lambda fact: fact.id), 2):
+        if origins.get(a.id, a.url) != origins.get(b.id, b.url):
+            for mine in _statements(a.quote):
+                for yours in _statements(b.quote):
+                    if relation := _related(mine, yours):
+                        yield a, b, relation, (mine, yours)
+
+
+@lru_cache(maxsize=2_048)
+def _statements(quote: str) -> tuple[_Statement, ...]:
+    """Return the sentences of a quote's running text and items; code and tables are not held against sentences."""
+    texts = (block.text for block in blocks(quote) if block.kind in ("paragraph", "item"))
+    found = (sentence for text in texts for sentence in split(text))
+    return tuple(_statement(text) for text in found if _stands_alone(text))
+
+
+def _stands_alone(text: str) -> bool:
+    return _SHARED < len(text.split()) <= _MOST_WORDS and not leans(text) and _REFERENCE.search(text) is None
+
+
+def _statement(text: str) -> _Statement:
+    figures = tuple(_figure(match[1], match[2] or "") for match in _NUMBER.finditer(text))
+    plain = _NUMBER.sub(" ", text)
+    said = frozenset(stem for stem in stems(plain) if len(stem) > 2)
+    names = frozenset(word.casefold() for word in words(plain) if _is_name(word))
+    return _Statement(text, said, names, figures, len(_NEGATION.findall(text)) % 2 == 1)
+
+
+def _is_name(word: str) -> bool:
+    return (len(word) < 3 and word.lower() not in ASKING) or speciality(word, DEFAULT_LANGUAGE) >= _SPECIAL
+
+
+def _figure(number: str, unit: str) -> tuple[str, float]:
+    value = float(number.replace(",", "") or 0)
+    base, factor = _UNITS.get(unit.lower(), ("", 1.0))
+    return base, value * factor
+
+
+def _related(a: _Statement, b: _Statement) -> str:
+    """Return "same", "differs" or ""."""
+    shared = len(a.said & b.said)
+    if shared < _SHARED or shared < _ALIKE * len(a.said | b.said) or a.denies != b.denies or a.names != b.names:
+        return ""
+    only_a = [figure for figure in a.figures if not any(_agree(figure, other) for other in b.figures)]
+    only_b = [figure for figure in b.figures if not any(_agree(figure, other) for other in a.figures)]
+    if not only_a and not only_b:
+        return "same"
+    alone = len(only_a) == len(only_b) == 1 and only_a[0][0] == only_b[0][0]
+    plain = not any(_VERSIONED.search(one.text) or _CONDITION.search(one.text) for one in (a, b))
+    return "differs" if alone and plain else ""
+
+
+def _agree(a: tuple[str, float], b: tuple[str, float]) -> bool:
+    return a[0] == b[0] and abs(a[1] - b[1]) <= _CLOSE * max(abs(a[1]), abs(b[1])) and (a[0] != "" or a[1] == b[1])

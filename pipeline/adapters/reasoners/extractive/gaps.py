@@ -1,0 +1,65 @@
+"""What is still open: a worker's question that no passage covers, and the parts of the query without evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.adapters.reasoners.extractive.passage_choice import ranked_of
+from pipeline.domain.questions import Evaluation, EvaluationQuestion, Gaps, GapsQuestion
+from pipeline.domain.values import Fact, Gap, TermStatistics
+from pipeline.text.ranking.answerability import DOUBTED, is_nowhere, judged
+from pipeline.text.ranking.query_terms import understood
+from pipeline.text.ranking.scoring import statistics_of
+from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
+
+_SAMPLE = 8  # facts that tell the language
+_LOOKED_UP = 0.4  # importance of a gap that the index is known not to fill: no search for it is worth making
+_OPEN = 0.7  # … of one that another search may fill
+
+
+def evaluate(question: EvaluationQuestion) -> Evaluation:
+    """Return the perspective's questions that no fact covers well enough."""
+    opened = tuple(text for text in question.perspective.questions if _coverage(text, question.facts) < DOUBTED)
+    answered = len(question.perspective.questions) - len(opened)
+    return Evaluation(gaps=opened, reason=f"{answered} of {len(question.perspective.questions)} questions are answered.")
+
+
+def _coverage(text: str, facts: Sequence[Fact]) -> float:
+    language = language_of(" ".join(fact.quote for fact in facts[:_SAMPLE])) or DEFAULT_LANGUAGE
+    texts = [ranked_of(fact, language) for fact in facts]
+    return judged(understood(text, language), texts, statistics_of(texts)).coverage if texts else 0.0
+
+
+def find_gaps(question: GapsQuestion) -> Gaps:
+    """Return the parts of the query that the facts do not answer; a query of one part is judged by the gate as a whole."""
+    known = question.statistics
+    query = understood(question.query, known.language)
+    texts = [ranked_of(fact, query.language) for fact in question.facts]
+    gaps = [
+        _gap(
+            clause,
+            question,
+            judged(understood(clause, query.language), texts, known if known.passages else statistics_of(texts)).missing,
+        )
+        for clause in query.clauses
+    ]
+    return Gaps(gaps=tuple(gap for gap in gaps if gap is not None) if len(query.clauses) > 1 else ())
+
+
+def _gap(clause: str, question: GapsQuestion, missing: tuple[str, ...]) -> Gap | None:
+    if not missing:
+        return None
+    named = ", ".join(f"“{word}”" for word in missing[:4])
+    importance = _LOOKED_UP if _is_nowhere(missing, question.statistics) else _OPEN
+    view = next((view.id for view in question.perspectives if clause in view.questions), "")
+    return Gap(
+        question=f"{clause[:1].upper()}{clause[1:]}?",
+        importance=importance,
+        reason=f"No source speaks of {named}.",
+        perspective=view,
+    )
+
+
+def _is_nowhere(missing: tuple[str, ...], known: TermStatistics) -> bool:
+    terms = (term for word in missing for term in understood(word, known.language).terms)
+    return bool(known.passages) and any(is_nowhere(term, known) for term in terms)

@@ -1,0 +1,60 @@
+"""Points of view and searches: the question itself, its parts, and what a doubter would ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.adapters.reasoners.extractive.question_subject import subject_of
+from pipeline.domain.questions import Perspectives, PerspectivesQuestion, Thought, ThoughtQuestion
+from pipeline.domain.values import Perspective
+from pipeline.text.normalise import one_line, slug
+from pipeline.text.ranking.query_terms import understood
+
+BASIC, SCEPTIC = "basic-facts", "sceptic"
+_DOUBTS = "limits exceptions risks warnings restrictions"
+
+
+def perspectives(question: PerspectivesQuestion) -> Perspectives:
+    """Return the question itself, each of its parts, and for a broad one the sceptic: as many as are asked for at most."""
+    query = understood(question.query)
+    views = [
+        Perspective(
+            id=BASIC, name="The question itself", focus="What the sources say to the question", questions=(question.query,)
+        )
+    ]
+    if len(query.clauses) > 1:
+        views += [_part(clause, number) for number, clause in enumerate(query.clauses, start=1)]
+    if query.broad:
+        subject = subject_of(query, [f"{hit.title} {hit.heading}" for hit in question.hits])
+        views = [*views[: max(1, question.count - 1)], _sceptic(subject)]
+    return Perspectives(perspectives=tuple(views[: question.count]))
+
+
+def _part(clause: str, number: int) -> Perspective:
+    name = one_line(clause[:1].upper() + clause[1:], 80)
+    return Perspective(id=f"part-{number}-{slug(clause, 30)}", name=name, focus="One part of the question", questions=(clause,))
+
+
+def _sceptic(subject: str) -> Perspective:
+    text = f"What are the limits, exceptions and risks of {subject}?"
+    return Perspective(
+        id=SCEPTIC, name="Limits, exceptions and risks", focus="What speaks against it", questions=(text,), keywords=(subject,)
+    )
+
+
+def think(question: ThoughtQuestion) -> Thought:
+    """Return the perspective's questions that have not been searched for; none when all have."""
+    asked = {query.casefold() for query in question.asked}
+    fresh = [query for query in dict.fromkeys(_searches(question)) if query.casefold() not in asked][: question.limit]
+    done = f"{len(question.facts)} passages are known." if question.facts else "Nothing is known yet."
+    return Thought(reasoning=f"{done} {'Next: ' + '; '.join(fresh) if fresh else 'All has been asked.'}", queries=tuple(fresh))
+
+
+def _searches(question: ThoughtQuestion) -> Iterator[str]:
+    view = question.perspective
+    if view.id == SCEPTIC and view.keywords:
+        yield f"{' '.join(view.keywords)} {_DOUBTS}"
+        return
+    yield from view.questions
+    if question.iteration > 1:
+        yield from question.gaps

@@ -1,0 +1,136 @@
+"""Outline and sections: whole passages, by the parts of the question, each once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pipeline.adapters.reasoners.extractive.passage_choice import Choice, choice
+from pipeline.adapters.reasoners.extractive.question_subject import subject_of
+from pipeline.domain.questions import Outline, OutlineQuestion, SectionQuestion, SectionText
+from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence
+from pipeline.text.normalise import slug
+from pipeline.text.ranking.query_terms import Query, understood
+
+SUMMARY = "summary"
+_SUMMARY_WORDS = 150
+_LEAST = 2  # passages of a section of their own
+_NEAR = 350  # words of the section next to a narrow answer
+_WORKING = "how it works"
+# What a passage is for, with how often the pattern must be met.
+_ROLES: Mapping[str, tuple[re.Pattern[str], int]] = {
+    "what to do": (
+        re.compile(
+            r"```|\b(?:should|must|use|run|set|install|enable|add|create|make sure|recommended|first|then)\b|(?<![\w-])--[a-z]",
+            re.I,
+        ),
+        4,
+    ),
+    "limits and failures": (
+        re.compile(
+            r"\b(?:not|cannot|never|no|fails?|failed|failure|lost|lose|loss|risks?|warning|errors?|however|unless|except|only|limits?|problems?"
+            r"|avoid|drawbacks?|careful|wrong|unsafe|insecure|deprecated|without)\b|n't\b",
+            re.I,
+        ),
+        4,
+    ),
+}
+
+
+def outline(question: OutlineQuestion) -> Outline:
+    """Return title and sections, in the order of what was asked."""
+    picked = choice(question.query, question.facts, question.statistics, _SUMMARY_WORDS, question.words)
+    query = understood(question.query, question.statistics.language)
+    sections = _by_part(picked, query) if picked.part else _by_role(picked, query)
+    plans = (
+        SectionPlan(id=f"s-{slug(title, 40)}", title=title, facts=tuple(fact.id for fact in facts)) for title, facts in sections
+    )
+    return Outline(title=title_of(question.query), sections=tuple(plans))
+
+
+def title_of(query: str) -> str:
+    """Return the query as a title: one line, opening with a capital unless it opens with an identifier."""
+    plain = " ".join(query.split())
+    first = plain.split(" ", 1)[0]
+    return plain[:1].upper() + plain[1:] if first.isalpha() and first.islower() else plain
+
+
+def _by_part(picked: Choice, query: Query) -> list[tuple[str, list[Fact]]]:
+    """Return a section for each part of the question, titled with its own words."""
+    found: dict[int, list[Fact]] = {}
+    for fact in picked.body:
+        found.setdefault(picked.part[fact.id], []).append(fact)
+    return [(_heading(query.clauses[number]), found[number]) for number in sorted(found)]
+
+
+def _heading(clause: str) -> str:
+    plain = clause.partition(" (")[0].strip(" ?.,")
+    return plain[:1].upper() + plain[1:]
+
+
+def _by_role(picked: Choice, query: Query) -> list[tuple[str, list[Fact]]]:
+    """Return for a broad question a section for each thing one would ask next; all of a narrow one in one."""
+    subject = subject_of(query, [" / ".join(fact.path) for fact in picked.body])
+    name = subject[:1].upper() + subject[1:]
+    if not query.broad:
+        return _nearest_first(subject, picked.body)
+    found: dict[str, list[Fact]] = {role: [] for role in (_WORKING, *_ROLES)}
+    for fact in picked.body:
+        found[_role(fact)].append(fact)
+    small = [fact for role in _ROLES if len(found[role]) < _LEAST for fact in found[role]]
+    found[_WORKING] += small
+    kept = {role: [fact for fact in facts if fact not in small or role == _WORKING] for role, facts in found.items()}
+    return [(f"{name} – {role}", facts) for role, facts in kept.items() if facts]
+
+
+def _nearest_first(subject: str, facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
+    """Return the passages of a narrow report in two sections: those next to the answer, and the others."""
+    near: list[Fact] = []
+    words = 0
+    for fact in facts:
+        words += len(fact.quote.split())
+        if near and words > _NEAR:
+            break
+        near.append(fact)
+    rest = list(facts[len(near) :])
+    return [(f"More on {subject}", near), *([(f"Further passages on {subject}", rest)] if rest else [])]
+
+
+def _role(fact: Fact) -> str:
+    """Return what a passage is for, by the words that it uses."""
+    hits = {role: len(pattern.findall(fact.quote)) / most for role, (pattern, most) in _ROLES.items()}
+    best = max(hits, key=lambda role: hits[role])
+    return best if hits[best] >= 1 else _WORKING
+
+
+def write(question: SectionQuestion) -> SectionText:
+    """Return the section's passages, whole, each a paragraph; for a revision the draft without what is unsupported."""
+    if question.draft:
+        return SectionText(paragraphs=_revised(question))
+    known = {fact.id: fact for fact in question.facts}
+    if question.section.id == SUMMARY:
+        facts: Sequence[Fact] = choice(
+            question.query, question.facts, question.statistics, question.words, question.words
+        ).summary
+    else:
+        facts = [known[name] for name in question.section.facts if name in known]
+    support = {entry.fact_id: entry.support for entry in question.validated}
+    return SectionText(
+        paragraphs=tuple(_quoted(fact, [name for name in support.get(fact.id, ()) if name in known]) for fact in facts)
+    )
+
+
+def _quoted(fact: Fact, support: Sequence[str]) -> Paragraph:
+    return Paragraph(sentences=(Sentence(text=fact.quote, facts=(fact.id, *support)),), kind="passages")
+
+
+def _revised(question: SectionQuestion) -> tuple[Paragraph, ...]:
+    bad = {verdict.sentence for verdict in question.unsupported if not verdict.supported}
+    kept: list[Paragraph] = []
+    place = 0
+    for paragraph in question.draft:
+        good = tuple(text for offset, text in enumerate(paragraph.sentences) if place + offset not in bad)
+        place += len(paragraph.sentences)
+        if good:
+            kept.append(paragraph.model_copy(update={"sentences": good}))
+    return tuple(kept)

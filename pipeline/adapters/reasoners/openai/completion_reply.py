@@ -1,0 +1,247 @@
+"""What a reply of a chat-completions server means: a status of 200 is not success, and ``finish_reason`` comes before content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.adapters.http.call_and_reply import Again, Failed, Refused, Reply
+from pipeline.errors import Malformed
+from pipeline.text.normalise import one_line
+
+Hide = Callable[[str], str]
+
+_TOOL = "A tool was called, but there are no tools; the answer itself is wanted."
+_ACCOUNT = "check the model server's key and the account's credit (`research doctor --online`), then run again"
+_MODEL = "correct the model's name in queries.yaml (`reasoner:`)"
+
+_REFUSING = frozenset(
+    {
+        "authentication",
+        "authentication_error",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "enforced_spend_limit_reached",
+        "insufficient_quota",
+        "invalid_api_key",
+        "payment_required",
+        "permission_denied",
+        "permission_error",
+    }
+)
+_FILTERING = frozenset({"content_policy_violation", "content_filter", "refusal", "moderation"})
+_TOO_LONG = frozenset(
+    {"context_length_exceeded", "max_tokens_exceeded", "token_limit_exceeded", "string_too_long", "payload_too_large"}
+)
+_NO_MODEL = re.compile(r"not a valid model|model\b.{0,200}\b(?:not found|does not exist|not available|unknown)", re.I | re.S)
+_FORMAT = re.compile(r"response_format|json_schema|json_object|json mode|structured output|grammar|requested parameters", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Text to be parsed, from the model that answered. ``unusable`` says why it cannot be, where that is plain already."""
+
+    text: str
+    unusable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """The reply hit ``max_tokens``: never parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A filter, a guardrail or the model itself refuses this material. ``flagged``: what it objects to, as far as it says."""
+
+    why: str
+    flagged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoModel:
+    """The server does not have the model."""
+
+    why: str
+    hint: str = _MODEL
+
+
+@dataclass(frozen=True, slots=True)
+class NoCapacity:
+    """The server has the model, but no room for this call now. ``after_s``: when to ask again, if it says."""
+
+    why: str
+    after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BadRequest:
+    """The server does not take the request as it is. ``about_format``: it says so of the response format."""
+
+    why: str
+    about_format: bool
+
+
+Meaning = Content | CutOff | Withheld | NoModel | NoCapacity | BadRequest | Again | Refused | Failed
+
+
+def body_of(reply: Reply) -> dict[str, Any]:
+    """Return the reply's JSON object, or an empty one if it holds none."""
+    try:
+        return reply.json_object()
+    except Malformed:
+        return {}
+
+
+def meaning(reply: Reply, hide: Hide = str) -> Meaning:
+    """Return what a reply means. ``hide`` masks secrets in the words that a server says. Never raises."""
+    try:
+        body = reply.json_object()
+    except Malformed as fault:
+        return Again(fault.message) if reply.status < 300 else _by_number(reply.status, f"status {reply.status}")
+    error = _error_in(body, reply.status)
+    if error is not None:
+        return _fault(error, reply.status, hide)
+    if not 200 <= reply.status < 300:
+        return _by_number(reply.status, f"status {reply.status}")
+    return _choice(body.get("choices"), hide)
+
+
+def may_be_billed(reply: Reply) -> bool:
+    """Tell whether a reply without an account of its usage may have been billed: errors are not."""
+    body = body_of(reply)
+    if not 200 <= reply.status < 300 or _error_in(body, reply.status) is not None:
+        return False
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return not (isinstance(first, dict) and (first.get("finish_reason") == "error" or first.get("error")))
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------
+
+
+def _error_in(body: Mapping[str, Any], status: int) -> Mapping[str, Any] | None:
+    """The error object, in the places where servers put one."""
+    error = body.get("error")
+    if isinstance(error, dict):
+        return error or None
+    if isinstance(error, str) and error.strip():
+        return {"message": error}
+    spoken = body.get("object") == "error" or (status >= 400 and ("message" in body or "detail" in body))
+    return body if spoken else None
+
+
+def _fault(error: Mapping[str, Any], status: int, hide: Hide) -> Meaning:
+    said = error.get("message") or error.get("detail") or ""
+    why = hide(one_line(said if isinstance(said, str) else str(said), 300)) or f"an error of status {status}"
+    words = set(_words(error))
+    number = _number(error, status)
+    for judge in (_refusal, _model, _filter):
+        if (found := judge(error, words, number, why, hide)) is not None:
+            return found
+    if words & _TOO_LONG or number == 413:
+        return Failed(f"the prompt is too long for the model: {why}")
+    if number in (400, 404, 415, 422, 500, 501) and _FORMAT.search(why):
+        return BadRequest(why, about_format=True)
+    return _by_number(number, why, _wait(error))
+
+
+def _words(error: Mapping[str, Any]) -> Iterator[str]:
+    """The error's names for itself: servers put them in different places."""
+    for place in (error, *(error.get(name) for name in ("metadata", "availability", "details"))):
+        if isinstance(place, dict):
+            for name in ("code", "type", "error_type", "error_code", "provider_code"):
+                if isinstance(place.get(name), str):
+                    yield place[name].lower()
+
+
+def _number(error: Mapping[str, Any], status: int) -> int:
+    """The status that an error claims; that of the reply otherwise, and 500 for an error inside a reply of status 200."""
+    for claimed in (error.get("code"), error.get("http_status"), error.get("status")):
+        if isinstance(claimed, str) and claimed.isascii() and claimed.isdigit() and len(claimed) == 3:
+            claimed = int(claimed)
+        if isinstance(claimed, int) and not isinstance(claimed, bool) and 300 <= claimed <= 599:
+            return claimed
+    return status if status >= 300 else 500
+
+
+def _refusal(_error: Mapping[str, Any], words: set[str], number: int, why: str, _hide: Hide) -> Meaning | None:
+    return Refused(why, _ACCOUNT) if words & _REFUSING or number in (401, 402) else None
+
+
+def _model(error: Mapping[str, Any], words: set[str], number: int, why: str, _hide: Hide) -> Meaning | None:
+    """Switches on ``availability`` where there is one: its examples carry no code."""
+    availability = error.get("availability")
+    availability = availability if isinstance(availability, dict) else {}
+    if "model_not_found" in words or (number in (400, 404) and _NO_MODEL.search(why)):
+        return NoModel(why)
+    if "capacity_exhausted" in words or availability.get("retryable") is True:
+        return NoCapacity(why, _seconds(availability.get("retry_after")))
+    return NoModel(why) if availability.get("retryable") is False else None
+
+
+def _filter(error: Mapping[str, Any], words: set[str], number: int, why: str, hide: Hide) -> Meaning | None:
+    metadata = error.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    given = [metadata.get(name) for name in ("flagged_input", "patterns", "reasons")]
+    if not words & _FILTERING and not (number in (400, 403) and any(given)):
+        return None
+    flagged = [*_strings(metadata.get("flagged_input")), *_strings(metadata.get("patterns"))]
+    return Withheld(why, tuple(hide(one_line(text, 300)) for text in flagged if text.strip()))
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [entry for entry in value[:20] if isinstance(entry, str)] if isinstance(value, list) else []
+
+
+def _wait(error: Mapping[str, Any]) -> float | None:
+    places = (error, error.get("metadata"), error.get("availability"))
+    asked = (_seconds(place.get("retry_after")) for place in places if isinstance(place, dict))
+    return next((seconds for seconds in asked if seconds is not None), None)
+
+
+def _seconds(value: object) -> float | None:
+    ok = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1e9
+    return float(value) if ok and isinstance(value, int | float) else None
+
+
+def _by_number(number: int, why: str, after_s: float | None = None) -> Meaning:
+    if number in (401, 402, 403):
+        return Refused(why, _ACCOUNT)
+    if number in (408, 409, 425, 429) or number >= 500:
+        return Again(why, after_s)
+    return BadRequest(why, about_format=False) if number in (400, 422) else Failed(why)
+
+
+# ---- a reply that claims to be an answer -----------------------------------------------------------------------
+
+
+def _choice(choices: object, hide: Hide) -> Meaning:
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(first, dict):
+        return Again("the reply holds no choice")
+    finish, error = first.get("finish_reason"), first.get("error")
+    if finish == "error" or error:
+        found = _fault(error, 200, hide) if isinstance(error, dict) else Again("the model's provider broke off")
+        return Again(found.why) if isinstance(found, Failed | BadRequest) else found
+    if finish in ("length", "max_tokens", "max_output_tokens"):
+        return CutOff()
+    message = first.get("message")
+    return _message(message if isinstance(message, dict) else {}, finish, hide)
+
+
+def _message(message: Mapping[str, Any], finish: object, hide: Hide) -> Meaning:
+    refusal, content = message.get("refusal"), message.get("content")
+    if finish == "content_filter":
+        return Withheld("the provider's filter stopped the reply")
+    if isinstance(refusal, str) and refusal.strip():
+        return Withheld(f"the model refuses: {hide(one_line(refusal))}")
+    if finish == "tool_calls" or message.get("tool_calls"):
+        return Content("", unusable=_TOOL)
+    if not isinstance(content, str) or not content.strip():
+        return Again("the reply is empty")
+    return Content(content)

@@ -1,0 +1,67 @@
+"""Material that a provider's filter objects to: which source it is likely to be, and the question without that source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pipeline.domain.questions import Question
+from pipeline.domain.values import Fact, Hit, Value
+from pipeline.text.normalise import normalised
+
+A = TypeVar("A", bound=Value)
+
+_COMMANDING = re.compile(
+    r"(?:ignore|disregard|forget) (?:all |any |the )*(?:previous|prior|above|earlier)|system prompt|you are now|new instructions"
+    r"|developer (?:message|mode)|do not tell the user",
+    re.IGNORECASE,
+)
+
+
+def without_offender(question: Question[A], flagged: Sequence[str]) -> Question[A] | None:
+    """Return the question without the one source that was objected to; None when it cannot be told, or nothing would be left.
+
+    It is the source that holds what was flagged; where nothing was, the one that speaks most like somebody giving orders.
+    """
+    texts = _texts(question)
+    offender = _holder(texts, flagged) or _commander(texts)
+    return None if offender is None or len(texts) < 2 else _without(question, offender)
+
+
+def _texts(question: Question[Any]) -> dict[str, str]:
+    """What each source of the question says, by address."""
+    found: dict[str, list[str]] = {}
+    for fact in _facts(question):
+        found.setdefault(fact.url, []).append(f"{fact.heading} {fact.quote}")
+    hits: Iterable[Hit] = getattr(question, "hits", ())
+    for hit in hits:
+        found.setdefault(hit.url, []).append(f"{hit.title} {hit.heading} {hit.snippet}")
+    return {url: normalised(" ".join(parts)) for url, parts in found.items()}
+
+
+def _facts(question: Question[Any]) -> list[Fact]:
+    grouped: tuple[tuple[Fact, ...], ...] = getattr(question, "groups", ())
+    return [*getattr(question, "facts", ()), *(fact for group in grouped for fact in group)]
+
+
+def _holder(texts: Mapping[str, str], flagged: Sequence[str]) -> str | None:
+    wanted = [normalised(text).removesuffix("...").removesuffix("…").casefold() for text in flagged]
+    held = (url for url, text in texts.items() if any(part and part in text.casefold() for part in wanted))
+    return next(held, None)
+
+
+def _commander(texts: Mapping[str, str]) -> str | None:
+    counts = {url: len(_COMMANDING.findall(text)) for url, text in texts.items()}
+    worst = max(counts, key=lambda url: counts[url], default=None)
+    return worst if worst is not None and counts[worst] else None
+
+
+def _without(question: Question[A], url: str) -> Question[A]:
+    update: dict[str, Any] = {}
+    for name in ("facts", "hits"):
+        if hasattr(question, name):
+            update[name] = tuple(entry for entry in getattr(question, name) if entry.url != url)
+    if hasattr(question, "groups"):
+        update["groups"] = tuple(tuple(fact for fact in group if fact.url != url) for group in question.groups)
+    return question.model_copy(update=update)

@@ -1,0 +1,72 @@
+"""Facts as a prompt shows them: each with its key, its quote, and its source's key and place; nothing else may be cited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from urllib.parse import unquote, urlsplit
+
+from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
+from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
+from pipeline.domain.values import Contradiction, Fact, ValidatedFact
+from pipeline.text.normalise import one_line, tokens
+
+_WEIGHT = {"corroborated": 0.2, "disputed": 0.1, "single": 0.0}
+
+
+def evidence(
+    facts: Sequence[Fact],
+    keys: CitationKeys,
+    marks: Delimiters,
+    limit: int,
+    validated: Sequence[ValidatedFact] = (),
+    label: str = "EVIDENCE",
+) -> Material:
+    """Return the facts as one block: ``[E3] "quote" (S1: place)``, with the standing where it is known.
+
+    What does not fit ``limit`` tokens is left out, the least relevant first.
+    """
+    standings = {entry.fact_id: str(entry.standing) for entry in validated}
+    kept = _fitting(facts, standings, limit)
+    lines = [_line(fact, keys, fact.url, standings.get(fact.id, "")) for fact in kept]
+    return marks.block(label, "\n".join(lines) or "(none)")
+
+
+def group(facts: Sequence[Fact], keys: CitationKeys, marks: Delimiters, origin: Callable[[Fact], str], label: str) -> Material:
+    """Return one group of like facts as a block; facts of one origin share their source's key."""
+    return marks.block(label, "\n".join(_line(fact, keys, origin(fact), "") for fact in facts))
+
+
+def clashes(pairs: Iterable[Contradiction], keys: CitationKeys) -> list[str]:
+    """Return what is known to contradict each other, by keys; pairs that the prompt does not show are left out."""
+    lines = []
+    for pair in pairs:
+        if len(names := keys.given("E", (pair.a, pair.b))) == 2:
+            lines.append(f"{names[0]} against {names[1]}: {one_line(pair.explanation or pair.subject)}")
+    return lines
+
+
+def place_of(url: str, heading: str = "") -> str:
+    """Return where a fact stands, in words: host or document, and heading."""
+    try:
+        parts = urlsplit(url)
+        where = (parts.hostname or "") if parts.scheme in ("http", "https") else unquote(parts.path)
+    except ValueError:
+        where = ""
+    return one_line(" — ".join(filter(None, (where or url, heading))), 120)
+
+
+def _line(fact: Fact, keys: CitationKeys, source: str, standing: str) -> str:
+    known = f"; {standing}" if standing else ""
+    shown = f'"{" ".join(fact.quote.split())}" ({keys.give("S", source)}: {place_of(fact.url, fact.heading)}{known})'
+    return f"[{keys.give('E', fact.id)}] {shown}"
+
+
+def _fitting(facts: Sequence[Fact], standings: dict[str, str], limit: int) -> list[Fact]:
+    ranked = sorted(facts, key=lambda fact: (-fact.relevance - _WEIGHT.get(standings.get(fact.id, ""), 0.0), fact.id))
+    kept: set[str] = set()
+    for fact in ranked:
+        limit -= tokens(fact.quote) + 60
+        if limit < 0:
+            break
+        kept.add(fact.id)
+    return [fact for fact in facts if fact.id in kept]

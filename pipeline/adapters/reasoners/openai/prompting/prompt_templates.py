@@ -1,0 +1,85 @@
+"""Prompts through Jinja templates that are their user's to edit; what they print of a question cannot close a delimiter.
+
+Every plain string that a template prints is made harmless first; only ``Material``, which stands inside its delimiters already,
+passes as it is. Text of a page is a value, never a template: ``{{ … }}`` in it is printed as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
+
+from pipeline.adapters.reasoners.openai.prompting.delimiters import Material, harmless
+from pipeline.errors import TemplateInvalid
+
+SYSTEM = "_shared"
+
+_ADVICE = "correct it (templates/prompts/README.md lists what each template is given), then run again"
+_RESTORE = "put it back: `research init` in an empty folder makes a fresh copy of all templates"
+
+
+class PromptTemplates:
+    """Renders prompts from the folder ``templates``: ``<question>.md.j2``, and ``_shared.md.j2`` for the system message."""
+
+    def __init__(self, templates: Path) -> None:
+        self._folder = templates
+        self._environment = _environment_of(templates)
+
+    def messages(self, name: str, view: Mapping[str, Any], schema: Mapping[str, Any]) -> list[dict[str, str]]:
+        """Return the system and the user message of the question ``name``.
+
+        Raises:
+            TemplateInvalid: a template is missing, cannot be parsed, uses an unknown name, or fails.
+        """
+        shape = Material(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
+        return [
+            {"role": "system", "content": self._rendered(SYSTEM, {"schema": shape})},
+            {"role": "user", "content": self._rendered(name, view)},
+        ]
+
+    def _rendered(self, name: str, view: Mapping[str, Any]) -> str:
+        file = f"{name}.md.j2"
+        try:
+            return self._environment.get_template(file).render(view).strip()
+        except TemplateNotFound as error:
+            raise self._invalid(str(error.name), 0, "is missing", _RESTORE) from error
+        except TemplateSyntaxError as error:
+            raise self._invalid(error.name or file, error.lineno, error.message or "syntax error") from error
+        except Exception as error:
+            where, line = self._place_of(error, file)
+            raise self._invalid(where, line, str(error) or type(error).__name__) from error
+
+    def _place_of(self, error: BaseException, file: str) -> tuple[str, int]:
+        """The innermost place in a template that the error went through."""
+        inside = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == self._folder]
+        return (Path(inside[-1].filename).name, inside[-1].lineno or 0) if inside else (file, 0)
+
+    def _invalid(self, file: str, line: int, what: str, advice: str = _ADVICE) -> TemplateInvalid:
+        where = str(self._folder / file) + (f", line {line}" if line else "")
+        return TemplateInvalid(f"{where}: {what}", hint=advice)
+
+
+@cache
+def _environment_of(templates: Path) -> Environment:
+    """One for each folder, so that a template is compiled once; Jinja sees when its file has changed."""
+    return Environment(
+        loader=FileSystemLoader(templates),
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 - prompts are no HTML; ``_printed`` guards what is printed
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_printed,
+    )
+
+
+def _printed(value: object) -> object:
+    """Jinja's last step before a value becomes text."""
+    if value is None:
+        raise TemplateError("a value is None; test for it before printing it")
+    return harmless(value) if isinstance(value, str) and not isinstance(value, Material) else value

@@ -1,0 +1,95 @@
+"""A query put to the index: candidates by shared stems, ranked as ``pipeline.text.ranking`` does, none told twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pipeline.adapters.search.local.passage_index import Candidate, Index
+from pipeline.domain.values import Hit, TermStatistics
+from pipeline.text.ranking.greedy_coverage import POOL
+from pipeline.text.ranking.passages import text_key
+from pipeline.text.ranking.query_terms import Query, understood
+from pipeline.text.ranking.scoring import BEST, importance, scores
+from pipeline.text.stemming import language_of
+
+_CANDIDATES = 400
+_MOST_STEMS = 64  # of one query
+_COMMON = 0.25  # share of all passages from which a stem finds too many to be looked for, if others are left
+_CONCEPTS = 600  # stems of the best passages whose counts are told
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The hits, best first; what the index knows of the query's words and of the best passages'; the documents' languages."""
+
+    hits: tuple[Hit, ...]
+    statistics: TermStatistics
+    languages: tuple[str, ...]
+
+
+def ranked(index: Index, text: str, limit: int) -> Found:
+    """Return at most ``limit`` hits for the query ``text``.
+
+    Raises:
+        sqlite3.Error: the index cannot be read.
+    """
+    languages = index.languages()
+    query = _read_as(text, languages)
+    known = _statistics(index, query)
+    best = list(_best(index, query, known)) if limit else []
+    counts = {**known.counts, **index.counts(stem for stem in _telling(best) if stem not in known.counts)}
+    told = known.model_copy(update={"counts": dict(sorted(counts.items()))})
+    return Found(tuple(_hit(candidate, score) for score, candidate in best[:limit]), told, languages)
+
+
+def _read_as(text: str, languages: Sequence[str]) -> Query:
+    """Return the query read in its own language if there are documents in it, else in that of most documents."""
+    own = language_of(text)
+    return understood(text, own if own in languages or not languages else languages[0])
+
+
+def _statistics(index: Index, query: Query) -> TermStatistics:
+    documents, passages, body, heads = index.lengths()
+    return TermStatistics(
+        language=query.language,
+        documents=documents,
+        passages=passages,
+        body_stems=round(body, 3),
+        heading_stems=round(heads, 3),
+        counts=index.counts(dict.fromkeys(stem for term in query.terms for stem in (term.stem, *term.parts))),
+    )
+
+
+def _best(index: Index, query: Query, known: TermStatistics) -> Iterator[tuple[float, Candidate]]:
+    wanted = [stem for stem in importance(query, known) if stem in known.counts][:_MOST_STEMS]
+    rare = [stem for stem in wanted if known.counts[stem] <= _COMMON * known.passages]
+    found = index.candidates(rare or wanted, _CANDIDATES) if wanted else []
+    ranking = sorted(
+        zip(scores(query, [one.ranked for one in found], known), found, strict=True), key=lambda pair: (-pair[0], pair[1].number)
+    )
+    seen: set[str] = set()
+    for score, candidate in ranking:
+        key = text_key(candidate.text, candidate.path[-1] if len(candidate.path) > 1 else "")
+        if key not in seen:
+            seen.add(key)
+            yield score, candidate
+
+
+def _telling(best: Sequence[tuple[float, Candidate]]) -> list[str]:
+    """Return the stems that several of the best passages hold, the most frequent first: what the topic is made of."""
+    counts = Counter(stem for _, candidate in best[:POOL] for stem in set(candidate.ranked.body) if len(stem) > 2)
+    several = (stem for stem, count in counts.items() if count > 1)
+    return sorted(several, key=lambda stem: (-counts[stem], stem))[:_CONCEPTS]
+
+
+def _hit(candidate: Candidate, score: float) -> Hit:
+    return Hit(
+        url=f"{candidate.url}#{candidate.anchor}" if candidate.anchor else candidate.url,
+        title=candidate.title,
+        snippet=candidate.ranked.text,
+        heading=candidate.path[-1] if len(candidate.path) > 1 else "",
+        score=round(score / BEST, 6),
+        published=candidate.published,
+    )

@@ -1,0 +1,115 @@
+"""Bringing an index up to date with its folder: only what changed is read, only what differs is parsed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.adapters.documents.page_writer import Document
+from pipeline.adapters.search.local.document_folder import FoundFile, SkippedFile, contents, path_of, printable
+from pipeline.adapters.search.local.document_folders import Corpus
+from pipeline.adapters.search.local.passage_index import Index, IndexedFile
+from pipeline.adapters.search.local.read_document import parse
+from pipeline.errors import ReadFailed
+from pipeline.text.normalise import digest_of
+from pipeline.text.ranking.passages import passages
+from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
+
+_BATCH_FILES = 200
+_BATCH_BYTES = 20_000_000
+_MUCH = 50
+_TO_BE_TRIED_AGAIN = -1
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What bringing the index up to date found: ``files`` are searched, ``changed`` of them new or altered since last time.
+
+    ``problems`` are the files that are not searched, by path.
+    """
+
+    files: int
+    changed: int
+    removed: int
+    passages: int
+    problems: tuple[SkippedFile, ...]
+
+
+def refreshed(index: Index, folder: Corpus) -> IndexReport:
+    """Bring ``index`` up to date with ``folder``.
+
+    Raises:
+        CorpusUnusable: the folder is missing or cannot be listed.
+        sqlite3.Error: the index cannot be read or written.
+    """
+    known = index.files()
+    found, skipped = _scanned(folder)
+    gone = sorted(known.keys() - {file.url for file in found})
+    new = [file for file in found if not _is_known(file, known.get(file.url))]
+    changed = _stored(index, folder, new, known)
+    index.replace([], gone)
+    if changed + len(gone) > _MUCH:
+        index.settle()
+    return _report(index, skipped, changed, len(gone))
+
+
+def _scanned(folder: Corpus) -> tuple[list[FoundFile], list[SkippedFile]]:
+    found: list[FoundFile] = []
+    skipped: list[SkippedFile] = []
+    for entry in folder.scan():
+        if isinstance(entry, FoundFile):
+            found.append(entry)
+        else:
+            skipped.append(entry)
+    return sorted(found), skipped
+
+
+def _is_known(file: FoundFile, known: IndexedFile | None) -> bool:
+    return known is not None and (known.size, known.changed) == (file.size, file.changed)
+
+
+def _stored(index: Index, folder: Corpus, new: list[FoundFile], known: dict[str, IndexedFile]) -> int:
+    """Index the files that are ``new``; return how many have a content that was not known."""
+    batch: list[IndexedFile] = []
+    same: list[IndexedFile] = []
+    size = changed = 0
+    for file in new:
+        entry = _indexed(folder, file, known.get(file.url))
+        (batch if entry.passages or entry.reason else same).append(entry)
+        changed += bool(entry.passages)
+        size += file.size
+        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+            index.replace(batch)
+            batch, size = [], 0
+    index.replace(batch)
+    index.touch(same)
+    return changed
+
+
+def _indexed(folder: Corpus, file: FoundFile, known: IndexedFile | None) -> IndexedFile:
+    """Return the file's new entry; without reason and passages when its bytes are those that are indexed."""
+    path = folder.path_at(file.url)
+    try:
+        data = contents(path)
+    except ReadFailed as error:
+        return IndexedFile(file.url, file.size, _TO_BE_TRIED_AGAIN, "", error.message)
+    digest = digest_of(data)
+    if known is not None and known.digest == digest and not known.reason:
+        return IndexedFile(file.url, file.size, file.changed, digest)
+    try:
+        document = parse(data, path)
+    except ReadFailed as error:
+        return IndexedFile(file.url, file.size, file.changed, digest, error.message)
+    return _searched(file, digest, document)
+
+
+def _searched(file: FoundFile, digest: str, document: Document) -> IndexedFile:
+    language = language_of(document.text) or DEFAULT_LANGUAGE
+    about = (document.title, document.published, language)
+    return IndexedFile(file.url, file.size, file.changed, digest, "", *about, passages(document.text))
+
+
+def _report(index: Index, skipped: list[SkippedFile], changed: int, removed: int) -> IndexReport:
+    files = index.files().values()
+    problems = [*skipped, *(SkippedFile(printable(path_of(file.url)), file.reason) for file in files if file.reason)]
+    searched = sum(not file.reason for file in files)
+    return IndexReport(searched, changed, removed, index.count(), tuple(sorted(problems)))

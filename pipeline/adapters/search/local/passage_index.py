@@ -1,0 +1,220 @@
+"""The index of a folder's passages: one SQLite file with FTS5, rebuildable at any time.
+
+The words are stems already (``pipeline.text.stemming``), parted by spaces; SQLite finds candidates by them, the ranking is done
+in Python. A passage's number derives from its document's address, so the order of equally good hits does not depend on the order
+in which documents were indexed. Numbers out of order make FTS5 write its pages early: batches are sorted before they go in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.text.ranking.passages import Passage
+from pipeline.text.ranking.scoring import Ranked, is_past
+from pipeline.text.stemming import stems
+
+VERSION = "8"  # of the tables and of everything that turns a file into passages: a new one rebuilds the cache
+_ORDINAL_BITS = 20
+_BUSY_S = 60.0
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE files (
+    url TEXT PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL, digest TEXT NOT NULL, reason TEXT NOT NULL,
+    title TEXT NOT NULL, published TEXT NOT NULL, language TEXT NOT NULL
+);
+CREATE INDEX files_digest ON files (digest);
+CREATE TABLE passages (
+    id INTEGER PRIMARY KEY, url TEXT NOT NULL, path TEXT NOT NULL, anchor TEXT NOT NULL, opens INTEGER NOT NULL,
+    lead TEXT NOT NULL, text TEXT NOT NULL, body_stems INTEGER NOT NULL, heading_stems INTEGER NOT NULL
+);
+CREATE INDEX passages_url ON passages (url);
+CREATE VIRTUAL TABLE words USING fts5 (heads, body, tokenize = "unicode61 remove_diacritics 0 tokenchars '._:/+#-'");
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
+"""
+
+
+class IndexedFile(NamedTuple):
+    """What is known of a file: ``reason`` says why it is not searched, or is "". ``digest`` is "" when it was not read."""
+
+    url: str
+    size: int
+    changed: int
+    digest: str
+    reason: str = ""
+    title: str = ""
+    published: str = ""
+    language: str = ""
+    passages: Sequence[Passage] = ()
+
+
+class Candidate(NamedTuple):
+    """A passage that holds words of a query."""
+
+    number: int
+    url: str
+    title: str
+    published: str
+    path: tuple[str, ...]
+    anchor: str
+    text: str
+    ranked: Ranked
+
+
+class Index:
+    """One open cache file. Not thread-safe: its owner holds a lock. All methods raise ``sqlite3.Error``."""
+
+    def __init__(self, cache: Path, source: str) -> None:
+        """Open ``cache``; what was built from another ``source``, or by another version, is thrown away."""
+        self._db = sqlite3.connect(cache, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare(f"{VERSION} {source}")
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self, identity: str) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        if self._identity() != identity:
+            self._db.execute("BEGIN IMMEDIATE")
+            if self._identity() != identity:  # another process may have been faster
+                self._build(identity)
+            self._db.execute("COMMIT")
+
+    def _build(self, identity: str) -> None:
+        for name in ("vocabulary", "words", "passages", "files", "meta"):
+            self._db.execute(f"DROP TABLE IF EXISTS {name}")
+        for statement in _SCHEMA.split(";\n"):
+            self._db.execute(statement)
+        self._db.execute("INSERT INTO meta VALUES ('identity', ?)", (identity,))
+
+    def _identity(self) -> str:
+        known = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone() if known else None
+        return str(row[0]) if row else ""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def files(self) -> dict[str, IndexedFile]:
+        """Return all files by address, without their passages."""
+        rows = self._db.execute("SELECT url, size, changed, digest, reason, title, published, language FROM files")
+        return {row[0]: IndexedFile(*row) for row in rows}
+
+    def count(self) -> int:
+        """Return how many passages there are."""
+        return int(self._db.execute("SELECT count(*) FROM passages").fetchone()[0])
+
+    def lengths(self) -> tuple[int, int, float, float]:
+        """Return the number of documents and of passages, and the passages' average stems in text and headings."""
+        documents = self._db.execute("SELECT count(*) FROM files WHERE reason = ''").fetchone()
+        row = self._db.execute("SELECT count(*), avg(body_stems), avg(heading_stems) FROM passages").fetchone()
+        return int(documents[0]), int(row[0]), float(row[1] or 0.0), float(row[2] or 0.0)
+
+    def languages(self) -> tuple[str, ...]:
+        """Return the languages that the documents are written in, the most frequent first."""
+        rows = self._db.execute(
+            "SELECT language FROM files WHERE language != '' GROUP BY language ORDER BY count(*) DESC, language"
+        )
+        return tuple(row[0] for row in rows)
+
+    def counts(self, wanted: Iterable[str]) -> dict[str, int]:
+        """Return in how many passages each of the stems stands, headings included; none that stands nowhere."""
+        found: dict[str, int] = {}
+        for stem in wanted:
+            row = self._db.execute("SELECT doc FROM vocabulary WHERE term = ?", (stem,)).fetchone()
+            if row:
+                found[stem] = int(row[0])
+        return found
+
+    def touch(self, files: Sequence[IndexedFile]) -> None:
+        """Note new sizes and times of files whose content is the same."""
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.executemany("UPDATE files SET size = ?, changed = ? WHERE url = ?", [(f.size, f.changed, f.url) for f in files])
+        self._db.execute("COMMIT")
+
+    def replace(self, files: Sequence[IndexedFile], gone: Sequence[str] = ()) -> None:
+        """Put ``files`` with their passages in place of what was there, and take out the addresses ``gone``; all or nothing."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._forget([*(file.url for file in files), *gone])
+            self._insert(files)
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def _forget(self, urls: Sequence[str]) -> None:
+        keys = [(url,) for url in urls]
+        self._db.executemany("DELETE FROM words WHERE rowid IN (SELECT id FROM passages WHERE url = ?)", keys)
+        self._db.executemany("DELETE FROM passages WHERE url = ?", keys)
+        self._db.executemany("DELETE FROM files WHERE url = ?", keys)
+
+    def _insert(self, files: Sequence[IndexedFile]) -> None:
+        self._db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [file[:8] for file in files])
+        rows = sorted((row for file in files for row in _rows(file)), key=lambda row: row.number)
+        self._db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [row.stored() for row in rows])
+        self._db.executemany(
+            "INSERT INTO words (rowid, heads, body) VALUES (?, ?, ?)",
+            [(row.number, " ".join(row.heads), " ".join(row.body)) for row in rows],
+        )
+
+    def settle(self) -> None:
+        """Merge what many batches have left; worth it after much has changed."""
+        self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def candidates(self, wanted: Sequence[str], limit: int) -> list[Candidate]:
+        """Return the passages that hold most of the stems ``wanted``, at most ``limit``, best first by SQLite's BM25.
+
+        Of files with the same bytes only the first by address is searched.
+        """
+        expression = " OR ".join(f'"{stem}"' for stem in wanted)
+        firsts = {row[0] for row in self._db.execute("SELECT min(url) FROM files WHERE reason = '' GROUP BY digest")}
+        best = self._db.execute("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank, rowid", (expression,))
+        found = (candidate for (number,) in best if (candidate := self._candidate(number)).url in firsts)
+        return list(islice(found, limit))
+
+    def _candidate(self, number: int) -> Candidate:
+        row = self._db.execute(
+            "SELECT p.id, p.url, f.title, f.published, p.path, p.anchor, p.opens, p.lead, p.text, w.heads, w.body "
+            "FROM passages p JOIN words w ON w.rowid = p.id JOIN files f ON f.url = p.url WHERE p.id = ?",
+            (number,),
+        ).fetchone()
+        return _candidate(row)
+
+
+class _Row(NamedTuple):
+    number: int
+    url: str
+    passage: Passage
+    body: list[str]
+    heads: list[str]
+
+    def stored(self) -> tuple[int, str, str, str, bool, str, str, int, int]:
+        one = self.passage
+        return (
+            self.number, self.url, json.dumps(one.path, ensure_ascii=False), one.anchor, one.opens, one.lead, one.text,
+            len(self.body), len(self.heads),
+        )  # fmt: skip
+
+
+def _rows(file: IndexedFile) -> Iterator[_Row]:
+    start = int.from_bytes(hashlib.sha256(file.url.encode()).digest()[:5], "big") << _ORDINAL_BITS
+    for number, passage in enumerate(file.passages, start):
+        yield _Row(number, file.url, passage, stems(passage.body, file.language), stems(passage.headings, file.language))
+
+
+def _candidate(row: tuple[int, str, str, str, str, str, int, str, str, str, str]) -> Candidate:
+    number, url, title, published, path, anchor, opens, lead, text, heads, body = row
+    shown = f"{lead}\n{text}" if lead else text
+    ranked = Ranked(tuple(body.split()), tuple(heads.split()), shown, bool(opens), url, is_past(path))
+    return Candidate(number, url, title, published, tuple(json.loads(path)), anchor, text, ranked)

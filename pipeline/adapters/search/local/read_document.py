@@ -1,0 +1,133 @@
+"""A file → a document: told by its name and its beginning, limited in size, unpacked, decoded, and never fatal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from pipeline.adapters.documents.page_writer import Document, squash
+from pipeline.adapters.search.local.file_types import Format, Kind, format_of, kind_of, name_for, unpacked
+from pipeline.errors import ReadFailed
+
+MAX_BYTES = 10_000_000
+MAX_PDF_BYTES = 30_000_000
+
+_CHARSETS = {
+    "utf-8": "utf-8", "utf8": "utf-8", "utf-16": "utf-16", "utf-16le": "utf-16-le", "utf-16be": "utf-16-be",
+    "iso-8859-1": "cp1252", "latin-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252", "iso-8859-15": "iso-8859-15",
+    **{f"windows-125{n}": f"cp125{n}" for n in range(9)},
+    **{f"cp125{n}": f"cp125{n}" for n in range(9)},
+}  # fmt: skip
+_DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([a-zA-Z0-9_-]{1,20})""", re.IGNORECASE)
+_BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+
+
+def parse(data: bytes, path: Path) -> Document:
+    """Return the document that the bytes of the file ``path`` hold.
+
+    Raises:
+        ReadFailed: no document that can be read; the message says why, without the path.
+    """
+    refuse_by_name_and_size(path, len(data))
+    kind = _kind(path)
+    if kind.packed:
+        data = unpacked(data, _limit(kind))
+    if not data.strip():
+        raise ReadFailed("it is empty")
+    document = _parsed(data, kind, squash(name_for(path, kind)) or "document")
+    if document.text.count("\n") < 2:
+        raise ReadFailed("it holds no text")
+    return document
+
+
+def refuse_by_name_and_size(path: Path, size: int) -> None:
+    """Refuse a file that need not be opened.
+
+    Raises:
+        ReadFailed: the name is none of a document, or the file is too large.
+    """
+    limit = _limit(_kind(path))
+    if size > limit:
+        raise ReadFailed(f"{size / 1e6:,.0f} MB are more than the {limit / 1e6:,.0f} MB that are read of one file")
+
+
+def _kind(path: Path) -> Kind:
+    kind = kind_of(path)
+    if kind is None:
+        raise ReadFailed(f"not a kind of document that is read ({''.join(path.suffixes[-2:]).lower()})")
+    return kind
+
+
+def _limit(kind: Kind) -> int:
+    return MAX_PDF_BYTES if kind.format == "pdf" else MAX_BYTES
+
+
+def _parsed(data: bytes, kind: Kind, name: str) -> Document:
+    if kind.format == "pdf":
+        from pipeline.adapters.documents.pdf_to_page import read_pdf
+
+        return read_pdf(data, name)
+    text = decoded(data)
+    return _READERS[format_of(kind, text)](text, name)
+
+
+def decoded(data: bytes) -> str:
+    """Return text: by its mark, as UTF-8, by what it declares (of a fixed list), or as Windows' Latin.
+
+    Raises:
+        ReadFailed: it holds NUL bytes.
+    """
+    for mark, charset in _BOMS:
+        if data.startswith(mark):
+            return data.decode(charset, "replace")
+    if b"\0" in data:
+        raise ReadFailed("it is binary: it holds NUL bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode(_declared(data), "replace")
+
+
+def _declared(data: bytes) -> str:
+    found = _DECLARED.search(data[:2048])
+    return _CHARSETS.get(found[1].decode("ascii").lower(), "cp1252") if found else "cp1252"
+
+
+def _html(source: str, name: str) -> Document:
+    from pipeline.adapters.documents.html.html_to_page import read_html
+
+    return read_html(source, name)
+
+
+def _markdown(source: str, name: str) -> Document:
+    from pipeline.adapters.documents.markdown.markdown_to_page import read_markdown
+
+    return read_markdown(source.replace("\r\n", "\n").replace("\r", "\n"), name)
+
+
+def _text(source: str, name: str) -> Document:
+    from pipeline.adapters.documents.plaintext.plaintext_to_page import read_text
+
+    return read_text(source.replace("\r\n", "\n").replace("\r", "\n"), name)
+
+
+def _rst(source: str, name: str) -> Document:
+    from pipeline.adapters.documents.plaintext.plaintext_to_page import read_text
+
+    return read_text(source.replace("\r\n", "\n").replace("\r", "\n"), name, markup=True)
+
+
+def _manual(source: str, name: str) -> Document:
+    from pipeline.adapters.documents.manual.manual_to_page import read_manual
+
+    return read_manual(source.replace("\r\n", "\n").replace("\r", "\n"), name)
+
+
+_READERS: dict[Format, Callable[[str, str], Document]] = {
+    "markdown": _markdown,
+    "html": _html,
+    "text": _text,
+    "rst": _rst,
+    "manual": _manual,
+}

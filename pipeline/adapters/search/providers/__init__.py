@@ -1,0 +1,1 @@
+"""Web search providers, one file each, and what they share."""

@@ -1,0 +1,69 @@
+"""arXiv, an Atom feed: one request in three seconds, one connection. Errors are entries of the feed."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Reply, Verdict, judged_by_status
+from pipeline.adapters.search.providers.atom_feed import ATOM, Element, feed_in
+from pipeline.adapters.search.providers.reply_parsing import hit, promised, said
+from pipeline.domain.values import Hit
+from pipeline.errors import Malformed
+
+GAP_S = 3.0
+_TOTAL = "{http://a9.com/-/spec/opensearch/1.1/}totalResults"
+_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+_NOT_WORD = re.compile(r"and|or|andnot|to|the|an?|of|in|on|for|is|are|was|were|how|what|why|does|do|did|with|by|at")
+
+
+class Arxiv:
+    """Needs no key."""
+
+    name = "arxiv"
+    price = 0.0
+
+    def __init__(self, base_url: str = "https://export.arxiv.org") -> None:
+        self._url = f"{base_url}/api/query"
+
+    def call(self, query: str, limit: int) -> Call:
+        """Return the request for at most 50 hits: papers with any of the query's words, the most relevant first."""
+        words = dict.fromkeys(word for word in _WORD.findall(query.lower()) if not _NOT_WORD.fullmatch(word))
+        asked = " OR ".join(f"all:{word}" for word in islice(words, 12)) or f"all:{query[:100]}"
+        params: dict[str, str | int] = {"search_query": asked, "start": 0, "max_results": max(1, min(limit, 50))}
+        return Call(self.name, "GET", self._url, params=params)
+
+    def judge(self, reply: Reply) -> Verdict:
+        """Say what the reply means."""
+        if reply.status == 429:
+            return Again("it wants fewer requests", GAP_S)
+        if reply.status not in (200, 400):
+            return judged_by_status(reply)
+        error = next((entry for entry in feed_in(reply.body).iter(f"{ATOM}entry") if _is_error(entry)), None)
+        if error is not None or reply.status == 400:
+            return Failed(said(None if error is None else error.findtext(f"{ATOM}summary"), "it does not take the query"))
+        return Good()
+
+    def hits(self, reply: Reply) -> tuple[Hit, ...]:
+        """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
+        feed = feed_in(reply.body)
+        given = feed.findall(f"{ATOM}entry")
+        found = tuple(made for entry in given if (made := _hit(entry)) is not None)
+        total = feed.findtext(_TOTAL, "").strip()
+        if total == "" or (given and not found):
+            raise Malformed("shape", "the feed has no count, or no entry with an address")
+        return promised(int(total) if total.isdecimal() and len(total) < 12 else 0, found)
+
+    def usd(self, _reply: Reply) -> float:
+        """Return zero."""
+        return self.price
+
+
+def _is_error(entry: Element) -> bool:
+    return "/api/errors" in entry.findtext(f"{ATOM}id", "")
+
+
+def _hit(entry: Element) -> Hit | None:
+    links = {link.get("rel"): link.get("href") for link in entry.findall(f"{ATOM}link")}
+    title, summary, published = (entry.findtext(f"{ATOM}{name}", "") for name in ("title", "summary", "published"))
+    return hit(links.get("alternate") or entry.findtext(f"{ATOM}id", ""), title, summary, published)

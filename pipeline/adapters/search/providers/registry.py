@@ -1,0 +1,46 @@
+"""The providers by name, each behind the port with the pace that its terms ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pipeline.adapters.http.client import HttpClient
+from pipeline.adapters.search.providers import arxiv, semanticscholar
+from pipeline.adapters.search.providers.arxiv import Arxiv
+from pipeline.adapters.search.providers.brave import Brave
+from pipeline.adapters.search.providers.openalex import Openalex
+from pipeline.adapters.search.providers.provider import Provider, WebSearch
+from pipeline.adapters.search.providers.rate_limit import Pacer
+from pipeline.adapters.search.providers.searxng import Searxng
+from pipeline.adapters.search.providers.semanticscholar import SemanticScholar
+from pipeline.adapters.search.providers.tavily import Tavily
+from pipeline.adapters.search.providers.wikipedia import Wikipedia
+from pipeline.text.redaction import Secret
+
+_NO_KEY = Secret("")
+
+_MADE: dict[str, Callable[[str, Secret | None], Provider]] = {
+    "brave": lambda url, key: Brave(key or _NO_KEY, url),
+    "tavily": lambda url, key: Tavily(key or _NO_KEY, url),
+    "searxng": lambda url, _: Searxng(url),
+    "wikipedia": lambda url, _: Wikipedia(url),
+    "arxiv": lambda url, _: Arxiv(url),
+    "openalex": lambda url, key: Openalex(key, url),
+    "semanticscholar": lambda url, key: SemanticScholar(key, url),
+}
+NAMES = tuple(_MADE)
+
+# One request at a time, also when it fails: its own terms ask for one connection.
+_PACERS: dict[str, Callable[[], Pacer]] = {
+    "arxiv": lambda: Pacer(arxiv.GAP_S, alone=True),
+    "semanticscholar": lambda: Pacer(semanticscholar.GAP_S),
+}
+
+
+def web_search(name: str, url: str, key: Secret | None, http: HttpClient, headers: Mapping[str, str]) -> WebSearch:
+    """Return the provider called ``name``, asked at ``url``; ``headers`` go with every request.
+
+    Raises:
+        KeyError: there is no such provider.
+    """
+    return WebSearch(_MADE[name](url, key), http, _PACERS.get(name, Pacer)(), headers)

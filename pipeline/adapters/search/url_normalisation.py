@@ -1,0 +1,108 @@
+"""Addresses in one spelling, so that two spellings of one page are one source.
+
+Nothing here makes up what was not said: ``http`` stays ``http``, and ``www.`` stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlsplit
+
+from pipeline.domain.values import Hit
+
+LONGEST = 2_000
+
+_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+_UNSOUND = re.compile(r"[\x00-\x20\x7f-\x9f\\]")
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_BARE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_TRACKING = re.compile(
+    r"utm_\w+|(?:g|fb|y|d|tw|tt)clid|msclkid|[gw]braid|gclsrc|mc_[ce]id|igshid|_ga|_gl|_hs(?:enc|mi)|hsa_\w+|mkt_tok|ref_src|"
+    r"ref_url|srsltid|vero_(?:id|conv)|oly_(?:anon|enc)_id|s_cid|spm|wt_mc|__twitter_impression|cmpid|ncid|at_(?:medium|campaign)",
+    re.IGNORECASE,
+)
+_ARXIV = re.compile(r"/(?:abs|pdf|html)/((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Za-z]{2})?/\d{7}))(?:v\d+)?(?:\.pdf)?/?")
+
+
+def canonical(url: str, scheme: str = "https") -> str:
+    """Return the one spelling of a page's address, without fragment and tracking parameters; "" for what is no web address.
+
+    ``scheme`` is that of an address that leaves it out (``//upload.wikimedia.org/x``).
+    """
+    stripped = url.strip()
+    try:
+        parts = urlsplit(f"{scheme}:{stripped}" if stripped.startswith("//") else stripped)
+        host, port = _host(parts.hostname or ""), parts.port
+    except ValueError:
+        return ""
+    if parts.scheme not in _PORTS or not host or "@" in parts.netloc or _UNSOUND.search(parts.netloc):
+        return ""
+    place = host if port in (None, _PORTS[parts.scheme]) else f"{host}:{port}"
+    path, query = _path(parts.path), _query(parts.query)
+    if host.removeprefix("export.").removeprefix("www.") == "arxiv.org" and (paper := _ARXIV.fullmatch(path)):
+        place, path, query = "arxiv.org", f"/abs/{paper[1]}", ""
+    found = f"{parts.scheme}://{place}{path}{'?' + query if query else ''}"
+    return found if len(found) <= LONGEST else ""
+
+
+def identity(url: str) -> str:
+    """Return what two addresses of one page have in common: scheme and trailing slash do not count, nor the parameters' order."""
+    _, _, rest = canonical(url).partition("://")
+    path, _, query = rest.partition("?")
+    return f"{path.rstrip('/')}?{'&'.join(sorted(query.split('&')))}"
+
+
+def distinct(hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    """Return ``hits`` with canonical addresses, in their order, each page once; a hit without a sound address is none."""
+    found: dict[str, Hit] = {}
+    for hit in hits:
+        if address := canonical(hit.url):
+            found.setdefault(identity(address), hit.model_copy(update={"url": address}))
+    return tuple(found.values())
+
+
+def _host(name: str) -> str:
+    """Return a host in lower case and ASCII, "" for what is none."""
+    bare = name.lower().rstrip(".")
+    if ":" in bare:
+        bare = f"[{bare}]"
+    elif not bare.isascii():
+        bare = bare.encode("idna").decode("ascii")  # UnicodeError is a ValueError
+    return bare if _HOST.fullmatch(bare) else ""
+
+
+def _path(path: str) -> str:
+    """Return a path without ``.`` and ``..``; the root is ``/``."""
+    kept: list[str] = []
+    parts = quoted(path).split("/")[1:]
+    for part in parts:
+        if part == "..":
+            kept = kept[:-1]
+        elif part != ".":
+            kept.append(part)
+    if parts and parts[-1] in (".", ".."):
+        kept.append("")
+    return "/" + "/".join(kept)
+
+
+def _query(query: str) -> str:
+    kept = [part for part in query.split("&") if part and not _TRACKING.fullmatch(_name(part))]
+    return "&".join(quoted(part) for part in kept)
+
+
+def _name(part: str) -> str:
+    return next((name for name, _ in parse_qsl(part, keep_blank_values=True)), "")
+
+
+def quoted(text: str) -> str:
+    """Return ``text`` with its percent-encoding in one spelling: upper case, and only where it is needed."""
+    steady = _ESCAPE.sub(_escape, _BARE.sub("%25", text))
+    return quote(steady, safe="%/:=&?~!$'()*+,;@-._[]", errors="replace")
+
+
+def _escape(found: re.Match[str]) -> str:
+    byte = unquote_to_bytes(found[0])
+    return byte.decode() if byte[0] in _UNRESERVED else found[0].upper()

@@ -1,0 +1,182 @@
+"""The embedded event store: append-only streams and objects as files in one folder.
+
+What is acknowledged is durable. What is damaged is named and refused, never skipped. Two writers of one stream do not mix: the
+second is refused at once. Reading takes no lock and sees a prefix of what is being written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pipeline.adapters.store import object_store, snapshots
+from pipeline.adapters.store.layout import Layout, is_plain
+from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
+from pipeline.adapters.store.segment_format import Finding, envelope_of
+from pipeline.adapters.store.stream_reader import read_chain
+from pipeline.adapters.store.stream_writer import StreamWriter
+from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
+from pipeline.ports import Record, Snapshot
+from pipeline.system import durable_files
+from pipeline.text.normalise import digest_of
+
+_log = logging.getLogger("pipeline.adapters.store")
+
+
+class FileStore:
+    """The port ``EventStore`` over files; ``root`` is the log's folder, made by the first write.
+
+    ``findings`` holds the torn ends met so far: appends that a crash cut and that were never acknowledged. Each is logged once.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.findings: list[Finding] = []
+        self._layout = Layout(root)
+        self._writers: dict[str, StreamWriter] = {}
+        self._guard = threading.Lock()
+        self._prepared = False
+
+    def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
+        """Store ``records`` durably after ``expected_version``; return the version of the last one.
+
+        Raises:
+            VersionConflict: the stream is at another version.
+            EventRejected: a stored id with other data, or records that do not fit the stream or each other.
+            LogDamaged, LogForked: the stream cannot be continued.
+            LogUnwritable: the disk refuses; nothing of this batch is acknowledged.
+            WorkspaceLocked: another process writes this stream.
+        """
+        _refuse_unfit(session_id, records, expected_version)
+        self._prepare()
+        return self._writer(session_id).append(records, expected_version)
+
+    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        """Return the records of versions above ``after``; all of the stream is verified.
+
+        Raises:
+            LogDamaged, LogForked: the stream cannot be trusted.
+        """
+        return [line.record for line in self._chain(session_id).lines[after:]]
+
+    def session_ids(self) -> Iterator[str]:
+        """Yield the ids of all sessions, sorted."""
+        return self._layout.sessions()
+
+    def batch_ids(self) -> Iterator[str]:
+        """Yield the ids of all batches, sorted."""
+        return self._layout.batches()
+
+    def marks(self) -> Mapping[str, str]:
+        """Return a mark for each session and batch, by id, sorted: the names, sizes and times of its segments."""
+        return dict(self._layout.marks())
+
+    def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
+        """Return the latest snapshot by that fold whose event is still the stored one, else None."""
+        if not is_plain(session_id):
+            return None
+        stored = snapshots.read(self._layout.snapshot(session_id), fold_id)
+        with contextlib.suppress(LogError):
+            if stored and snapshots.stands(stored.hash, self._layout.segments(session_id)):
+                return stored.snapshot
+        return None
+
+    def save_snapshot(self, session_id: str, snapshot: Snapshot) -> None:
+        """Keep a snapshot, unless its event is not stored. A failure is logged and never raised."""
+        try:
+            hash_ = self._hash_of(session_id, snapshot.version)
+            if hash_ is not None:
+                snapshots.write(self._layout.snapshot(session_id), snapshots.Stored(snapshot, hash_))
+        except (OSError, LogError) as error:
+            _log.info("no snapshot of %s was kept: %s", session_id, error)
+
+    def put(self, data: bytes) -> str:
+        """Store an object durably; return its SHA-256. A sound object of these bytes is left as it is.
+
+        Raises:
+            LogUnwritable: the disk refuses.
+        """
+        digest = digest_of(data)
+        try:
+            with self._guard:  # else another thread could take a folder for durable that is only just made
+                self._prepare()
+                durable_files.make_directories(self._layout.object(digest).parent)
+            object_store.write(self._layout.object(digest), data, self._layout.scratch)
+        except OSError as error:
+            raise LogUnwritable(f"an object cannot be stored: {error.strerror}", hint="check space and permissions") from error
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """Return an object's bytes.
+
+        Raises:
+            ObjectMissing: it is not stored, or was altered.
+        """
+        if not object_store.is_digest(digest):
+            raise ObjectMissing(f"{digest!r} names no object: it is no SHA-256", hint="run `research verify`")
+        return object_store.read(self._layout.object(digest), digest)
+
+    def release(self, session_id: str) -> None:
+        """End this process's writing to a stream. Unknown ids are ignored."""
+        with self._guard:
+            writer = self._writers.get(session_id)
+            if writer is None:
+                return
+            writer.release()
+            if not writer.in_doubt:
+                del self._writers[session_id]
+
+    def _writer(self, stream: str) -> StreamWriter:
+        with self._guard:
+            writer = self._writers.get(stream)
+            if writer is None:
+                writer = self._writers[stream] = StreamWriter(self._layout, stream, self._chain)
+            return writer
+
+    def _chain(self, stream: str) -> RecordChain:
+        chain = refuse_damage(read_chain(self._layout, stream), stream)
+        for finding in chain.torn:
+            if finding not in self.findings:
+                self.findings.append(finding)
+                _log.warning("%s", finding)
+        return chain
+
+    def _hash_of(self, stream: str, version: int) -> bytes | None:
+        writer = self._writers.get(stream)
+        known = writer.hash_of(version) if writer else None
+        if known is not None:
+            return known
+        lines = self._chain(stream).lines
+        return lines[version - 1].hash if 0 < version <= len(lines) else None
+
+    def _prepare(self) -> None:
+        if self._prepared:
+            return
+        try:
+            self._layout.prepare()
+        except OSError as error:
+            raise LogUnwritable(
+                f"{self._layout.root} cannot be written: {error.strerror}", hint="check space and permissions there"
+            ) from error
+        self._prepared = True
+
+
+def _refuse_unfit(stream: str, records: Sequence[Record], expected_version: int) -> None:
+    fault = _unfit(stream, records, expected_version)
+    if fault:
+        raise EventRejected(f"{stream}: {fault}", hint="this is a fault of the program: please report it")
+
+
+def _unfit(stream: str, records: Sequence[Record], expected_version: int) -> str:
+    if not is_plain(stream) or not all(is_plain(record.run_id) for record in records):
+        return "an id that becomes a file name may hold letters, digits, '_', '.' and '-' only"
+    if len({record.run_id for record in records}) > 1 or len({record.id for record in records}) < len(records):
+        return "the records of one append must be of one run, each with an id of its own"
+    for version, record in enumerate(records, expected_version + 1):
+        if record.version != version or record.session_id != stream:
+            return f"record {record.id} is not version {version} of this stream"
+        if envelope_of(record.data) != record or not record.data.endswith(b"}") or b"\n" in record.data:
+            return f"the data of record {record.id} is not one line of JSON that begins with the record's own envelope"
+    return ""

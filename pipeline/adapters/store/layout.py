@@ -1,0 +1,146 @@
+"""Where things lie in the log's folder.
+
+::
+
+    sessions/<session id>/events/<first version, 6 digits>-<run id>.jsonl
+    batches/<batch id>.jsonl
+    objects/<2 hex>/<sha256>.gz
+    local/            locks, snapshots, scratch files, copies set aside; never committed
+    .gitattributes
+
+A name that is taken (a run that goes on after its file failed, a second run of one batch) gets ``~2``, ``~3`` … before
+``.jsonl``: the tilde cannot stand in an id, and sorts after the dot.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.errors import LogDamaged
+from pipeline.system import durable_files
+
+_PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
+_SUFFIX = ".jsonl"
+_ATTRIBUTES = b"*.jsonl -text -merge\n"
+
+
+class Layout:
+    """The paths below one log's folder. Reading from it makes nothing."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.local = root / "local"
+        self.scratch = self.local / "tmp"
+
+    def prepare(self) -> None:
+        """Make what a log has before its first record: ``.gitattributes``, and a ``local/`` that git ignores."""
+        for path, content in ((self.root / ".gitattributes", _ATTRIBUTES), (self.local / ".gitignore", b"*\n")):
+            if not path.exists():
+                durable_files.make_directories(path.parent)
+                with contextlib.suppress(FileExistsError):
+                    durable_files.close(durable_files.create(path, content, self.scratch))
+
+    def folder(self, stream: str) -> Path:
+        """Return the folder that holds the stream's segments."""
+        return self.root / "batches" if is_batch(stream) else self.root / "sessions" / stream / "events"
+
+    def segment(self, stream: str, first_version: int, run_id: str, attempt: int) -> Path:
+        """Return the name of a new segment; ``attempt`` counts from 1, names above that are for when one is taken."""
+        stem = stream if is_batch(stream) else f"{first_version:06d}-{run_id}"
+        return self.folder(stream) / (stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX)
+
+    def segments(self, stream: str) -> list[Path]:
+        """Return the stream's segments, sorted by name; none for an unknown stream or an id that cannot be one."""
+        if not is_plain(stream):
+            return []
+        names = _names(self.folder(stream))
+        if is_batch(stream):
+            names = [name for name in names if _stem(name) == stream]
+        return [self.folder(stream) / name for name in sorted(names) if name.endswith(_SUFFIX)]
+
+    def streams(self) -> Iterator[str]:
+        """Yield the ids of all sessions, then of all batches, each sorted."""
+        yield from self.sessions()
+        yield from self.batches()
+
+    def sessions(self) -> Iterator[str]:
+        """Yield the ids of all sessions that have a segment, sorted."""
+        return (name for name in sorted(_names(self.root / "sessions")) if not is_batch(name) and self.segments(name))
+
+    def batches(self) -> Iterator[str]:
+        """Yield the ids of all batches, sorted."""
+        stems = {_stem(name) for name in _names(self.root / "batches") if name.endswith(_SUFFIX)}
+        return (stem for stem in sorted(stems) if is_batch(stem) and is_plain(stem))
+
+    def marks(self) -> Iterator[tuple[str, str]]:
+        """Yield the id and mark of every session, then of every batch, each sorted; a mark changes whenever a segment does."""
+        sessions = str(self.root / "sessions")  # joined by hand: making a Path takes as long as looking at the folder
+        for name in sorted(_names(self.root / "sessions")):
+            if not is_batch(name) and is_plain(name) and (found := _states(f"{sessions}/{name}/events")):
+                yield name, " ".join(found)
+        of_batches: dict[str, list[str]] = {}
+        for found_name in _states(str(self.root / "batches")):
+            of_batches.setdefault(_stem(found_name.partition(":")[0]), []).append(found_name)
+        for stem in sorted(of_batches):
+            if is_batch(stem) and is_plain(stem):
+                yield stem, " ".join(of_batches[stem])
+
+    def object(self, digest: str) -> Path:
+        """Return the place of an object."""
+        return self.root / "objects" / digest[:2] / f"{digest}.gz"
+
+    def lock(self, stream: str) -> Path:
+        """Return the place of a stream's lock."""
+        return self.local / "locks" / f"{stream}.lock"
+
+    def snapshot(self, stream: str) -> Path:
+        """Return the place of a stream's snapshot."""
+        return self.local / "snapshots" / f"{stream}.json"
+
+    def named(self, path: Path) -> str:
+        """Return how findings name a file: its path below the log's folder."""
+        return path.relative_to(self.root).as_posix()
+
+
+def is_plain(identity: str) -> bool:
+    """Tell whether an id can be a file name: letters, digits, ``_``, ``.`` and ``-``, at most 150, no dot first."""
+    return _PLAIN_ID.fullmatch(identity) is not None
+
+
+def is_batch(stream: str) -> bool:
+    """Tell whether a stream is a batch; else it is a session."""
+    return stream.startswith("batch-")
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(_SUFFIX).partition("~")[0]
+
+
+def _states(folder: str) -> list[str]:
+    """``name:size:time`` of each segment in a folder, sorted."""
+    try:
+        with os.scandir(folder) as entries:
+            files = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith(_SUFFIX)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+    return sorted(f"{name}:{found.st_size}:{found.st_mtime_ns}" for name, found in files)
+
+
+def _unreadable(folder: Path | str, error: OSError) -> LogDamaged:
+    return LogDamaged(f"{folder} cannot be read: {error.strerror}", hint="check the folder's permissions")
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(folder, error) from error

@@ -1,0 +1,60 @@
+"""Pages and exchanges, stored once under the SHA-256 of their bytes, compressed."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from pathlib import Path
+
+from pipeline.errors import ObjectMissing
+from pipeline.system import durable_files
+from pipeline.text.normalise import digest_of
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_UNREADABLE = (OSError, EOFError, zlib.error)
+
+
+def write(path: Path, data: bytes, scratch: Path) -> None:
+    """Store ``data`` at ``path``, durable on return. A sound object there is left as it is, a damaged one replaced.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    durable_files.make_directories(path.parent)
+    if holds(path, data):
+        # Whoever stored it may have died before its name was durable.
+        durable_files.sync_directory(path.parent)
+        return
+    durable_files.replace(path, gzip.compress(data, compresslevel=6, mtime=0), scratch)
+
+
+def holds(path: Path, data: bytes) -> bool:
+    """Tell whether ``path`` is an object with exactly these bytes."""
+    try:
+        return gzip.decompress(path.read_bytes()) == data
+    except _UNREADABLE:
+        return False
+
+
+def read(path: Path, digest: str) -> bytes:
+    """Return the object's bytes, held against its digest.
+
+    Raises:
+        ObjectMissing: it is not stored, cannot be read, or was altered.
+    """
+    hint = "`research verify` lists all damage; restore the file from a backup, or research the query again"
+    try:
+        data = gzip.decompress(path.read_bytes())
+    except FileNotFoundError:
+        raise ObjectMissing(f"the stored object {digest} is missing: {path}", hint=hint) from None
+    except _UNREADABLE as error:
+        raise ObjectMissing(f"the stored object {path} cannot be read: {error}", hint=hint) from error
+    if digest_of(data) != digest:
+        raise ObjectMissing(f"the stored object {path} was altered: its bytes do not have its digest", hint=hint)
+    return data
+
+
+def is_digest(text: str) -> bool:
+    """Tell whether ``text`` is a SHA-256 in hex, as objects are named by."""
+    return _DIGEST.fullmatch(text) is not None

@@ -1,0 +1,35 @@
+"""One stream read from its files, with what is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.adapters.store.layout import Layout
+from pipeline.adapters.store.record_chain import RecordChain, join
+from pipeline.adapters.store.segment_format import Finding, Segment, parse
+
+
+def read_segments(layout: Layout, stream: str) -> list[Segment]:
+    """Return the stream's segments, each as far as it is sound.
+
+    Raises:
+        LogDamaged: the stream's folder cannot be read.
+    """
+    return [_read_segment(layout, path, stream) for path in layout.segments(stream)]
+
+
+def read_chain(layout: Layout, stream: str) -> RecordChain:
+    """Return the stream joined to one chain; see its ``findings``.
+
+    Raises:
+        LogDamaged: the stream's folder cannot be read.
+    """
+    return join(read_segments(layout, stream))
+
+
+def _read_segment(layout: Layout, path: Path, stream: str) -> Segment:
+    name = layout.named(path)
+    try:
+        return parse(name, path.read_bytes(), stream)
+    except OSError as error:
+        return Segment(name, finding=Finding(name, 0, "unreadable", f"the file cannot be read: {error.strerror}"))

@@ -1,0 +1,137 @@
+"""Reading everything once to find what nothing else would notice, and cutting damage out without losing a byte of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline.adapters.store import object_store
+from pipeline.adapters.store.layout import Layout
+from pipeline.adapters.store.record_chain import join
+from pipeline.adapters.store.segment_format import Finding, Segment, seal
+from pipeline.adapters.store.stream_reader import read_segments
+from pipeline.errors import LogDamaged, LogUnwritable, ObjectMissing
+from pipeline.system import durable_files
+from pipeline.system.process_lock import Lock
+
+_NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What was done to one file. ``kept`` counts the records that stayed (0: the file was removed).
+
+    ``path`` and ``copy``, where the whole file as it was lies now, are relative to the log's folder.
+    """
+
+    path: str
+    copy: str
+    kept: int
+
+
+def verify(root: Path) -> list[Finding]:
+    """Return all that is wrong in the log at ``root``: streams first, then objects. Changes nothing, takes no lock."""
+    layout = Layout(root)
+    findings: list[Finding] = []
+    for stream in layout.streams():
+        findings += _verify_stream(layout, stream)
+    return findings + list(_damaged_objects(layout))
+
+
+def repair(root: Path) -> list[Repair]:
+    """Keep the longest sound prefix of every damaged stream; return what was done.
+
+    A copy of each file is set aside first, in ``local/set-aside/<time>/``. A segment that continues a record which is not
+    there, and an object whose bytes are not those of its digest, are set aside as a whole. Forks lose nothing and are left.
+
+    Raises:
+        WorkspaceLocked: a run writes one of the damaged streams.
+        LogUnwritable: the disk refuses.
+    """
+    layout = Layout(root)
+    aside = layout.local / "set-aside" / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    done: list[Repair] = []
+    try:
+        for stream in layout.streams():
+            if _cuts(read_segments(layout, stream)):
+                done += _repair_stream(layout, stream, aside)
+        for finding in _damaged_objects(layout):
+            done.append(_set_aside(layout, finding.path, aside, kept=0))
+            _remove(root / finding.path)
+    except OSError as error:
+        raise LogUnwritable(f"the log cannot be repaired: {error}", hint="check space and permissions") from error
+    return done
+
+
+def _verify_stream(layout: Layout, stream: str) -> list[Finding]:
+    try:
+        segments = read_segments(layout, stream)
+    except LogDamaged as error:
+        return [Finding(layout.named(layout.folder(stream)), 0, "unreadable", error.message)]
+    return join(segments).findings + list(_missing_objects(layout, segments))
+
+
+def _missing_objects(layout: Layout, segments: list[Segment]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for segment in segments:
+        for number, line in enumerate(segment.lines, 1):
+            for digest in map(bytes.decode, _NAMED_OBJECT.findall(line.record.data)):
+                if digest not in seen and not layout.object(digest).exists():
+                    yield Finding(segment.path, number, "missing", f"the record names object {digest}, which is not stored")
+                seen.add(digest)
+
+
+def _damaged_objects(layout: Layout) -> Iterator[Finding]:
+    for path in sorted((layout.root / "objects").glob("*/*.gz")):
+        digest = path.name.removesuffix(".gz")
+        try:
+            object_store.read(path, digest)
+        except ObjectMissing as error:
+            yield Finding(layout.named(path), 0, "object", error.message)
+
+
+def _cuts(segments: list[Segment]) -> dict[str, list[bytes]]:
+    """Return the files to cut, each with the sound lines it keeps."""
+    sound = {segment.path: [seal(line.record.data, line.prev)[0] for line in segment.lines] for segment in segments}
+    cuts: dict[str, list[bytes]] = {}
+    for finding in join(segments).findings:
+        if finding.kind in ("torn", "corrupt"):
+            cuts.setdefault(finding.path, sound[finding.path])
+        elif finding.kind == "detached":
+            cuts[finding.path] = []
+    return cuts
+
+
+def _repair_stream(layout: Layout, stream: str, aside: Path) -> list[Repair]:
+    lock = Lock(layout.lock(stream), f"writes {stream}")
+    lock.acquire()
+    try:
+        cuts = _cuts(read_segments(layout, stream))
+        done = [_set_aside(layout, name, aside, kept=len(lines)) for name, lines in cuts.items()]
+        for name, lines in cuts.items():
+            _keep(layout, layout.root / name, b"".join(lines))
+        return done
+    finally:
+        lock.release()
+
+
+def _set_aside(layout: Layout, name: str, aside: Path, kept: int) -> Repair:
+    copy = aside / name
+    durable_files.make_directories(copy.parent)
+    durable_files.close(durable_files.create(copy, (layout.root / name).read_bytes(), layout.scratch))
+    return Repair(name, layout.named(copy), kept)
+
+
+def _keep(layout: Layout, path: Path, content: bytes) -> None:
+    if content:
+        durable_files.replace(path, content, layout.scratch)
+    else:
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    path.unlink()
+    durable_files.sync_directory(path.parent)

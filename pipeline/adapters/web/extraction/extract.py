@@ -1,0 +1,90 @@
+"""Bytes of a page → its document. Runs inside the worker: here a hostile page may cost what it likes, up to the limits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from urllib.parse import unquote, urlsplit
+
+from pipeline.adapters.documents.page_writer import Document, squash
+from pipeline.adapters.web.extraction.content_type import Sniffed, sniffed
+from pipeline.errors import ReadFailed
+
+MAX_HTML = 3_000_000
+MAX_TEXT = 3_000_000
+MAX_MARKDOWN = 500_000
+
+_LD_DATE = re.compile(r'"datePublished"\s{0,9}:\s{0,9}"(\d{4}-\d{2}-\d{2})')
+_LD_AUTHOR = re.compile(
+    r'"author"\s{0,9}:\s{0,9}[\[{\s]{0,20}(?:"@type"\s{0,9}:\s{0,9}"Person"\s{0,9},\s{0,9})?"name"\s{0,9}:\s{0,9}"([^"\\]{2,80})"'
+)
+_TIME = re.compile(r"""<time[^>]{0,200}datetime\s{0,5}=\s{0,5}["'](\d{4}-\d{2}-\d{2})""", re.IGNORECASE)
+
+
+def page_text(data: bytes, content_type: str, url: str) -> Document:
+    """Return the document that a server sent as ``data``; ``content_type`` is its header.
+
+    Raises:
+        ReadFailed: it is none that can be read, or only looks like one; the message says why, without the address.
+    """
+    found = sniffed(data, content_type, url)
+    name = squash(unquote(urlsplit(url).path.rstrip("/").rsplit("/", 1)[-1])) or urlsplit(url).hostname or "page"
+    if found.kind == "pdf":
+        from pipeline.adapters.documents.pdf_to_page import read_pdf
+
+        return read_pdf(data, name)
+    return _READERS[found.kind](found, name)
+
+
+def _html(found: Sniffed, name: str) -> Document:
+    from pipeline.adapters.documents.html.html_to_page import read_html, refuse_bombs
+    from pipeline.adapters.web.extraction.boilerplate import visible
+    from pipeline.adapters.web.extraction.soft_404 import why_no_page
+
+    source = _capped(found, MAX_HTML)
+    refuse_bombs(source)
+    try:
+        document = read_html(visible(source), name)
+    except ReadFailed as error:
+        raise ReadFailed(why_no_page(source, "", "") or error.message) from None
+    if why := why_no_page(source, document.title, document.text):
+        raise ReadFailed(why)
+    return _with_metadata(document, source)
+
+
+def _with_metadata(document: Document, source: str) -> Document:
+    date = _LD_DATE.search(source) or _TIME.search(source)
+    author = _LD_AUTHOR.search(source)
+    return replace(
+        document,
+        published=document.published or (date[1] if date else ""),
+        author=document.author or (squash(author[1]) if author else ""),
+    )
+
+
+def _markdown(found: Sniffed, name: str) -> Document:
+    from pipeline.adapters.documents.markdown.markdown_to_page import read_markdown
+
+    return read_markdown(_lines(_capped(found, MAX_MARKDOWN)), name)
+
+
+def _text(found: Sniffed, name: str) -> Document:
+    from pipeline.adapters.documents.plaintext.plaintext_to_page import read_text
+
+    document = read_text(_lines(_capped(found, MAX_TEXT)), name)
+    if document.text.count("\n") < 2:
+        raise ReadFailed("it holds no text")
+    return document
+
+
+def _capped(found: Sniffed, limit: int) -> str:
+    if len(found.text) > limit:
+        raise ReadFailed(f"its {len(found.text) / 1e6:,.1f} million characters are more than the {limit / 1e6:g} that are read")
+    return found.text
+
+
+def _lines(source: str) -> str:
+    return source.replace("\r\n", "\n").replace("\r", "\n")
+
+
+_READERS = {"html": _html, "markdown": _markdown, "text": _text}

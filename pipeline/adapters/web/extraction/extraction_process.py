@@ -1,0 +1,56 @@
+"""The process that extracts: one page after the other from stdin, each under limits of its own; started by ``extractor``.
+
+A request is a line of JSON (content type, address, size) and that many bytes; an answer is one line of JSON. Its environment
+holds no keys, and it neither writes files nor opens connections.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from dataclasses import asdict
+from typing import BinaryIO
+
+from pipeline.adapters.web.extraction.extract import page_text
+from pipeline.errors import ReadFailed
+
+
+def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) -> None:
+    """Answer every request until stdin ends."""
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, 0)
+    _limit(resource.RLIMIT_AS, memory_bytes)
+    while line := requests.readline():
+        request = json.loads(line)
+        data = requests.read(request["size"])
+        _allow_cpu(cpu_s)
+        answers.write(json.dumps(_answer(data, request)).encode("ascii") + b"\n")
+        answers.flush()
+
+
+def _answer(data: bytes, request: dict[str, str]) -> dict[str, object]:
+    """Return the answer; ``spent`` in it says that this process should serve no more."""
+    try:
+        return {"document": asdict(page_text(data, request["content_type"], request["url"]))}
+    except ReadFailed as error:
+        return {"failed": error.message}
+    except MemoryError:
+        return {"failed": "reading it takes too much memory", "spent": True}
+    except Exception as error:  # noqa: BLE001 - a reader's own fault costs one page, never the night
+        return {"failed": f"reading it failed ({type(error).__name__})", "spent": True}
+
+
+def _limit(what: int, value: int) -> None:
+    resource.setrlimit(what, (value, value))
+
+
+def _allow_cpu(seconds: int) -> None:
+    """Let this process use ``seconds`` more of CPU time; past them the kernel ends it."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds + 1, hard))
+
+
+if __name__ == "__main__":
+    serve(sys.stdin.buffer, sys.stdout.buffer, cpu_s=int(sys.argv[1]), memory_bytes=int(sys.argv[2]))

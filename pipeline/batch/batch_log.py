@@ -1,0 +1,38 @@
+"""The night's own stream, in the same format as a session's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.session import record_of
+from pipeline.engine.loop import RunContext
+from pipeline.ports import EventStore
+from pipeline.text.times import timestamp
+
+
+@dataclass
+class BatchLog:
+    """Where one night records. ``id`` is the batch's, ``version`` that of its last event so far."""
+
+    store: EventStore
+    context: RunContext
+    id: str
+    version: int = 0
+
+    def record(self, *drafts: EventBase) -> None:
+        """Stamp and store.
+
+        Raises:
+            LogError: it could not be stored.
+        """
+        if self.version == 0:
+            drafts = (self.context.agent, *drafts)
+        at = timestamp(self.context.now())
+        stamped = [self._stamped(draft, self.version + place, at) for place, draft in enumerate(drafts, start=1)]
+        self.version = self.store.append(self.id, [record_of(event) for event in stamped], self.version)
+
+    def _stamped(self, draft: EventBase, version: int, at: str) -> EventBase:
+        context = self.context
+        envelope = {"id": context.new_id(), "session_id": self.id, "version": version, "at": at, "run_id": context.run_id}
+        return draft.model_copy(update=envelope)

@@ -1,0 +1,128 @@
+"""What a night would do: decisions, order, worst-case cost, places. Nothing is written, and nobody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pipeline.batch.scheduling import LEFT, Decision, taken_up
+from pipeline.batch.session_actions import leads_anywhere
+from pipeline.config.queries.model import Limits, Query
+from pipeline.config.service_selection import SearchChoice
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import ResearchConfig
+from pipeline.text.normalise import one_line, slug
+from pipeline.text.times import timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What the plan of a night rests on.
+
+    ``config_of`` and ``search_of`` are those of a new session, ``opened`` is the state of a stored one by its id.
+    """
+
+    decisions: Sequence[Decision]
+    limit: int | None
+    limits: Limits
+    until: datetime | None
+    sessions_at_once: int
+    now: datetime
+    config_of: Callable[[Query], ResearchConfig]
+    search_of: Callable[[Query], SearchChoice]
+    opened: Callable[[str], SessionState]
+    may_cost: Callable[[ResearchConfig], bool]
+
+    def plan(self) -> dict[str, Any]:
+        """Return the plan as plain values; ``worst_usd`` of None is: no cap.
+
+        Raises:
+            UsageError: a query names a model or a provider that is not set up.
+            LogError: a session that would be gone on with cannot be read.
+        """
+        due, beyond = taken_up(self.decisions, self.limit)
+        entries = [self._entry(decision) for decision in due]
+        return {
+            "dry_run": True,
+            "due": entries,
+            "beyond_limit": [_about(decision) for decision in beyond],
+            "left": [_about(decision) for decision in self.decisions if decision.action in LEFT],
+            "done": sum(decision.action == "done" for decision in self.decisions),
+            "sessions_at_once": self.sessions_at_once,
+            "ends_at": timestamp(self.until) if self.until else "",
+            "worst_usd": _least(self.limits.cost_usd, _sum(entry["worst_usd"] for entry in entries)),
+        }
+
+    def _entry(self, decision: Decision) -> dict[str, Any]:
+        state = self._gone_on_with(decision)
+        config = state.config if state else self.config_of(decision.query)
+        date = timestamp(self.now)[:10]
+        name = decision.session if state else f"{date}-{slug(decision.query.id, 40)}-…"
+        return {
+            **_about(decision),
+            "reasoner": config.reasoner,
+            "search": list(config.search),
+            "search_why": "as when the session began" if state else self.search_of(decision.query).why,
+            "approve": config.approve,
+            "worst_usd": self._worst(config, state),
+            "log": f"events/sessions/{name}/",
+            "report": f"vault/reports/{name[:4]}/",
+        }
+
+    def _gone_on_with(self, decision: Decision) -> SessionState | None:
+        if decision.action not in {"resume", "retry"}:
+            return None
+        state = self.opened(decision.session)
+        return state if decision.action == "resume" or leads_anywhere(state) else None
+
+    def _worst(self, config: ResearchConfig, state: SessionState | None) -> float | None:
+        """The most that a session may still cost in USD: nothing, what its cap leaves, or None without one."""
+        if not self.may_cost(config):
+            return 0.0
+        spent = state.spent.usd if state else 0.0
+        left = None if config.budget_usd is None else max(0.0, round(config.budget_usd - spent, 6))
+        return _least(left, self.limits.cost_usd)
+
+
+def _about(decision: Decision) -> dict[str, Any]:
+    query = decision.query
+    return {
+        "id": query.id,
+        "query": query.text,
+        "action": decision.action,
+        "reason": decision.reason,
+        "session": decision.session,
+    }
+
+
+def _sum(amounts: Any) -> float | None:
+    known = list(amounts)
+    return None if None in known else round(sum(known), 6)
+
+
+def _least(*caps: float | None) -> float | None:
+    return min((cap for cap in caps if cap is not None), default=None)
+
+
+def plan_lines(plan: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
+    """Return a plan as lines for a person; ``words`` maps each action to what a list calls it."""
+    due = plan["due"]
+    lines = [f"{len(due)} to research, {plan['sessions_at_once']} at once; nothing was done, nothing written"]
+    for place, entry in enumerate(due, start=1):
+        lines.append(f"{place:>4}. {words[entry['action']]:<11} {entry['id']:<40}  {_money(entry['worst_usd'])}")
+        lines.append(f"      {one_line(entry['reason'], 100)}; {entry['reasoner']}, {' '.join(entry['search'])}")
+        lines.append(f"      {entry['log']}, {entry['report']}")
+    for name, why in (("beyond_limit", "beyond the limit"), ("left", "left as it is")):
+        lines += [f"      {words[entry['action']]:<11} {entry['id']:<40}  {why}: {entry['reason']}" for entry in plan[name]]
+    chosen = dict.fromkeys((tuple(entry["search"]), entry["search_why"]) for entry in due)
+    lines += [f"searches {SearchChoice(names, why).words}: {why}" for names, why in chosen]
+    ends = f"; ends at {plan['ends_at']}" if plan["ends_at"] else ""
+    return [*lines, f"{plan['done']} done; the night costs {_money(plan['worst_usd'])}{ends}"]
+
+
+def _money(worst: float | None) -> str:
+    if worst is None:
+        return "without a cap (cost_usd under limits or query_limits sets one)"
+    return f"at most {worst:.2f} USD" if worst else "nothing"

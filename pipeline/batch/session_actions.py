@@ -1,0 +1,148 @@
+"""What a night or a person does to one session as a whole: begin it, go on with it, cancel it, approve its plan."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from copy import deepcopy
+
+from pipeline.batch.scheduling import Decision
+from pipeline.domain import fold
+from pipeline.domain.agenda import agenda
+from pipeline.domain.events import session_events as e
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState, working_seconds
+from pipeline.domain.steps import StartWorker
+from pipeline.domain.values import Earlier, Perspective, ResearchConfig
+from pipeline.engine.loop import Recorder, RunContext
+from pipeline.errors import CommandRefused, LogError
+from pipeline.ports import EventStore
+from pipeline.research import Outcome, approved
+from pipeline.research.session_diff import earlier_of
+from pipeline.text.normalise import slug
+from pipeline.text.times import timestamp
+
+_log = logging.getLogger("pipeline.batch.session_actions")
+
+MOST_STEPS_BACK = 20  # sessions without a report that a question may have had since its last one
+
+
+async def new_session(store: EventStore, decision: Decision, config: ResearchConfig, context: RunContext) -> ResearchSession:
+    """Record the start of a session on a query and return it.
+
+    Raises:
+        LogError: it could not be stored.
+    """
+    query = decision.query
+    date = timestamp(context.now())[:10]
+    session = ResearchSession(f"{date}-{slug(query.id, 40)}-{secrets.token_hex(2)}")
+    start = e.ResearchStarted(
+        query=query.text,
+        query_id=query.id,
+        config=config,
+        tags=query.tags,
+        previous_session=decision.session,
+    )
+    earlier = recalled(store, decision)
+    recorder = Recorder(session, store, context)
+    recorder.take([Outcome((start, *([e.EarlierRecalled(earlier=earlier)] if earlier else [])))])
+    await recorder.flush()
+    return session
+
+
+def recalled(store: EventStore, decision: Decision) -> Earlier | None:
+    """Return what the latest complete session on the very same question knew; None if there is none that can be read."""
+    name = decision.session
+    for _ in range(MOST_STEPS_BACK):
+        if not name:
+            return None
+        try:
+            state = ResearchSession.open(store, name).state
+        except LogError as error:
+            _log.warning("what is new cannot be told: %s cannot be read: %s", name, error.message)
+            return None
+        if state.query != decision.query.text:
+            return None
+        if state.status == "complete":
+            return earlier_of(state)
+        name = state.previous_session
+    return None
+
+
+def reopened(store: EventStore, session_id: str, context: RunContext) -> ResearchSession:
+    """Open a session to go on with it; a failed or cancelled one is reopened.
+
+    Raises:
+        CommandRefused: it is complete, or waits for approval.
+        LogError: its log cannot be read or written.
+    """
+    session = ResearchSession.open(store, session_id)
+    if session.state.status == "complete":
+        raise CommandRefused(f"{session_id} is complete; there is nothing to go on with", hint=f"research show {session_id}")
+    if session.state.waiting:
+        raise CommandRefused(f"{session_id} waits for its plan to be approved", hint=f"research approve {session_id}")
+    if session.state.ended:
+        Recorder(session, store, context).record([Outcome((e.ResearchReopened(reason="asked for"),))])
+    return session
+
+
+def leads_anywhere(state: SessionState) -> bool:
+    """Tell whether a session that ended without a report would ask anything new, once it is reopened.
+
+    One whose sources hold no answer has nothing left to ask of them: other sources need a session of their own.
+    """
+    if state.status == "not-found":
+        return False
+    copy = deepcopy(state)
+    fold.apply(copy, e.ResearchReopened(version=state.version))
+    return not _caps_reached(state) and any(not step.pure or isinstance(step, StartWorker) for step in agenda(copy))
+
+
+def _caps_reached(state: SessionState) -> bool:
+    config, spent = state.config, state.spent
+    used = (
+        (config.budget_usd, spent.usd),
+        (config.budget_tokens, spent.total_tokens),
+        (config.budget_calls, spent.calls),
+        (config.timeout_s, working_seconds(state)),
+    )
+    return any(cap is not None and amount >= cap for cap, amount in used)
+
+
+def cancelled(store: EventStore, session_id: str, context: RunContext, reason: str) -> ResearchSession:
+    """End a session for good, as its user asks; it can be reopened.
+
+    Raises:
+        CommandRefused: it has ended.
+        LogError: its log cannot be read or written.
+        WorkspaceLocked: a run works on it.
+    """
+    session = ResearchSession.open(store, session_id)
+    if session.state.ended:
+        raise CommandRefused(f"{session_id} is {session.state.status} already", hint=f"research show {session_id}")
+    _record(session, store, context, e.ResearchCancelled(reason=reason))
+    return session
+
+
+def plan_approved(
+    store: EventStore, session_id: str, context: RunContext, perspectives: tuple[Perspective, ...] = ()
+) -> ResearchSession:
+    """Approve a session's plan, as it stands or with ``perspectives`` in place of the planned ones.
+
+    Raises:
+        CommandRefused: its plan does not wait for approval.
+        LogError: its log cannot be read or written.
+        WorkspaceLocked: a run works on it.
+    """
+    session = ResearchSession.open(store, session_id)
+    if not session.state.waiting:
+        raise CommandRefused(f"no plan of {session_id} waits for approval", hint=f"research show {session_id}")
+    _record(session, store, context, approved(perspectives))
+    return session
+
+
+def _record(session: ResearchSession, store: EventStore, context: RunContext, event: e.EventBase) -> None:
+    try:
+        Recorder(session, store, context).record([Outcome((event,))])
+    finally:
+        store.release(session.id)

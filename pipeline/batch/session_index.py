@@ -1,0 +1,155 @@
+"""All sessions of a store at a glance; one whose log is damaged is named and does not hide the others.
+
+A glance does not fold a log that it has folded before: summaries are kept under the mark of their stream. What is kept can be
+lost or thrown away at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import astuple, dataclass, field, fields
+from functools import cache
+
+from pipeline.domain.fold import fold_id
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import TERMINAL, SessionState, working_seconds
+from pipeline.errors import LogError
+from pipeline.ports import EventStore, SummaryCache
+from pipeline.text.normalise import digest_of
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What may be said of a session without opening it. Facts, sources and calls that were paid for are counts.
+
+    ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
+    """
+
+    id: str
+    version: int = 0
+    status: str = "pending"
+    query: str = ""
+    query_id: str = ""
+    mode: str = "deep"
+    waiting: bool = False
+    approved: bool = False
+    tags: tuple[str, ...] = ()
+    previous_session: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    end_reason: str = ""
+    title: str = ""
+    facts: int = 0
+    sources: int = 0
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether nothing more will happen unless the session is reopened."""
+        return self.status in TERMINAL
+
+
+def summary_of(state: SessionState) -> Summary:
+    """Return what may be said of a session at a glance."""
+    return Summary(
+        id=state.id,
+        version=state.version,
+        status=state.status,
+        query=state.query,
+        query_id=state.query_id,
+        mode=state.config.mode,
+        waiting=state.waiting,
+        approved=state.approval == "given" and not state.workers,
+        tags=state.tags,
+        previous_session=state.previous_session,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        end_reason=state.end_reason,
+        title=state.title,
+        facts=len(state.facts),
+        sources=len({fact.url for fact in state.facts.values()}),
+        calls=state.spent.calls,
+        tokens=state.spent.total_tokens,
+        usd=state.spent.usd,
+        seconds=working_seconds(state),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionIndex:
+    """The sessions that can be read, in order of their ids, and why the others cannot, by id."""
+
+    sessions: tuple[Summary, ...] = ()
+    damaged: Mapping[str, LogError] = field(default_factory=dict)
+
+    def latest(self) -> dict[str, Summary]:
+        """Return each query id's latest session: one that no other followed. Only among several such do their times decide."""
+        followed = {summary.previous_session for summary in self.sessions}
+        latest: dict[str, Summary] = {}
+        for summary in sorted(self.sessions, key=lambda one: (one.id not in followed, one.started_at, one.id)):
+            if summary.query_id:
+                latest[summary.query_id] = summary
+        return latest
+
+
+def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionIndex:
+    """Return a summary of every session; only sessions that changed since ``kept`` last heard of them are opened."""
+    marks = store.marks()
+    known = kept.read(_layout_id()) if kept else {}
+    lines = ((name, line) for name, (mark, line) in known.items() if marks.get(name) == mark)
+    summaries = {name: summary for name, line in lines if (summary := _decoded(line))}
+    fresh, damaged = _opened(store, (name for name in marks if name not in summaries))
+    if kept:
+        _keep(kept, marks, fresh, known.keys() - summaries.keys())
+    summaries |= fresh
+    return SessionIndex(tuple(summaries[name] for name in marks if name in summaries), damaged)
+
+
+def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str]) -> None:
+    """Have ``kept`` hear of the sessions that changed, and decode no other; ``marks`` are the store's."""
+    known = {name: mark for name, (mark, _line) in kept.read(_layout_id()).items()}
+    fresh, _damaged = _opened(store, (name for name, mark in marks.items() if known.get(name) != mark))
+    _keep(kept, marks, fresh, {name for name, mark in known.items() if marks.get(name) != mark})
+
+
+def _opened(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Summary], dict[str, LogError]]:
+    """The summaries of those of the streams that are sessions, and why some cannot be read."""
+    summaries: dict[str, Summary] = {}
+    damaged: dict[str, LogError] = {}
+    for name in names:
+        if not name.startswith("batch-"):
+            try:
+                summaries[name] = summary_of(ResearchSession.open(store, name).state)
+            except LogError as error:
+                damaged[name] = error
+    return summaries, damaged
+
+
+def _keep(kept: SummaryCache, marks: Mapping[str, str], fresh: Mapping[str, Summary], outdated: AbstractSet[str]) -> None:
+    if fresh or outdated:
+        lines = {name: (marks[name], json.dumps(astuple(summary))) for name, summary in fresh.items()}
+        kept.write(_layout_id(), lines, outdated - fresh.keys())
+
+
+def _decoded(line: str) -> Summary | None:
+    try:
+        values = json.loads(line)
+        values[_TAGS] = tuple(values[_TAGS])
+        return Summary(*values)
+    except (ValueError, TypeError, IndexError):
+        return None
+
+
+_NAMES = [part.name for part in fields(Summary)]
+_TAGS = _NAMES.index("tags")
+
+
+@cache
+def _layout_id() -> str:
+    """A name for what a summary holds and how it was folded: one that an earlier program kept is not believed."""
+    return digest_of(f"{fold_id()} {_NAMES}".encode())[:16]

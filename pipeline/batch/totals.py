@@ -1,0 +1,131 @@
+"""What a night's events add up to: counts and exit code, the same for log, summary, note and process. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.domain.events import batch_events as n
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.values import Cost
+from pipeline.engine.stopping import INTERRUPTED
+from pipeline.errors import NOT_FOUND
+
+UP_TO_DATE = "up to date"
+
+
+@dataclass(frozen=True, slots=True)
+class NightResult:
+    """What became of a night. ``stopped`` is the exit code of whatever signal stopped it, 0 for none; ``vault`` likewise that of
+    what kept the vault from being brought up to date.
+    """
+
+    batch: str = ""
+    ended: tuple[n.QueryEnded, ...] = ()
+    skipped: tuple[n.QuerySkipped, ...] = ()
+    stopped: int = 0
+    vault: int = 0
+
+    @property
+    def done(self) -> int:
+        """Count the queries that have a report now."""
+        return sum(event.status == "complete" for event in self.ended)
+
+    @property
+    def failed(self) -> int:
+        """Count the queries that failed tonight."""
+        return sum(event.status == "failed" for event in self.ended)
+
+    @property
+    def not_found(self) -> int:
+        """Count the queries that the sources do not answer."""
+        return sum(event.status == "not-found" for event in self.ended)
+
+    @property
+    def open(self) -> int:
+        """Count the queries that were worked on and go on another time."""
+        return len(self.ended) - self.done - self.not_found - self.failed
+
+    @property
+    def exit_code(self) -> int:
+        """The process's exit code: what needs its user most decides."""
+        causes = {event.cause for event in self.ended} | {event.cause for event in self.skipped}
+        needs = (
+            (self.stopped, bool(self.stopped)),
+            (4, "refused" in causes),
+            (20, "damaged" in causes),
+            (1, self.failed > 0),
+            (self.vault, bool(self.vault)),
+            (3, bool({"cap", "limit", "stopped"} & causes)),
+            (NOT_FOUND, self.not_found > 0),
+        )
+        return next((code for code, needed in needs if needed), 0)
+
+
+def reckoned(events: Sequence[EventBase]) -> NightResult:
+    """Return what became of a night by its own stream. One that was killed has no end, and so no signal's exit code."""
+    end = next((event for event in events if isinstance(event, n.BatchEnded)), None)
+    return NightResult(
+        events[0].session_id if events else "",
+        tuple(event for event in events if isinstance(event, n.QueryEnded)),
+        tuple(event for event in events if isinstance(event, n.QuerySkipped)),
+        end.exit_code if end and end.exit_code >= INTERRUPTED else 0,
+        next((event.exit_code for event in events if isinstance(event, n.VaultFailed)), 0),
+    )
+
+
+def account(events: Sequence[EventBase]) -> dict[str, Any]:
+    """Return what a night's stream says, as plain values: the summary for programs, and what ``last-run.json`` holds."""
+    result = reckoned(events)
+    end = next(
+        (event for event in events if isinstance(event, n.BatchEnded)), n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
+    )
+    vault = next((event.reason for event in events if isinstance(event, n.VaultFailed)), "")
+    return {
+        "batch": result.batch,
+        "started_at": events[0].at if events else "",
+        "ended_at": end.at,
+        "duration_s": end.duration_s,
+        "exit_code": result.exit_code,
+        "done": result.done,
+        "not_found": result.not_found,
+        "failed": result.failed,
+        "open": result.open,
+        "left_out": len(result.skipped),
+        "cost_usd": end.cost.usd,
+        "tokens": end.cost.total_tokens,
+        "vault": vault or UP_TO_DATE,
+        "ended": [_outcome(event) for event in result.ended],
+        "skipped": [event.model_dump(include={"query_id", "reason", "cause"}) for event in result.skipped],
+    }
+
+
+def _outcome(event: n.QueryEnded) -> dict[str, Any]:
+    values = event.model_dump(include={"query_id", "session", "status", "reason", "cause", "duration_s"})
+    return {**values, "cost_usd": event.cost.usd, "tokens": event.cost.total_tokens}
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    """Return the sum of costs; it names no model."""
+    known = list(costs)
+    return Cost(
+        input_tokens=sum(cost.input_tokens for cost in known),
+        output_tokens=sum(cost.output_tokens for cost in known),
+        total_tokens=sum(cost.total_tokens for cost in known),
+        usd=round(sum(cost.usd for cost in known), 9),
+        assumed_usd=round(sum(cost.assumed_usd for cost in known), 9),
+        calls=sum(cost.calls for cost in known),
+    )
+
+
+def less(whole: Cost, part: Cost) -> Cost:
+    """Return ``whole`` without ``part``, never below zero."""
+    return Cost(
+        input_tokens=max(0, whole.input_tokens - part.input_tokens),
+        output_tokens=max(0, whole.output_tokens - part.output_tokens),
+        total_tokens=max(0, whole.total_tokens - part.total_tokens),
+        usd=round(max(0.0, whole.usd - part.usd), 9),
+        assumed_usd=round(max(0.0, whole.assumed_usd - part.assumed_usd), 9),
+        calls=max(0, whole.calls - part.calls),
+    )

@@ -1,0 +1,1 @@
+"""The commands of research, grouped by what they work on."""

@@ -1,0 +1,23 @@
+"""The command ``completion``: what makes a shell complete commands, options, and the ids of queries and sessions."""
+
+from __future__ import annotations
+
+import click
+
+from pipeline.ops.terminal import Console
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_obj
+def completion(console: Console, shell: str) -> None:
+    """Print what a SHELL needs to complete commands and ids: eval "$(research completion bash)" in its start-up file."""
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None  # noqa: S101 - the three shells above are built into click
+    script = found(click.get_current_context().find_root().command, {}, "research", "_RESEARCH_COMPLETE")
+    source = script.source_template % script.source_vars()
+    console.data([source.strip()], {"shell": shell, "script": source})

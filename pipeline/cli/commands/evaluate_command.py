@@ -1,0 +1,166 @@
+"""The command ``evaluate``: what the program is worth on questions with known answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.ops.terminal import Console, end
+
+if TYPE_CHECKING:
+    from pipeline.evaluate.evaluation import Result
+    from pipeline.evaluate.question_set.question_set import Dataset
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_KINDS = click.Choice(["beir", "hotpotqa", "multihop-rag", "browsecomp-plus"])
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("folder", type=_FOLDER)
+@click.option("--corpus", type=_FOLDER, metavar="DIR", help="The documents.  [default: FOLDER/corpus or FOLDER/documents]")
+@click.option(
+    "--mode", type=click.Choice(["fast", "deep"]), default="deep", show_default=True, help="How each question is asked."
+)
+@click.option("--only", multiple=True, metavar="ID", help="Only this question; may be given several times.")
+@click.option("--final", is_flag=True, help="Ask the held-out half too; only its totals are printed.")
+@click.option("--show", is_flag=True, help="Print for each question what was matched, what is missing, and its summary.")
+@click.option("--check", is_flag=True, help="Only hold the expected answers against the documents; ask nothing.")
+@click.option("--keep", type=_FOLDER, metavar="DIR", help="Work in this new folder and keep it.")
+@click.option("--reasoner", metavar="NAME", help="extractive, or a model; overrides the settings of -C.")
+@click.option("--search", multiple=True, metavar="NAME", help="A search provider; may be given several times; overrides -C.")
+@click.option("--repeat", type=click.IntRange(1, 9), default=1, metavar="N", help="Run N times and compare the reports.")
+@click.option("--json", "json_file", type=_FILE, metavar="FILE", help="Also write all figures to this file.")
+@click.option("--against", type=_FOLDER, metavar="DIR", help="Compare with the settings or templates of this folder.")
+@click.option(
+    "--write", type=(click.Choice(["deepresearch", "trec-rag"]), _FILE), metavar="SHAPE FILE", help="Also write the reports."
+)
+@click.option(
+    "--convert", type=(_KINDS, click.Path(path_type=Path)), metavar="KIND SRC", help="Only write the data set SRC to FOLDER."
+)
+@click.pass_obj
+def evaluate(console: Console, /, folder: Path, json_file: Path | None, **options: Any) -> None:
+    """Score the program on FOLDER, which holds questions with known answers and documents; docs/evaluate.md describes it.
+
+    Settings come from the queries.yaml of -C if there is one; else nothing but the documents is used. Ends with exit code 1 if
+    a session failed.
+    """
+    if options["convert"]:
+        _convert(console, folder, *options["convert"])
+        return
+    dataset = _dataset(folder, options)
+    if options["check"]:
+        _check(console, dataset)
+    results = _run(console, dataset, options)
+    lines, value = _told(dataset, results, options)
+    if options["write"]:
+        _write(console, dataset, results[0], *options["write"])
+    if json_file:
+        json_file.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    console.data(lines, value)
+    end(1 if any(score.values["failed"] for result in results for score in result.scores) else 0)
+
+
+def _told(dataset: Dataset, results: list[Result], options: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """Return what is printed, and the same as one JSON value."""
+    from pipeline.evaluate import tables
+
+    lines = [*tables.run_lines(results[0]), *tables.failure_lines(results[0]), *tables.totals_lines(results[0].scores)]
+    value = tables.as_json(results[0])
+    if options["repeat"] > 1:
+        lines += _repeated(results[: options["repeat"]], value)
+    if options["against"]:
+        lines += _compared(results[0], results[-1], value)
+    if options["show"]:
+        lines += tables.detail_lines(results[0].scores, {entry.id: entry.query for entry in dataset.entries})
+    return lines, value
+
+
+def _convert(console: Console, folder: Path, kind: str, source: Path) -> None:
+    from pipeline.evaluate.question_set.public_formats import convert
+
+    questions, documents = convert(kind, source, folder)
+    lines = [f"{questions} questions and {documents} documents written to {folder}", f"next: research evaluate {folder}"]
+    console.data(lines, {"questions": questions, "documents": documents})
+
+
+def _write(console: Console, dataset: Dataset, result: Result, kind: str, path: Path) -> None:
+    from pipeline.evaluate.report_export import write
+
+    console.say(f"{write(kind, path, dataset, result.outcomes)} reports written to {path}", dim=True)
+
+
+def _check(console: Console, dataset: Dataset) -> None:
+    """Print what is wrong with the expected answers, and end."""
+    from pipeline.evaluate.evaluation import faults_of
+
+    faults = faults_of(dataset)
+    lines = faults or [f"the documents hold the expected answers of all {len(dataset.entries)} questions"]
+    console.data(lines, {"faults": faults})
+    end(1 if faults else 0)
+
+
+def _dataset(folder: Path, options: dict[str, Any]) -> Dataset:
+    from pipeline.evaluate.question_set.question_set import load
+
+    return load(folder, options["corpus"]).chosen(options["only"], final=options["final"])
+
+
+def _run(console: Console, dataset: Dataset, options: dict[str, Any]) -> list[Result]:
+    """Run each repetition, then the configuration to compare with."""
+    from pipeline.evaluate.evaluation import Evaluation
+    from pipeline.evaluate.program_run import given_settings, other_setup, setup_of
+
+    given = given_settings(options["reasoner"], options["search"])
+    setup = setup_of(console.folder, given)
+    setups = [setup] * options["repeat"]
+    if options["against"]:
+        setups.append(other_setup(options["against"], setup))
+    return Evaluation(dataset, options["mode"], options["keep"], _saying(console), _progress(console)).run(setups)
+
+
+def _saying(console: Console) -> Callable[[str], None]:
+    return lambda text: console.say(text, dim=True)
+
+
+def _progress(console: Console) -> Callable[[int, int], None]:
+    """Return what prints how many questions are done, at each tenth of them; never which."""
+
+    def tell(done: int, number: int) -> None:
+        if done * 10 // number > (done - 1) * 10 // number:
+            console.say(f"{done} of {number}", dim=True)
+
+    return tell
+
+
+def _repeated(results: list[Result], value: dict[str, Any]) -> list[str]:
+    from pipeline.evaluate.evaluation import unequal
+
+    halves = {score.id: score.half for score in results[0].scores}
+    differing = sorted({name for result in results[1:] for name in unequal(results[0], result)})
+    shown = [name for name in differing if halves[name] == "dev"]
+    value["repeat"] = {"runs": len(results), "differing": len(differing), "ids": shown}
+    if not differing:
+        return [f"{len(results)} runs: all reports are equal"]
+    return [f"{len(results)} runs: {len(differing)} of {len(halves)} reports differ: {', '.join(shown) or 'held-out ones'}"]
+
+
+def _compared(first: Result, second: Result, value: dict[str, Any]) -> list[str]:
+    from pipeline.evaluate.compare import difference_lines, differences, differences_as_json
+    from pipeline.evaluate.question_set.question_set import HALVES
+
+    lines: list[str] = []
+    value["against"] = {}
+    for half in HALVES:
+        mine, other = ([score for score in result.scores if score.half == half] for result in (first, second))
+        if found := list(differences(mine, other)):
+            lines += [
+                f"{half}: this and the other configuration; * where the interval leaves out zero, of six questions or more",
+                *difference_lines(found),
+            ]
+            value["against"][half] = differences_as_json(found)
+    return lines

@@ -1,0 +1,240 @@
+"""The commands. Only they print or exit; everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline import __version__
+from pipeline.cli.commands.build_commands import build, serve, watch
+from pipeline.cli.commands.completion import completion
+from pipeline.cli.commands.evaluate_command import evaluate
+from pipeline.cli.commands.log_command import log
+from pipeline.cli.commands.run_commands import retry, run
+from pipeline.cli.commands.session_commands import approve, cancel, resume
+from pipeline.cli.messages import glance, require_workspace, session_named, show_session
+from pipeline.cli.param_types import Flag, SessionName
+from pipeline.ops.terminal import Console, begin, errors_told, let_go
+from pipeline.system.worker_pool import COLLECTION
+
+if TYPE_CHECKING:
+    from pipeline.config.settings import Keys, Workspace
+    from pipeline.ops.doctor import Finding
+
+EXIT_CODES = """\b
+Exit codes: 0 done, or nothing to do; 1 some query failed; 2 usage, settings or queries.yaml;
+3 stopped by a cap, work remains; 4 a provider refuses us; 5 some question was not answered
+by the sources; 10 no workspace here; 11 locked by another run; 20 the log is damaged; 130, 143 interrupted."""
+
+
+@click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("-C", "folder", type=click.Path(path_type=Path), default=Path(), metavar="DIR", help="The workspace.  [default: .]")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something fails.")
+@click.option("-v", "--verbose", is_flag=True, help="Say more: each step as it ends.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout, failures included, and nothing else.")
+@click.option("--no-color", cls=Flag, is_flag=True, envvar="NO_COLOR", help="Print without colours; as does NO_COLOR.")
+@click.version_option(__version__, prog_name="research")
+@click.pass_context
+def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: bool, no_color: bool) -> None:
+    """Research the questions in queries.yaml; keep every answer in an event log; write the notes of an Obsidian vault."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    ctx.obj = Console(folder, quiet, verbose, as_json, color=terminal and not no_color, terminal=terminal)
+    begin(quiet=quiet, verbose=verbose)
+
+
+@cli.command()
+@click.argument("directory", type=click.Path(path_type=Path), required=False)
+@click.pass_obj
+def init(console: Console, directory: Path | None) -> None:
+    """Lay out a fresh workspace: a sample queue, sample documents, templates, a vault. Overwrites nothing."""
+    from pipeline.config import scaffold
+
+    folder = directory or console.folder
+    laid = scaffold.lay_out(folder)
+    kept = f"; {len(laid.kept)} were there already and stay as they are" if laid.kept else ""
+    console.data(
+        [f"{len(laid.created)} files laid out in {folder}{kept}", f"next: research -C {folder} run"],
+        {"created": laid.created, "kept": laid.kept},
+    )
+
+
+@cli.command("list")
+@click.option("--why", is_flag=True, help="Say for each query why it stands where it does.")
+@click.pass_obj
+def list_(console: Console, why: bool) -> None:
+    """List the queries of the queue and what became of them, then sessions whose query is gone."""
+    from datetime import UTC, datetime
+
+    from pipeline.batch.scheduling import archived, decide
+    from pipeline.cli.presentation import list_lines, listed
+    from pipeline.config.settings import load_workspace
+    from pipeline.wiring import workspace_adapters
+
+    workspace = load_workspace(console.folder)
+    known = glance(console, workspace_adapters.store_of(console.folder))
+    decisions = decide(workspace.queue, known, datetime.now(UTC))
+    gone = archived(workspace.queue, known)
+    value = {
+        "queries": [
+            {"id": d.query.id, "query": d.query.text, "action": d.action, "reason": d.reason, "session": d.session}
+            for d in decisions
+        ],
+        "archived": [summary.id for summary in gone],
+        "sessions": [listed(summary) for summary in known.sessions],
+    }
+    in_order = sorted(decisions, key=lambda decision: decision.query.line)
+    entries = [(d.word, d.query.id, d.query.text, d.reason) for d in in_order]
+    entries += [("archived", s.query_id, s.query, f"its query is gone from the file; {s.status}: {s.id}") for s in gone]
+    console.data(list_lines(entries, why=why) or ['the queue is empty: research add "your question"'], value)
+
+
+@cli.command()
+@click.argument("session", type=SessionName())
+@click.option("--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="As it was after that event.")
+@click.pass_obj
+def show(console: Console, session: str, version: int | None) -> None:
+    """Show SESSION: what it is doing, what just happened, the last error, progress, cost. Works while a run goes on."""
+    from pipeline.domain.events.json_codec import decode
+    from pipeline.domain.session import ResearchSession, state_at
+    from pipeline.wiring import workspace_adapters
+
+    require_workspace(console.folder)
+    store = workspace_adapters.store_of(console.folder)
+    name = session_named(console.folder, store, session)
+    state = state_at(store, name, version) if version else ResearchSession.open(store, name).state
+    last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
+    show_session(console, state, decode(last[0].data) if last else None)
+
+
+@cli.command()
+@click.option("--repair", is_flag=True, help="Set damaged files aside and keep the longest sound part.")
+@click.pass_obj
+def verify(console: Console, repair: bool) -> None:
+    """Check the whole log: every record's hash, the chain, every stored page, and that each quote stands in its page."""
+    from pipeline.wiring import workspace_adapters
+
+    require_workspace(console.folder)
+    findings = workspace_adapters.verify_log(console.folder, repair=repair)
+    harmless = [finding for finding in findings if finding.kind == "torn"]
+    quotes, citations, unsupported = _check_evidence(console)
+    lines = [str(finding) for finding in findings]
+    lines += [f"{entry.session}: {entry.where}: {entry.why}" for entry in unsupported]
+    bad = len(findings) - len(harmless) + len(unsupported)
+    verdict = "sound" if not bad else f"{bad} faults" + ("; what could be repaired was" if repair else "; try --repair")
+    lines.append(f"{quotes} quotes and {citations} citations checked against stored pages: {verdict}")
+    value = {"findings": [str(f) for f in findings], "quotes": quotes, "citations": citations, "unsupported": len(unsupported)}
+    console.data(lines, value)
+    sys.exit(20 if bad else 0)
+
+
+def _check_evidence(console: Console) -> tuple[int, int, list[Any]]:
+    """Hold every readable session against its pages; a session that cannot be read is named by the log's own findings."""
+    from pipeline.domain.session import state_at
+    from pipeline.errors import LogError
+    from pipeline.ops import citation_audit
+    from pipeline.wiring import workspace_adapters
+
+    store = workspace_adapters.store_of(console.folder)
+    quotes, citations = 0, 0
+    unsupported: list[Any] = []
+    for name in store.session_ids():
+        try:
+            checked = citation_audit.check(state_at(store, name, sys.maxsize), store)
+        except LogError:
+            continue
+        quotes, citations = quotes + checked.quotes, citations + checked.citations
+        unsupported += checked.unsupported
+    return quotes, citations, unsupported
+
+
+@cli.command()
+@click.option("--online", is_flag=True, help="Also ask each service that is set up once; a search may cost what a search costs.")
+@click.option("--schedule", is_flag=True, help="Print a crontab line and a systemd timer that run it every night, instead.")
+@click.pass_obj
+def doctor(console: Console, online: bool, schedule: bool) -> None:
+    """Look at settings, keys, files, clock, log and templates: what is set up and why, and what to do where it cannot work."""
+    import asyncio
+    from datetime import UTC, datetime
+
+    from pipeline.cli.presentation import counted
+    from pipeline.config.settings import keys_of, load_workspace
+    from pipeline.ops import doctor
+
+    workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    if schedule:
+        _print_schedule(console, workspace, keys)
+        return
+    findings = doctor.examine(workspace, keys, datetime.now(UTC))
+    findings += asyncio.run(_probed(workspace, keys)) if online else []
+    code = doctor.exit_code(findings)
+    lines = [f"{finding.level:<5}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]
+    value = [{"about": finding.about, "level": finding.level, "text": finding.text, "todo": finding.todo} for finding in findings]
+    faults = sum(finding.level == "fault" for finding in findings)
+    lines.append(f"{counted(faults, 'fault')} to mend" if faults else "ready: research run")
+    console.data(lines, {"findings": value, "exit_code": code})
+    sys.exit(code)
+
+
+def _print_schedule(console: Console, workspace: Workspace, keys: Keys) -> None:
+    from dataclasses import asdict
+
+    from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
+
+    schedule = schedule_of(program_of(sys.argv[0], sys.executable), workspace.folder.resolve())
+    unseen = keys_out_of_reach(keys)
+    deadline = workspace.queue.settings.limits.deadline
+    lines = schedule_lines(schedule, f"{deadline:%H:%M}" if deadline else "", unseen)
+    console.data(lines, {**asdict(schedule), "keys_out_of_reach": unseen})
+
+
+def _todo(finding: Finding) -> str:
+    return f"\n       → {finding.todo}" if finding.todo else ""
+
+
+async def _probed(workspace: Workspace, keys: Keys) -> list[Finding]:
+    from pipeline.ops.doctor.online_checks import probe
+    from pipeline.wiring.workspace_adapters import http_of
+
+    http = http_of(workspace.queue.settings, keys)
+    try:
+        return [finding async for finding in probe(workspace, keys, http)]
+    finally:
+        await http.aclose()
+
+
+@cli.command()
+@click.argument("question")
+@click.option("--id", "query_id", help="A short name of [a-z0-9-]; else it is made from the question.")
+@click.option("--tag", "tags", multiple=True, help="A topic; may be given several times.")
+@click.option("--priority", type=int, help="Higher comes first.")
+@click.option("--mode", type=click.Choice(["fast", "deep"]), help="fast: one perspective, one round.")
+@click.pass_obj
+def add(
+    console: Console, question: str, query_id: str | None, tags: tuple[str, ...], priority: int | None, mode: str | None
+) -> None:
+    """Append QUESTION to queries.yaml; all that stands there stays as it is."""
+    from pipeline.config.settings import QUEUE_FILE, add_query
+
+    given = {
+        name: value for name, value in {"id": query_id, "tags": list(tags), "priority": priority, "mode": mode}.items() if value
+    }
+    query = add_query(console.folder / QUEUE_FILE, question, **given)
+    console.data([f"added as {query.id}"], {"id": query.id, "query": query.text})
+
+
+for command in (build, watch, serve, run, retry, log, resume, cancel, approve, evaluate, completion):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line: the entry point of the console command ``research``."""
+    gc.set_threshold(*COLLECTION)
+    try:
+        with errors_told():
+            cli(prog_name="research", standalone_mode=False)
+    finally:
+        let_go()

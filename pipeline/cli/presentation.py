@@ -1,0 +1,228 @@
+"""Sessions, events and findings as lines for a person and as values for ``--json``. Pure: nothing is printed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pipeline.batch.session_index import Summary, summary_of
+from pipeline.domain.agenda import agenda, node_ended
+from pipeline.domain.events import session_events as e
+from pipeline.domain.state import SessionState, nearest_facts, workers_in_order, working_seconds
+from pipeline.domain.values import Cost, Perspective
+from pipeline.text.normalise import clean, one_line
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return ``1 fact`` or ``7 facts``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time as people write it: ``3.2 s``, ``4 min 10 s``, ``2 h 5 min``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def price(cost: Cost) -> str:
+    """Return money and tokens, or that there was nothing to pay."""
+    if not cost.usd and not cost.total_tokens:
+        return "nothing to pay"
+    return f"{cost.usd:.4f} USD, {cost.total_tokens:,} tokens"
+
+
+def happened(event: e.EventBase) -> str:
+    """Return in a few words what an event says. Text from outside is cleaned of control characters."""
+    return one_line(_happened(event), 160)
+
+
+def _happened(event: e.EventBase) -> str:
+    match event:
+        case e.RunStarted():
+            return f"run {event.run_id} of {event.program} on {event.host}, process {event.process}"
+        case e.ResearchStarted():
+            return event.query
+        case e.TopicSurveyed():
+            return f"{counted(len(event.hits), 'hit')} from {event.provider}"
+        case e.EarlierRecalled():
+            return f"{counted(len(event.earlier.facts), 'fact')} of {event.earlier.session}"
+        case e.PlanCreated():
+            return ", ".join(view.name for view in event.perspectives)
+        case e.ApprovalRequested():
+            return "its plan waits for approval"
+        case e.ApprovalGiven():
+            return "with other perspectives: " + ", ".join(v.name for v in event.perspectives) if event.nodes else "as planned"
+        case e.PlanExtended():
+            return counted(len(event.perspectives), "gap") + " to fill"
+        case e.WorkerStarted():
+            return f"{event.worker_id}: {event.perspective_id}"
+        case e.WorkerThought():
+            return f"{event.worker_id}, iteration {event.iteration}: " + (" | ".join(event.queries) or "nothing left to ask")
+        case e.SearchCompleted():
+            return f"{event.query}: {counted(len(event.hits), 'hit')} from {event.provider}"
+        case e.PageRead():
+            return f"{event.title} ({event.url})"
+        case e.FactsObserved():
+            return f"{event.worker_id}: {counted(len(event.facts), 'fact')} in {event.url}"
+    return _happened_later(event)
+
+
+def _happened_later(event: e.EventBase) -> str:
+    match event:
+        case e.WorkerEvaluated():
+            return f"{event.worker_id}: {counted(len(event.gaps), 'open question')}"
+        case e.WorkerCompleted() | e.WorkerFailed():
+            return f"{event.worker_id}: {event.reason}"
+        case e.FactsValidated():
+            borne_out = sum(entry.standing == "corroborated" for entry in event.facts)
+            return f"{borne_out} of {counted(len(event.facts), 'fact')} borne out by another source"
+        case e.ContradictionsFound():
+            return counted(len(event.contradictions), "disagreement")
+        case e.AnalysisCompleted():
+            return counted(len(event.gaps), "gap")
+        case e.OutlineCreated():
+            return " | ".join(section.title for section in event.sections)
+        case e.SectionWritten() | e.ReportRevised() | e.ClaimsChecked():
+            return event.section_id
+        case e.ChangesFound():
+            found = event.changes
+            return f"{len(found.added)} new, {len(found.changed)} changed, {len(found.gone)} gone, {found.kept} as before"
+        case e.ReportGenerated():
+            return f"{event.title}: {counted(event.words, 'word')}, {counted(len(event.references), 'source')}"
+        case e.ResearchFailed():
+            return f"not found: {event.reason}" if event.cause == e.NO_EVIDENCE else event.reason
+        case e.StepFailed():
+            return f"{event.step}: {event.error}: {event.message}"
+        case e.CallSent():
+            return f"{event.step}: at most {event.worst.usd:.4f} USD"
+        case e.BudgetExhausted():
+            return f"{event.cap}: {event.spent} of {event.limit}"
+    return ""
+
+
+def log_line(event: e.EventBase) -> str:
+    """Return one event as a line: version, time, type, what happened."""
+    return _plain(f"{event.version:>5}  {event.at[:19].replace('T', ' ')}  {event.type:<22}  {happened(event)}".rstrip())
+
+
+def _plain(line: str) -> str:
+    """One line without control characters, its columns as they are."""
+    return clean(line).replace("\n", " ").replace("\t", " ")
+
+
+def listed(summary: Summary) -> dict[str, Any]:
+    """Return the facts about a session that a list shows."""
+    return {
+        "session": summary.id,
+        "query": summary.query,
+        "query_id": summary.query_id,
+        "status": summary.status,
+        "started": summary.started_at,
+        "ended": summary.ended_at,
+        "facts": summary.facts,
+        "sources": summary.sources,
+        "usd": summary.usd,
+        "working_seconds": summary.seconds,
+        "reason": summary.end_reason,
+    }
+
+
+def list_lines(entries: Iterable[tuple[str, str, str, str]], *, why: bool) -> list[str]:
+    """Return a line for each entry (word, id, question, reason); with ``why`` a second one that holds the reason."""
+    lines = []
+    for word, name, question, reason in entries:
+        lines.append(_plain(f"{word:<11} {name:<40}  {one_line(question, 70)}"))
+        lines += [_plain(f"{'':<11} {one_line(reason, 300)}")] if why else []
+    return lines
+
+
+def shown(state: SessionState) -> dict[str, Any]:
+    """Return all that ``show`` tells about a session, as plain values."""
+    failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
+    last = failures[-1] if failures else None
+    return {
+        **listed(summary_of(state)),
+        "version": state.version,
+        "doing": [step.key for step in agenda(state)],
+        "progress": {"done": sum(node_ended(state, name) for name in state.nodes), "of": len(state.nodes)},
+        "perspectives": [view.name for view in state.perspectives.values()],
+        "waiting_for_approval": state.waiting,
+        "plan": [view.model_dump(include={"id", "name", "focus", "questions"}) for view in state.perspectives.values()],
+        "searches": len(state.searches),
+        "pages": len(state.pages),
+        "disagreements": len(state.report.contradictions) if state.report else 0,
+        "tokens": state.spent.total_tokens,
+        "calls": state.spent.calls,
+        "runs": len(state.runs),
+        "last_error": f"{last.step}: {last.error}: {last.message}" if last else "",
+        "title": state.title,
+        "missing": list(state.missing),
+        "nearest": [{"url": fact.url, "quote": fact.quote} for fact in nearest_facts(state)],
+    }
+
+
+def show_lines(state: SessionState, last_event: e.EventBase | None) -> Iterator[str]:
+    """Yield what ``show`` tells a person."""
+    yield from map(_plain, _show_lines(state, last_event))
+
+
+def _show_lines(state: SessionState, last_event: e.EventBase | None) -> Iterator[str]:
+    about = shown(state)
+    yield one_line(state.query, 500)
+    yield ""
+    yield f"session    {state.id}, version {state.version}, {counted(len(state.runs), 'run')}"
+    yield f"status     {state.status.replace('-', ' ')}" + (f": {one_line(state.end_reason, 500)}" if state.end_reason else "")
+    yield f"doing      {_doing(about['doing'], state)}"
+    if last_event is not None:
+        yield f"last       {last_event.at[:19].replace('T', ' ')}  {last_event.type}  {happened(last_event)}".rstrip()
+    yield f"progress   {about['progress']['done']} of {counted(about['progress']['of'], 'step')} of the plan"
+    found = [counted(about["searches"], "search", "searches"), counted(about["pages"], "page"), counted(about["facts"], "fact")]
+    yield f"found      {', '.join(found)} from {counted(about['sources'], 'source')}"
+    cost = Cost(usd=state.spent.usd, total_tokens=state.spent.total_tokens)
+    yield f"cost       {price(cost)}, {duration(working_seconds(state))} of work"
+    if about["last_error"]:
+        yield f"last error {one_line(about['last_error'], 500)}"
+    yield from _nearest_lines(state)
+    yield from _plan_lines(state)
+
+
+def _nearest_lines(state: SessionState) -> Iterator[str]:
+    for place, fact in enumerate(nearest_facts(state)):
+        yield f"{'' if place else 'nearest':<10} {one_line(fact.url, 80)}: {one_line(fact.quote, 160)}"
+    if state.status == "not-found":
+        yield f"next       put documents about it into your folder and run research retry {state.query_id}, or search the web"
+
+
+def _doing(steps: list[str], state: SessionState) -> str:
+    if state.waiting:
+        return f"nothing: its plan waits for approval; research approve {state.query_id}"
+    if not steps:
+        return "nothing; it has ended" if state.ended else "nothing"
+    more = f" and {len(steps) - 3} more" if len(steps) > 3 else ""
+    return "next: " + ", ".join(one_line(step, 80) for step in steps[:3]) + more
+
+
+def _plan_lines(state: SessionState) -> Iterator[str]:
+    if not state.nodes:
+        return
+    yield ""
+    facts = {
+        worker.id: sum(len(p.facts) for i in worker.iterations for p in i.observed.values()) for worker in workers_in_order(state)
+    }
+    for node in state.nodes.values():
+        worker = state.workers.get(node.id)
+        view = state.perspectives.get(node.perspective) if state.waiting else None
+        mark = "done" if node_ended(state, node.id) else "open"
+        reason = one_line(worker.reason or worker.status) if worker else ""
+        detail = f"  ({counted(facts[node.id], 'fact')}; {reason})" if worker else ""
+        yield f"  {worker.status if worker else mark:<10} {node.id:<17} {one_line(node.description)}{detail}"
+        yield from _view_lines(view)
+
+
+def _view_lines(view: Perspective | None) -> Iterator[str]:
+    """What a perspective is about, for whoever is to approve it."""
+    if view is not None:
+        yield f"{'':<31}{one_line(view.focus, 200)}"
+        yield from (f"{'':<31}- {one_line(question, 300)}" for question in view.questions)

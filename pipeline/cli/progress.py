@@ -1,0 +1,167 @@
+"""What is seen of a run while it goes on: a live display where somebody looks at a terminal, lines with the time elsewhere."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
+
+from pipeline.cli.presentation import counted, happened
+from pipeline.domain.agenda import node_ended
+from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, EventBase, ResearchFailed
+from pipeline.domain.state import SessionState
+from pipeline.ops.terminal import TOLD, Console, Forgiving
+from pipeline.text.normalise import one_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+_log = logging.getLogger("pipeline.night")
+
+BEGINNINGS = {"research.started", "plan.created", "plan.extended", "contradictions.found", "outline.created"}
+ENDS = {"research.completed", "research.failed", "research.cancelled", "step.failed", "budget.exhausted", "worker.failed"}
+STEPS = {"search.completed", "page.read", "step.failed"}
+
+
+@dataclass
+class Tally:
+    """What the events of this run add up to: steps that ended, money and tokens; and where each of its sessions stands."""
+
+    steps: int = 0
+    sessions: dict[str, SessionState] = field(default_factory=dict)
+    _before: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    def take(self, event: EventBase, state: SessionState) -> None:
+        """Count an event and remember its session."""
+        self._before.setdefault(state.id, (state.spent.usd, state.spent.total_tokens))
+        self.sessions[state.id] = state
+        self.steps += isinstance(event, Answered) or event.type in STEPS
+
+    @property
+    def usd(self) -> float:
+        """What this run has spent on its sessions, in USD."""
+        return sum(state.spent.usd - self._before[name][0] for name, state in self.sessions.items())
+
+    @property
+    def tokens(self) -> int:
+        """Count the tokens of this run."""
+        return sum(state.spent.total_tokens - self._before[name][1] for name, state in self.sessions.items())
+
+    def line(self, due: int) -> str:
+        """Return the sums in one line. ``due`` counts the sessions that the night is to work on."""
+        ended = sum(state.ended for state in self.sessions.values())
+        cost = [f"{self.usd:.4f} USD"] if self.usd else [counted(self.tokens, "token")] if self.tokens else []
+        return ", ".join([f"{ended} of {counted(due, 'session')}", counted(self.steps, "step"), *cost])
+
+
+class Progress(Protocol):
+    """Hears of every event that was stored. Use it as a context."""
+
+    def __enter__(self) -> Progress: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+
+    def listen(self, event: EventBase, state: SessionState) -> None:
+        """Take note of an event; ``state`` is its session's, after it."""
+
+
+def progress_on(console: Console, due: int, term: str) -> Progress:
+    """Return the progress that suits the console. ``term`` is the terminal's name, as the environment has it."""
+    if console.terminal and not console.quiet and not console.verbose and term not in {"", "dumb"}:
+        return Live(due, color=console.color)
+    return Lines(console)
+
+
+def line_of(event: EventBase, state: SessionState) -> str:
+    """Return an event as one line of a run: time, query, type, what happened."""
+    return f"{event.at[:19]}Z  {one_line(state.query_id, 40):<40}  {event.type:<20}  {happened(event)}".rstrip()
+
+
+def is_failure(event: EventBase) -> bool:
+    """Tell whether something failed; a question that the sources do not answer has not."""
+    return event.type.endswith(".failed") and not _is_unanswered(event)
+
+
+def _is_unanswered(event: EventBase) -> bool:
+    return isinstance(event, ResearchFailed) and event.cause == NO_EVIDENCE
+
+
+def _colour(event: EventBase) -> str | None:
+    return "yellow" if _is_unanswered(event) or event.type == "budget.exhausted" else "red" if is_failure(event) else None
+
+
+def logged(event: EventBase, state: SessionState) -> None:
+    """Put into the log file what a reader of it looks for: how sessions begin and end, and what failed."""
+    if event.type in BEGINNINGS | ENDS:
+        _log.log(logging.WARNING if is_failure(event) else logging.INFO, "%s", line_of(event, state)[22:], extra=TOLD)
+
+
+@dataclass
+class Lines:
+    """A line for each event that matters; with ``-v`` for each event."""
+
+    console: Console
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        pass
+
+    def listen(self, event: EventBase, state: SessionState) -> None:
+        """Print the event, if it matters."""
+        logged(event, state)
+        if self.console.verbose or event.type in BEGINNINGS | ENDS:
+            self.console.say(line_of(event, state), fg=_colour(event), dim=event.type not in ENDS)
+
+
+class Live:
+    """One bar for the night and one for each session at work, drawn on stderr; what failed is printed above them."""
+
+    def __init__(self, due: int, *, color: bool) -> None:
+        from rich.console import Console as Terminal
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
+
+        self._due, self._tally = due, Tally()
+        self._terminal = Terminal(file=cast(TextIO, Forgiving()), no_color=not color, highlight=False, markup=False, emoji=False)
+        columns = (
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, max_width=30)),
+            BarColumn(bar_width=12),
+            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=5)),
+            TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=7)),
+            TextColumn("{task.fields[about]}", markup=False, table_column=Column(no_wrap=True, ratio=1, overflow="ellipsis")),
+        )
+        self._bars: Bars = Progress(*columns, console=self._terminal, transient=True, refresh_per_second=4, expand=True)
+        self._night: TaskID = self._bars.add_task("night", total=due, about="")
+        self._rows: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Live:
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bars.stop()
+
+    def listen(self, event: EventBase, state: SessionState) -> None:
+        """Bring the bars up to date; print what failed."""
+        logged(event, state)
+        self._tally.take(event, state)
+        if event.type in {"step.failed", "research.failed", "budget.exhausted"}:
+            self._terminal.print(" ".join(line_of(event, state).split()), style=_colour(event) or "")
+        ended = sum(known.ended for known in self._tally.sessions.values())
+        self._bars.update(self._night, completed=ended, about=self._tally.line(self._due))
+        self._row(state)
+
+    def _row(self, state: SessionState) -> None:
+        if state.ended:
+            if state.id in self._rows:
+                self._bars.remove_task(self._rows.pop(state.id))
+            return
+        if state.id not in self._rows:
+            self._rows[state.id] = self._bars.add_task(one_line(state.query_id, 30), total=None, about="")
+        done = sum(node_ended(state, name) for name in state.nodes)
+        about = f"{state.status}, {counted(len(state.facts), 'fact')}"
+        self._bars.update(self._rows[state.id], completed=done, total=len(state.nodes) or None, about=about)

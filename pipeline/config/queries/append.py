@@ -1,0 +1,172 @@
+"""Appending one question to ``queries.yaml``. Not a byte of what its owner wrote is changed: comments and style stay.
+
+The new text is checked by reading the whole result: it must say what the file said before, and the new question.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.config.queries.document import checked, contents, parse
+from pipeline.config.queries.entries import distinct_id
+from pipeline.config.queries.model import Query, Queue
+from pipeline.config.queries.problems import Problems
+from pipeline.config.queries.yaml_nodes import UNREADABLE, Listing, Node, Scalar, decoded, nodes
+from pipeline.config.queries.yaml_nodes import Mapping as MappingNode
+from pipeline.errors import UsageError
+
+Field = str | int | float | Sequence[str]
+
+
+def add_query(path: Path, text: str, **fields: Field) -> Query:
+    """Append the question ``text`` to the file at ``path`` and return it as it will be read.
+
+    ``fields`` are those of an entry in the file: ``id``, ``mode``, ``every="7d"``, ``tags``, ``priority`` …
+    A question that begins like another gets an explicit id, so that the other keeps the one it has.
+
+    Raises:
+        NoWorkspace: there is no such file.
+        QueueInvalid: the file as it stands cannot be read or has faults.
+        UsageError: the question stands there already, or it or a field is not valid; the file is unchanged.
+    """
+    target = path.resolve()
+    with _turn(target.parent):
+        before = contents(target)
+        queue = checked(before, path.name)
+        _refuse_repeat(queue, text)
+        after = _extended(before, text, dict(fields))
+        if "id" not in fields and _renames(queue, after):
+            after = _extended(before, text, {"id": distinct_id(" ".join(text.split())), **fields})
+        added = _verified(queue, after)
+        _replace(target, after)
+    return added
+
+
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Let one process at a time read and replace the file: the later of two would drop the other's question."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield  # reading the file says what is wrong with its folder
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _refuse_repeat(queue: Queue, text: str) -> None:
+    wanted = " ".join(text.split()).casefold()
+    for query in queue.queries:
+        if query.text.casefold() == wanted:
+            raise UsageError(f"the question already stands in line {query.line}", hint=f"its id is {query.id}")
+
+
+def _renames(queue: Queue, after: bytes) -> bool:
+    found, faults = parse(after)
+    return not faults and [query.id for query in found.queries[:-1]] != [query.id for query in queue.queries]
+
+
+def _verified(queue: Queue, after: bytes) -> Query:
+    found, faults = parse(after)
+    if faults:
+        reasons = "; ".join(f"{fault.message} → {fault.hint}" for fault in faults)
+        raise UsageError(f"this question cannot be added: {reasons}", hint="queries.yaml is unchanged")
+    if found.settings != queue.settings or found.queries[:-1] != queue.queries:
+        raise UsageError("queries.yaml is written in a way that nothing can be added to safely", hint="add the question by hand")
+    return found.queries[-1]
+
+
+def _extended(before: bytes, text: str, fields: Mapping[str, Field]) -> bytes:
+    faults = Problems("")
+    source = decoded(before, faults) or ""
+    root, _ = nodes(source, faults)
+    listed = _queries(root)
+    if isinstance(listed, Listing) and listed.flow:
+        offset, entry = listed.end - 1, _flow_entry(source, listed, text, fields)
+    else:
+        offset, entry = _block_entry(source, listed, text, fields)
+    mark = before[: len(before) - len(source.encode())]
+    return mark + (source[:offset] + entry + source[offset:]).encode()
+
+
+def _queries(root: Node | None) -> Node:
+    pairs = root.pairs if isinstance(root, MappingNode) else iter(())
+    return next(value for key, value in pairs if isinstance(key, Scalar) and key.value == "queries")
+
+
+def _flow_entry(source: str, listed: Listing, text: str, fields: Mapping[str, Field]) -> str:
+    entry = _quoted(text)
+    if fields:
+        entry = "{" + ", ".join(f"{key}: {_written(value)}" for key, value in {"query": text, **fields}.items()) + "}"
+    if not listed.children:
+        return entry
+    rest = source[listed.children[-1].end : listed.end - 1].splitlines()
+    return entry if any("," in line.partition("#")[0] for line in rest) else ", " + entry
+
+
+def _block_entry(source: str, listed: Node, text: str, fields: Mapping[str, Field]) -> tuple[int, str]:
+    newline = "\r\n" if "\r\n" in source else "\n"
+    indent = " " * (listed.column - 1 if isinstance(listed, Listing) else 2)
+    lines = [f"{indent}- {_quoted(text)}"]
+    if fields:
+        lines = [f"{indent}- query: {_quoted(text)}", *(f"{indent}  {key}: {_written(value)}" for key, value in fields.items())]
+    offset = _offset(source, _last(listed))
+    before = "" if source[:offset].endswith(("\n", "\r")) else newline
+    return offset, before + newline.join(lines) + newline
+
+
+def _last(node: Node) -> Node:
+    while isinstance(node, Listing | MappingNode) and node.children and not node.flow:
+        node = node.children[-1]
+    return node
+
+
+def _offset(source: str, last: Node) -> int:
+    """Return the end of the file when only comments follow, else the end of the line of the last entry."""
+    line_end = source.find("\n", last.end) + 1 or len(source)
+    offset = last.end if source[last.end - 1] == "\n" else line_end
+    rest = source[offset:].splitlines()
+    return len(source) if all(not line.strip() or line.lstrip().startswith("#") for line in rest) else offset
+
+
+def _quoted(text: str) -> str:
+    return UNREADABLE.sub(_escaped, json.dumps(text, ensure_ascii=False))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return "".join(f"\\u{ord(char):04x}" for char in match[0])
+
+
+def _written(value: Field) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, int | float):
+        return str(value)
+    return "[" + ", ".join(_quoted(item) for item in value) + "]"
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Put ``data`` in the file's place at once, with the file's mode."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(path.stat().st_mode & 0o7777)
+        Path(name).replace(path)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}", hint="free space, or let this user write there"
+        ) from error

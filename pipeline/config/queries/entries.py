@@ -1,0 +1,178 @@
+"""The ``queries`` section: entries, and the ids they go by."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from pipeline.config.queries.fields import Reader, choice, duration, kind, listing, mapping, money, near, text, whole
+from pipeline.config.queries.model import Query
+from pipeline.config.queries.problems import Problems, shown
+from pipeline.config.queries.settings_section import MOST, model, search
+from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
+from pipeline.text import normalise as texts
+
+MAX_CHARACTERS = 1_000
+MAX_ID = 48
+
+_WANTED = "write a question"
+_ID = re.compile(r"[a-z0-9][a-z0-9-]*")
+_TAG = re.compile(r"[\w/-]*[^\W\d][\w/-]*")
+
+
+def queries(node: Node, faults: Problems) -> tuple[Query, ...]:
+    """Read the list of queries; an entry with a fault is left out."""
+    if isinstance(node, Listing):
+        found = [(child, _entry(child, faults)) for child in node.children]
+        return _identified([(child, query) for child, query in found if query is not None], faults)
+    if not isinstance(node, Refused) and not (isinstance(node, Scalar) and node.empty):
+        faults.add(node, f"{kind(node)} where the list of questions belongs", "start each question with `- ` on its own line")
+    return ()
+
+
+def _entry(node: Node, faults: Problems) -> Query | None:
+    if isinstance(node, Scalar):
+        question = _question(node, faults)
+        return Query(text=question, id="", line=node.line) if question else None
+    if isinstance(node, Mapping):
+        return _described(node, faults)
+    if isinstance(node, Listing):
+        faults.add(node, "a list where a question belongs", 'put a text with brackets in quotes: "[…]"')
+    return None
+
+
+def _described(node: Mapping, faults: Problems) -> Query | None:
+    keys = [key.value for key, _ in node.pairs if isinstance(key, Scalar)]
+    if "query" not in keys and _is_text_with_colon(node, faults):
+        return None
+    values: dict[str, Any] = mapping(node, faults, _FIELDS)
+    if "query" not in keys and not any(near(key, tuple(_FIELDS)) == "query" for key in keys if key not in _FIELDS):
+        faults.add(node, "an entry without a question", 'write `query: "…"`')
+    question = values.pop("query", None)
+    return Query(text=question, line=node.line, **{"id": "", **values}) if question else None
+
+
+def _is_text_with_colon(node: Mapping, faults: Problems) -> bool:
+    key, value = next(node.pairs, (None, None))
+    if not isinstance(key, Scalar) or not isinstance(value, Scalar) or key.value.casefold() in _FIELDS:
+        return False
+    if near(key.value, tuple(_FIELDS)) and " " not in key.value and not key.value[:1].isupper():
+        return False
+    whole_text = f"{key.value}: {value.value}"
+    faults.add(key, f"{shown(whole_text)} is read as a key and its value", f"put it in quotes: - {shown(whole_text)}")
+    return True
+
+
+def _question(node: Node, faults: Problems) -> str | None:
+    if isinstance(node, Scalar) and _is_cut(node, faults):
+        return None
+    question = text(node, faults, _WANTED)
+    if question is None:
+        return None
+    if not texts.clean(question).strip():
+        faults.add(node, "an empty text", _WANTED)
+    elif len(question) > MAX_CHARACTERS:
+        faults.add(node, f"a question of {len(question):,} characters", f"shorten it to {MAX_CHARACTERS:,}")
+    else:
+        return question
+    return None
+
+
+def _is_cut(node: Scalar, faults: Problems) -> bool:
+    if node.tail:
+        left = f"ends at {shown(node.value)}" if node.value else "is empty"
+        hint = "put the question in quotes; or, before a comment, write two spaces"
+        faults.add(node, f"the question {left}: {shown(node.tail.strip())} is read as a comment", hint)
+    elif node.runs_on:
+        hint = "start both entries in one column; or put the text in quotes"
+        faults.add(node, f"two lines are read as one question, {shown(node.value)}", hint)
+    return bool(node.tail) or node.runs_on
+
+
+def _id(node: Node, faults: Problems) -> str | None:
+    name = text(node, faults, "write an id, such as eu-batteries")
+    if name is None or (_ID.fullmatch(name) and len(name) <= MAX_ID):
+        return name
+    hint = f"write at most {MAX_ID} of a-z, 0-9 and -, such as {texts.slug(name, MAX_ID)}"
+    faults.add(node, f"{shown(name)} is no id", hint)
+    return name
+
+
+def _tag(node: Node, faults: Problems) -> str | None:
+    name = text(node, faults, "write a tag, such as policy")
+    if name is None or _TAG.fullmatch(name):
+        return name
+    faults.add(node, f"{shown(name)} is no tag", "use letters, digits, - and /, with one letter at least")
+    return None
+
+
+_FIELDS: dict[str, Reader] = {
+    "query": _question,
+    "id": _id,
+    "mode": choice("fast", "deep"),
+    "every": duration,
+    "tags": listing(_tag, "write a list: [policy, batteries]"),
+    "priority": whole(-1_000, 1_000),
+    "max_workers": whole(1, 100),
+    "perspectives": whole(1, 20),
+    "iterations": whole(1, 20),
+    "gap_rounds": whole(0, 10),
+    "budget_usd": money,
+    "budget_tokens": whole(1, MOST),
+    "budget_calls": whole(1, MOST),
+    "timeout": duration,
+    "search": search,
+    "model": model,
+    "approve": choice("plan"),
+}
+
+
+def _identified(found: list[tuple[Node, Query]], faults: Problems) -> tuple[Query, ...]:
+    kept = _without_repeats(found, faults)
+    slugs = _slugs(query for _, query in kept)
+    named = [(node, query if query.id else replace(query, id=_derived(query.text, slugs))) for node, query in kept]
+    _report_clashes(named, faults)
+    return tuple(query for _, query in named)
+
+
+def _without_repeats(found: list[tuple[Node, Query]], faults: Problems) -> list[tuple[Node, Query]]:
+    kept: list[tuple[Node, Query]] = []
+    lines: dict[str, int] = {}
+    for node, query in found:
+        if not query.id and (first := lines.get(query.text.casefold())):
+            faults.add(node, f"the question of line {first} again", "remove one of the two, or give this one an id")
+            continue
+        if not query.id:
+            lines[query.text.casefold()] = query.line
+        kept.append((node, query))
+    return kept
+
+
+def _slugs(found: Iterable[Query]) -> dict[str, set[str]]:
+    slugs: dict[str, set[str]] = defaultdict(set)
+    for query in found:
+        if not query.id:
+            slugs[texts.slug(query.text, 40)].add(query.text)
+    return slugs
+
+
+def _derived(question: str, slugs: dict[str, set[str]]) -> str:
+    slug = texts.slug(question, 40)
+    return slug if len(slugs[slug]) == 1 else distinct_id(question)
+
+
+def distinct_id(question: str) -> str:
+    """Return an id that tells ``question`` from others that begin alike. It does not depend on where it stands."""
+    return f"{texts.slug(question, 40)}-{texts.digest_of(question.encode())[:4]}"
+
+
+def _report_clashes(named: list[tuple[Node, Query]], faults: Problems) -> None:
+    lines: dict[str, int] = {}
+    for node, query in named:
+        if first := lines.get(query.id.casefold()):
+            faults.add(node, f"the id {query.id} is taken by line {first}", "give this one another id: `id: …`")
+        else:
+            lines[query.id.casefold()] = query.line

@@ -1,0 +1,117 @@
+"""What ``queries.yaml`` says, as frozen values. Nothing here performs work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import time, timedelta
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:  # the queue's ids are completed in a shell, and what else values need takes longer to import than that
+    from pipeline.domain.values import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The caps of one night; None is no cap. ``deadline`` is local time of day, ``timeout`` counts from the start.
+
+    ``tokens``, ``calls`` (requests to a model), ``concurrency`` and ``max_failures`` are counts.
+    """
+
+    cost_usd: float | None = None
+    tokens: int | None = None
+    calls: int | None = None
+    timeout: timedelta | None = None
+    deadline: time | None = None
+    concurrency: int = 8
+    max_failures: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLimits:
+    """The caps of each query that does not name its own; None is no cap. Counts as in ``Limits``."""
+
+    cost_usd: float | None = None
+    tokens: int | None = None
+    calls: int | None = None
+    timeout: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in USD for a million tokens."""
+
+    input_usd: float
+    output_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A language model to answer the questions. ``roles`` pairs a role with the model that plays it.
+
+    ``key`` is the name of the variable that holds the server's key, "" for the one that belongs to its address.
+    """
+
+    model: str
+    base_url: str = ""
+    key: str = ""
+    fallback: tuple[str, ...] = ()
+    roles: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The ``settings`` section. ``corpus``: folders relative to the workspace, one at least. ``search``: in order of preference.
+
+    ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
+    address or a page, tells those whose servers are asked who is asking. ``page_hosts`` are the only addresses on this machine or
+    in a private network whose pages may be read. ``site_url`` is where the site will stand, "" if nowhere but here.
+    """
+
+    reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
+    search: Literal["auto"] | tuple[str, ...] = "auto"
+    corpus: tuple[str, ...] = ("corpus",)
+    limits: Limits = Limits()
+    query_limits: QueryLimits = QueryLimits()
+    prices: tuple[tuple[str, Price], ...] = ()
+    searxng_url: str = ""
+    search_urls: tuple[tuple[str, str], ...] = ()
+    page_hosts: tuple[str, ...] = ()
+    contact: str = ""
+    site_url: str = ""
+    snapshot_every: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One entry of the queue. ``None`` means: not said, the settings or defaults decide.
+
+    ``text`` is one line: runs of white space are one space. ``line`` counts from 1. A higher ``priority`` comes first.
+    """
+
+    text: str
+    id: str
+    line: int
+    mode: Mode = "deep"
+    every: timedelta | None = None
+    tags: tuple[str, ...] = ()
+    priority: int = 0
+    max_workers: int | None = None
+    perspectives: int | None = None
+    iterations: int | None = None
+    gap_rounds: int | None = None
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    timeout: timedelta | None = None
+    search: Literal["auto"] | tuple[str, ...] | None = None
+    model: str | None = None
+    approve: Literal["plan"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The whole file. ``queries`` stand in the file's order; ``digest`` is the SHA-256 of its bytes."""
+
+    settings: Settings = Settings()
+    queries: tuple[Query, ...] = ()
+    digest: str = ""

@@ -1,0 +1,67 @@
+"""Faults in the user's file, as values with positions. They are gathered, so that one pass tells them all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pipeline.errors import QueueInvalid
+
+_LISTED = 200
+
+
+class Positioned(Protocol):
+    """Anything that stands somewhere in the file. ``line`` and ``column`` count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One fault. ``line`` and ``column`` count from 1, in characters; ``hint`` says what to write instead."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: {self.message} → {self.hint}"
+
+
+class Problems:
+    """The faults found so far in one file."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._found: list[Problem] = []
+
+    def add(self, place: Positioned, message: str, hint: str) -> None:
+        """Note a fault at a place."""
+        self.add_at(place.line, place.column, message, hint)
+
+    def add_at(self, line: int, column: int, message: str, hint: str) -> None:
+        """Note a fault at a line and column, both counting from 1."""
+        self._found.append(Problem(self._file, line, column, message, hint))
+
+    def sorted(self) -> tuple[Problem, ...]:
+        """Return the faults in the file's order, each once."""
+        return tuple(sorted(set(self._found)))
+
+
+def invalid(faults: Sequence[Problem]) -> QueueInvalid:
+    """Return the error that lists ``faults``, one a line (the first 200)."""
+    lines = [str(fault) for fault in faults[:_LISTED]]
+    if len(faults) > _LISTED:
+        lines.append(f"… and {len(faults) - _LISTED:,} more")
+    count = "one fault" if len(faults) == 1 else f"{len(faults):,} faults"
+    return QueueInvalid("\n".join(lines), hint=f"correct the {count} above; nothing was started")
+
+
+def shown(text: str) -> str:
+    """Return ``text`` in quotes on one line, at most 60 characters, for a message."""
+    plain = "".join(char if char.isprintable() else " " for char in text)
+    return f'"{plain}"' if len(plain) <= 60 else f'"{plain[:59]}…"'

@@ -1,0 +1,169 @@
+"""The ``settings`` section, and the values that it shares with single queries."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pipeline.config.queries.fields import Reader, choice, clock, duration, kind, listing, mapping, money, price, text, whole
+from pipeline.config.queries.model import Limits, ModelChoice, Price, QueryLimits, Settings
+from pipeline.config.queries.problems import Problems, shown
+from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
+
+PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
+
+ROLES = ("plan", "work", "write", "check")
+MOST = 999_999_999
+
+_WITH_ADDRESS = tuple(name for name in PROVIDERS if name not in ("local", "searxng"))
+_KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,60}")
+_KEY_WANTED = "write the variable's name, such as MY_SERVER_API_KEY, and set it in the environment or in .env"
+_CONTACT = re.compile(r"[!-'*-~]{3,200}")
+_ADDRESS = re.compile(r"https?://[^\s/]+\S*")
+_SECTION = "indent what belongs to it: `key: value`"
+
+
+def settings(node: Node, faults: Problems) -> Settings:
+    """Read the ``settings`` section; what has a fault keeps its default."""
+    return Settings(**_mapping(node, faults, _SETTINGS))
+
+
+def search(node: Node, faults: Problems) -> object:
+    """Read ``auto`` or a list of providers in order of preference."""
+    if isinstance(node, Listing) and node.children:
+        return _names(node, faults) or None
+    if isinstance(node, Scalar) and node.value == "auto":
+        return "auto"
+    if not isinstance(node, Refused):
+        what = "an empty list" if isinstance(node, Listing) else kind(node)
+        faults.add(node, f"{what} where a list of search providers belongs", "write search: auto, or [local]")
+    return None
+
+
+def model(node: Node, faults: Problems) -> object:
+    """Read the name of a language model."""
+    return text(node, faults, "write the model's name")
+
+
+def _reasoner(node: Node, faults: Problems) -> object:
+    if not isinstance(node, Mapping):
+        return choice("auto", "extractive")(node, faults)
+    values: dict[str, Any] = mapping(node, faults, _MODEL)
+    if not any(isinstance(key, Scalar) and key.value == "model" for key, _ in node.pairs):
+        faults.add(node, "a reasoner without a model", "write {model: …}, or reasoner: auto")
+    return ModelChoice(**values) if "model" in values else None
+
+
+def _roles(node: Node, faults: Problems) -> object:
+    return tuple(_mapping(node, faults, dict.fromkeys(ROLES, model)).items())
+
+
+def _prices(node: Node, faults: Problems) -> object:
+    names = [key.value for key, _ in node.pairs if isinstance(key, Scalar)] if isinstance(node, Mapping) else []
+    return tuple(_mapping(node, faults, dict.fromkeys(names, _price)).items())
+
+
+def _price(node: Node, faults: Problems) -> Price | None:
+    before = len(faults.sorted())
+    values: dict[str, Any] = _mapping(node, faults, {"input": price, "output": price})
+    if len(values) == 2:
+        return Price(values["input"], values["output"])
+    if len(faults.sorted()) == before:
+        faults.add(node, "a price needs both input and output", "write {input: 0.25, output: 2.00}, in USD for a million tokens")
+    return None
+
+
+def _key_name(node: Node, faults: Problems) -> str | None:
+    found = text(node, faults, _KEY_WANTED)
+    if found is None or _KEY_NAME.fullmatch(found):
+        return found
+    faults.add(
+        node, "key takes the name of an environment variable, never a key itself", _KEY_WANTED
+    )  # what stands there is not shown
+    return None
+
+
+def _folders(node: Node, faults: Problems) -> object:
+    """Read a folder, or a list of them."""
+    wanted = "write a folder: corpus, or a list of them: [corpus, ../papers]"
+    if isinstance(node, Listing):
+        found = listing(text, wanted)(node, faults)
+        if not node.children:
+            faults.add(node, "an empty list where folders belong", wanted)
+        return found or None
+    folder = text(node, faults)
+    return (folder,) if folder else None
+
+
+def _contact(node: Node, faults: Problems) -> str | None:
+    wanted = "write an e-mail address or a page: you@example.org"
+    found = text(node, faults, wanted)
+    if found is None or _CONTACT.fullmatch(found):
+        return found
+    faults.add(node, f"{shown(found)} is no address", wanted)
+    return None
+
+
+def _address(node: Node, faults: Problems) -> object:
+    address = text(node, faults, "write an address: https://…")
+    if address is None or _ADDRESS.fullmatch(address):
+        return address
+    faults.add(node, f"{shown(address)} is no web address", "start it with https:// or http://")
+    return None
+
+
+def _search_urls(node: Node, faults: Problems) -> object:
+    return tuple(_mapping(node, faults, dict.fromkeys(_WITH_ADDRESS, _address)).items())
+
+
+def _limits(node: Node, faults: Problems) -> Limits:
+    return Limits(**_mapping(node, faults, _LIMITS))
+
+
+def _query_limits(node: Node, faults: Problems) -> QueryLimits:
+    return QueryLimits(**_mapping(node, faults, _QUERY_LIMITS))
+
+
+def _mapping(node: Node, faults: Problems, fields: dict[str, Reader]) -> dict[str, Any]:
+    if isinstance(node, Mapping):
+        return mapping(node, faults, fields)
+    if not isinstance(node, Refused):
+        faults.add(node, f"{kind(node)} where a mapping belongs", _SECTION)
+    return {}
+
+
+_names = listing(choice(*PROVIDERS), "write a list: [local]")
+
+_MODEL: dict[str, Reader] = {
+    "model": text,
+    "base_url": _address,
+    "key": _key_name,
+    "fallback": listing(text, "write a list of models: [a, b]"),
+    "roles": _roles,
+}
+_QUERY_LIMITS: dict[str, Reader] = {
+    "cost_usd": money,
+    "tokens": whole(1, MOST),
+    "calls": whole(1, MOST),
+    "timeout": duration,
+}
+_LIMITS: dict[str, Reader] = {
+    **_QUERY_LIMITS,
+    "deadline": clock,
+    "concurrency": whole(1, 100),
+    "max_failures": whole(1, 10_000),
+}
+_SETTINGS: dict[str, Reader] = {
+    "reasoner": _reasoner,
+    "search": search,
+    "corpus": _folders,
+    "limits": _limits,
+    "query_limits": _query_limits,
+    "prices": _prices,
+    "searxng_url": _address,
+    "search_urls": _search_urls,
+    "page_hosts": listing(_address, "write a list of addresses: [http://wiki.intranet]"),
+    "contact": _contact,
+    "site_url": _address,
+    "snapshot_every": whole(1, 100_000),
+}

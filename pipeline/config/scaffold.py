@@ -1,0 +1,69 @@
+"""What a fresh workspace begins with: templates, a sample queue and documents, the vault's settings; part of the package."""
+
+from __future__ import annotations
+
+import filecmp
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.errors import ResearchError, UsageError
+
+PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault")
+# In a checkout the vault also holds what runs have made; only this of it is starter material.
+_VAULT_PARTS = (".obsidian", "my")
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """What was laid out in a new workspace, and what stood there already and was left alone; relative paths."""
+
+    created: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def source() -> Path:
+    """Return the folder that holds the starter's parts: inside the installed package, or the checkout's root."""
+    inside = Path(__file__).parent / "starter"
+    return inside if inside.is_dir() else Path(__file__).parents[2]
+
+
+def lay_out(folder: Path) -> Laid:
+    """Copy the starter into ``folder``; a file that exists is never overwritten.
+
+    Raises:
+        UsageError: ``folder`` is a file.
+        ResearchError: the disk refuses.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file, not a folder", hint="name a folder for the workspace")
+    created: list[str] = []
+    kept: list[str] = []
+    try:
+        for name in _files(source()):
+            target = folder / name
+            if target.exists() or target.is_symlink():
+                kept.append(name.as_posix())
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source() / name, target)
+            created.append(name.as_posix())
+    except OSError as error:
+        raise ResearchError(f"{folder} cannot be filled: {error.strerror}", hint="check the folder's permissions") from error
+    return Laid(tuple(created), tuple(kept))
+
+
+def is_sample(name: str, file: Path) -> bool:
+    """Tell whether ``file``, called ``name`` in its folder of documents, is a sample document as it came with the program.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    sample = source() / "corpus" / name
+    return sample.is_file() and filecmp.cmp(sample, file, shallow=False)
+
+
+def _files(root: Path) -> list[Path]:
+    parts = [root / part for part in PARTS if part != "vault"] + [root / "vault" / part for part in _VAULT_PARTS]
+    found = [path for part in parts for path in ([part] if part.is_file() else sorted(part.rglob("*"))) if path.is_file()]
+    return [path.relative_to(root) for path in found]

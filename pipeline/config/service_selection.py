@@ -1,0 +1,232 @@
+"""Which services answer: what the settings say and the keys allow, with the reason in words. Nothing here connects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pipeline import __version__
+from pipeline.config.api_keys import Keys
+from pipeline.config.queries.model import ModelChoice, Settings
+from pipeline.errors import UsageError
+from pipeline.text.redaction import Secret
+
+_SETUP = "set it in the environment or in .env; .env.example lists all names"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a service wants: the variable of its key, whether it answers without one, and where it is asked."""
+
+    name: str
+    key_name: str
+    url: str
+    key_needed: bool = False
+
+
+OPENROUTER = Service("openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", True)
+OPENAI = Service("openai", "OPENAI_API_KEY", "https://api.openai.com/v1", True)
+USUAL_MODELS = {OPENROUTER.name: "openai/gpt-5-mini", OPENAI.name: "gpt-5-mini"}
+SEARXNG_URL = "SEARXNG_URL"
+LOCAL = "local"
+# What the folder of documents holds: some of the user's own, only the program's samples, or no document; "": nobody looked.
+Documents = Literal["own", "samples", "none", ""]
+
+SEARCHES = {
+    service.name: service
+    for service in (
+        Service("brave", "BRAVE_API_KEY", "https://api.search.brave.com", True),
+        Service("tavily", "TAVILY_API_KEY", "https://api.tavily.com", True),
+        Service("searxng", "", ""),
+        Service("wikipedia", "", "https://en.wikipedia.org"),
+        Service("arxiv", "", "https://export.arxiv.org"),
+        Service("openalex", "OPENALEX_API_KEY", "https://api.openalex.org"),
+        Service("semanticscholar", "SEMANTIC_SCHOLAR_API_KEY", "https://api.semanticscholar.org"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServer:
+    """A server of models, and which plays what. ``name`` is its circuit's; ``base_url`` ends before ``/chat/completions``."""
+
+    name: str
+    base_url: str
+    key: Secret | None
+    model: str
+    fallback: tuple[str, ...] = ()
+    roles: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Whether it is one of the public services; else it is somebody's own."""
+        return self.name in USUAL_MODELS
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonerChoice:
+    """Who answers the questions: a server, or None for the extractive engine; and why."""
+
+    server: ModelServer | None
+    why: str
+
+    @property
+    def name(self) -> str:
+        """How a session's config names it."""
+        return self.server.model if self.server else "extractive"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchChoice:
+    """Who searches, and why: the web's providers in order of preference, and ``local`` beside them."""
+
+    names: tuple[str, ...]
+    why: str
+
+    @property
+    def words(self) -> str:
+        """The names as a person would say them."""
+        web = ", then ".join(name for name in self.names if name != LOCAL)
+        return " and ".join([*([LOCAL] if LOCAL in self.names else []), *([web] if web else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAccess:
+    """Where a provider is asked, and with which key."""
+
+    url: str
+    key: Secret | None
+
+
+def reasoner_for(settings: Settings, keys: Keys, model: str | None = None) -> ReasonerChoice:
+    """Return who answers; ``model`` is what a query asks for in place of the settings' model.
+
+    Raises:
+        UsageError: a model is asked for, but no server, or no key for it; or a key's file cannot be read.
+    """
+    said = settings.reasoner
+    if isinstance(said, ModelChoice):
+        choice = said if model is None else ModelChoice(model, said.base_url, said.key, said.fallback)
+        return _chosen(choice, keys)
+    if said == "extractive" and model is None:
+        return ReasonerChoice(None, "queries.yaml says reasoner: extractive")
+    found = _public_server(keys)
+    if found is None and model is None:
+        return ReasonerChoice(None, f"neither {OPENROUTER.key_name} nor {OPENAI.key_name} is set")
+    if found is None:
+        raise _no_server(model or "")
+    service, key = found
+    server = ModelServer(service.name, service.url, key, model or USUAL_MODELS[service.name])
+    return ReasonerChoice(server, f"{service.key_name} is set")
+
+
+def _chosen(choice: ModelChoice, keys: Keys) -> ReasonerChoice:
+    if not choice.base_url and not choice.key:
+        found = _public_server(keys)
+        if found is None:
+            raise _no_server(choice.model)
+        service, key = found
+        server = ModelServer(service.name, service.url, key, choice.model, choice.fallback, choice.roles)
+        return ReasonerChoice(server, f"queries.yaml names {choice.model}, and {service.key_name} is set")
+    url = choice.base_url or OPENROUTER.url
+    own = urlsplit(url).netloc
+    public = next((one for one in (OPENROUTER, OPENAI) if urlsplit(one.url).netloc == own and url.startswith("https:")), None)
+    key_name = choice.key or (public.key_name if public else "")
+    server = ModelServer(
+        public.name if public else own, url, _needed(key_name, keys), choice.model, choice.fallback, choice.roles
+    )
+    return ReasonerChoice(server, f"queries.yaml names {choice.model} at {own}")
+
+
+def _public_server(keys: Keys) -> tuple[Service, Secret] | None:
+    for service in (OPENROUTER, OPENAI):
+        if key := keys.secret(service.key_name):
+            return service, key
+    return None
+
+
+def _needed(name: str, keys: Keys) -> Secret | None:
+    key = keys.secret(name) if name else None
+    if name and key is None:
+        raise UsageError(f"{name} is not set, which the reasoner in queries.yaml needs", hint=_SETUP)
+    return key
+
+
+def _no_server(model: str) -> UsageError:
+    return UsageError(
+        f"queries.yaml names the model {model}, but no server for it",
+        hint=f"set {OPENROUTER.key_name} or {OPENAI.key_name}, or write reasoner: {{model: …, base_url: …}}",
+    )
+
+
+def searches_for(
+    said: Literal["auto"] | tuple[str, ...], settings: Settings, keys: Keys, documents: Documents = ""
+) -> SearchChoice:
+    """Return who searches when settings or a query say ``said``; ``documents`` is what their folder holds.
+
+    ``auto`` is every general web search that is set up, and the folder if it holds documents of the user's own or nothing else is
+    set up.
+
+    Raises:
+        UsageError: a provider is named that needs a key or an address which is not set.
+    """
+    if said != "auto":
+        for name in said:
+            search_access(name, settings, keys)
+        return SearchChoice(said, "queries.yaml says so")
+    found = [name for name in ("brave", "tavily") if keys.secret(SEARCHES[name].key_name)]
+    found += ["searxng"] if _searxng_url(settings, keys) else []
+    if not found:
+        return SearchChoice((LOCAL,), f"none of BRAVE_API_KEY, TAVILY_API_KEY and {SEARXNG_URL} is set")
+    names = (LOCAL, *found) if documents == "own" else tuple(found)
+    return SearchChoice(names, f"what has a key or an address{_ABOUT_DOCUMENTS[documents].format(', '.join(settings.corpus))}")
+
+
+_ABOUT_DOCUMENTS: dict[Documents, str] = {
+    "own": ", and your documents in {}",
+    "samples": "; {} holds only the sample documents",
+    "none": "; there are no documents in {}",
+    "": "",
+}
+
+
+def search_access(name: str, settings: Settings, keys: Keys) -> SearchAccess | None:
+    """Return where and how a provider is asked; None for ``local``.
+
+    Raises:
+        UsageError: it needs a key or an address which is not set.
+    """
+    if name == LOCAL:
+        return None
+    service = SEARCHES[name]
+    url = _searxng_url(settings, keys) if name == "searxng" else dict(settings.search_urls).get(name, service.url)
+    if not url:
+        raise UsageError(
+            f"search: {name} needs the address of a server", hint=f"write searxng_url: under settings, or set {SEARXNG_URL}"
+        )
+    key = keys.secret(service.key_name) if service.key_name else None
+    if key is None and service.key_needed:
+        raise UsageError(f"search: {name} needs {service.key_name}, which is not set", hint=_SETUP)
+    return SearchAccess(url.rstrip("/"), key)
+
+
+def _searxng_url(settings: Settings, keys: Keys) -> str:
+    return settings.searxng_url or keys.value(SEARXNG_URL)
+
+
+def own_servers(settings: Settings, keys: Keys) -> tuple[str, ...]:
+    """Return the addresses that the user named: the only ones that may lie on this machine or in a private network."""
+    model = settings.reasoner.base_url if isinstance(settings.reasoner, ModelChoice) else ""
+    return tuple(filter(None, (model, _searxng_url(settings, keys), *dict(settings.search_urls).values())))
+
+
+def secrets_of(settings: Settings, keys: Keys) -> tuple[Secret, ...]:
+    """Return every key that is set, also the one that the reasoner names: what is taken out of all that is written."""
+    named = settings.reasoner.key if isinstance(settings.reasoner, ModelChoice) else ""
+    return keys.secrets(*filter(None, [named]))
+
+
+def agent_of(settings: Settings) -> str:
+    """Return the user agent: who asks, and how to reach whoever runs it."""
+    return f"night-research/{__version__}" + (f" (+{settings.contact})" if settings.contact else "")

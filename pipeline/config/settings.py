@@ -1,0 +1,150 @@
+"""What the user wrote → settings: ``queries.yaml`` and the environment. The only reader of the environment.
+
+``load_workspace`` reads and checks the file in one pass; ``config_for`` turns one query into the limits its session
+runs under. Nothing here opens a log, a search or a network connection.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pipeline.config.api_keys import Keys, read_keys
+from pipeline.config.queries.append import add_query
+from pipeline.config.queries.document import read
+from pipeline.config.queries.model import Limits, ModelChoice, Price, Query, QueryLimits, Queue, Settings
+from pipeline.config.queries.problems import Problem
+from pipeline.config.service_selection import Documents, SearchChoice, reasoner_for, searches_for
+from pipeline.domain.values import ResearchConfig
+
+__all__ = [
+    "QUEUE_FILE",
+    "Problem",
+    "Keys",
+    "Limits",
+    "ModelChoice",
+    "Price",
+    "Query",
+    "QueryLimits",
+    "Queue",
+    "Settings",
+    "Workspace",
+    "add_query",
+    "config_for",
+    "environment",
+    "keys_of",
+    "load_workspace",
+    "search_for",
+]
+
+QUEUE_FILE = "queries.yaml"
+
+_FAST = {"perspectives": 1, "iterations": 1, "gap_rounds": 0}
+# Ranking reads a page at no cost, and a report is chosen from many passages; a model is paid for each page.
+_EXTRACTIVE = {
+    "facts_per_page": 20,
+    "pages_per_iteration": 12,
+    "hits_per_query": 20,
+    "survey_hits": 40,
+    "iterations": 1,
+    "reads_survey": True,
+}
+_COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder with a valid queue."""
+
+    folder: Path
+    queue: Queue
+
+    @property
+    def queue_file(self) -> Path:
+        """The file that ``research add`` appends to."""
+        return self.folder / QUEUE_FILE
+
+    @property
+    def corpus(self) -> Path:
+        """The first folder of documents that the local search reads. It need not exist."""
+        return self.corpora[0]
+
+    @property
+    def corpora(self) -> tuple[Path, ...]:
+        """All folders of documents that the local search reads, one at least. They need not exist."""
+        return tuple(self.folder / name for name in self.queue.settings.corpus)
+
+    def document_name(self, path: str) -> str:
+        """Return how a skipped document is called in messages; ``path`` as in ``pipeline.adapters.search.local.document_folder.SkippedFile``."""
+        is_of_another = len(self.queue.settings.corpus) > 1 and path.startswith("@")
+        return path if is_of_another else f"{self.queue.settings.corpus[0]}/{path}"
+
+
+def load_workspace(folder: Path) -> Workspace:
+    """Read the workspace in ``folder``.
+
+    Raises:
+        NoWorkspace: there is no ``queries.yaml``.
+        QueueInvalid: it cannot be read or has faults; the message lists them all with line and column.
+    """
+    return Workspace(folder, read(folder / QUEUE_FILE))
+
+
+def search_for(query: Query, settings: Settings, keys: Keys, documents: Documents = "") -> SearchChoice:
+    """Return who searches for ``query``, and why; ``documents`` is what their folder holds.
+
+    Raises:
+        UsageError: a provider is named that is not set up.
+    """
+    return searches_for(settings.search if query.search is None else query.search, settings, keys, documents)
+
+
+def config_for(query: Query, settings: Settings, keys: Keys | None = None, documents: Documents = "") -> ResearchConfig:
+    """Return the limits of a session on ``query``: the mode's numbers, unless the query says otherwise; and who answers.
+
+    Without ``keys`` there are none. ``documents`` is what the folder of documents holds.
+
+    Raises:
+        UsageError: query or settings name a model or a provider that is not set up.
+    """
+    keys = Keys() if keys is None else keys
+    reasoner = reasoner_for(settings, keys, query.model).name
+    values: dict[str, Any] = dict(_EXTRACTIVE) if reasoner == "extractive" else {}
+    values |= _FAST if query.mode == "fast" else {}
+    values |= {name: number for name in _COUNTS if (number := getattr(query, name)) is not None}
+    return ResearchConfig(
+        mode=query.mode,
+        reasoner=reasoner,
+        approve=query.approve or "",
+        search=search_for(query, settings, keys, documents).names,
+        **_caps(query, settings.query_limits),
+        **values,
+    )
+
+
+def _caps(query: Query, usual: QueryLimits) -> dict[str, Any]:
+    timeout = query.timeout or usual.timeout
+    return {
+        "budget_usd": usual.cost_usd if query.budget_usd is None else query.budget_usd,
+        "budget_tokens": usual.tokens if query.budget_tokens is None else query.budget_tokens,
+        "budget_calls": usual.calls if query.budget_calls is None else query.budget_calls,
+        "timeout_s": timeout.total_seconds() if timeout else None,
+    }
+
+
+def keys_of(folder: Path) -> Keys:
+    """Return the keys that the environment and the workspace's ``.env`` hold.
+
+    Raises:
+        UsageError: there is a ``.env`` that cannot be read.
+    """
+    return read_keys(environment(), folder)
+
+
+def environment() -> Mapping[str, str]:
+    """Return the process's environment, read-only, as it is now."""
+    return MappingProxyType(dict(os.environ))

@@ -1,0 +1,127 @@
+"""Events as canonical JSON, and back: one union on ``type``; old shapes are lifted when read, newer major schemas refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import from_json
+
+from pipeline.domain.events import batch_events as n
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.session_events import EventBase
+from pipeline.errors import LogDamaged, SchemaTooNew
+
+_SCHEMA_IN_RECORD = re.compile(rb'"schema_version":"(\d+)\.(\d+)"')
+
+SessionEvent = Annotated[
+    e.RunStarted
+    | e.ResearchStarted
+    | e.EarlierRecalled
+    | e.TopicSurveyed
+    | e.PlanCreated
+    | e.PlanExtended
+    | e.ApprovalRequested
+    | e.ApprovalGiven
+    | e.WorkerStarted
+    | e.WorkerThought
+    | e.SearchCompleted
+    | e.PageRead
+    | e.FactsObserved
+    | e.WorkerEvaluated
+    | e.ContextFolded
+    | e.WorkerCompleted
+    | e.WorkerFailed
+    | e.AnalysisStarted
+    | e.FactsValidated
+    | e.ContradictionsFound
+    | e.AnalysisCompleted
+    | e.SynthesisStarted
+    | e.OutlineCreated
+    | e.SectionWritten
+    | e.ClaimsChecked
+    | e.ReportRevised
+    | e.ChangesFound
+    | e.ReportGenerated
+    | e.ResearchCompleted
+    | e.ResearchFailed
+    | e.ResearchCancelled
+    | e.ResearchReopened
+    | e.StepFailed
+    | e.BudgetExhausted
+    | e.CallSent
+    | n.BatchStarted
+    | n.QuerySkipped
+    | n.QueryEnded
+    | n.BatchEnded
+    | n.VaultFailed,
+    Field(discriminator="type"),
+]
+
+_ADAPTER: TypeAdapter[EventBase] = TypeAdapter(SessionEvent)
+
+Lift = Any  # Callable[[dict[str, Any]], dict[str, Any]]; one per (major, minor) that changed a shape
+LIFTS: Mapping[tuple[int, int], Lift] = MappingProxyType({})
+
+
+def encode(event: EventBase) -> bytes:
+    """Return the event's canonical JSON: one object, fields in declared order, UTF-8, no white space, no line end."""
+    return event.model_dump_json().encode()
+
+
+def decode(data: bytes) -> EventBase:
+    """Return the event that ``data``, one JSON object, holds.
+
+    Raises:
+        LogDamaged: it is no event: not JSON, or a known type with missing or ill-typed fields.
+        SchemaTooNew: it opens a run that a newer major version of this program wrote.
+    """
+    try:
+        event = _ADAPTER.validate_json(data)
+    except ValidationError as error:
+        return _decode_other(data, error)
+    if isinstance(event, e.RunStarted):
+        _refuse_newer(event.schema_version)
+    return event
+
+
+def decode_all(datas: Iterable[bytes]) -> Iterator[EventBase]:
+    """Yield the events of one stream in order, lifting those written under an older schema."""
+    if not LIFTS:
+        yield from map(decode, datas)
+        return
+    schema = (e.SCHEMA_MAJOR, e.SCHEMA_MINOR)
+    for data in datas:
+        if data.find(b'"type":"run.started"', 0, 400) > 0 and (found := _SCHEMA_IN_RECORD.search(data)):
+            schema = (int(found[1]), int(found[2]))
+        yield decode(data) if schema not in LIFTS else decode(_lifted(data, schema))
+
+
+def _lifted(data: bytes, schema: tuple[int, int]) -> bytes:
+    import json
+
+    return json.dumps(LIFTS[schema](from_json(data)), ensure_ascii=False).encode()
+
+
+def _decode_other(data: bytes, error: ValidationError) -> EventBase:
+    faults = error.errors(include_url=False)
+    if any(fault["type"] == "union_tag_invalid" for fault in faults):
+        try:
+            return e.UnknownEvent.model_validate_json(data)
+        except ValidationError as envelope_error:
+            faults = envelope_error.errors(include_url=False)
+    first = faults[0]
+    where = ".".join(str(part) for part in first["loc"])
+    raise LogDamaged(f"a record is no event: {where or 'line'}: {first['msg']}") from error
+
+
+def _refuse_newer(schema: str) -> None:
+    major = schema.partition(".")[0]
+    if not major.isdigit() or int(major) > e.SCHEMA_MAJOR:
+        raise SchemaTooNew(
+            f"the log was written with event schema {schema}; this program reads up to {e.SCHEMA_MAJOR}.x",
+            hint="upgrade night-research on this machine",
+        )

@@ -1,0 +1,310 @@
+"""One event after another into a ``SessionState``: a table from event class to the change it makes. Pure, no I/O."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pipeline.domain.events import session_events as e
+from pipeline.domain.state import (
+    Analysis,
+    Failure,
+    Iteration,
+    PageDone,
+    PageObserved,
+    Report,
+    RunSpan,
+    SearchDone,
+    Section,
+    SessionState,
+    Worker,
+)
+from pipeline.domain.values import Cost, SectionPlan
+
+_log = logging.getLogger("pipeline.domain.fold")
+
+
+def apply(state: SessionState, event: e.EventBase) -> None:
+    """Change ``state`` by one stamped event. An unknown type changes only the version, with a warning in the log."""
+    change = _CHANGES.get(type(event))
+    if change is not None:
+        change(state, event)
+    elif isinstance(event, e.UnknownEvent):
+        _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
+    if state.open_calls and isinstance(event, e.Answered):
+        state.open_calls.pop(event.step, None)
+    if isinstance(event, e.Answered):
+        _charge(state, event.cost)
+    state.version = event.version
+    if state.runs:
+        state.runs[-1].last_at = event.at
+
+
+def _charge(state: SessionState, cost: Cost) -> None:
+    spent = state.spent
+    spent.calls += cost.calls
+    spent.input_tokens += cost.input_tokens
+    spent.output_tokens += cost.output_tokens
+    spent.total_tokens += cost.total_tokens
+    spent.usd = round(spent.usd + cost.usd, 9)
+
+
+def _call_sent(state: SessionState, event: e.CallSent) -> None:
+    state.open_calls.setdefault(event.step, []).append(event.worst)
+
+
+def _count_lost_calls(state: SessionState) -> None:
+    """The calls of a process that died before it could record their answers: each may have been billed in full."""
+    for worst in (cost for costs in state.open_calls.values() for cost in costs):
+        _charge(state, worst)
+        state.spent.lost += 1
+        state.spent.lost_usd = round(state.spent.lost_usd + worst.usd, 9)
+    state.open_calls = {}
+
+
+def _run_started(state: SessionState, event: e.RunStarted) -> None:
+    state.id = event.session_id
+    _count_lost_calls(state)
+    state.runs.append(RunSpan(event.run_id, event.host, event.process, event.program, event.at, event.at))
+
+
+def _research_started(state: SessionState, event: e.ResearchStarted) -> None:
+    state.query, state.query_id, state.tags = event.query, event.query_id, event.tags
+    state.config, state.previous_session = event.config, event.previous_session
+    state.started_at, state.status = event.at, "planning"
+
+
+def _earlier_recalled(state: SessionState, event: e.EarlierRecalled) -> None:
+    state.earlier = event.earlier
+
+
+def _topic_surveyed(state: SessionState, event: e.TopicSurveyed) -> None:
+    state.survey = SearchDone(event.provider, event.hits, event.failed, event.statistics, event.languages)
+
+
+def _plan_created(state: SessionState, event: e.PlanCreated) -> None:
+    state.perspectives = {view.id: view for view in event.perspectives}
+    state.nodes = {node.id: node for node in event.nodes}
+    state.status = "searching"
+
+
+def _plan_extended(state: SessionState, event: e.PlanExtended) -> None:
+    state.perspectives |= {view.id: view for view in event.perspectives}
+    state.nodes |= {node.id: node for node in event.nodes}
+    state.gap_rounds, state.status = event.round, "searching"
+
+
+def _approval_requested(state: SessionState, _event: e.ApprovalRequested) -> None:
+    state.approval, state.status = "requested", "planning"
+
+
+def _approval_given(state: SessionState, event: e.ApprovalGiven) -> None:
+    state.approval, state.status = "given", "searching"
+    if event.nodes:
+        state.perspectives = {view.id: view for view in event.perspectives}
+        state.nodes = {node.id: node for node in event.nodes}
+
+
+def _worker_started(state: SessionState, event: e.WorkerStarted) -> None:
+    state.workers[event.worker_id] = Worker(event.worker_id, event.perspective_id, event.round, event.at)
+
+
+def _worker_thought(state: SessionState, event: e.WorkerThought) -> None:
+    state.workers[event.worker_id].iterations.append(Iteration(event.reasoning, event.queries))
+
+
+def _search_completed(state: SessionState, event: e.SearchCompleted) -> None:
+    state.searches[event.query] = SearchDone(event.provider, event.hits, event.failed)
+
+
+def _page_read(state: SessionState, event: e.PageRead) -> None:
+    state.pages[event.url] = PageDone(
+        event.url,
+        event.title,
+        event.digest,
+        event.characters,
+        event.at,
+        event.final_url,
+        event.media_type,
+        event.author,
+        event.published,
+    )
+
+
+def _facts_observed(state: SessionState, event: e.FactsObserved) -> None:
+    iteration = state.workers[event.worker_id].iterations[event.iteration - 1]
+    iteration.observed[event.url] = PageObserved(event.facts, event.rejected)
+    for fact in event.facts:
+        state.facts.setdefault(fact.id, fact)
+
+
+def _worker_evaluated(state: SessionState, event: e.WorkerEvaluated) -> None:
+    iteration = state.workers[event.worker_id].iterations[event.iteration - 1]
+    iteration.evaluated, iteration.sufficient, iteration.gaps = True, event.sufficient, event.gaps
+
+
+def _context_folded(state: SessionState, event: e.ContextFolded) -> None:
+    worker = state.workers[event.worker_id]
+    worker.folds, worker.folded, worker.summary = event.fold, len(worker.iterations), event.summary
+    worker.levels = event.levels or (event.summary,)
+
+
+def _worker_completed(state: SessionState, event: e.WorkerCompleted) -> None:
+    worker = state.workers[event.worker_id]
+    worker.status, worker.reason = "completed", event.reason
+
+
+def _worker_failed(state: SessionState, event: e.WorkerFailed) -> None:
+    worker = state.workers[event.worker_id]
+    worker.status, worker.reason = "failed", event.reason
+
+
+def _analysis_started(state: SessionState, event: e.AnalysisStarted) -> None:
+    state.analyses.append(Analysis(event.round))
+    state.status = "analyzing"
+
+
+def _facts_validated(state: SessionState, event: e.FactsValidated) -> None:
+    state.analyses[event.round].validated = event.facts
+
+
+def _contradictions_found(state: SessionState, event: e.ContradictionsFound) -> None:
+    state.analyses[event.round].contradictions = event.contradictions
+
+
+def _analysis_completed(state: SessionState, event: e.AnalysisCompleted) -> None:
+    analysis = state.analyses[event.round]
+    analysis.gaps, analysis.source_quality = event.gaps, event.source_quality
+
+
+def _synthesis_started(state: SessionState, event: e.SynthesisStarted) -> None:
+    state.synthesis, state.status, state.missing = True, "synthesizing", event.missing
+    state.doubted = event.doubted
+
+
+def _outline_created(state: SessionState, event: e.OutlineCreated) -> None:
+    state.title = event.title
+    state.sections = {plan.id: Section(plan) for plan in event.sections}
+
+
+def _section_written(state: SessionState, event: e.SectionWritten) -> None:
+    section = state.sections.setdefault(
+        event.section_id, Section(SectionPlan(id=event.section_id, title=event.section_id.capitalize(), facts=()))
+    )
+    section.paragraphs = event.paragraphs
+
+
+def _claims_checked(state: SessionState, event: e.ClaimsChecked) -> None:
+    state.sections[event.section_id].verdicts = event.verdicts
+
+
+def _report_revised(state: SessionState, event: e.ReportRevised) -> None:
+    section = state.sections[event.section_id]
+    section.paragraphs, section.revision, section.verdicts = event.paragraphs, event.revision, None
+
+
+def _changes_found(state: SessionState, event: e.ChangesFound) -> None:
+    state.changes = event.changes
+
+
+def _report_generated(state: SessionState, event: e.ReportGenerated) -> None:
+    state.report = Report(
+        event.title,
+        event.summary,
+        event.sections,
+        event.references,
+        event.contradictions,
+        event.unknowns,
+        event.limits,
+        event.words,
+        event.cut,
+        event.missing,
+    )
+
+
+def _research_completed(state: SessionState, event: e.ResearchCompleted) -> None:
+    state.status, state.ended_at = "complete", event.at
+
+
+def _research_failed(state: SessionState, event: e.ResearchFailed) -> None:
+    state.resume_status = state.status
+    state.status = "not-found" if event.cause == e.NO_EVIDENCE else "failed"
+    state.ended_at, state.end_reason = event.at, event.reason
+    state.missing, state.nearest = event.missing, event.nearest
+
+
+def _research_cancelled(state: SessionState, event: e.ResearchCancelled) -> None:
+    state.resume_status = state.status
+    state.status, state.ended_at, state.end_reason = "cancelled", event.at, event.reason
+
+
+def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
+    """Failed steps may be tried again; a failed worker only as long as the analysis of its round has not begun without it."""
+    state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
+    state.missing, state.nearest = (), ()
+    state.failures, state.exhausted = {}, ""
+    for worker in state.workers.values():
+        if worker.status == "failed" and worker.round >= len(state.analyses) and not state.synthesis:
+            worker.status, worker.reason = "running", ""
+
+
+def _step_failed(state: SessionState, event: e.StepFailed) -> None:
+    state.failures[event.step] = Failure(event.step, event.attempt, not event.recoverable, event.error, event.message, event.at)
+
+
+def _budget_exhausted(state: SessionState, event: e.BudgetExhausted) -> None:
+    state.exhausted = event.cap
+
+
+_CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
+    e.RunStarted: _run_started,
+    e.ResearchStarted: _research_started,
+    e.EarlierRecalled: _earlier_recalled,
+    e.TopicSurveyed: _topic_surveyed,
+    e.PlanCreated: _plan_created,
+    e.PlanExtended: _plan_extended,
+    e.ApprovalRequested: _approval_requested,
+    e.ApprovalGiven: _approval_given,
+    e.WorkerStarted: _worker_started,
+    e.WorkerThought: _worker_thought,
+    e.SearchCompleted: _search_completed,
+    e.PageRead: _page_read,
+    e.FactsObserved: _facts_observed,
+    e.WorkerEvaluated: _worker_evaluated,
+    e.ContextFolded: _context_folded,
+    e.WorkerCompleted: _worker_completed,
+    e.WorkerFailed: _worker_failed,
+    e.AnalysisStarted: _analysis_started,
+    e.FactsValidated: _facts_validated,
+    e.ContradictionsFound: _contradictions_found,
+    e.AnalysisCompleted: _analysis_completed,
+    e.SynthesisStarted: _synthesis_started,
+    e.OutlineCreated: _outline_created,
+    e.SectionWritten: _section_written,
+    e.ClaimsChecked: _claims_checked,
+    e.ReportRevised: _report_revised,
+    e.ChangesFound: _changes_found,
+    e.ReportGenerated: _report_generated,
+    e.ResearchCompleted: _research_completed,
+    e.ResearchFailed: _research_failed,
+    e.ResearchCancelled: _research_cancelled,
+    e.ResearchReopened: _research_reopened,
+    e.StepFailed: _step_failed,
+    e.BudgetExhausted: _budget_exhausted,
+    e.CallSent: _call_sent,
+}
+
+
+@cache
+def fold_id() -> str:
+    """Return a name for this very fold: the digest of the sources that decide what a snapshot holds.
+
+    A program whose fold changed must not read the snapshots of the one before it, and nobody should have to remember a number.
+    """
+    here = Path(__file__).parent
+    sources = (here / name for name in ("fold.py", "fusion.py", "state.py", "values.py", "events.py", "codec.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]

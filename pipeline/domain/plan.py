@@ -1,0 +1,81 @@
+"""The plan's DAG: how it is laid out, and what makes one unsound. Leaf on values; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+from pipeline.domain.values import Perspective, PlanNode
+
+VALIDATE = "cross_validate"
+SYNTHESIZE = "synthesize"
+
+
+def first_plan(perspectives: Sequence[Perspective]) -> tuple[PlanNode, ...]:
+    """Return search_0…n → cross_validate → synthesize."""
+    searches = tuple(_search_node(f"search_{number}", view, ()) for number, view in enumerate(perspectives))
+    validate = PlanNode(
+        id=VALIDATE,
+        task="validate",
+        description="Hold the facts of all workers against each other",
+        depends_on=tuple(node.id for node in searches),
+    )
+    return (*searches, validate, _synthesize_node((VALIDATE,)))
+
+
+def gap_plan(perspectives: Sequence[Perspective], gap_round: int, first_number: int) -> tuple[PlanNode, ...]:
+    """Return gap_m… → cross_validate_2 → synthesize for one gap round (1-based); gap numbers go on from ``first_number``."""
+    before = VALIDATE if gap_round == 1 else f"{VALIDATE}_{gap_round}"
+    gaps = tuple(_search_node(f"gap_{number}", view, (before,)) for number, view in enumerate(perspectives, start=first_number))
+    validate = PlanNode(
+        id=f"{VALIDATE}_{gap_round + 1}",
+        task="validate",
+        description="Hold what the gap workers found against the rest",
+        depends_on=tuple(node.id for node in gaps),
+    )
+    return (*gaps, validate, _synthesize_node((before, validate.id)))
+
+
+def _search_node(node_id: str, view: Perspective, depends_on: tuple[str, ...]) -> PlanNode:
+    return PlanNode(id=node_id, task="search", description=view.name, depends_on=depends_on, perspective=view.id)
+
+
+def _synthesize_node(depends_on: tuple[str, ...]) -> PlanNode:
+    return PlanNode(id=SYNTHESIZE, task="synthesize", description="Write the report", depends_on=depends_on)
+
+
+def validation_round(node: PlanNode) -> int:
+    """Return the round (0-based) that a validate node closes: ``cross_validate`` 0, ``cross_validate_2`` 1."""
+    tail = node.id.removeprefix(VALIDATE).removeprefix("_")
+    return int(tail) - 1 if tail.isdigit() else 0
+
+
+def faults(nodes: Iterable[PlanNode], known: Mapping[str, PlanNode], perspectives: Mapping[str, Perspective]) -> list[str]:
+    """Return what is wrong with ``nodes`` added to the ``known`` ones, in words; empty for a sound plan.
+
+    A node may replace a known one only if it is the synthesis, whose dependencies grow with each gap round.
+    """
+    added = list(nodes)
+    whole = {**known, **{node.id: node for node in added}}
+    wrong = _identity_faults(added, known)
+    for node in added:
+        wrong += [f"{node.id} depends on {name}, which is not in the plan" for name in node.depends_on if name not in whole]
+        if node.task == "search" and node.perspective not in perspectives:
+            wrong.append(f"{node.id} has no perspective {node.perspective!r}")
+    if not any(node.task == "search" for node in added):
+        wrong.append("no node searches for anything")
+    return wrong or _cycle_faults(whole)
+
+
+def _identity_faults(added: Sequence[PlanNode], known: Mapping[str, PlanNode]) -> list[str]:
+    ids = [node.id for node in added]
+    wrong = [f"{name} stands twice in the plan" for name in sorted({name for name in ids if ids.count(name) > 1})]
+    return wrong + [f"{name} is already planned" for name in ids if name in known and known[name].task != "synthesize"]
+
+
+def _cycle_faults(nodes: Mapping[str, PlanNode]) -> list[str]:
+    try:
+        TopologicalSorter({node.id: node.depends_on for node in nodes.values()}).prepare()
+    except CycleError as error:
+        return ["the plan runs in a circle: " + " → ".join(error.args[1])]
+    return []

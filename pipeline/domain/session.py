@@ -1,0 +1,84 @@
+"""One session: guards each event, stamps it, folds it; and opens again from what a store holds. No I/O of its own, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from pydantic import TypeAdapter
+
+from pipeline.domain import fold
+from pipeline.domain.events.json_codec import decode_all, encode
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.rules import refusal
+from pipeline.domain.state import SessionState
+from pipeline.errors import CommandRefused
+from pipeline.ports import EventStore, Record, Snapshot
+
+
+@cache
+def _state_codec() -> TypeAdapter[SessionState]:
+    return TypeAdapter(SessionState)
+
+
+class ResearchSession:
+    """The events so far as a state, and the only way to add one.
+
+    Event ids and the envelope's time (RFC 3339, UTC, milliseconds) come from outside: a session is a function of its input.
+    """
+
+    def __init__(self, session_id: str, state: SessionState | None = None) -> None:
+        self.state = state or SessionState(id=session_id)
+        self.id = session_id
+
+    @classmethod
+    def open(cls, store: EventStore, session_id: str) -> ResearchSession:
+        """Return the session as the store holds it: the latest snapshot that still fits, and the events after it.
+
+        Raises:
+            LogError: the log is damaged, forked, or written by a newer major version.
+        """
+        snapshot = store.load_snapshot(session_id, fold.fold_id())
+        state = _state_codec().validate_json(snapshot.state) if snapshot else SessionState(id=session_id)
+        session = cls(session_id, state)
+        session.replay(record.data for record in store.load(session_id, after=state.version))
+        return session
+
+    def replay(self, datas: Iterable[bytes]) -> None:
+        """Fold stored events, which are facts: no guard is asked."""
+        for event in decode_all(datas):
+            fold.apply(self.state, event)
+
+    def record(self, draft: EventBase, *, run_id: str, event_id: str, at: str) -> EventBase:
+        """Guard, stamp and fold one drafted event; return it stamped.
+
+        Raises:
+            CommandRefused: the session's state does not allow it; nothing has changed.
+        """
+        if why := refusal(self.state, draft):
+            raise CommandRefused(f"{draft.type} was refused: {why}", hint="this is a fault of the program; the log is unharmed")
+        event = draft.model_copy(
+            update={"id": event_id, "session_id": self.id, "version": self.state.version + 1, "at": at, "run_id": run_id}
+        )
+        fold.apply(self.state, event)
+        return event
+
+    def snapshot(self) -> Snapshot:
+        """Return the state as a snapshot of its version."""
+        return Snapshot(self.state.version, fold.fold_id(), _state_codec().dump_json(self.state))
+
+
+def record_of(event: EventBase) -> Record:
+    """Return a stamped event as storage sees it."""
+    return Record(event.id, event.session_id, event.version, event.type, event.at, event.run_id, encode(event))
+
+
+def state_at(store: EventStore, session_id: str, version: int) -> SessionState:
+    """Return the session's state after the event ``version`` (1-based; beyond the last: the latest).
+
+    Raises:
+        LogError: the log is damaged, forked, or written by a newer major version.
+    """
+    session = ResearchSession(session_id)
+    session.replay(record.data for record in store.load(session_id) if record.version <= version)
+    return session.state

@@ -1,0 +1,398 @@
+"""What a session's events add up to: plain data and the questions one may put to it. No I/O, no clock, no events.
+
+Everything here is a fold of events (``pipeline.domain.session``), may be dumped to JSON and read back (snapshots), and holds its sets in
+orders that depend on the plan, never on which step happened to end first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from pipeline.domain.values import (
+    Changes,
+    Contradiction,
+    Cost,
+    Earlier,
+    Fact,
+    Gap,
+    Hit,
+    LeftOut,
+    Paragraph,
+    Perspective,
+    PlanNode,
+    Reference,
+    RejectedFact,
+    ReportSection,
+    ResearchConfig,
+    SectionPlan,
+    Sentence,
+    SourceQuality,
+    TermStatistics,
+    ValidatedFact,
+    Verdict,
+)
+from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
+
+Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "not-found", "failed", "cancelled"]
+TERMINAL: frozenset[str] = frozenset({"complete", "not-found", "failed", "cancelled"})
+SUMMARY = "summary"
+
+
+@dataclass(slots=True)
+class Spent:
+    """What the session's answers cost so far. ``calls`` counts calls of models.
+
+    ``lost`` counts the calls that a dead process had sent; they are in the sums at their worst case, ``lost_usd`` of it.
+    """
+
+    calls: int = 0
+    lost: int = 0
+    lost_usd: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    usd: float = 0.0
+
+
+@dataclass(slots=True)
+class RunSpan:
+    """One process's stretch of work: from its first event to its last."""
+
+    run_id: str
+    host: str
+    process: int
+    program: str
+    first_at: str
+    last_at: str
+
+
+@dataclass(slots=True)
+class Failure:
+    """A step that failed. ``final``: it will not be tried again before the session is reopened."""
+
+    step: str
+    attempts: int
+    final: bool
+    error: str
+    message: str
+    at: str
+
+
+@dataclass(slots=True)
+class SearchDone:
+    """A search that was made; ``failed`` names the side that it had to do without; the rest as in ``TopicSurveyed``."""
+
+    provider: str
+    hits: tuple[Hit, ...]
+    failed: tuple[LeftOut, ...] = ()
+    statistics: TermStatistics = field(default_factory=TermStatistics)
+    languages: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class PageDone:
+    """A page that was read."""
+
+    url: str
+    title: str
+    digest: str
+    characters: int
+    at: str
+    final_url: str = ""
+    media_type: str = ""
+    author: str = ""
+    published: str = ""
+
+
+@dataclass(slots=True)
+class PageObserved:
+    """What a worker took from a page."""
+
+    facts: tuple[Fact, ...]
+    rejected: tuple[RejectedFact, ...]
+
+
+@dataclass(slots=True)
+class Iteration:
+    """One round of a worker: thought, searches, observations by page address, evaluation."""
+
+    reasoning: str
+    queries: tuple[str, ...]
+    observed: dict[str, PageObserved] = field(default_factory=dict)
+    evaluated: bool = False
+    sufficient: bool = False
+    gaps: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Worker:
+    """The ReAct loop of one perspective, or of one gap. ``folded`` counts the iterations that ``summary`` stands for.
+
+    ``levels`` are the parts of ``summary``: level 0, the youngest and finest, first.
+    """
+
+    id: str
+    perspective_id: str
+    round: int
+    started_at: str
+    status: Literal["running", "completed", "failed"] = "running"
+    reason: str = ""
+    iterations: list[Iteration] = field(default_factory=list)
+    folds: int = 0
+    folded: int = 0
+    summary: str = ""
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Analysis:
+    """One round of cross-checking; a part is None until its event arrived."""
+
+    round: int
+    validated: tuple[ValidatedFact, ...] | None = None
+    contradictions: tuple[Contradiction, ...] | None = None
+    gaps: tuple[Gap, ...] | None = None
+    source_quality: tuple[SourceQuality, ...] = ()
+
+
+@dataclass(slots=True)
+class Section:
+    """A section on its way. ``verdicts`` is None until the text of this ``revision`` was checked."""
+
+    plan: SectionPlan
+    paragraphs: tuple[Paragraph, ...] | None = None
+    revision: int = 0
+    verdicts: tuple[Verdict, ...] | None = None
+
+    def unsupported(self) -> tuple[Verdict, ...]:
+        """Return the verdicts against sentences of the current text."""
+        return tuple(verdict for verdict in self.verdicts or () if not verdict.supported)
+
+
+@dataclass(slots=True)
+class Report:
+    """The finished report; see ``ReportGenerated`` for the fields."""
+
+    title: str
+    summary: tuple[Sentence, ...]
+    sections: tuple[ReportSection, ...]
+    references: tuple[Reference, ...]
+    contradictions: tuple[Contradiction, ...]
+    unknowns: tuple[Gap, ...]
+    limits: tuple[str, ...]
+    words: int
+    cut: int
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class SessionState:
+    """The whole of a session. Keys: searches by query, pages by address, facts by id, failures by step key.
+
+    ``missing`` are the words of the question that its sources do not hold; ``nearest`` what comes nearest to an answer that is
+    not there.
+    """
+
+    id: str = ""
+    version: int = 0
+    status: Status = "pending"
+    resume_status: Status = "planning"
+    query: str = ""
+    query_id: str = ""
+    tags: tuple[str, ...] = ()
+    previous_session: str = ""
+    config: ResearchConfig = field(default_factory=ResearchConfig)
+    started_at: str = ""
+    ended_at: str = ""
+    end_reason: str = ""
+    runs: list[RunSpan] = field(default_factory=list)
+    spent: Spent = field(default_factory=Spent)
+    open_calls: dict[str, list[Cost]] = field(default_factory=dict)
+    earlier: Earlier | None = None
+    changes: Changes | None = None
+    survey: SearchDone | None = None
+    perspectives: dict[str, Perspective] = field(default_factory=dict)
+    nodes: dict[str, PlanNode] = field(default_factory=dict)
+    approval: Literal["", "requested", "given"] = ""
+    gap_rounds: int = 0
+    workers: dict[str, Worker] = field(default_factory=dict)
+    searches: dict[str, SearchDone] = field(default_factory=dict)
+    pages: dict[str, PageDone] = field(default_factory=dict)
+    facts: dict[str, Fact] = field(default_factory=dict)
+    failures: dict[str, Failure] = field(default_factory=dict)
+    analyses: list[Analysis] = field(default_factory=list)
+    synthesis: bool = False
+    title: str = ""
+    sections: dict[str, Section] = field(default_factory=dict)
+    report: Report | None = None
+    exhausted: str = ""
+    missing: tuple[str, ...] = ()
+    nearest: tuple[str, ...] = ()
+    doubted: bool = False
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether nothing more will happen unless the session is reopened."""
+        return self.status in TERMINAL
+
+    @property
+    def waiting(self) -> bool:
+        """Tell whether nothing may be done before its user has approved the plan."""
+        return self.approval == "requested" and not self.ended
+
+    def failed_for_good(self, step: str) -> bool:
+        """Tell whether the step of that key will not be tried again."""
+        failure = self.failures.get(step)
+        return failure is not None and failure.final
+
+
+def seconds_between(first: str, last: str) -> float:
+    """Return the seconds from one envelope time to another, never below 0 (clocks may step back)."""
+    first_moment = datetime.fromisoformat(first.replace("Z", "+00:00"))
+    last_moment = datetime.fromisoformat(last.replace("Z", "+00:00"))
+    return max(0.0, (last_moment - first_moment).total_seconds())
+
+
+def working_seconds(state: SessionState) -> float:
+    """Return the session's working time in seconds: the sum over its runs, without the pauses between them."""
+    return round(sum(seconds_between(run.first_at, run.last_at) for run in state.runs), 3)
+
+
+def cost_of(state: SessionState) -> Cost:
+    """Return what a session has cost so far; calls whose answers are not recorded count at their worst case."""
+    spent, unsettled = state.spent, [cost for costs in state.open_calls.values() for cost in costs]
+    return Cost(
+        input_tokens=spent.input_tokens + sum(cost.input_tokens for cost in unsettled),
+        output_tokens=spent.output_tokens + sum(cost.output_tokens for cost in unsettled),
+        total_tokens=spent.total_tokens + sum(cost.total_tokens for cost in unsettled),
+        usd=round(spent.usd + sum(cost.usd for cost in unsettled), 9),
+        assumed_usd=round(spent.lost_usd + sum(cost.usd for cost in unsettled), 9),
+        calls=spent.calls + sum(cost.calls for cost in unsettled),
+    )
+
+
+def search_nodes(state: SessionState) -> Iterator[PlanNode]:
+    """Yield the plan's search nodes in plan order."""
+    return (node for node in state.nodes.values() if node.task == "search")
+
+
+def workers_in_order(state: SessionState) -> Iterator[Worker]:
+    """Yield the started workers in plan order, not in the order in which they happened to start."""
+    return (state.workers[node.id] for node in search_nodes(state) if node.id in state.workers)
+
+
+def page_of(url: str) -> str:
+    """Return a hit's page address: the url without its fragment."""
+    return url.partition("#")[0]
+
+
+def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[str, ...]:
+    """Return the pages that a worker reads in an iteration (1-based), best first.
+
+    The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60); where the
+    config says so, the first worker also reads what the survey found. Pages that the worker chose in an earlier iteration do not
+    come again. Where own documents and the web were both searched, each gets its share of the places. It depends on the worker's
+    own history and on the survey alone.
+    """
+    earlier: set[str] = set()
+    chosen: tuple[str, ...] = ()
+    for number, step in enumerate(worker.iterations[:iteration]):
+        surveyed = _surveyed(state, worker) if number == 0 else ()
+        ranked = [url for url in _fused(state, step.queries, surveyed) if url not in earlier]
+        most = state.config.pages_per_iteration
+        chosen = with_shares(ranked, most, page_origin) if _searched_both(state, step.queries) else tuple(ranked[:most])
+        earlier.update(chosen)
+    return chosen
+
+
+def _searched_both(state: SessionState, queries: tuple[str, ...]) -> bool:
+    """Tell whether one search asked both sides; before there were such, a log's pages were chosen without shares."""
+    return any("+" in done.provider for query in queries if (done := state.searches.get(query)))
+
+
+def _surveyed(state: SessionState, worker: Worker) -> tuple[Hit, ...]:
+    first = next((node.id for node in search_nodes(state)), "")
+    return state.survey.hits if state.survey and state.config.reads_survey and worker.id == first else ()
+
+
+def _fused(state: SessionState, queries: tuple[str, ...], surveyed: tuple[Hit, ...]) -> list[str]:
+    scores: dict[str, float] = {}
+    searched = [state.searches[query].hits for query in queries if query in state.searches]
+    for hits in (*searched, surveyed):
+        for rank, url in enumerate(dict.fromkeys(page_of(hit.url) for hit in hits), start=1):
+            scores[url] = scores.get(url, 0.0) + rank_score(rank)
+    return sorted(scores, key=lambda url: (-round(scores[url], 9), url))
+
+
+def focus_of(state: SessionState, worker: Worker, iteration: int, url: str) -> tuple[str, ...]:
+    """Return the anchors at which the iteration's searches hit the page, in order of the searches."""
+    anchors: dict[str, None] = {}
+    for query in worker.iterations[iteration - 1].queries:
+        done = state.searches.get(query)
+        for hit in done.hits if done else ():
+            page, _, anchor = hit.url.partition("#")
+            if page == url and anchor:
+                anchors[anchor] = None
+    return tuple(anchors)
+
+
+def facts_of(state: SessionState, worker: Worker) -> tuple[Fact, ...]:
+    """Return a worker's facts: by iteration, then in the order its pages were chosen; each once."""
+    found: dict[str, Fact] = {}
+    for number, iteration in enumerate(worker.iterations, start=1):
+        for url in chosen_pages(state, worker, number):
+            for fact in iteration.observed[url].facts if url in iteration.observed else ():
+                found.setdefault(fact.id, fact)
+    return tuple(found.values())
+
+
+def all_facts(state: SessionState) -> tuple[Fact, ...]:
+    """Return the session's facts: by worker in plan order, then as in ``facts_of``; each once."""
+    found: dict[str, Fact] = {}
+    for worker in workers_in_order(state):
+        for fact in facts_of(state, worker):
+            found.setdefault(fact.id, fact)
+    return tuple(found.values())
+
+
+def asked_queries(worker: Worker) -> tuple[str, ...]:
+    """Return all that the worker has searched for, in order."""
+    return tuple(query for iteration in worker.iterations for query in iteration.queries)
+
+
+def standings(state: SessionState) -> dict[str, ValidatedFact]:
+    """Return what cross-checking made of each fact, by fact id in the order of ``all_facts``.
+
+    A fact that a contradiction names is disputed, whatever bears it out; a fact that was not cross-checked stands alone.
+    """
+    validated = next((a.validated for a in reversed(state.analyses) if a.validated is not None), ())
+    known = {entry.fact_id: entry for entry in validated}
+    disputed = {name for pair in contradictions(state) for name in (pair.a, pair.b)}
+    entries = {fact.id: known.get(fact.id) or ValidatedFact(fact_id=fact.id, standing="single") for fact in all_facts(state)}
+    return {
+        name: entry.model_copy(update={"standing": "disputed"}) if name in disputed else entry for name, entry in entries.items()
+    }
+
+
+def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
+    """Return what the sources disagree on, by the latest round that looked."""
+    return next((a.contradictions for a in reversed(state.analyses) if a.contradictions is not None), ())
+
+
+def open_gaps(state: SessionState) -> tuple[Gap, ...]:
+    """Return what is still unknown, by the latest round that looked."""
+    return next((a.gaps for a in reversed(state.analyses) if a.gaps is not None), ())
+
+
+def nearest_facts(state: SessionState) -> tuple[Fact, ...]:
+    """Return the facts that come nearest to an answer that is not there, best first."""
+    return tuple(state.facts[name] for name in state.nearest if name in state.facts)
+
+
+def admitted_facts(state: SessionState) -> tuple[Fact, ...]:
+    """Return the facts, as in ``all_facts``, of the sources that may carry the report."""
+    refused = {quality.url for analysis in state.analyses[-1:] for quality in analysis.source_quality if not quality.admitted}
+    return tuple(fact for fact in all_facts(state) if fact.url not in refused)

@@ -1,0 +1,108 @@
+"""An evaluation: the questions put to the program in a workspace of its own, once or several times, and scored."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.domain.values import Mode
+from pipeline.evaluate.bm25_baseline import Baseline
+from pipeline.evaluate.figures import Score
+from pipeline.evaluate.program_run import Setup, lay_out, research
+from pipeline.evaluate.question_set.answer_check import check
+from pipeline.evaluate.question_set.duplicate_documents import first_copies
+from pipeline.evaluate.question_set.question_set import Dataset
+from pipeline.evaluate.scoring.outcome import Outcome
+from pipeline.evaluate.scoring.question_scores import Scorer
+from pipeline.evaluate.scoring.stored_pages import StoredPages
+from pipeline.wiring import workspace_adapters
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one run over the questions gave. ``scores`` and ``outcomes`` are in the questions' order.
+
+    ``seconds`` is wall-clock time with the index, ``processor_seconds`` that of all processes.
+    """
+
+    scores: tuple[Score, ...]
+    outcomes: dict[str, Outcome] = field(repr=False)
+    seconds: float = 0.0
+    processor_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What is to be run. ``keep`` is a new folder for the workspaces, None for a temporary one."""
+
+    dataset: Dataset
+    mode: Mode = "deep"
+    keep: Path | None = None
+    say: Say = lambda _text: None
+    progress: Callable[[int, int], None] = lambda _done, _all: None
+
+    def run(self, setups: Sequence[Setup]) -> list[Result]:
+        """Run all questions once with each setup.
+
+        Raises:
+            ResearchError: settings, documents or log cannot be used; the folder to keep is not empty.
+        """
+        with _folder(self.keep) as folder:
+            places = [folder] if len(setups) == 1 else [folder / f"run-{number}" for number in range(1, len(setups) + 1)]
+            pairs = list(zip(setups, places, strict=True))
+            ids = [lay_out(place, setup, self.dataset.corpus, self.dataset.entries, self.mode) for setup, place in pairs]
+            baseline = self._baseline()
+            return [self._run(setup, place, baseline, names) for (setup, place), names in zip(pairs, ids, strict=True)]
+
+    def _baseline(self) -> Baseline | None:
+        if not any(entry.answers or entry.nuggets for entry in self.dataset.entries):
+            return None
+        self.say("reading the documents for the baseline")
+        return Baseline(text for _path, text in workspace_adapters.corpus_texts(self.dataset.corpus))
+
+    def _run(self, setup: Setup, place: Path, baseline: Baseline | None, ids: Mapping[str, str]) -> Result:
+        entries = self.dataset.entries
+        self.say(f"researching {len(entries)} questions")
+        start, processor = time.perf_counter(), _processor_seconds()
+        outcomes = asyncio.run(research(place, setup.keys, ids, lambda done: self.progress(done, len(entries))))
+        seconds, processor = time.perf_counter() - start, _processor_seconds() - processor
+        scorer = Scorer(
+            StoredPages(workspace_adapters.store_of(place)), baseline, self.dataset.subjects, first_copies(self.dataset.corpus)
+        )
+        missing = Outcome("failed", "it was not taken up")
+        scores = tuple(scorer.score(entry, outcomes.get(entry.id, missing)) for entry in entries)
+        return Result(scores, outcomes, seconds, processor)
+
+
+def faults_of(dataset: Dataset) -> list[str]:
+    """Return what is wrong with the expected answers, held against the documents."""
+    return list(check(dataset, dict(workspace_adapters.corpus_texts(dataset.corpus))))
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    if keep:
+        yield keep
+        return
+    with tempfile.TemporaryDirectory(prefix="research-evaluate-") as place:
+        yield Path(place)
+
+
+def _processor_seconds() -> float:
+    """Return the processor time of this process and of the ended ones that it began."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def unequal(first: Result, second: Result) -> list[str]:
+    """Return the ids of the questions whose report or ending differs between two runs."""
+    pairs = zip(first.scores, second.scores, strict=True)
+    return [one.id for one, two in pairs if (one.text, one.values["failed"]) != (two.text, two.values["failed"])]

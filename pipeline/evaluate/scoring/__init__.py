@@ -1,0 +1,1 @@
+"""What one question's session was worth."""

@@ -1,0 +1,180 @@
+"""What makes a report of quotes hard to read, counted: sentences torn from their neighbours, scraps, passages off the subject."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Fact
+from pipeline.evaluate.scoring.report_text import Part, Stated, parts_of
+from pipeline.evaluate.scoring.stored_pages import StoredPages, bare_words
+from pipeline.text.page_format import blocks
+from pipeline.text.ranking.query_terms import content_stems
+from pipeline.text.sentences import leans
+
+FEWEST_WORDS = 5
+_END = re.compile(r"""(?:(?<=[.!?])|(?<=[.!?]["')\]]))\s+(?=["'(\[]?[A-Z0-9])""")
+_CAPTION = re.compile(r"(figure|fig\.|table|listing|example) ?[A-Z]?\d+([.-]\d+)*([.:)](?!\d)|\Z)", re.IGNORECASE)
+# REQ-1, SYS-NAV-12, ABC-001; not RAID-5 or UTF-16, which are things that sentences are about.
+_REQUIREMENT = re.compile(r"\(?((REQ|FR|NFR|SRS|HLR|LLR|RQ)-\d+|[A-Z]{2,6}-[A-Z]{2,6}-\d+|[A-Z]{2,6}-\d{3,6})(\.\d+)*\)?[:.\s]")
+_ENTITY = re.compile(r"&(#\d{1,7}|#x[0-9a-fA-F]{1,6}|[a-zA-Z]{2,12});")
+_URL = re.compile(r"https?://\S+|www\.\S+")
+_HEADING_END = re.compile(r"\{#[^{}\s]+\}\Z")
+_LINKS = re.compile(r"(see also|related|contents|navigation|previous|next|up|home)\s*[:|»]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A source sentence as the report shows it, and where its words begin and end in a page (-1: in no cited one).
+
+    ``opens``: nothing stands before it under its heading, which is shown with it. ``first``: it begins
+    what one citation covers.
+    """
+
+    text: str
+    digest: str = ""
+    start: int = -1
+    end: int = -1
+    opens: bool = False
+    first: bool = True
+
+    def follows(self, other: Placed | None) -> bool:
+        """Tell whether it comes right after ``other`` in the same page."""
+        return other is not None and self.start >= 0 and self.digest == other.digest and self.start == other.end
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What was counted in one report.
+
+    ``pairs`` of neighbouring sentences that both stand in stored pages, ``neighbours`` of them stand side by side there too.
+    ``openers`` are first sentences of paragraphs and of quoted passages, ``leaning`` those that lean on a sentence not shown.
+    ``scraps`` of ``sentences``; ``off_title`` of the ``body`` sentences share no content word with their section's title.
+    """
+
+    sentences: int = 0
+    pairs: int = 0
+    neighbours: int = 0
+    openers: int = 0
+    leaning: int = 0
+    scraps: int = 0
+    body: int = 0
+    off_title: int = 0
+    examples: tuple[str, ...] = ()
+
+
+def count(state: SessionState, pages: StoredPages) -> Counts:
+    """Count over the finished report; all zero without one."""
+    parts = parts_of(state.report)
+    placed = [[list(_placed(paragraph, state, pages)) for paragraph in part.paragraphs] for part in parts]
+    paragraphs = [paragraph for part in placed for paragraph in part if paragraph]
+    sentences = [sentence for paragraph in paragraphs for sentence in paragraph]
+    pairs = [pair for paragraph in paragraphs for pair in pairwise(paragraph) if _both_stand(pair)]
+    openers = list(_openers(paragraphs))
+    leaning = [sentence.text for sentence in openers if leans(sentence.text)]
+    stated = [one for part in parts for paragraph in part.paragraphs for one in paragraph]
+    running = [sentence for sentence in sentences if not _is_item(sentence.text, stated)]  # a list's item may be short
+    scraps = [f"scrap, {kind}: {one.text}" for one in running if (kind := scrap(one.text, alone=_is_alone(one.text, stated)))]
+    off = list(_off_title(parts))
+    body = sum(len(paragraph) for part in parts[1:] for paragraph in part.paragraphs)
+    return Counts(
+        len(sentences),
+        len(pairs),
+        sum(second.follows(first) for first, second in pairs),
+        len(openers),
+        len(leaning),
+        len(scraps),
+        body,
+        len(off),
+        (
+            *(f"leans: {text}" for text in leaning),
+            *scraps,
+            *(f"off title: {text}" for text in off),
+        ),
+    )
+
+
+def _both_stand(pair: tuple[Placed, Placed]) -> bool:
+    return pair[0].start >= 0 and pair[1].start >= 0
+
+
+def _placed(paragraph: Iterable[Stated], state: SessionState, pages: StoredPages) -> Iterator[Placed]:
+    """Yield the source sentences of a paragraph with their places."""
+    before: Placed | None = None
+    for stated in paragraph:
+        facts = [state.facts[name] for name in stated.facts if name in state.facts]
+        opens = bool(facts) and _opens(facts[0], pages)
+        for place, text in enumerate(source_sentences(stated.text)):
+            before = replace(_place(text, facts, pages, before), opens=opens and place == 0, first=place == 0)
+            yield before
+
+
+def _opens(fact: Fact, pages: StoredPages) -> bool:
+    """Tell whether a fact's quote comes right behind a heading of its page."""
+    return fact.start >= 0 and _HEADING_END.search(pages.get(fact.digest).text[: fact.start].rstrip()[-200:]) is not None
+
+
+def _place(text: str, facts: Sequence[Fact], pages: StoredPages, before: Placed | None) -> Placed:
+    words = bare_words(text)
+    if not words.strip():
+        return Placed(text)
+    for digest in dict.fromkeys(fact.digest for fact in facts):
+        page = pages.get(digest).words
+        # A sentence may come twice in a page: its place after the one before it counts first.
+        if before and before.digest == digest and page.startswith(words, before.end - 1):
+            return Placed(text, digest, before.end, before.end + len(words) - 1)
+        if (at := page.find(words)) >= 0:
+            return Placed(text, digest, at + 1, at + len(words))
+    return Placed(text)
+
+
+def source_sentences(text: str) -> list[str]:
+    """Return the sentences of a stated text; of a whole passage those of its running text and items, not its tables and code."""
+    texts = (block.text for block in blocks(text) if block.kind in ("paragraph", "item", "heading"))
+    return [piece.strip() for part in texts for piece in _END.split(part) if piece.strip()]
+
+
+def _is_item(text: str, stated: Iterable[Stated]) -> bool:
+    return any(f"- {text}" in one.text for one in stated)
+
+
+def _openers(paragraphs: Iterable[list[Placed]]) -> Iterator[Placed]:
+    """Yield what is shown without the sentence before it: firsts of paragraphs and of passages within one."""
+    last: Placed | None = None
+    for paragraph in paragraphs:
+        for place, sentence in enumerate(paragraph):
+            begins = place == 0 or (sentence.first and sentence.start >= 0)
+            if begins and not sentence.opens and not sentence.follows(last):
+                yield sentence
+            last = sentence
+
+
+def _is_alone(text: str, stated: Iterable[Stated]) -> bool:
+    """Tell whether a sentence is all that is stated; within a passage a short one is no fragment."""
+    return any(one.text.strip() == text for one in stated)
+
+
+def scrap(text: str, *, alone: bool = True) -> str:
+    """Return what kind of scrap a sentence is, or "": caption, requirement id, link list, raw entity, fragment under 5 words."""
+    plain = text.strip("*_`-• ")
+    without = _URL.sub("", plain)
+    links = len(_URL.findall(plain)) > 2 or plain.count(" | ") > 2 or plain.count("»") > 1 or _LINKS.match(plain)
+    kinds = (
+        ("caption", _CAPTION.match(plain)),
+        ("requirement id", _REQUIREMENT.match(plain)),
+        ("link list", links),
+        ("raw entity", _ENTITY.search(plain)),
+        ("fragment", alone and len(without.split()) < FEWEST_WORDS),
+    )
+    return next((kind for kind, is_so in kinds if is_so), "")
+
+
+def _off_title(parts: Sequence[Part]) -> Iterator[str]:
+    """Yield the sentences or passages of the body that share no content stem with their section's title."""
+    for part in parts[1:]:
+        wanted = content_stems(part.title)
+        for paragraph in part.paragraphs:
+            yield from (stated.text for stated in paragraph if wanted and not wanted & content_stems(stated.text))

@@ -1,0 +1,74 @@
+"""The promise, held against the log: each sentence of a report cites facts, each fact's quote stands in its stored page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Sentence
+from pipeline.errors import ObjectMissing
+from pipeline.ports import EventStore
+from pipeline.text.normalise import normalised
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A place where the promise does not hold: ``where`` names the fact or sentence, ``why`` says what is missing."""
+
+    session: str
+    where: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How much was held against stored pages: ``quotes`` of facts, ``citations`` of report sentences."""
+
+    quotes: int
+    citations: int
+    unsupported: tuple[Unsupported, ...]
+
+
+def check(state: SessionState, store: EventStore) -> Checked:
+    """Check one session's facts and report. Reads each stored page once."""
+    wrong = list(_wrong_quotes(state, store))
+    sentences = list(_sentences(state))
+    wrong += [Unsupported(state.id, sentence.text, why) for sentence in sentences if (why := _wrong_citation(sentence, state))]
+    citations = sum(len(sentence.facts) for sentence in sentences)
+    return Checked(len(state.facts), citations, tuple(wrong))
+
+
+def _wrong_quotes(state: SessionState, store: EventStore) -> Iterator[Unsupported]:
+    pages: dict[str, str | None] = {}
+    for fact in state.facts.values():
+        if fact.digest not in pages:
+            pages[fact.digest] = _page(store, fact.digest)
+        text = pages[fact.digest]
+        if text is None:
+            yield Unsupported(state.id, fact.id, f"the page {fact.digest[:12]} of {fact.url} is missing or altered")
+        elif not fact.quote or normalised(fact.quote) not in text:
+            yield Unsupported(state.id, fact.id, f"its quote does not stand in the page stored for {fact.url}")
+
+
+def _page(store: EventStore, digest: str) -> str | None:
+    try:
+        return normalised(store.get(digest).decode("utf-8", "replace"))
+    except ObjectMissing:
+        return None
+
+
+def _sentences(state: SessionState) -> Iterator[Sentence]:
+    if state.report is None:
+        return
+    yield from state.report.summary
+    for section in state.report.sections:
+        for paragraph in section.paragraphs:
+            yield from paragraph.sentences
+
+
+def _wrong_citation(sentence: Sentence, state: SessionState) -> str:
+    if not sentence.facts:
+        return "it cites nothing"
+    unknown = [name for name in sentence.facts if name not in state.facts]
+    return f"it cites unknown facts: {', '.join(unknown)}" if unknown else ""

@@ -1,0 +1,54 @@
+"""The clock and the log: whether time can be believed, and whether the newest sessions can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+from pipeline.config.settings import Workspace
+from pipeline.errors import LogError
+from pipeline.ops.doctor.finding import Finding, fault, fine, note
+from pipeline.text.times import moment_of
+
+NEWEST = 200
+SLACK = timedelta(minutes=5)
+EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def log_findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
+    """Yield how log and clock stand. The newest sessions are read whole, the stored pages are not: ``verify`` does all."""
+    from pipeline.wiring.workspace_adapters import store_of
+
+    store = store_of(workspace.folder)
+    names = sorted(store.session_ids(), reverse=True)
+    newest: datetime | None = None
+    faults = 0
+    for name in islice(names, NEWEST):
+        try:
+            records = store.load(name)
+        except LogError as error:
+            faults += 1
+            yield fault("log", f"{name}: {error.message}", "research verify names each damaged file; --repair sets it aside", 20)
+            continue
+        moments = [moment_of(record.at) for record in records[-1:]]
+        newest = max([*moments, *([newest] if newest else [])], default=None)
+    if not faults:
+        read = min(len(names), NEWEST)
+        yield fine("log", f"{read} of {len(names)} sessions were read, and are sound" if names else "no session yet")
+    yield from _clock(workspace, now, newest)
+
+
+def _clock(workspace: Workspace, now: datetime, newest: datetime | None) -> Iterator[Finding]:
+    changed = datetime.fromtimestamp(workspace.queue_file.stat().st_mtime, UTC)
+    todo = "set the clock: deadlines, recurrence and the order of events rest on it"
+    if now < EARLIEST:
+        yield fault("clock", f"it says {now:%Y-%m-%d}, before this program was written", todo, 1)
+    elif newest is not None and newest > now + SLACK:
+        yield fault(
+            "clock", f"it says {now:%Y-%m-%d %H:%M} UTC, but the log has an event of {newest:%Y-%m-%d %H:%M} UTC", todo, 1
+        )
+    elif changed > now + SLACK:
+        yield note("clock", f"{workspace.queue_file.name} was changed in the future, {changed:%Y-%m-%d %H:%M} UTC", todo)
+    else:
+        yield fine("clock", f"{now:%Y-%m-%d %H:%M} UTC is plausible")

@@ -1,0 +1,97 @@
+"""One cheap request to each service that is set up: the model's server and every search provider in use."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from pipeline.adapters.http.call_and_reply import Call, Good, Reply, Verdict, judged_by_status
+from pipeline.adapters.http.client import HttpClient
+from pipeline.config.service_selection import OPENROUTER, ModelServer, reasoner_for, searches_for
+from pipeline.config.settings import Keys, Workspace
+from pipeline.errors import CorpusUnusable, Malformed, ProviderRefused, StepError, UsageError
+from pipeline.ops.doctor.finding import Finding, fault, fine
+from pipeline.text.normalise import one_line
+
+PROBE = "history of the bicycle"
+_WAIT = "try again later; if it stays, check the address and the network"
+_MAX_MODELS = 10_000_000  # bytes; a router lists hundreds of models
+
+
+async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIterator[Finding]:
+    """Ask each service once and yield how it answered. A search may cost what a search costs (0.005 USD at Brave)."""
+    settings = workspace.queue.settings
+    try:
+        choice = reasoner_for(settings, keys)
+    except UsageError:
+        choice = None  # told by what needs no network
+    if choice is not None and choice.server is not None:
+        yield await _model(choice.server, http)
+    for name in _searches(workspace, keys):
+        yield await _search(name, workspace, keys, http)
+
+
+def _searches(workspace: Workspace, keys: Keys) -> list[str]:
+    settings = workspace.queue.settings
+    names: dict[str, None] = {}
+    for said in (settings.search, *(query.search for query in workspace.queue.queries)):
+        try:
+            names |= dict.fromkeys(searches_for(said, settings, keys).names if said else ())
+        except UsageError:
+            continue
+    return [name for name in names if name != "local"]
+
+
+async def _model(server: ModelServer, http: HttpClient) -> Finding:
+    about = f"model server {server.name}"
+    headers = {"authorization": f"Bearer {server.key.reveal()}"} if server.key else {}
+    path = "key" if server.name == OPENROUTER.name else "models"
+    call = Call(server.name, "GET", f"{server.base_url.rstrip('/')}/{path}", headers, max_bytes=_MAX_MODELS, deadline_s=30.0)
+    try:
+        reply = await http.send(call, _judged)
+    except StepError as error:
+        return _failed(about, error)
+    data = reply.json_object().get("data")
+    return _credit(about, data) if path == "key" else _models(about, data, server)
+
+
+def _judged(reply: Reply) -> Verdict:
+    verdict = judged_by_status(reply)
+    if isinstance(verdict, Good) and "data" not in reply.json_object():
+        raise Malformed("shape", "the reply is not what such a server sends")
+    return verdict
+
+
+def _credit(about: str, data: Any) -> Finding:
+    left = data.get("limit_remaining") if isinstance(data, dict) else None
+    if not isinstance(left, int | float):
+        return fine(about, "the key is valid")
+    if left <= 0:
+        return fault(about, "the key is valid, but nothing is left of its limit", "raise the key's limit, or add credit", 4)
+    return fine(about, f"the key is valid; {left:.2f} USD are left of its limit")
+
+
+def _models(about: str, data: Any, server: ModelServer) -> Finding:
+    listed = {one.get("id") for one in data if isinstance(one, dict)} if isinstance(data, list) else set()
+    if server.model in listed:
+        return fine(about, f"it answers, and has {server.model}")
+    known = ", ".join(sorted(one_line(str(name), 60) for name in listed)[:8]) or "none"
+    return fault(about, f"it answers, but lists no model {server.model}", f"it has: {known}")
+
+
+async def _search(name: str, workspace: Workspace, keys: Keys, http: HttpClient) -> Finding:
+    from pipeline.wiring.workspace_adapters import Searches, documents_of
+
+    searches = Searches(workspace.queue.settings, keys, http, documents_of(workspace))
+    try:
+        result = await searches.chain((name,)).search(PROBE, 3)
+    except (StepError, CorpusUnusable) as error:
+        return _failed(f"search {name}", error)
+    if not result.hits:
+        return fault(f"search {name}", f"it answers, but finds nothing for {PROBE!r}", "check the provider's own settings", 1)
+    return fine(f"search {name}", f"it answers, with {len(result.hits)} hits")
+
+
+def _failed(about: str, error: StepError | CorpusUnusable) -> Finding:
+    todo = _WAIT if "--online" in error.hint else error.hint or _WAIT  # whoever reads this has just asked online
+    return fault(about, error.message, todo, 4 if isinstance(error, ProviderRefused) else 1)

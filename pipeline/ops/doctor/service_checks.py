@@ -1,0 +1,118 @@
+"""Who answers, who searches, which keys are there, and whether caps can be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from pipeline.config.api_keys import ENV_FILE, Keys
+from pipeline.config.service_selection import (
+    LOCAL,
+    OPENAI,
+    OPENROUTER,
+    SEARCHES,
+    ReasonerChoice,
+    reasoner_for,
+    search_access,
+    searches_for,
+)
+from pipeline.config.settings import Query, Workspace
+from pipeline.errors import UsageError
+from pipeline.ops.doctor.finding import Finding, fault, fine, note
+from pipeline.text.redaction import SHORTEST
+
+KEY_NAMES = (OPENROUTER.key_name, OPENAI.key_name, *(one.key_name for one in SEARCHES.values() if one.key_name))
+
+
+def setup_findings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+    """Yield what settings and keys amount to."""
+    queries = workspace.queue.queries
+    yield fine("queue", f"queries.yaml is valid: {len(queries)} question{'' if len(queries) == 1 else 's'}")
+    yield from _keys(keys)
+    yield from _reasoner(workspace, keys)
+    yield from _search(workspace, keys)
+    for query in queries:
+        yield from _query(query, workspace, keys)
+
+
+def _keys(keys: Keys) -> Iterator[Finding]:
+    for line in keys.faults:
+        yield fault("keys", f"{ENV_FILE}:{line.line}: {line.message}", "write NAME=value, one on a line")
+    for name in KEY_NAMES:
+        try:
+            found = keys.find(name)
+        except UsageError as error:
+            yield fault("keys", error.message, error.hint)
+            continue
+        if found is not None:
+            yield fine("keys", f"{name} is set, from {found.source}")
+            if len(found.secret.reveal()) < SHORTEST:
+                yield note("keys", f"{name} is too short to be told from ordinary text", "it will not be taken out of messages")
+
+
+def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+    settings = workspace.queue.settings
+    try:
+        choice = reasoner_for(settings, keys)
+    except UsageError as error:
+        yield fault("reasoner", error.message, error.hint)
+        return
+    at = f" at {choice.server.base_url}" if choice.server else ""
+    yield fine("reasoner", f"{choice.name}{at} ({choice.why})")
+    if choice.server and choice.server.key and _in_the_open(choice.server.base_url):
+        yield fault("reasoner", f"the key goes to {choice.server.base_url} unencrypted", "write https:// in base_url")
+    yield from _prices(choice, workspace)
+
+
+def _prices(choice: ReasonerChoice, workspace: Workspace) -> Iterator[Finding]:
+    """A server that names no cost leaves the caps in USD to the prices in the settings. One that wants no key costs nothing."""
+    settings, server = workspace.queue.settings, choice.server
+    if server is None or server.key is None:
+        return
+    capped = settings.limits.cost_usd or settings.query_limits.cost_usd
+    if capped is None:
+        yield note("budget", "no cap in USD is set", "write limits: {cost_usd: 2.00} under settings")
+    unpriced = {server.model, *server.fallback, *dict(server.roles).values()} - {name for name, _ in settings.prices}
+    if server.name != OPENROUTER.name and unpriced:
+        names = ", ".join(sorted(unpriced))
+        yield note(
+            "budget", f"no price is known for {names}", "write prices: {model: {input: …, output: …}} under settings, in USD"
+        )
+
+
+def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+    from pipeline.wiring.workspace_adapters import documents_in
+
+    settings = workspace.queue.settings
+    try:
+        choice = searches_for(settings.search, settings, keys, documents_in(workspace))
+    except UsageError as error:
+        yield fault("search", error.message, error.hint)
+        return
+    yield fine("search", f"{choice.words} ({choice.why})")
+    if settings.search == "auto" and LOCAL in choice.names and len(choice.names) > 1:
+        web = ", ".join(name for name in choice.names if name != LOCAL)
+        todo = f"to keep them apart, write search: [{LOCAL}] or search: [{web}], under settings or for single questions"
+        yield note("search", "what your documents say can be part of searches on the web, nearly word for word", todo)
+    for name in choice.names:
+        access = search_access(name, settings, keys)
+        if access and access.key and _in_the_open(access.url):
+            yield fault("search", f"the key of {name} goes to {access.url} unencrypted", "write https:// in search_urls")
+    if not settings.contact and not {"wikipedia", "arxiv", "openalex"}.isdisjoint(choice.names):
+        yield note("search", "nobody can tell who is asking", "write contact: you@example.org under settings")
+
+
+def _query(query: Query, workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+    settings = workspace.queue.settings
+    try:
+        if query.model is not None:
+            reasoner_for(settings, keys, query.model)
+        if query.search is not None:
+            searches_for(query.search, settings, keys)
+    except UsageError as error:
+        yield fault(f"query {query.id}", error.message, error.hint)
+
+
+def _in_the_open(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")

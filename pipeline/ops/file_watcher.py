@@ -1,0 +1,104 @@
+"""Folders watched for changes, and work done after them: soon, once for many changes, and never because of itself.
+
+What the work reads and writes must lie elsewhere, or be named in ``besides``. Editors save in several steps (a new file that
+takes the old one's name, a lock file beside it), so the work waits for a moment of quiet, but not for ever.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.observers import Observer
+from watchdog.observers.polling import PollingObserver
+
+if TYPE_CHECKING:
+    from watchdog.observers.api import BaseObserver
+
+QUIET_S = 0.12  # without another change, before the work begins
+PATIENCE_S = 0.6  # after the first change, at most
+POLL_S = 0.4
+_CHANGES = {"created", "modified", "moved", "deleted", "closed"}  # not: opened or read, which the work itself does
+_PASSING = ("~", ".tmp", ".swp", ".swx", ".part")
+
+
+class Changes(FileSystemEventHandler):
+    """The changed files below the watched folders, gathered until somebody takes them."""
+
+    def __init__(self, besides: Sequence[Path]) -> None:
+        self._besides = [str(path.resolve()) for path in besides]
+        self._arrived = threading.Condition()
+        self._paths: set[str] = set()
+        self._last = 0.0
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        """Take note of a change."""
+        if event.event_type not in _CHANGES or (event.is_directory and event.event_type == "modified"):
+            return
+        paths = {str(path) for path in (event.src_path, event.dest_path) if path}
+        if counted := {path for path in paths if self._counts(path)}:
+            with self._arrived:
+                self._paths |= counted
+                self._last = time.monotonic()
+                self._arrived.notify_all()
+
+    def _counts(self, path: str) -> bool:
+        name = path.rpartition("/")[2]
+        passing = name.startswith(".") or name.endswith(_PASSING) or name.isdecimal()  # vim tries a folder with a number
+        return not passing and not any(path == other or path.startswith(f"{other}/") for other in self._besides)
+
+    def take(self, timeout_s: float | None = None) -> frozenset[str]:
+        """Wait for changes and then for quiet; return the paths of what changed, none if the time was over first."""
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: bool(self._paths), timeout_s):
+                return frozenset()
+            end = time.monotonic() + PATIENCE_S
+            while (left := min(self._last + QUIET_S, end) - time.monotonic()) > 0:
+                self._arrived.wait(left)
+            taken, self._paths = frozenset(self._paths), set()
+            return taken
+
+
+class FileWatcher:
+    """Watches ``folders`` and all below them, but nothing in ``besides``. ``polls``: by looking again and again.
+
+    Where the system cannot tell of changes (too many folders), it is looked at again and again too; ``polls`` then says so.
+    """
+
+    def __init__(self, folders: Sequence[Path], besides: Sequence[Path] = (), *, polls: bool = False) -> None:
+        self.changes = Changes(besides)
+        self.polls = polls
+        self._folders = [folder.resolve() for folder in folders if folder.is_dir()]
+        self._observer = self._started()
+
+    def _started(self) -> BaseObserver:
+        observer: BaseObserver = PollingObserver(timeout=POLL_S) if self.polls else Observer()
+        try:
+            for folder in self._folders:
+                observer.schedule(self.changes, str(folder), recursive=True)
+            observer.start()
+        except OSError:
+            if self.polls:
+                raise
+            with suppress(RuntimeError):
+                observer.stop()
+            self.polls = True
+            return self._started()
+        return observer
+
+    def close(self) -> None:
+        """Watch no longer."""
+        self._observer.stop()
+        self._observer.join()
+
+
+def each_time(watch: FileWatcher, work: Callable[[frozenset[str]], None], stopped: Callable[[], bool] = lambda: False) -> None:
+    """Do ``work`` with what changed, each time that something did, until ``stopped``."""
+    while not stopped():
+        if changed := watch.changes.take(timeout_s=0.5):
+            work(changed)

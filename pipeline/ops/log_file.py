@@ -1,0 +1,60 @@
+"""The log file of what works unattended: what happened, tracebacks, no keys, bounded in size. Its failure is no matter."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from pipeline.ops.terminal import LOG_FILE, masked
+
+LARGEST = 1_000_000  # bytes; beside it three older files of that size
+OLDER = 3
+
+
+class _Lines(logging.Formatter):
+    """Lines with the time in UTC, and everything masked, tracebacks too."""
+
+    converter = staticmethod(time.gmtime)
+    default_msec_format = "%s.%03dZ"
+
+    def format(self, record: logging.LogRecord) -> str:
+        return masked(super().format(record))
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - the library's name
+        return super().formatTime(record, datefmt).replace(" ", "T", 1)
+
+
+class _LogFile(RotatingFileHandler):
+    """Made at the first record, for its owner's eyes only."""
+
+    def _open(self) -> TextIOWrapper:
+        path = Path(self.baseFilename)
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        return open(handle, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 - a descriptor, closed by the base
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
+        """A disk that refuses the log file refuses the event log too, and there it is told."""
+
+
+@contextmanager
+def log_kept(folder: Path, largest: int = LARGEST) -> Iterator[None]:
+    """Write what is logged meanwhile, from ``INFO`` upwards, to the workspace's log file."""
+    handler = _LogFile((folder / LOG_FILE).resolve(), maxBytes=largest, backupCount=OLDER, delay=True)
+    handler.setFormatter(_Lines("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(min(level, logging.INFO))
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+        handler.close()

@@ -1,1 +1,0 @@
-"""``queries.yaml``: bytes → nodes with positions → values or faults; and appending. Reached through ``pipeline.settings``."""

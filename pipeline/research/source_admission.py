@@ -1,0 +1,109 @@
+"""Which sources may carry the report: each is weighed by five measures, and the reasons go into the log. Pure.
+
+The measures are 0 to 1. *Relevance*: the mean of its three most relevant facts. *Standing*: how its facts fared when they were
+held against other sources. *Authority*: what its address and its imprint say of it. *Freshness*: its date beside the newest date
+among the sources. *Independence*: less for a source whose quotes stand word for word in another, for then one copied the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipeline.domain.state import PageDone
+from pipeline.domain.values import Fact, SourceQuality, ValidatedFact
+from pipeline.text.normalise import normalised
+
+WEIGHTS = {"relevance": 0.35, "standing": 0.25, "authority": 0.15, "freshness": 0.1, "independence": 0.15}
+ADMITTED_FROM = 0.3
+_TRUSTED = re.compile(r"(^|\.)(edu|gov|mil|int|ac\.[a-z]{2}|gov\.[a-z]{2}|wikipedia\.org|arxiv\.org|doi\.org)$")
+_HOST = re.compile(r"https?://([^/:]+)")
+_YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\b")
+_STALE_YEARS = 10  # a source this much older than the newest one has no freshness left
+_UNKNOWN = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighing:
+    """What all sources are weighed against; ``copies`` counts on how many pages a quote stands."""
+
+    facts: Mapping[str, list[Fact]]
+    standings: Mapping[str, str]
+    newest: int | None
+    copies: Counter[str]
+
+
+def source_quality(
+    facts: Sequence[Fact], validated: Sequence[ValidatedFact], pages: Mapping[str, PageDone]
+) -> tuple[SourceQuality, ...]:
+    """Return each source's score (0 to 1), the reasons in words, and whether it is admitted; in order of first fact.
+
+    The best source is always admitted: a report from one weak source that says so beats none.
+    """
+    by_page: dict[str, list[Fact]] = {}
+    for fact in facts:
+        by_page.setdefault(fact.url, []).append(fact)
+    years = [year for url in by_page if (year := _year(pages.get(url))) is not None]
+    copies = Counter(normalised(fact.quote) for found in by_page.values() for fact in found)
+    standings = {entry.fact_id: entry.standing for entry in validated}
+    weighing = _Weighing(by_page, standings, max(years, default=None), copies)
+    weighed = [_quality(url, pages.get(url), weighing) for url in by_page]
+    best = max((entry.score for entry in weighed), default=0.0)
+    return tuple(entry.model_copy(update={"admitted": True}) if entry.score == best else entry for entry in weighed)
+
+
+def _quality(url: str, page: PageDone | None, weighing: _Weighing) -> SourceQuality:
+    facts = weighing.facts[url]
+    measures = {
+        "relevance": _relevance(facts),
+        "standing": _standing(facts, weighing),
+        "authority": _authority(url, page),
+        "freshness": _freshness(page, weighing),
+        "independence": _independence(facts, weighing),
+    }
+    score = round(sum(WEIGHTS[name] * value for name, (value, _) in measures.items()), 4)
+    reasons = tuple(f"{name} {value:.2f}: {why}" for name, (value, why) in measures.items() if why)
+    return SourceQuality(url=url, score=score, reasons=reasons, admitted=score >= ADMITTED_FROM)
+
+
+def _relevance(facts: Sequence[Fact]) -> tuple[float, str]:
+    best = sorted((fact.relevance for fact in facts), reverse=True)[:3]
+    return sum(best) / len(best), "its most relevant statements"
+
+
+def _standing(facts: Sequence[Fact], weighing: _Weighing) -> tuple[float, str]:
+    fared = Counter(weighing.standings.get(fact.id, "single") for fact in facts)
+    borne_out, disputed = fared["corroborated"], fared["disputed"]
+    why = f"{borne_out} of {len(facts)} facts borne out by other sources" + (f", {disputed} disputed" if disputed else "")
+    return 0.5 + 0.5 * (borne_out - disputed) / len(facts), why
+
+
+def _authority(url: str, page: PageDone | None) -> tuple[float, str]:
+    found = _HOST.match(url)
+    if found is None:
+        return 0.7, "a document of your own"
+    if _TRUSTED.search(found[1].lower()):
+        return 0.9, "a public or scholarly address"
+    signed = bool(page and page.author)
+    return (0.6, "signed by an author") if signed else (0.4, "no author is named")
+
+
+def _freshness(page: PageDone | None, weighing: _Weighing) -> tuple[float, str]:
+    year = _year(page)
+    if year is None or weighing.newest is None:
+        return _UNKNOWN, "undated"
+    return max(0.0, 1 - (weighing.newest - year) / _STALE_YEARS), f"of {year}; the newest source is of {weighing.newest}"
+
+
+def _year(page: PageDone | None) -> int | None:
+    found = _YEAR.search(page.published) if page else None
+    return int(found[1]) if found else None
+
+
+def _independence(facts: Sequence[Fact], weighing: _Weighing) -> tuple[float, str]:
+    shared = sum(weighing.copies[normalised(fact.quote)] > 1 for fact in facts)
+    if not shared:
+        return 1.0, ""
+    return 1 - shared / len(facts), f"{shared} of {len(facts)} quotes stand word for word in another source"

@@ -1,0 +1,90 @@
+"""The files of the site: which of them stand as they were made, under which keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from pipeline.site.cache.catalogue import SITE, Catalogue, Page
+from pipeline.site.files import temporary_name
+from pipeline.site.folder_diff import NO_FOLDER, all_folders
+from pipeline.site.paths import folder_of
+from pipeline.system.folder_fingerprint import Look
+
+_NONE = Look(-1, -1)
+
+
+class BuiltFiles:
+    """The keys of the files that stand as they were made; what is made is added under its new key.
+
+    ``everything``: as if no file stood as it was made. ``lost`` are those that do not, by path; how they look, if there.
+    ``left_over`` are those whose temporary file a build that was cut off left beside them.
+    """
+
+    def __init__(self, catalogue: Catalogue, site: Path, *, everything: bool) -> None:
+        self._catalogue = catalogue
+        self._everything = everything
+        self._added: dict[str, tuple[str, str | None]] = {}
+        self.lost: dict[str, Look | None] = {}
+        self.left_over: list[str] = []
+        self._marks = catalogue.marks(SITE)
+        self._found = {path: found for path, found in all_folders(site) if found}
+        for folder in self._marks.keys() | self._found.keys():
+            found = self._found.get(folder, NO_FOLDER)
+            if found.mark != self._marks.get(folder):
+                self._compare(folder, {f"{folder}/{name}" if folder else name: look for name, look in found.files.items()})
+
+    def _compare(self, folder: str, now: Mapping[str, Look]) -> None:
+        known = self._catalogue.pages_in(folder)
+        self.lost |= {path: now.get(path) for path, look in known.items() if now.get(path) != look}
+        self.left_over += [path for path in known if temporary_name(path) in now]
+
+    def get(self, path: str) -> str:
+        """Return the key of a file, "" if it does not stand as it was made."""
+        if path in self._added:
+            return self._added[path][0]
+        page = None if self._everything or path in self.lost else self._catalogue.page(path)
+        return page.key if page else ""
+
+    def add(self, path: str, key: str, source: str | None = None) -> None:
+        """Take note that a file stands as made under this key, from that file of the vault."""
+        self._added[path] = key, source
+
+    def unmade(self) -> Iterator[Page]:
+        """Yield what is known of each file that does not stand as it was made."""
+        yield from (page for path in self.lost if (page := self._catalogue.page(path)))
+        yield from (page for page in self._catalogue.pages_in_doubt() if page.path not in self.lost)
+
+    def settle(self, written: dict[str, Look], removed: Iterable[str]) -> None:
+        """Remember what was added, how what was ``written`` looks, and what was ``removed``."""
+        gone = list(removed)
+        self._catalogue.drop_pages(gone)
+        self._catalogue.put_pages(self._rows(written))
+        self._keep_marks(written | dict.fromkeys(gone))
+
+    def _keep_marks(self, touched: Mapping[str, Look | None]) -> None:
+        """Remember the folders' marks, reckoned from what was found: whatever anyone else did meanwhile shows the next time."""
+        by_folder: dict[str, dict[str, Look | None]] = {folder: {} for folder in self._found}
+        for path, look in touched.items():
+            by_folder.setdefault(folder_of(path), {})[path.rpartition("/")[2]] = look
+        for folder in list(by_folder):
+            while folder := folder_of(folder):
+                by_folder.setdefault(folder, {})
+        owing = {folder_of(path) for path in self.lost.keys() - touched.keys() - self._added.keys()}
+        now: dict[str, str | None] = dict.fromkeys(self._marks)
+        for folder, changed in by_folder.items():
+            found = self._found.get(folder, NO_FOLDER)
+            now[folder] = "" if folder in owing else found.with_files(changed).mark if changed else found.mark
+        self._catalogue.put_marks(SITE, {folder: mark for folder, mark in now.items() if mark != self._marks.get(folder)})
+
+    def _rows(self, written: Mapping[str, Look]) -> Iterator[Page]:
+        there = cache(lambda folder: self._found.get(folder, NO_FOLDER).files)
+        for path, (key, source) in self._added.items():
+            known = self._catalogue.page(path)
+            if known and known.size >= 0 and path not in self.lost and path not in written:
+                look = Look(known.size, known.mtime)
+            else:  # what was not written stands as it was found, if nothing was known of it too
+                look = written.get(path) or there(folder_of(path)).get(path.rpartition("/")[2], _NONE)
+            if (page := Page(path, source, key, *look)) != known:
+                yield page

@@ -1,0 +1,59 @@
+"""Two trees of files, the vault and the site, compared folder by folder with what is known of them.
+
+Only folders whose mark is another one than it was are compared file by file: of all others each file is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from pipeline.system.folder_fingerprint import Folder, look, names_of_folders
+
+ASIDE = frozenset({"attic"})
+NO_FOLDER = Folder()
+
+
+def other_folders(
+    root: Path, known: Mapping[str, str], given: Mapping[str, str] | None = None, *, aside: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, Folder]]:
+    """Yield path and content of each folder whose mark is not the ``known`` one, and those that are gone, as ``NO_FOLDER``.
+
+    ``given`` are marks that somebody saw just now. Hidden folders, links, names that are not valid UTF-8, and the folders named
+    in ``aside`` at the top are passed over.
+    """
+    as_known = {path for path, mark in (given or {}).items() if known.get(path) == mark}
+    seen = set()
+    for path, found in all_folders(root, as_known, aside=aside):
+        seen.add(path)
+        if found and found.mark != known.get(path):
+            yield path, found
+    yield from ((path, NO_FOLDER) for path in known.keys() - seen)
+
+
+def all_folders(
+    root: Path, passed: Collection[str] = (), *, aside: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, Folder | None]]:
+    """Yield path and content of each folder, without the content (None) of those that are ``passed``; others as above."""
+    waiting = [""]
+    while waiting:
+        path = waiting.pop()
+        place = f"{root}/{path}" if path else str(root)
+        try:
+            found = None if path in passed else look(place)
+            names = found.folders if found else names_of_folders(place)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            continue
+        yield path, found
+        waiting += [f"{path}/{name}" if path else name for name in names if is_seen(name) and (path or name not in aside)]
+
+
+def is_seen(name: str) -> bool:
+    """Tell whether a file or folder of this name is looked at: it is not hidden, and valid UTF-8."""
+    if name.startswith("."):
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,151 @@
+"""What a page shows of other files: a canvas as a drawing, a base as a table, another note or a part of it as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from markupsafe import Markup
+
+from pipeline.site.cache.catalogue import Catalogue
+from pipeline.site.cache.note_record import Face, body_of, values_of
+from pipeline.site.labels import PLURALS, shown_number
+from pipeline.site.markdown import bases, canvas_svg, long_tables
+from pipeline.site.markdown.html import TABLE, href_of
+from pipeline.site.markdown.note_draft import Draft
+from pipeline.site.markdown.note_reader import Reader
+from pipeline.site.paths import BROWSE, Places, list_page, page_of, root_of, stem_of
+from pipeline.text.normalise import one_line
+
+# The page's style shows the drawing whole, or at its full size while this is open.
+_ZOOM = '<details class="zoom"><summary>Full size</summary></details>'
+
+
+class Inside:
+    """Shows files inside pages. ``read`` returns the bytes of a file of the vault, None if there is none."""
+
+    def __init__(self, read: Callable[[str], bytes | None], reader: Reader, places: Places, catalogue: Catalogue) -> None:
+        self._read = read
+        self._reader = reader
+        self._places = places
+        self._catalogue = catalogue
+
+    def __call__(self, face: Face, slot: Sequence[str]) -> Markup:
+        """Return the HTML of what the note shows: a table's text behind ``base``, or (path, place, words)."""
+        root = root_of(page_of(face.path))
+        if slot[0] == "base":
+            return self._table(face, slot[1], "", root)
+        path, place, words = slot
+        data = self._read(path) or b""
+        if path.endswith(".canvas"):
+            return self._canvas(data, words or stem_of(path), root)
+        if path.endswith(".base"):
+            return self._table(face, data.decode("utf-8", "replace"), place, root)
+        return self._note(path, data, place, root)
+
+    def _note(self, path: str, data: bytes, place: str, root: str) -> Markup:
+        shown = self._catalogue.face(path)
+        draft = Draft(path, root, self._places, nested=True)
+        body = self._reader.read_part(body_of(data), place, draft)
+        href = href_of(root, path, place)
+        title = (
+            f'<p class="embed-title"><a class="internal" href="{escape(href)}">{escape(shown.title if shown else path)}</a></p>'
+        )
+        return _safe(f'<div class="embed note">\n{title}\n<div class="embed-body">\n{body}</div>\n</div>\n')
+
+    def _canvas(self, data: bytes, title: str, root: str) -> Markup:
+        svg = canvas_svg.drawn(data, title, lambda node: self._words(node, root))
+        return _safe(f'<figure class="embed canvas">{_ZOOM}\n{svg}</figure>\n' if svg else "")
+
+    def _words(self, node: Mapping[str, Any], root: str) -> canvas_svg.Words:
+        kind = node.get("type")
+        if kind == "file":
+            path = self._places.find(str(node.get("file", "")))
+            face = self._catalogue.face(path) if path else None
+            if face is None:
+                return canvas_svg.Words(stem_of(str(node.get("file", ""))), ())
+            return canvas_svg.Words(face.title, (face.description,), href_of(root, path))
+        if kind == "text":
+            draft = self._reader.read(str(node.get("text", "")), Draft("", root, self._places, nested=True))
+            title, *lines = [text for text in (draft.heading_text, *draft.text) if text] or [""]
+            return canvas_svg.Words(title, tuple(lines))
+        return canvas_svg.Words(one_line(str(node.get("label") or node.get("url") or "")), ())
+
+    def _table(self, face: Face, text: str, name: str, root: str) -> Markup:
+        try:
+            view = bases.view_of(text, name)
+        except bases.NotUnderstood:
+            lists = escape(root + f"{BROWSE}/tags.html")
+            return _safe(f'<p class="embed base">A table that only Obsidian shows. <a href="{lists}">All lists</a></p>\n')
+        kept = self._catalogue.orders.first(long_tables.mark_of((text, name)), view.limit)
+        if kept:
+            faces = filter(None, map(self._catalogue.face, kept[0]))
+            return self._drawn(
+                view, [long_tables.row_of(self._catalogue, found) for found in faces], kept[1] - len(kept[0]), root
+            )
+        here = "" if view.anywhere else face.path
+        rows, more = bases.rows_of(
+            view, [long_tables.row_of(self._catalogue, found, here) for found in self._candidates(face, view)]
+        )
+        return self._drawn(view, rows, more, root)
+
+    def _candidates(self, face: Face, view: bases.View) -> list[Face]:
+        """The notes among which a view's are: as few as can be told before they are read."""
+        if view.here:
+            return [found for found in self._catalogue.linkers(face.path) if found.kind in PLURALS]
+        return long_tables.candidates(self._catalogue, view)
+
+    def _drawn(self, view: bases.View, rows: Sequence[bases.Row], more: int, root: str) -> Markup:
+        if not rows:
+            return _safe('<p class="embed base empty">Nothing yet.</p>\n')
+        head = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in view.columns)
+        body = "\n".join(f"<tr>{''.join(self._cell(column, row, root) for column in view.columns)}</tr>" for row in rows)
+        table = f"{TABLE}\n<table>\n<thead>\n<tr>{head}</tr>\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>"
+        title = f'<p class="embed-title">{escape(view.title)}</p>\n' if view.title else ""
+        return _safe(f'<div class="embed base">\n{title}{table}\n{self._others(rows, more, root)}</div>\n')
+
+    def _cell(self, column: bases.Column, row: bases.Row, root: str) -> str:
+        if column.links:
+            words = row.value(column.name) or stem_of(row.path)
+            return f'<td><a class="internal" href="{escape(href_of(root, row.path))}">{escape(words)}</a></td>'
+        values = ", ".join(
+            self._value(column, words, target, root) for words, target in values_of(row.properties.get(column.name, ()))
+        )
+        numeric = ' class="align-right"' if values.replace(",", "").replace(".", "").strip("$").isdecimal() else ""
+        return f"<td{numeric}>{values}</td>"
+
+    def _value(self, column: bases.Column, words: str, target: str, root: str) -> str:
+        path = self._places.find(target) if target else ""
+        if path:
+            return f'<a class="internal" href="{escape(href_of(root, path))}">{escape(words)}</a>'
+        text = bases.cell(column, words)
+        if column.name == "created":
+            text = text[:10]
+        return escape(shown_number(column.name, text) if text == words else text)
+
+    def _others(self, rows: Sequence[bases.Row], more: int, root: str) -> str:
+        if not more:
+            return ""
+        kind = rows[0].value("kind")
+        list_of_all = escape(root + list_page(PLURALS.get(kind, "Notes").lower()))
+        return f'<p><a href="{list_of_all}">{more:,} more</a></p>\n'
+
+
+def watched(slot: Sequence[str], read: Callable[[str], bytes | None]) -> frozenset[str]:
+    """Return the tags of which a table may show any note; "" stands for any note, none for a table that needs no watching."""
+    path, place = slot[0], slot[1]
+    try:
+        if path == "base":
+            view = bases.view_of(place)
+        elif path.endswith(".base"):
+            view = bases.view_of((read(path) or b"").decode("utf-8", "replace"), place)
+        else:
+            return frozenset()
+    except bases.NotUnderstood:
+        return frozenset()
+    return frozenset() if view.here else view.tags or frozenset({""})
+
+
+def _safe(html: str) -> Markup:
+    return Markup(html)  # noqa: S704 - every text in it was escaped on the way

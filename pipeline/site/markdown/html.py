@@ -1,0 +1,257 @@
+"""How each sign of a note looks as HTML. All text is escaped here; addresses lead to the web, to mail, or into the vault."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, MutableMapping, Sequence
+from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from pipeline.site.labels import LISTS
+from pipeline.site.markdown.inline_syntax import Wikilink
+from pipeline.site.markdown.note_draft import Draft, Embed, Table
+from pipeline.site.paths import (
+    IMAGES,
+    block_anchor,
+    encoded,
+    file_of,
+    fragment,
+    heading_anchor,
+    list_page,
+    page_of,
+    stem_of,
+    suffix_of,
+    tag_list,
+)
+
+_WEB = re.compile(r"(?:https?://|mailto:)[^\s\\]+", re.IGNORECASE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}")
+_SIZE = re.compile(r"(\d{1,4})(?:x(\d{1,4}))?")
+_OUTSIDE = 'class="external" rel="noopener noreferrer nofollow"'
+# A table scrolls by itself on a narrow page, so it must be a stop of the keyboard.
+TABLE = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
+_SHOWN_INSIDE = {".md", ".canvas", ".base"}
+Env = MutableMapping[str, Any]
+Rule = Callable[[Sequence[Token], int, Any, Env], str]
+
+
+# Tags that are always the same: to write them so costs a third of working each out.
+_FIXED = {
+    "list_item_close": "</li>\n", "bullet_list_close": "</ul>\n", "ordered_list_close": "</ol>\n",
+    "blockquote_close": "</blockquote>\n",
+    "thead_open": "<thead>\n", "thead_close": "</thead>\n", "tbody_open": "<tbody>\n", "tbody_close": "</tbody>\n",
+    "tr_open": "<tr>\n", "tr_close": "</tr>\n", "th_close": "</th>\n", "td_close": "</td>\n",
+}  # fmt: skip
+
+
+def use(md: MarkdownIt) -> None:
+    """Let ``md`` write HTML this way."""
+    md.validateLink = _may_be_followed  # type: ignore[method-assign]
+    rules: dict[str, Rule] = md.renderer.rules  # type: ignore[attr-defined]
+    rules |= {name: _always(html) for name, html in _FIXED.items()}
+    rules |= {
+        "wikilink": _wikilink,
+        "embed": _embed,
+        "image": _image,
+        "tag": _tag,
+        "link_open": _link_open,
+        "link_close": _link_close,
+        "fence": _fence,
+        "table_open": lambda *_: f"{TABLE}\n<table>\n",
+        "table_close": lambda *_: "</table>\n</div>\n",
+        "th_open": _cell,
+        "td_open": _cell,
+        "callout_open": _callout_open,
+        "callout_close": _callout_close,
+        "callout_title_open": _callout_title_open,
+        "callout_title_close": _callout_title_close,
+        "list_item_open": _item,
+    }
+
+
+def _always(html: str) -> Rule:
+    return lambda *_: html
+
+
+def _may_be_followed(url: str) -> bool:
+    """Web and mail addresses, and places in the vault: no scheme, no host."""
+    return bool(_WEB.fullmatch(url)) or not _SCHEME.match(url)
+
+
+def opening(tag: str, attributes: str = "", **more: str) -> str:
+    """Return a start tag; values of ``more`` are escaped, and left out when empty.
+
+    An ``_`` within a name becomes ``-``, one at its end goes.
+    """
+    given = "".join(f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"' for name, value in more.items() if value)
+    return f"<{tag}{' ' + attributes if attributes else ''}{given}>"
+
+
+def place_anchor(place: str) -> str:
+    """Return the id, on the target's page, of the heading or block that a link names; "" for the whole page."""
+    if not place:
+        return ""
+    return block_anchor(place[1:]) if place.startswith("^") else heading_anchor(place.rpartition("#")[2])
+
+
+def href_of(root: str, path: str, place: str = "", *, own: str = "") -> str:
+    """Return the address of a file of the vault, "" if the site does not hold it.
+
+    ``root`` leads from the page to the top; ``own`` is the path of the page's own note. A base leads to the list of its kind.
+    """
+    anchor = fragment(place_anchor(place))
+    if path == own and anchor:
+        return anchor
+    suffix = suffix_of(path)
+    if suffix == ".md":
+        return root + encoded(page_of(path)) + anchor
+    if suffix == ".base":
+        listed = stem_of(path).removesuffix(".base")
+        return root + list_page(listed) if listed in LISTS else ""
+    return root + encoded(file_of(path)) if suffix in IMAGES else ""
+
+
+def _wikilink(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:
+    draft: Draft = env["draft"]
+    link: Wikilink = tokens[number].meta["link"]
+    path = draft.find(link.target)
+    if path and link.number:
+        return _citation(draft, link, path)
+    href = href_of(draft.root, path, link.place, own=draft.path) if path else ""
+    return _internal(href, link.shown) if href or not path else f'<span class="internal">{escape(link.shown)}</span>'
+
+
+def _internal(href: str, words: str) -> str:
+    if not href:
+        return f'<span class="internal broken">{escape(words)}</span>'
+    return f'<a class="internal" href="{escape(href)}">{escape(words)}</a>'
+
+
+def _citation(draft: Draft, link: Wikilink, path: str) -> str:
+    if draft.at_hand and not draft.nested:
+        href = fragment(draft.cite(link.number, path, link.block).anchor)
+    else:
+        href = href_of(draft.root, path, link.place, own=draft.path)
+    return f'<sup class="cite"><a href="{escape(href)}" aria-label="Source {link.sign}">{link.sign}</a></sup>'
+
+
+def _embed(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:
+    draft: Draft = env["draft"]
+    token = tokens[number]
+    link: Wikilink = token.meta["link"]
+    path = draft.find(link.target)
+    if path and suffix_of(path) in IMAGES:
+        return _figure(draft, path, link.words, token.block)
+    if token.block and not draft.nested and suffix_of(path) in _SHOWN_INSIDE:
+        draft.link(path, deep=True)
+        return draft.slot(Embed(path, link.place, link.words))
+    return _internal(href_of(draft.root, path, link.place, own=draft.path) if path else "", link.shown)
+
+
+def _image(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:
+    """A Markdown image: shown if it lies in the vault; an address elsewhere is a link, so that nothing is fetched by reading."""
+    draft: Draft = env["draft"]
+    token = tokens[number]
+    source = str(token.attrs.get("src", ""))
+    words = token.content or source
+    if _WEB.fullmatch(source):
+        return f'<a {_OUTSIDE} href="{escape(source)}">{escape(words)}</a>'
+    path = draft.find_relative(source)
+    if path and suffix_of(path) in IMAGES:
+        return _figure(draft, path, token.content, token.block)
+    return _internal("", words)
+
+
+def _figure(draft: Draft, path: str, words: str, alone: bool) -> str:
+    size = _SIZE.fullmatch(words)
+    alt = stem_of(path).rpartition(".")[0].replace("-", " ") if size or not words else words
+    sizes = {"width": size[1], "height": size[2] or ""} if size else {}
+    image = opening("img", src=draft.root + encoded(file_of(path)), alt=alt, loading="lazy", **sizes)
+    kind = "chart" if path.startswith("charts/") else "image"
+    stop = ' tabindex="0"' if kind == "chart" else ""  # it scrolls by itself on a narrow page
+    return f'<figure class="embed {kind}"{stop}>{image}</figure>\n' if alone else image
+
+
+def _tag(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:
+    draft: Draft = env["draft"]
+    tag = tokens[number].content
+    draft.tags.add(tag)
+    return f'<a class="tag" href="{escape(draft.root + encoded(list_page(tag_list(tag))))}">#{escape(tag)}</a>'
+
+
+def _link_open(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:
+    draft: Draft = env["draft"]
+    token = tokens[number]
+    href = str(token.attrs.get("href", ""))
+    if _WEB.fullmatch(href):
+        return f'<a {_OUTSIDE} href="{escape(href)}">'
+    target, _, place = href.partition("#")
+    path = draft.find_relative(target) if target else draft.path
+    inside = href_of(draft.root, path, place, own=draft.path) if path else ""
+    if not inside:
+        _closing(tokens, number).tag = "span"
+        return '<span class="internal broken">'
+    return f'<a class="internal" href="{escape(inside)}">'
+
+
+def _closing(tokens: Sequence[Token], number: int) -> Token:
+    return next(token for token in tokens[number:] if token.type == "link_close" and token.level == tokens[number].level)
+
+
+def _link_close(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
+    return f"</{tokens[number].tag}>"
+
+
+def _fence(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:
+    draft: Draft = env["draft"]
+    token = tokens[number]
+    if token.info.strip() == "base" and not draft.nested:
+        return draft.slot(Table(token.content))
+    return f"{opening('pre', **_id(token))}<code>{escape(token.content)}</code></pre>\n"
+
+
+def _id(token: Token) -> dict[str, str]:
+    return {"id": str(token.attrs["id"])} if "id" in token.attrs else {}
+
+
+def _cell(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
+    """A cell; its alignment as a class, because the pages' policy allows no style in the page."""
+    token = tokens[number]
+    aligned = str(token.attrs.get("style", "")).removeprefix("text-align:")
+    return opening(token.tag, class_=f"align-{aligned}" if aligned else "")
+
+
+def _callout_open(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
+    token = tokens[number]
+    folds = token.meta["fold"]
+    attributes = 'class="callout"' + (" open" if folds == "+" else "")
+    return opening("details" if folds else "div", attributes, data_callout=token.meta["kind"], **_id(token)) + "\n"
+
+
+def _callout_close(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
+    return f"</div>\n</{'details' if tokens[number].meta['fold'] else 'div'}>\n"
+
+
+def _callout_title_open(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
+    title = "" if tokens[number + 1].content else escape(str(tokens[number].meta["kind"]).capitalize())
+    return f'<{_title_tag(tokens[number])} class="callout-title">{title}'
+
+
+def _callout_title_close(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
+    return f'</{_title_tag(tokens[number])}>\n<div class="callout-body">\n'
+
+
+def _title_tag(token: Token) -> str:
+    return "summary" if token.meta["fold"] else "p"
+
+
+def _item(tokens: Sequence[Token], number: int, _options: Any, _env: Env) -> str:
+    token = tokens[number]
+    if "checked" not in token.meta:
+        return opening("li", **_id(token))
+    label = "done" if token.meta["checked"] else "to do"
+    box = opening("input", "disabled checked" if token.meta["checked"] else "disabled", type="checkbox", aria_label=label)
+    return opening("li", class_="task", **_id(token)) + box + " "

@@ -1,0 +1,165 @@
+"""Notes read: a note's text into a draft of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from pipeline.site.markdown import block_syntax, html, inline_syntax
+from pipeline.site.markdown.note_draft import Aside, Draft
+from pipeline.site.paths import block_anchor, heading_anchor
+
+_CONTENTS = {"h2": 2, "h3": 3}
+_QUOTATION_MARKS = "“”„\"' "
+_SUMMARY, _NO_ANSWER = "abstract", ("question", "Not found")  # callouts that say what a note comes to
+
+
+class Reader:
+    """Reads notes. One reader serves any number of them, one at a time."""
+
+    def __init__(self) -> None:
+        options = {"html": False, "xhtmlOut": False, "breaks": True}
+        self._md = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+        inline_syntax.use(self._md)
+        block_syntax.use(self._md)
+        html.use(self._md)
+
+    def read(self, text: str, draft: Draft) -> Draft:
+        """Fill ``draft`` from a note's text (without its properties) and return it."""
+        env = {"draft": draft}
+        tokens = _shown(self._md.parse(text, env))
+        tokens = self._without_title(tokens, draft)
+        _describe(tokens, draft)
+        if not draft.nested:
+            _name(tokens, draft)
+        draft.html = "".join(self._blocks(tokens, draft))
+        return draft
+
+    def read_part(self, text: str, place: str, draft: Draft) -> str:
+        """Return a note's text, or its part under the heading or block that ``place`` names, as HTML for another page."""
+        tokens = _shown(self._md.parse(text, {"draft": draft}))
+        tokens = _part(tokens, place) if place else self._without_title(tokens, draft)
+        return str(self._md.renderer.render(tokens, self._md.options, {"draft": draft}))
+
+    def _without_title(self, tokens: list[Token], draft: Draft) -> list[Token]:
+        """Take a heading that begins the note out of its body."""
+        if len(tokens) < 3 or tokens[0].type != "heading_open" or tokens[0].tag != "h1":
+            return tokens
+        draft.heading_text = plain(tokens[1])
+        draft.heading = self._md.renderer.render(tokens[1:2], self._md.options, {"draft": draft})
+        return tokens[3:]
+
+    def _blocks(self, tokens: list[Token], draft: Draft) -> Iterator[str]:
+        """Each block as HTML, and behind it a place for the quotes that it is the first to cite."""
+        for block in _top_level(tokens):
+            known = len(draft.cites)
+            yield self._md.renderer.render(block, self._md.options, {"draft": draft})
+            if len(draft.cites) > known:
+                yield draft.slot(Aside(tuple(islice(draft.cites.values(), known, None))))
+
+
+def plain(inline: Token) -> str:
+    """Return the words of running text, without the numbers of citations."""
+    return "".join(map(_words, inline.children or ()))
+
+
+def _words(token: Token) -> str:
+    if token.type == "wikilink":
+        link: inline_syntax.Wikilink = token.meta["link"]
+        return "" if link.number else link.shown
+    if token.type in {"softbreak", "hardbreak"}:
+        return " "
+    return "" if token.type == "embed" else token.content
+
+
+def _shown(tokens: Sequence[Token]) -> list[Token]:
+    """Without comments, and without a section that holds nothing but comments."""
+    if not any(token.type == "comment" for token in tokens):
+        return list(tokens)
+    kept: list[Token] = []
+    for number, token in enumerate(tokens):
+        if token.type != "comment":
+            kept.append(token)
+        elif len(kept) > 2 and kept[-1].type == "heading_close" and _ends_section(tokens, number):
+            del kept[-3:]
+    return kept
+
+
+def _ends_section(tokens: Sequence[Token], number: int) -> bool:
+    following = next((token for token in islice(tokens, number, None) if token.type != "comment"), None)
+    return following is None or following.type in {"hr", "heading_open"}
+
+
+def _describe(tokens: Sequence[Token], draft: Draft) -> None:
+    """Note the words, the first sentences, and the text of each block that can be quoted."""
+    named: list[tuple[int, str, int]] = []
+    summary: list[str] = []
+    quoting: list[int] = []  # the places of the texts that stand in quotes
+    summarised, depth = False, 0
+    for token in tokens:
+        depth += token.nesting if token.type.startswith("blockquote_") else 0
+        if depth and token.content:
+            quoting.append(len(draft.text))
+        if token.type == "inline":
+            draft.text.append(words := plain(token))
+            draft.first = draft.first or (words if token.level == 1 else "")
+            summary += [words] if summarised and words else []
+        elif token.type in {"fence", "code_block"}:
+            draft.text.append(token.content)
+        elif token.type == "callout_title_close":
+            kind = token.meta["kind"]
+            summarised = not summary and (kind == _SUMMARY or (kind, draft.text[-1]) == _NO_ANSWER)
+        elif token.type == "callout_close":
+            summarised = False
+        if "block" in token.meta:
+            named.append((token.level, token.meta["block"], len(draft.text) - (token.nesting == 0)))
+        elif token.nesting == -1 and named and named[-1][0] == token.level:
+            _end_block(named.pop(), draft, quoting)
+    draft.summary = draft.summary or " ".join(summary)
+
+
+def _end_block(named: tuple[int, str, int], draft: Draft, quoting: Sequence[int]) -> None:
+    """What can be quoted of a block: the words that stand in a quote or in quotation marks inside it, else all its words."""
+    _, block, start = named
+    quoted = [draft.text[place] for place in quoting if place >= start]
+    quoted = quoted or [text for text in draft.text[start:] if text.startswith("“") and text.endswith("”")]
+    draft.blocks[block] = " ".join(quoted or draft.text[start:]).strip(_QUOTATION_MARKS)
+
+
+def _name(tokens: Sequence[Token], draft: Draft) -> None:
+    """Give headings and marked blocks their ids, and note the table of contents."""
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open":
+            title = plain(tokens[number + 1])
+            anchor = draft.unique(heading_anchor(title))
+            token.attrs["id"] = anchor
+            if token.tag in _CONTENTS and token.level == 0:
+                draft.toc.append((_CONTENTS[token.tag], title, anchor))
+        if "block" in token.meta and "id" not in token.attrs:
+            token.attrs["id"] = draft.unique(block_anchor(token.meta["block"]))
+
+
+def _part(tokens: list[Token], place: str) -> list[Token]:
+    """The block of that id; or the heading of that title with all up to the next one of its rank."""
+    if place.startswith("^"):
+        start = next((number for number, token in enumerate(tokens) if token.meta.get("block") == place[1:]), len(tokens))
+        inside = range(start, len(tokens))
+        end = next((n for n in inside if tokens[n].nesting <= 0 and tokens[n].level == tokens[start].level), start)
+        return tokens[start : end + 1]
+    anchor = heading_anchor(place.rpartition("#")[2])
+    heads = [number for number, token in enumerate(tokens) if token.type == "heading_open"]
+    start = next((number for number in heads if heading_anchor(plain(tokens[number + 1])) == anchor), len(tokens))
+    end = next((number for number in heads if number > start and tokens[number].tag <= tokens[start].tag), len(tokens))
+    return tokens[start:end]
+
+
+def _top_level(tokens: list[Token]) -> Iterator[list[Token]]:
+    start = 0
+    for number, token in enumerate(tokens):
+        if token.level == 0 and token.nesting <= 0 and token.type != "inline":
+            yield tokens[start : number + 1]
+            start = number + 1
+    yield tokens[start:]

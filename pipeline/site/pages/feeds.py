@@ -1,0 +1,84 @@
+"""The feed of reports (Atom) and the site map, for other programs. Neither holds a time but the notes' own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from pipeline.site.cache.note_record import Face
+from pipeline.site.pages.page_values import Site
+from pipeline.site.paths import encoded, page_of
+from pipeline.text.normalise import clean, digest_of
+
+FEED, MAP = "feed.xml", "sitemap.xml"
+Address = tuple[str, str]  # a page's site path and its day, "" if it has none
+NEWEST = 30  # entries in the feed
+_NO_XML = re.compile("[\ufffe\uffff]")  # what no XML may hold
+_TOP = "index.html"
+_EPOCH = "1970-01-01T00:00:00"
+
+
+def feed(site: Site, reports: Sequence[Face]) -> bytes:
+    """Return the feed of these reports, newest first. Without the site's address its links are relative to the feed."""
+    updated = max((report.created for report in reports), default="") or _EPOCH
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<feed xmlns="http://www.w3.org/2005/Atom">',
+        f"<title>{_text(site.title)}</title>",
+        f"<id>{_id(site, '')}</id>",
+        f"<updated>{_time(updated)}</updated>",
+        f'<link rel="self" href="{_text(site.url + FEED)}"/>',
+        f'<link rel="alternate" href="{_text(site.url or _TOP)}"/>',
+        *(line for report in reports for line in _entry(site, report)),
+        "</feed>",
+    ]
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def _entry(site: Site, report: Face) -> Iterable[str]:
+    page = encoded(page_of(report.path))
+    yield "<entry>"
+    yield f"<title>{_text(report.label + report.title)}</title>"
+    yield f"<id>{_id(site, page)}</id>"
+    yield f"<updated>{_time(report.created or _EPOCH)}</updated>"
+    yield f'<link rel="alternate" href="{_text(site.url + page)}"/>'
+    yield f"<author><name>{_text(site.title)}</name></author>"
+    yield f"<summary>{_text(report.description)}</summary>"
+    yield "</entry>"
+
+
+def _id(site: Site, page: str) -> str:
+    """An address for ever: where the site's is not known, one made from the page's path."""
+    if site.url:
+        return _text(site.url + page)
+    digest = digest_of(page.encode())
+    return f"urn:uuid:{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
+
+
+def _time(created: str) -> str:
+    return f"{created}Z" if len(created) == len(_EPOCH) else f"{created[:10]}T00:00:00Z"
+
+
+def _text(text: str) -> str:
+    return escape(_NO_XML.sub("", clean(text)))
+
+
+def site_map(site: Site, pages: Iterable[Address]) -> bytes:
+    """Return the map of these pages."""
+    top = _text(site.url)
+    lines = (
+        f"<url><loc>{top}{encoded(page)}</loc>{f'<lastmod>{day}</lastmod>' if day else ''}</url>" for page, day in sorted(pages)
+    )
+    return _map(site, "urlset", lines)
+
+
+def map_of_maps(site: Site, files: Iterable[str]) -> bytes:
+    """Return the map that names other maps, given their site paths."""
+    return _map(site, "sitemapindex", (f"<sitemap><loc>{_text(site.url + file)}</loc></sitemap>" for file in files))
+
+
+def _map(site: Site, name: str, lines: Iterable[str]) -> bytes:
+    head = f'<?xml version="1.0" encoding="utf-8"?>\n<{name} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+    hint = "" if site.url else "<!-- settings: site_url in queries.yaml makes these addresses full -->\n"
+    return (head + hint + "\n".join(lines) + f"\n</{name}>\n").encode("utf-8", "replace")

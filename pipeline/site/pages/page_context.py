@@ -1,0 +1,190 @@
+"""Pages as values: what is known of a note and of those around it, put together for the templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from html import escape, unescape
+from itertools import groupby
+
+from markupsafe import Markup
+
+from pipeline.site.cache.catalogue import Catalogue, Rest
+from pipeline.site.cache.note_record import KINDS, OTHER, Face, values_of
+from pipeline.site.labels import PLURALS, label, shown_number
+from pipeline.site.markdown.html import href_of
+from pipeline.site.markdown.note_draft import Aside, Draft
+from pipeline.site.pages.link_graph import local_graph
+from pipeline.site.pages.page_values import Citation, Group, Heading, Link, NotePage, Property, Quote, Shown, Site
+from pipeline.site.paths import Places, block_anchor, encoded, fragment, list_page, page_of, root_of, tag_list
+from pipeline.text.normalise import one_line
+
+_PAGES = {*KINDS, OTHER}
+_IN_A_ROW = {"night", "report", "session"}
+_MARKUP = re.compile("<[^>]*>")
+_VERBATIM = '<p class="verbatim">Word for word</p>'
+_ASIDE = 240  # characters of a quote beside the text
+_TOP = "index.html"
+
+
+class Composer:
+    """Composes the pages of one site. ``shown_inside`` returns the HTML of what a note shows of another file."""
+
+    def __init__(
+        self, site: Site, catalogue: Catalogue, places: Places, shown_inside: Callable[[Face, Sequence[str]], Markup]
+    ) -> None:
+        self.site = site
+        self._catalogue = catalogue
+        self._places = places
+        self._shown_inside = shown_inside
+
+    def frame(self, face: Face) -> tuple[NotePage, tuple[Markup, ...], Rest]:
+        """Return the page of a note without its text, and what belongs into the text's open places."""
+        rest = self._catalogue.rest(face.path)
+        inside = tuple(self._shown_inside(face, slot) for slot in rest.slots)
+        return self._page(face, rest), inside, rest
+
+    def _page(self, face: Face, rest: Rest) -> NotePage:
+        path = page_of(face.path)
+        root = root_of(path)
+        targets, linkers = self._notes(self._catalogue.targets(face.path)), self._notes(self._catalogue.linkers(face.path))
+        older, newer = self._catalogue.beside(face) if face.kind in _IN_A_ROW else (None, None)
+        return NotePage(
+            kind=face.kind,
+            path=path,
+            root=root,
+            source=face.path,
+            title=face.title,
+            heading=Markup(rest.heading or escape(face.title)),  # noqa: S704 - made harmless when it was read
+            description=face.description,
+            canonical=self.canonical(path),
+            created=face.created,
+            status=face.status,
+            body=Markup(),
+            toc=tuple(Heading(level, title, fragment(anchor)) for level, title, anchor in rest.toc),
+            properties=self._properties(face, rest, root),
+            tags=tuple(Link(tag, root + encoded(tag_page(tag))) for tag in rest.tags),
+            citations=self._citations(rest, root),
+            outgoing=groups(targets, root),
+            backlinks=groups(linkers, root),
+            breadcrumbs=breadcrumbs(face.kind, root),
+            previous=link(older, root) if older else None,
+            next=link(newer, root) if newer else None,
+            graph=local_graph(face.title, face.kind, _around(targets, linkers, root)),
+        )
+
+    def canonical(self, path: str) -> str:
+        """Return the full address of a page, "" when the site's is not known."""
+        return self.site.url + encoded("" if path == _TOP else path) if self.site.url else ""
+
+    def _notes(self, faces: Iterable[Face]) -> list[Face]:
+        return [face for face in faces if face.kind in _PAGES]
+
+    def _properties(self, face: Face, rest: Rest, root: str) -> tuple[Property, ...]:
+        return tuple(
+            Property(name, label(name), tuple(self._shown(face, name, *value, root) for value in values_of(values)))
+            for name, values in rest.properties
+        )
+
+    def _shown(self, face: Face, name: str, words: str, target: str, root: str) -> Shown:
+        if target:
+            path = self._places.find(target, face.path)
+            return Shown(words, href_of(root, path) if path else "")
+        if words.startswith(("https://", "http://")) and not any(map(str.isspace, words)):
+            return Shown(words, words)
+        return Shown(shown_number(name, words))
+
+    def _citations(self, rest: Rest, root: str) -> tuple[Citation, ...]:
+        """The cited sources in the order of their numbers, each with its quotes as they come."""
+        cites = sorted(rest.cites, key=lambda cite: (int(cite[0]), cite[1]))
+        return tuple(
+            Citation(
+                number, self._source(path, root), tuple(self._quote(path, block, anchor, root) for *_, block, anchor in same)
+            )
+            for (number, path), same in groupby(cites, key=lambda cite: (cite[0], cite[1]))
+        )
+
+    def _source(self, path: str, root: str) -> Link:
+        face = self._catalogue.face(path)
+        return link(face, root) if face else Link(path, "")
+
+    def _quote(self, path: str, block: str, anchor: str, root: str) -> Quote:
+        href = root + encoded(page_of(path)) + fragment(block_anchor(block))
+        return Quote(anchor, self._catalogue.block(path, block), href)
+
+
+def filled(draft: Draft, page: NotePage, inside: Sequence[Markup]) -> Markup:
+    """Return a note's text as HTML with its open places filled."""
+    quotes = {quote.anchor: (citation, quote) for citation in page.citations for quote in citation.quotes}
+    following = iter(inside)
+    parts: list[str] = []
+    for part in draft.parts():
+        if isinstance(part, str):
+            parts.append(part)
+        else:
+            parts.append(_aside(part, quotes, parts[-1]) if isinstance(part, Aside) else next(following, ""))
+    return Markup("".join(parts))  # noqa: S704 - made harmless when it was read
+
+
+def _aside(aside: Aside, quotes: dict[str, tuple[Citation, Quote]], before: str) -> str:
+    """The sources that a paragraph is the first to cite: beside the text on a wide page, folded up under it on a narrow one."""
+    entries = [quotes[cite.anchor] for cite in aside.cites if cite.anchor in quotes]
+    said = _letters(unescape(_MARKUP.sub("", before)))
+    if before.endswith("</blockquote>\n") and all(_letters(quote.text) in said for _, quote in entries):
+        return ""  # a passage says itself where it stands
+    numbers = sorted({int(citation.number) for citation, _ in entries})
+    items = "".join(_beside([entry for entry in entries if int(entry[0].number) == number], said) for number in numbers)
+    words = f"Source{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+    return f'<div class="side"><details><summary>{words}</summary>\n<ul>\n{items}</ul>\n</details></div>\n' if items else ""
+
+
+def _letters(text: str) -> str:
+    """Letters and digits alone: what is cut into items and cells is compared with what is not."""
+    return "".join(filter(str.isalnum, text))
+
+
+def _beside(entries: Sequence[tuple[Citation, Quote]], said: str) -> str:
+    """One source with those of its quotes that the text before does not say in the same words."""
+    citation, first = entries[0]
+    title = f'<a class="internal" href="{escape(first.href)}"><b>{citation.number}</b> {escape(citation.source.title)}</a>'
+    others = [one_line(quote.text, _ASIDE) for _, quote in entries if quote.text and _letters(quote.text) not in said]
+    shown = "".join(f"<blockquote><p>“{escape(text)}”</p></blockquote>" for text in others)
+    return f"<li>{title}{shown or _VERBATIM}</li>\n"
+
+
+def link(face: Face, root: str) -> Link:
+    """Return the link to a note's page."""
+    return Link(face.title, root + encoded(page_of(face.path)), face.kind, face.date)
+
+
+def groups(faces: Sequence[Face], root: str) -> tuple[Group, ...]:
+    """Return links to notes, by kind."""
+    return tuple(
+        Group(kind, PLURALS[kind], tuple(link(face, root) for face in same))
+        for kind in (*KINDS, OTHER)
+        if (same := [face for face in faces if face.kind == kind])
+    )
+
+
+def breadcrumbs(kind: str, root: str) -> tuple[Link, ...]:
+    """Return the way from the first page to a note of a kind."""
+    if kind == "home":
+        return ()
+    return (Link("Home", root + _TOP, "home"), Link(PLURALS[kind], root + list_page(PLURALS[kind].lower())))
+
+
+def tag_page(tag: str) -> str:
+    """Return the page that lists the notes with a tag: for the tag of a kind, the list of that kind."""
+    first, _, kind = tag.lower().partition("/")
+    if first == "research" and kind in PLURALS and kind != "home":
+        return list_page(PLURALS[kind].lower())
+    return list_page(tag_list(tag))
+
+
+def _around(targets: Sequence[Face], linkers: Sequence[Face], root: str) -> list[Link]:
+    faces = {face.path: face for face in (*targets, *linkers)}
+    order = {
+        kind: number for number, kind in enumerate(("report", "session", "topic", "night", "source", "worker", OTHER, "home"))
+    }
+    ordered = sorted(faces.values(), key=lambda face: order[face.kind])
+    return [link(face, root) for face in ordered]

@@ -1,0 +1,136 @@
+"""What the pages' makers do: notes read, pages made. One maker works by itself, or several as processes side by side.
+
+A maker keeps what it read, so that a page made later need not be read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline import __version__
+from pipeline.site.cache.catalogue import Catalogue
+from pipeline.site.cache.note_record import Face, Record, read_canvas, read_note
+from pipeline.site.files import Staged, read
+from pipeline.site.markdown.embeds import Inside, watched
+from pipeline.site.markdown.note_draft import Draft
+from pipeline.site.markdown.note_reader import Reader
+from pipeline.site.page_templates import Layout
+from pipeline.site.pages.page_context import Composer, filled
+from pipeline.site.pages.page_values import Site
+from pipeline.site.paths import IMAGES, Places, suffix_of
+from pipeline.site.search_index import index_shards
+from pipeline.text.normalise import digest_of
+
+_KEPT_BYTES = 60_000_000  # of HTML, of all makers together
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What all makers of a build must know."""
+
+    vault: Path
+    templates: Path
+    site: Path
+    catalogue: Path
+
+
+class Task(NamedTuple):
+    """A page to make: its note, and the key of the page that stands there ("" for: make it anyhow)."""
+
+    path: str
+    key: str
+
+
+class RenderResult(NamedTuple):
+    """A page, its note, its key, and whether it was staged because it differs."""
+
+    page: str
+    source: str
+    key: str
+    staged: bool
+
+
+class Maker:
+    """Reads notes and makes their pages. It is one of ``makers``."""
+
+    def __init__(self, job: Job, places: Places, makers: int = 1) -> None:
+        self._job = job
+        self._places = places
+        self._reader = Reader()
+        self._layout = Layout(job.templates)
+        self._drafts: dict[str, tuple[str, Draft]] = {}
+        self._room = _KEPT_BYTES // makers
+        self._staged = Staged(job.site)
+
+    def read(self, paths: Sequence[str]) -> list[tuple[Record, str]]:
+        """Read files; return what is known of each and its search terms. Files that are gone are left out."""
+        return [found for path in paths if (found := self._read(path))]
+
+    def _read(self, path: str) -> tuple[Record, str] | None:
+        suffix = suffix_of(path)
+        if suffix in IMAGES:
+            return Record(Face(path, "image", path), ""), ""
+        data = read(self._job.vault, path)
+        if data is None:
+            return None
+        if suffix == ".canvas":
+            return read_canvas(path, data, self._places), ""
+        if suffix != ".md":
+            return Record(Face(path, suffix[1:], path), digest_of(data)), ""
+        record, draft = read_note(path, data, self._places, self._reader)
+        terms = index_shards.terms_of(record.face.title, record.text)
+        tags = frozenset(tag for slot in record.slots for tag in watched(slot, self._bytes))
+        self._keep(path, record.digest, draft)
+        return replace(record, text="", watched=tags), terms
+
+    def _keep(self, path: str, digest: str, draft: Draft) -> None:
+        draft.text, draft.blocks, draft.names, draft.links = [], {}, {}, {}
+        self._room -= len(draft.html)
+        if self._room > 0:
+            self._drafts[path] = digest, draft
+
+    def _bytes(self, path: str) -> bytes | None:
+        return read(self._job.vault, path)
+
+    def make(self, site: Site, tasks: Sequence[Task]) -> list[RenderResult]:
+        """Make pages and stage those that differ from what their keys stand for.
+
+        Raises:
+            TemplateInvalid: a template is faulty.
+            ResearchError: the disk refuses.
+        """
+        catalogue = Catalogue(self._job.catalogue)
+        inside = Inside(self._bytes, self._reader, self._places, catalogue)
+        composer = Composer(site, catalogue, self._places, inside)
+        try:
+            return list(self._made(composer, catalogue, tasks))
+        finally:
+            catalogue.close()
+
+    def _made(self, composer: Composer, catalogue: Catalogue, tasks: Sequence[Task]) -> Iterator[RenderResult]:
+        for task in tasks:
+            face = catalogue.face(task.path)
+            if face is None:
+                continue
+            page, inside, rest = composer.frame(face)
+            key = key_of(self._layout.digest(face.kind), composer.site, page, rest.digest, rest.names, inside)
+            staged = False
+            if key != task.key:
+                body = filled(self._draft(task.path, rest.digest), page, inside)
+                data = self._layout.render(face.kind, composer.site, replace(page, body=body))
+                staged = self._staged.write_if_new(page.path, data)
+            yield RenderResult(page.path, task.path, key, staged)
+
+    def _draft(self, path: str, digest: str) -> Draft:
+        known, draft = self._drafts.pop(path, ("", None))
+        if draft and known == digest:
+            return draft
+        return read_note(path, read(self._job.vault, path) or b"", self._places, self._reader)[1]
+
+
+def key_of(*parts: object) -> str:
+    """Return the digest of all that a page shows."""
+    return digest_of(repr((__version__, *parts)).encode("utf-8", "replace"))

@@ -1,0 +1,1 @@
+"""The search index, as small files that a page loads when needed."""

@@ -1,0 +1,113 @@
+"""Locks that a process holds and that its death frees, however it dies.
+
+They are advisory ``flock`` locks on a file that names its owner. The file is removed when the lock is given back, so that
+nothing is left behind; after a kill it stays, unlocked, and the next owner takes it over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+from pipeline.errors import LogUnwritable, WorkspaceLocked
+from pipeline.system import durable_files
+
+
+class Lock:
+    """One lock file. ``what`` says in an error message what its owner does, ``program`` what program that is."""
+
+    def __init__(self, path: Path, what: str, program: str = "") -> None:
+        self._path = path
+        self._what = what
+        self._program = program
+        self._fd: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock now, or refuse at once.
+
+        Raises:
+            WorkspaceLocked: another process (or another lock object of this one) holds it.
+            LogUnwritable: no lock can be made here.
+        """
+        try:
+            durable_files.make_directories(self._path.parent)
+            while self._fd is None:
+                self._fd = self._try()
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, self._name().encode(), 0)
+        except OSError as error:
+            self.release()
+            raise LogUnwritable(
+                f"no lock can be made at {self._path}: {error.strerror}", hint="check space and permissions there"
+            ) from error
+
+    def release(self) -> None:
+        """Give the lock back. Harmless when it is not held."""
+        if self._fd is None:
+            return
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+        durable_files.close(self._fd)
+        self._fd = None
+
+    def _name(self) -> str:
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since, "program": self._program})
+
+    def _try(self) -> int | None:
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Its owner may have removed the file between open and flock: that lock would guard nothing.
+            if self._is_current(fd):
+                return fd
+        except BlockingIOError:
+            owner = _owner(fd)
+            durable_files.close(fd)
+            raise WorkspaceLocked(f"{owner} {self._what}", hint="wait until it has ended, or stop it") from None
+        except BaseException:
+            durable_files.close(fd)
+            raise
+        durable_files.close(fd)
+        return None
+
+    def _is_current(self, fd: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(fd), self._path.stat())
+        except FileNotFoundError:
+            return False
+
+
+class WorkspaceLock:
+    """Held by a batch while it works: ``with WorkspaceLock(root, program): …``, ``root`` being the log's folder.
+
+    Raises:
+        WorkspaceLocked: another run works here; the message names its process, host and program, and since when it does.
+        LogUnwritable: no lock can be made here.
+    """
+
+    def __init__(self, root: Path, program: str = "") -> None:
+        self._lock = Lock(root / "local" / "run.lock", "works in this workspace", program)
+
+    def __enter__(self) -> WorkspaceLock:
+        self._lock.acquire()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._lock.release()
+
+
+def _owner(fd: int) -> str:
+    try:
+        owner = json.loads(os.pread(fd, 1_000, 0))
+        more = [f"process {owner['pid']} on {owner['host']}"]
+        more += [f"since {owner['since']}"] if owner.get("since") else []
+        return f"another run ({', '.join([*([owner['program']] if owner.get('program') else []), *more])})"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "another run"  # it has the lock and has not written its name yet

@@ -1,0 +1,104 @@
+"""Words brought to their stems, by the language they are written in (Snowball, https://snowballstem.org).
+
+An identifier counts whole and by its parts (``os.replace``: ``os.replac``, ``os``, ``replac``), a version or a decimal only
+whole.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+import Stemmer
+
+from pipeline.text.function_words import LANGUAGES
+
+DEFAULT_LANGUAGE = "english"
+
+_WORD = re.compile(r"[^\W_]+(?:[._:/'’+#-]{1,2}[^\W_]+|_+[^\W_]+)*(?:\+\+|#)?")
+_VERSION = re.compile(r"[vV]?\d+(?:[.,:]\d+)+|\d+")
+_THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
+_JOINT = re.compile(r"[._:/'’+#-]+")
+_INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_POSSESSIVE = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\Z", re.IGNORECASE)
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
+_LONGEST = 60  # characters; a longer "word" is noise
+_SAMPLE = 4_000  # characters that tell a text's language
+_SURE = 0.08  # share of function words from which a language is believed
+_STEMMERS = threading.local()  # a stemmer must not be used by two threads at once
+
+
+def words(text: str) -> list[str]:
+    """Return the words of ``text`` as written: identifiers, hyphenated words and numbers whole."""
+    return [word for word in _WORD.findall(text) if len(word) <= _LONGEST]
+
+
+def stems(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
+    """Return the stems of all words of ``text`` in order; an identifier's parts follow its whole."""
+    return [form for word in _WORD.findall(text) for form in forms(word, language)]
+
+
+@lru_cache(maxsize=262_144)
+def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
+    """Return the stems that one written word stands for, the whole first; none for what is too long to be a word.
+
+    >>> forms("os.replace")
+    ('os.replac', 'os', 'replac')
+    >>> forms("3.11")
+    ('3.11',)
+    """
+    if len(word) > _LONGEST:
+        return ()
+    plain = _folded(_POSSESSIVE.sub("", word))
+    if _CJK.search(plain):
+        return _pairs(plain)
+    if _VERSION.fullmatch(plain):
+        return (_THOUSANDS.sub("", plain.lstrip("vV")),)
+    parts = [piece for joint in _JOINT.split(plain.replace("_", ".")) for piece in _INNER_CAPITAL.split(joint) if piece]
+    whole = plain.lower()
+    if len(parts) < 2:
+        return (_stemmed(whole, language),) if whole else ()
+    if all(part.isascii() for part in parts) and "." not in whole and not any(part.isdigit() for part in parts):
+        whole = "".join(part.lower() for part in parts)  # ColBERT, col-bert and colbert are one word
+    small = (_stemmed(part.lower(), language) for part in parts if len(part) > 1 or part.isdigit())
+    return tuple(dict.fromkeys([_stemmed(whole, language), *small]))
+
+
+def _folded(text: str) -> str:
+    """Return ``text`` without accents, typographic variants brought together."""
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(sign for sign in decomposed if not unicodedata.combining(sign)).replace("’", "'")
+
+
+def _pairs(text: str) -> tuple[str, ...]:
+    """Return runs of Chinese, Japanese or Korean characters as pairs, since nothing parts their words."""
+    found: list[str] = []
+    for run in _CJK.findall(text):
+        found += [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+    return tuple(dict.fromkeys([*found, *(rest.lower() for rest in _CJK.split(text) if len(rest) > 1)]))
+
+
+def _stemmed(word: str, language: str) -> str:
+    known: dict[str, Stemmer.Stemmer] = _STEMMERS.__dict__
+    if language not in known:
+        known[language] = Stemmer.Stemmer(language)
+    return str(known[language].stemWord(word))
+
+
+@lru_cache(maxsize=1_024)
+def language_of(text: str) -> str:
+    """Return the Snowball name of the language of ``text``, by its function words; "" when nothing tells."""
+    found = Counter(re.findall(r"[^\W\d_]+", text[:_SAMPLE].lower()))
+    shares = {name: sum(found[word] for word in common if word in found) for name, common in LANGUAGES.items()}
+    best = max(shares, key=lambda name: (shares[name], name == DEFAULT_LANGUAGE))
+    return best if shares[best] > _SURE * found.total() else ""
+
+
+def alike(a: frozenset[str], b: frozenset[str]) -> float:
+    """Return the overlap of two sets of stems, 0 to 1 (Jaccard)."""
+    return len(a & b) / len(a | b) if a and b else 0.0

@@ -1,0 +1,283 @@
+"""What the vault was made from, and what was made: a small SQLite file beside the log that can be deleted at any time.
+
+Kept are each stream's mark with the card (or the night's batch) that was made from it, the readings of each source, where each
+source stands, and of every file of the vault who it belongs to and how it was left. There may be very many of each, so a build
+asks for those alone that it needs. Whatever an earlier program derived is not believed; only what it knew of the files stays,
+because by that a person's edits are noticed. A file that cannot be read is a lost one: then everything is made anew, and notes
+are recognised by what they say of themselves.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
+
+from pipeline.vault.cache.built_files import Files
+from pipeline.vault.cache.database import DERIVED, FILES_FORMAT, TABLES, copied, opened
+from pipeline.vault.session_card import Brief, Card, Reading, in_brief
+from pipeline.vault.vault_model import Batch, Lookup, SourceNotePlace, VaultModel
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """A reading in short: which session, when, and the title then."""
+
+    session: str
+    at: str
+    title: str
+
+
+class StoredReading(NamedTuple):
+    """A reading as it is kept."""
+
+    url: str
+    at: str
+    title: str
+    value: bytes
+
+
+def kept(readings: Iterable[Reading]) -> tuple[StoredReading, ...]:
+    """Return readings as they are kept."""
+    pages = ((reading, reading.page) for reading in readings)
+    return tuple(StoredReading(page.url, page.at, page.title, _readings().dump_json(reading)) for reading, page in pages)
+
+
+def readings_from(values: Iterable[bytes]) -> tuple[Reading, ...]:
+    """Return readings from how they are kept.
+
+    Raises:
+        ValidationError: a value is none.
+    """
+    return tuple(map(_readings().validate_json, values))
+
+
+_BRIEF = ", ".join(("session", *Brief._fields[1:]))
+
+
+@cache
+def _cards() -> TypeAdapter[Card]:
+    return TypeAdapter(Card)
+
+
+@cache
+def _batches() -> TypeAdapter[Batch]:
+    return TypeAdapter(Batch)
+
+
+@cache
+def _readings() -> TypeAdapter[Reading]:
+    return TypeAdapter(Reading)
+
+
+class Catalogue:
+    """The open file. One build at a time has it; nothing is stored before ``commit``.
+
+    ``layout`` names what is derived and how: what another name stored is forgotten. ``passing``: nothing is ever stored.
+
+    Raises:
+        ResearchError: the file cannot be used, or another build has it.
+    """
+
+    def __init__(self, folder: Path, layout: str, *, passing: bool = False) -> None:
+        self._layout = layout
+        self._base = copied(folder) if passing else opened(folder)
+        self.files = Files(self._base)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._kept: dict[str, str] = {}
+        self._base.execute("BEGIN IMMEDIATE")
+        with suppress(sqlite3.OperationalError):  # the first build finds no table
+            self._kept = dict(self._base.execute("SELECT name, value FROM kept"))
+        if self._kept.get("layout") != self._layout:
+            self.forget_derived()
+
+    def forget_derived(self) -> None:
+        """Forget all that was derived from the log; what is known of the files stays."""
+        (known,) = self._base.execute("PRAGMA user_version").fetchone()
+        for table in DERIVED if known == FILES_FORMAT else (*DERIVED, "files"):
+            self._base.execute(f"DROP TABLE IF EXISTS {table}")
+        self._base.execute(f"PRAGMA user_version = {FILES_FORMAT}")
+        for statement in TABLES:
+            self._base.execute(statement)
+        self.files.list_folders()
+        self._kept = {}
+        self.keep("layout", self._layout)
+
+    def undo(self) -> None:
+        """Take back all that was not committed."""
+        self._base.rollback()
+        self._begin()
+
+    def close(self) -> None:
+        """Let go of the file; what was not committed is forgotten."""
+        self._base.rollback()
+        self._base.close()
+
+    def commit(self) -> None:
+        """Store what was changed."""
+        if self._base.in_transaction:
+            self._base.commit()
+
+    def recall(self, name: str) -> str:
+        """Return what is kept under a name, or ""."""
+        return self._kept.get(name, "")
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a short text under a name."""
+        if self._kept.get(name) != value:
+            self._kept[name] = value
+            self._base.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
+
+    def session_marks(self) -> dict[str, str]:
+        """Return the mark of each session, by id, also of those that have not begun."""
+        return dict(self._base.execute("SELECT session, mark FROM cards"))
+
+    def is_blank(self) -> bool:
+        """Tell whether nothing is known of any session that began."""
+        return self._base.execute("SELECT 1 FROM wholes").fetchone() is None
+
+    def card(self, session: str) -> Card | None:
+        """Return a session's card; None where nothing has begun."""
+        row = self._base.execute("SELECT value FROM wholes WHERE session = ?", (session,)).fetchone()
+        return _cards().validate_json(row[0]) if row else None
+
+    def cards(self) -> Iterator[Card]:
+        """Yield all cards, in no order."""
+        return (_cards().validate_json(value) for (value,) in self._base.execute("SELECT value FROM wholes"))
+
+    def briefs(self) -> tuple[Brief, ...]:
+        """Return all cards in brief, in order of the sessions' start."""
+        rows = self._base.execute(f"SELECT {_BRIEF} FROM cards WHERE begun ORDER BY started_at, session")  # noqa: S608 - our own names
+        return tuple(map(Brief._make, rows))
+
+    def put_card(self, session: str, mark: str, card: Card | None) -> None:
+        """Remember a session's card."""
+        if card is None:
+            self._base.execute("INSERT OR REPLACE INTO cards (session, mark, begun) VALUES (?, ?, 0)", (session, mark))
+            self._base.execute("DELETE FROM wholes WHERE session = ?", (session,))
+            return
+        row = (session, mark, 1, card.started_at, card.previous_session, *in_brief(card)[1:])
+        self._base.execute("INSERT OR REPLACE INTO cards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self._base.execute("INSERT OR REPLACE INTO wholes VALUES (?, ?)", (session, _cards().dump_json(card)))
+
+    def library(self) -> VaultModel:
+        """Return all that the catalogue holds, each looked up when it is asked for."""
+        return VaultModel(self._by_id(), self._followers(), self._by_query(), self._places(), self.batches())
+
+    def _by_id(self) -> Lookup[Card]:
+        return Lookup(self.card, lambda: self._column("SELECT session FROM wholes"))
+
+    def _followers(self) -> Lookup[Card]:
+        return Lookup(self._follower, lambda: self._column("SELECT DISTINCT previous FROM cards WHERE previous != ''"))
+
+    def _follower(self, session: str) -> Card | None:
+        return next(iter(self._in_order(self.following([session]))), None)
+
+    def _by_query(self) -> Lookup[tuple[Card, ...]]:
+        return Lookup(self._of_query, lambda: self._column("SELECT DISTINCT query_id FROM cards WHERE begun"))
+
+    def _of_query(self, query_id: str) -> tuple[Card, ...] | None:
+        return self._in_order(self.sessions_on([query_id])) or None
+
+    def _in_order(self, sessions: Iterable[str]) -> tuple[Card, ...]:
+        """The cards of sessions in order of their start."""
+        cards = (card for name in sessions if (card := self.card(name)))
+        return tuple(sorted(cards, key=lambda card: (card.started_at, card.id)))
+
+    def sessions_on(self, query_ids: Iterable[str]) -> set[str]:
+        """Return the sessions that research any of the queries."""
+        return {name for query_id in query_ids for name in self._column("SELECT session FROM cards WHERE query_id = ?", query_id)}
+
+    def following(self, sessions: Iterable[str]) -> set[str]:
+        """Return the sessions that name any of the given as the one before."""
+        select = "SELECT session FROM cards WHERE previous = ? AND previous != ''"
+        return {name for session in sessions for name in self._column(select, session)}
+
+    def orphans(self) -> set[str]:
+        """Return the sessions that name one before them that is not there."""
+        select = "SELECT session FROM cards WHERE previous != '' AND previous NOT IN (SELECT session FROM wholes)"
+        return set(self._column(select))
+
+    def _column(self, select: str, *values: str) -> list[str]:
+        return [value for (value,) in self._base.execute(select, values)]
+
+    def has_stem(self, stem: str) -> bool:
+        """Tell whether a note's file is called so."""
+        return self._base.execute("SELECT 1 FROM stems WHERE stem = ?", (stem,)).fetchone() is not None
+
+    def put_stems(self, paths: Iterable[str]) -> None:
+        """Remember how the files of notes, which are given by their paths, are called."""
+        self._base.executemany("INSERT OR IGNORE INTO stems VALUES (?)", ((path.rpartition("/")[2],) for path in paths))
+
+    def drop_stems(self, paths: Iterable[str]) -> None:
+        """Forget how the files of notes are called."""
+        self._base.executemany("DELETE FROM stems WHERE stem = ?", ((path.rpartition("/")[2],) for path in paths))
+
+    def batch_marks(self) -> dict[str, str]:
+        """Return the mark of each batch, by id."""
+        return dict(self._base.execute("SELECT batch, mark FROM batches"))
+
+    def batches(self) -> Lookup[Batch]:
+        """Return the batches that have begun, by id."""
+        return Lookup(self._batch, lambda: self._column("SELECT batch FROM batches WHERE value != x''"))
+
+    def _batch(self, name: str) -> Batch | None:
+        row = self._base.execute("SELECT value FROM batches WHERE batch = ? AND value != x''", (name,)).fetchone()
+        return _batches().validate_json(row[0]) if row else None
+
+    def put_batch(self, batch_id: str, mark: str, batch: Batch | None) -> None:
+        """Remember a batch."""
+        value = _batches().dump_json(batch) if batch else b""
+        self._base.execute("INSERT OR REPLACE INTO batches VALUES (?, ?, ?)", (batch_id, mark, value))
+
+    def drop_streams(self, names: Iterable[str]) -> None:
+        """Forget sessions and batches, with their readings."""
+        for name in names:
+            for table, key in (("cards", "session"), ("wholes", "session"), ("batches", "batch"), ("readings", "session")):
+                self._base.execute(f"DELETE FROM {table} WHERE {key} = ?", (name,))  # noqa: S608 - no name comes from outside
+
+    def put_readings(self, session: str, readings: Iterable[StoredReading]) -> None:
+        """Remember all that a session learnt from its sources, in place of what was known."""
+        self._base.execute("DELETE FROM readings WHERE session = ?", (session,))
+        self._base.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?)", ((session, *kept) for kept in readings))
+
+    def readings(self, url: str) -> tuple[bytes, ...]:
+        """Return every reading of a source as it is kept, in order of time."""
+        rows = self._base.execute("SELECT value FROM readings WHERE url = ? ORDER BY at, session", (url,))
+        return tuple(value for (value,) in rows)
+
+    def glances(self, url: str) -> list[Glance]:
+        """Return every reading of a source in short, in no order."""
+        return [Glance(*row) for row in self._base.execute("SELECT session, at, title FROM readings WHERE url = ?", (url,))]
+
+    def sources_of(self, sessions: Iterable[str]) -> set[str]:
+        """Return the addresses that any of the sessions read."""
+        found = (self._base.execute("SELECT url FROM readings WHERE session = ?", (session,)) for session in sessions)
+        return {url for rows in found for (url,) in rows}
+
+    def readers_of(self, urls: Iterable[str]) -> set[str]:
+        """Return the sessions that read any of the sources."""
+        return {glance.session for url in urls for glance in self.glances(url)}
+
+    def place(self, url: str) -> SourceNotePlace | None:
+        """Return where a source stands."""
+        row = self._base.execute("SELECT path, title FROM places WHERE url = ?", (url,)).fetchone()
+        return SourceNotePlace(*row) if row else None
+
+    def _places(self) -> Lookup[SourceNotePlace]:
+        return Lookup(self.place, lambda: self._column("SELECT url FROM places"))
+
+    def put_places(self, places: Mapping[str, SourceNotePlace | None]) -> None:
+        """Remember where sources stand; None: nobody has read it any more."""
+        gone = ((url,) for url, place in places.items() if place is None)
+        self._base.executemany("DELETE FROM places WHERE url = ?", gone)
+        found = ((url, place.path, place.title) for url, place in places.items() if place)
+        self._base.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", found)

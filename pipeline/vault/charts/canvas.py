@@ -1,0 +1,149 @@
+"""The plan of a session as a JSON Canvas 1.0: from the question over the perspectives, their workers and checks to the report.
+
+A column for each layer of the work. Colours say how each tile ended: green done, red failed, yellow under way or cut off, orange
+a question that was still open; a tile without a colour was planned and never begun.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from pipeline.domain.state import Analysis, search_nodes
+from pipeline.domain.values import PlanNode
+from pipeline.text.normalise import one_line
+from pipeline.vault.charts.canvas_layout import GREEN, ORANGE, RED, YELLOW, Colour, Edge, Layer, Node, Tile, arrows, placed
+from pipeline.vault.notes.note_parts import perspective_name, session_link
+from pipeline.vault.output import formatting
+from pipeline.vault.output.escaping import inert
+from pipeline.vault.output.note import Plain
+from pipeline.vault.vault_model import LoadedSession
+
+_QUESTION, _END = "question", "report"
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_WORKER_COLOURS: dict[str, Colour] = {"completed": GREEN, "failed": RED, "running": YELLOW}
+
+
+def canvas_path(session_path: str) -> str:
+    """Return where the canvas of the session whose note stands at ``session_path`` stands."""
+    return f"canvas/{session_path.rpartition('/')[2]}.canvas"
+
+
+def canvas_of(study: LoadedSession) -> Plain:
+    """Return a session's canvas."""
+    layers = [Layer("Question", [_question(study)])]
+    edges: list[Edge] = []
+    last = _QUESTION
+    for number, nodes in enumerate(_rounds(study)):
+        layers += _gathering(study, number, nodes)
+        edges += _ways(last, nodes)
+        if number < len(study.state.analyses):
+            layers.append(Layer("Cross-checking" if not number else "Cross-checking again", [_analysis(study, number)]))
+            edges += [Edge(_worker_id(node), _analysis_id(number), _found(study, node)) for node in nodes]
+            last = _analysis_id(number)
+    layers.append(Layer("Report" if study.answered else "Outcome", [_end(study)]))
+    edges += _endings(study, last)
+    return Plain(canvas_path(study.session_path), _written(placed(layers), arrows(edges)))
+
+
+def _rounds(study: LoadedSession) -> Iterator[Sequence[PlanNode]]:
+    """Yield the search nodes of each round: the perspectives first, then the gaps of each gap round."""
+    rounds: dict[int, list[PlanNode]] = {}
+    order: dict[tuple[str, ...], int] = {}
+    for node in search_nodes(study.state):
+        rounds.setdefault(order.setdefault(node.depends_on, len(order)), []).append(node)
+    yield from rounds.values()
+
+
+def _gathering(study: LoadedSession, number: int, nodes: Sequence[PlanNode]) -> Iterator[Layer]:
+    yield Layer("Open questions" if number else "Perspectives", [_view(study, node, gap=bool(number)) for node in nodes])
+    yield Layer("Follow-ups" if number else "Workers", [_worker(study, node) for node in nodes])
+
+
+def _ways(last: str, nodes: Sequence[PlanNode]) -> Iterator[Edge]:
+    for node in nodes:
+        yield Edge(last, _view_id(node))
+        yield Edge(_view_id(node), _worker_id(node))
+
+
+def _endings(study: LoadedSession, last: str) -> Iterator[Edge]:
+    """What leads to the end: the last check, or whatever was under way when there was none."""
+    state = study.state
+    if state.analyses or not state.nodes:
+        yield Edge(last, _END, formatting.count(len(state.facts), "fact") if state.facts else "")
+        return
+    for node in search_nodes(state):
+        yield Edge(_worker_id(node), _END, _found(study, node))
+
+
+def _view_id(node: PlanNode) -> str:
+    return f"view-{node.id}"
+
+
+def _worker_id(node: PlanNode) -> str:
+    return f"worker-{node.id}"
+
+
+def _analysis_id(number: int) -> str:
+    return f"analysis-{number}"
+
+
+def _found(study: LoadedSession, node: PlanNode) -> str:
+    return formatting.count(len(study.facts[node.id]), "fact") if node.id in study.facts else ""
+
+
+def _question(study: LoadedSession) -> Tile:
+    words = f"## {inert(one_line(study.state.query, 160))}\n\n{session_link(study, 'How this was researched').inline}"
+    return Tile(_QUESTION, 300, 260, text=words)
+
+
+def _view(study: LoadedSession, node: PlanNode, *, gap: bool) -> Tile:
+    view = study.state.perspectives[node.perspective]
+    name, focus = inert(one_line(perspective_name(view), 120)), inert(one_line(view.focus, 120))
+    words = f"**{name}**" if gap or not focus else f"**{name}**\n\n{focus}"
+    return Tile(_view_id(node), 280, 190, text=words, colour=ORANGE if gap else "")
+
+
+def _worker(study: LoadedSession, node: PlanNode) -> Tile:
+    worker = study.state.workers.get(node.id)
+    if worker is None:
+        return Tile(_worker_id(node), 320, 80, text="Never begun")
+    return Tile(_worker_id(node), 320, 190, file=f"{study.worker_paths[worker.id]}.md", colour=_WORKER_COLOURS[worker.status])
+
+
+def _analysis(study: LoadedSession, number: int) -> Tile:
+    analysis = study.state.analyses[number]
+    finished = analysis.gaps is not None
+    colour: Colour = GREEN if finished else RED if study.state.status == "failed" else YELLOW
+    return Tile(_analysis_id(number), 240, 210, text="\n\n".join(_told(analysis)), colour=colour)
+
+
+def _told(analysis: Analysis) -> Iterator[str]:
+    validated = analysis.validated or ()
+    borne_out = sum(entry.standing == "corroborated" for entry in validated)
+    yield f"**{formatting.count(len(validated), 'fact')}** checked"
+    yield f"{borne_out or 'none'} borne out by other sources"
+    yield formatting.count(len(analysis.contradictions or ()), "disagreement")
+    yield f"{formatting.count(len(analysis.gaps or ()), 'question')} open"
+
+
+def _end(study: LoadedSession) -> Tile:
+    state = study.state
+    if study.report_path:
+        return Tile(_END, 420, 560, file=f"{study.report_path}.md", colour=GREEN if study.answered else ORANGE)
+    if not state.ended:
+        return Tile(_END, 300, 120, text="Unfinished: there is no report yet", colour=YELLOW)
+    reason = inert(one_line(formatting.sentence(state.end_reason), 240))
+    words = "**Cancelled**" if state.status == "cancelled" else "**Failed**"
+    return Tile(_END, 300, 160, text=f"{words}\n\n{reason}" if reason else words, colour=RED)
+
+
+def _written(nodes: Sequence[Node], edges: Sequence[Node]) -> str:
+    """The canvas as Obsidian itself writes one: a line for each node and edge."""
+    lists = (f'\t"{name}":[\n' + ",\n".join(map(_line, entries)) + "\n\t]" if entries else f'\t"{name}":[]'
+             for name, entries in (("nodes", nodes), ("edges", edges)))  # fmt: skip
+    return "{\n" + ",\n".join(lists) + "\n}\n"
+
+
+def _line(entry: Node) -> str:
+    return "\t\t" + _as_json(entry)

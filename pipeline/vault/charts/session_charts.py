@@ -1,0 +1,23 @@
+"""The drawings of a session: when what was done, and what it added up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.vault.charts.cost_chart import cost_chart
+from pipeline.vault.charts.time_axis import seconds_of
+from pipeline.vault.charts.timeline import timeline_chart
+from pipeline.vault.output.note import Plain
+from pipeline.vault.vault_model import LoadedSession
+
+
+def chart_path(session_path: str, chart: str) -> str:
+    """Return where a chart of the session whose note stands at ``session_path`` stands: ``timeline`` or ``cost``."""
+    return f"charts/{session_path.rpartition('/')[2]}-{chart}.svg"
+
+
+def charts_of(study: LoadedSession) -> Iterator[Plain]:
+    """Yield a session's charts."""
+    seconds = seconds_of(study.events)
+    yield Plain(chart_path(study.session_path, "timeline"), timeline_chart(study, seconds))
+    yield Plain(chart_path(study.session_path, "cost"), cost_chart(study, seconds))

@@ -1,0 +1,108 @@
+"""Streams of the log as values: whole, or only so far as other notes must know to link to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.domain import fold
+from pipeline.domain.events import batch_events as n
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.state import SessionState
+from pipeline.ports import Record
+from pipeline.vault.paths import Names
+from pipeline.vault.session_card import Card, card_of
+from pipeline.vault.vault_model import Batch, LoadedSession
+
+# What decides the names, titles and links of a session's notes, and where its sources stand.
+_OUTLINE = frozenset(
+    kind.model_fields["type"].default
+    for kind in (
+        e.RunStarted,
+        e.ResearchStarted,
+        e.PlanCreated,
+        e.PlanExtended,
+        e.ApprovalGiven,
+        e.WorkerStarted,
+        e.PageRead,
+        e.ReportGenerated,
+        e.ResearchFailed,
+        e.ResearchCancelled,
+        e.ResearchReopened,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session's state and events."""
+
+    state: SessionState
+    events: tuple[e.EventBase, ...]
+
+    @property
+    def reported_at(self) -> str:
+        """When the report was finished, "" without one."""
+        return next((event.at for event in reversed(self.events) if isinstance(event, e.ReportGenerated)), "")
+
+    def card(self, taken: Names) -> Card:
+        """Return the session's card; its names are claimed from ``taken``."""
+        return card_of(self.state, self.reported_at, taken)
+
+    def study(self, named: Card) -> LoadedSession:
+        """Return the session with its whole card, its notes standing where ``named`` says."""
+        card = self.card(Names())
+        card = replace(card, session_path=named.session_path, report_path=named.report_path, workers=named.workers)
+        return LoadedSession(card, self.state, self.events)
+
+
+def whole(session_id: str, events: Iterable[bytes]) -> Opened:
+    """Return all of a session; ``events`` are its events as JSON.
+
+    Raises:
+        LogError: a record is no event, or was written by a newer major version.
+    """
+    return _folded(session_id, events)
+
+
+def outline(session_id: str, records: Sequence[Record]) -> Opened:
+    """Return a session without what no other note's links, and no name, depend on: many of them are held at once.
+
+    Raises:
+        LogError: a record is no event, or was written by a newer major version.
+    """
+    state = _folded(session_id, (record.data for record in records if record.type in _OUTLINE)).state
+    state.version = len(records)
+    if state.report:
+        state.report = replace(state.report, summary=(), sections=(), references=(), contradictions=(), unknowns=())
+    return Opened(state, ())
+
+
+def _folded(session_id: str, events: Iterable[bytes]) -> Opened:
+    state = SessionState(id=session_id)
+    history = tuple(decode_all(events))
+    for event in history:
+        fold.apply(state, event)
+    return Opened(state, history)
+
+
+def batch_of(batch_id: str, records: Sequence[Record]) -> Batch | None:
+    """Return a run over the queue, None if it never began.
+
+    Raises:
+        LogError: a record is no event, or was written by a newer major version.
+    """
+    history = tuple(decode_all(record.data for record in records))
+    started = next((event for event in history if isinstance(event, n.BatchStarted)), None)
+    if started is None:
+        return None
+    return Batch(
+        batch_id,
+        started.at,
+        started.due,
+        tuple(event for event in history if isinstance(event, n.QuerySkipped)),
+        tuple(event for event in history if isinstance(event, n.QueryEnded)),
+        next((event for event in reversed(history) if isinstance(event, n.BatchEnded)), None),
+        started.archived,
+    )

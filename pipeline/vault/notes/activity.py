@@ -1,0 +1,183 @@
+"""A session's events as a short timeline: stretches of like work, each in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
+
+from pipeline.domain.events import session_events as e
+from pipeline.vault.output.formatting import count, joined
+
+T = TypeVar("T", bound=e.EventBase)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Like work from its first to its last event; times as the log has them. ``resumed``: a new run begins with it."""
+
+    first_at: str
+    last_at: str
+    text: str
+    resumed: bool = False
+
+
+def timeline(history: Iterable[e.EventBase]) -> tuple[Stretch, ...]:
+    """Return what happened, in order."""
+    return tuple(_stretches(history))
+
+
+def models(history: Iterable[e.EventBase], reasoner: str) -> tuple[str, ...]:
+    """Return the models that answered, in order of their first answer; a reasoner that is a model itself is not named again."""
+    names = (event.cost.model or event.cost.model_requested for event in history if isinstance(event, e.Answered))
+    return tuple(name for name in dict.fromkeys(names) if name not in {"", reasoner})
+
+
+def _stretches(history: Iterable[e.EventBase]) -> Iterator[Stretch]:
+    for (run, phase), group in groupby(_phased(history), key=lambda entry: entry[:2]):
+        events = [event for *_, event in group]
+        resumed = run > 1 and isinstance(events[0], e.RunStarted)
+        if text := _sentence(phase, events, resumed):
+            yield Stretch(events[0].at, events[-1].at, text, resumed)
+
+
+def _phased(history: Iterable[e.EventBase]) -> Iterator[tuple[int, str, e.EventBase]]:
+    """Yield run number, phase and event; a failure, or an event of an unknown type, belongs to the phase it falls in."""
+    run, phase = 0, "start"
+    for event in history:
+        run += isinstance(event, e.RunStarted)
+        phase = _PHASES.get(type(event), phase)
+        yield run, phase, event
+
+
+def _sentence(phase: str, events: Sequence[e.EventBase], resumed: bool) -> str:
+    if phase == "start":
+        return "Taken up again" if resumed else "Started"
+    parts = [part for part in _TELLERS[phase](events) if part]
+    if failed := _of(events, e.StepFailed):
+        parts.append(f"met {count(len(failed), 'failure')}")
+    return joined(parts)
+
+
+def _of(events: Iterable[e.EventBase], kind: type[T]) -> list[T]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def _told(number: int, what: str, one: str, many: str = "") -> str:
+    return f"{what}{count(number, one, many)}" if number else ""
+
+
+def _survey(events: Sequence[e.EventBase]) -> Iterator[str]:
+    for event in _of(events, e.TopicSurveyed):
+        yield f"Surveyed the topic ({count(len(event.hits), 'passage')} found)"
+
+
+def _plan(events: Sequence[e.EventBase]) -> Iterator[str]:
+    for event in _of(events, e.PlanCreated):
+        questions = sum(len(view.questions) for view in event.perspectives)
+        yield f"Planned {count(len(event.perspectives), 'perspective')} with {count(questions, 'question')}"
+
+
+def _gather(events: Sequence[e.EventBase]) -> Iterator[str]:
+    for extended in _of(events, e.PlanExtended):
+        yield f"Went after {count(len(extended.perspectives), 'open question')}"
+    observed = _of(events, e.FactsObserved)
+    yield _told(len(_of(events, e.SearchCompleted)), "made ", "search", "searches")
+    yield _told(len(_of(events, e.PageRead)), "read ", "page")
+    yield _told(len({fact.id for event in observed for fact in event.facts}), "found ", "fact")
+    yield _told(sum(len(event.rejected) for event in observed), "rejected ", "finding")
+    yield _told(len(_of(events, e.WorkerCompleted)), "finished ", "perspective")
+    yield _told(len(_of(events, e.WorkerFailed)), "gave up ", "perspective")
+
+
+def _analyse(events: Sequence[e.EventBase]) -> Iterator[str]:
+    for validated in _of(events, e.FactsValidated):
+        borne_out = sum(entry.standing == "corroborated" for entry in validated.facts)
+        yield f"cross-checked {count(len(validated.facts), 'fact')} ({borne_out or 'none'} borne out by other sources)"
+    for found in _of(events, e.ContradictionsFound):
+        yield f"found {count(len(found.contradictions), 'disagreement')}"
+    for ended in _of(events, e.AnalysisCompleted):
+        yield f"left {count(len(ended.gaps), 'question')} open"
+
+
+def _write(events: Sequence[e.EventBase]) -> Iterator[str]:
+    yield _told(len(_of(events, e.SectionWritten)), "wrote ", "section")
+    verdicts = [verdict for event in _of(events, e.ClaimsChecked) for verdict in event.verdicts]
+    yield _told(len(verdicts), "checked ", "sentence")
+    yield _told(sum(not verdict.supported for verdict in verdicts), "found ", "of them unsupported", "of them unsupported")
+    yield _told(len(_of(events, e.ReportRevised)), "revised ", "section")
+    yield _told(len(_of(events, e.ChangesFound)), "compared what was found with ", "earlier report")
+
+
+def _end(events: Sequence[e.EventBase]) -> Iterator[str]:
+    for event in events:
+        if isinstance(event, e.ReportGenerated):
+            yield f"Report finished: {count(event.words, 'word')} from {count(len(event.references), 'source')}"
+        elif isinstance(event, e.ResearchFailed):
+            yield "Ended: not found" if event.cause == e.NO_EVIDENCE else "Ended without a report"
+        elif isinstance(event, e.ResearchCancelled):
+            yield "Cancelled"
+
+
+def _cap(events: Sequence[e.EventBase]) -> Iterator[str]:
+    for event in _of(events, e.BudgetExhausted):
+        yield f"Stopped gathering: {event.cap} limit of {event.limit} reached"
+
+
+def _approve(events: Sequence[e.EventBase]) -> Iterator[str]:
+    if _of(events, e.ApprovalRequested):
+        yield "Waited for the plan to be approved"
+    if _of(events, e.ApprovalGiven):
+        yield "Plan approved"
+
+
+def _reopen(_events: Sequence[e.EventBase]) -> Iterator[str]:
+    yield "Opened again"
+
+
+_TELLERS: dict[str, Callable[[Sequence[e.EventBase]], Iterator[str]]] = {
+    "survey": _survey,
+    "plan": _plan,
+    "gather": _gather,
+    "analyse": _analyse,
+    "write": _write,
+    "end": _end,
+    "cap": _cap,
+    "reopen": _reopen,
+    "approve": _approve,
+}
+_PHASES: dict[type[e.EventBase], str] = {
+    e.RunStarted: "start",
+    e.ResearchStarted: "start",
+    e.TopicSurveyed: "survey",
+    e.PlanCreated: "plan",
+    e.ApprovalRequested: "approve",
+    e.ApprovalGiven: "approve",
+    e.PlanExtended: "gather",
+    e.WorkerStarted: "gather",
+    e.WorkerThought: "gather",
+    e.SearchCompleted: "gather",
+    e.PageRead: "gather",
+    e.FactsObserved: "gather",
+    e.WorkerEvaluated: "gather",
+    e.ContextFolded: "gather",
+    e.WorkerCompleted: "gather",
+    e.WorkerFailed: "gather",
+    e.AnalysisStarted: "analyse",
+    e.FactsValidated: "analyse",
+    e.ContradictionsFound: "analyse",
+    e.AnalysisCompleted: "analyse",
+    e.SynthesisStarted: "write",
+    e.OutlineCreated: "write",
+    e.SectionWritten: "write",
+    e.ClaimsChecked: "write",
+    e.ReportRevised: "write",
+    e.ChangesFound: "write",
+    e.ReportGenerated: "end",
+    e.ResearchCompleted: "end",
+    e.ResearchFailed: "end",
+    e.ResearchCancelled: "end",
+    e.BudgetExhausted: "cap",
+    e.ResearchReopened: "reopen",
+}

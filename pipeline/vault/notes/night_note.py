@@ -1,0 +1,149 @@
+"""One night: what was researched, what failed, what was left out and why, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipeline.domain.events import batch_events as n
+from pipeline.vault.notes.note_parts import best_link, night_link, properties_of, session_link
+from pipeline.vault.output import formatting
+from pipeline.vault.output.escaping import Link
+from pipeline.vault.output.note import Note
+from pipeline.vault.vault_model import Batch, Night, VaultModel
+
+_OUTCOMES = {"complete": "done", "not-found": "not found", "failed": "failed", "cancelled": "cancelled"}
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """A query that the night worked on. ``link`` leads to the report, else the session, else it is the bare question."""
+
+    link: Link | str
+    session: Link | None
+    outcome: str
+    reason: str
+    sources: int
+    facts: int
+    seconds: float
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Queries that were left out for one reason."""
+
+    reason: str
+    queries: tuple[Link | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """One run over the queue; ``ended_at`` is "" if it was interrupted."""
+
+    started_at: str
+    ended_at: str
+    due: int
+    seconds: float
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class NightView:
+    """What ``night.md.j2`` is given."""
+
+    title: str
+    date: str
+    done: tuple[Worked, ...]
+    not_found: tuple[Worked, ...]
+    failed: tuple[Worked, ...]
+    open: tuple[Worked, ...]
+    skipped: tuple[Skipped, ...]
+    left_out: int
+    batches: tuple[BatchRow, ...]
+    seconds: float
+    usd: float
+    earlier: Link | None
+    later: Link | None
+
+
+def night_note(library: VaultModel, night: Night) -> Note:
+    """Return the note of a night."""
+    view = night_view(library, night)
+    own = {
+        "done": len(view.done),
+        "not_found": len(view.not_found),
+        "failed": len(view.failed),
+        "skipped": view.left_out,
+        "cost_usd": round(view.usd, 6),
+        "duration_s": round(view.seconds, 3),
+    }
+    properties = properties_of("night", view.title, own, created=night.batches[0].started_at)
+    return Note(night.path, "night", properties, view)
+
+
+def night_view(library: VaultModel, night: Night) -> NightView:
+    """Return what a night's note says; a query counts once, as its last run of the night left it."""
+    last = {entry.query_id: entry for entry in night.ended}
+    worked = [_worked(library, entry, night.ended) for entry in last.values()]
+    skipped = _skipped(library, night, set(last))
+    batches = tuple(_batch(library, batch) for batch in night.batches)
+    place = library.nights.index(night)
+    return NightView(
+        title=f"Night of {formatting.day(night.date)}",
+        date=night.date,
+        done=tuple(entry for entry in worked if entry.outcome == "done"),
+        not_found=tuple(entry for entry in worked if entry.outcome == "not found"),
+        failed=tuple(entry for entry in worked if entry.outcome == "failed"),
+        open=tuple(entry for entry in worked if entry.outcome not in {"done", "not found", "failed"}),
+        skipped=skipped,
+        left_out=sum(len(group.queries) for group in skipped),
+        batches=batches,
+        seconds=sum(batch.seconds for batch in batches),
+        usd=sum(batch.usd for batch in batches),
+        earlier=night_link(library.nights[place - 1]) if place else None,
+        later=night_link(library.nights[place + 1]) if place + 1 < len(library.nights) else None,
+    )
+
+
+def _worked(library: VaultModel, entry: n.QueryEnded, all_ended: Iterable[n.QueryEnded]) -> Worked:
+    mine = [library.spent[other.id] for other in all_ended if other.query_id == entry.query_id]
+    card = library.by_id.get(entry.session)
+    return Worked(
+        link=best_link(card) if card else entry.query,
+        session=session_link(card, "how") if card and card.report_path else None,
+        outcome=_OUTCOMES.get(entry.status, "unfinished"),
+        reason=entry.reason,
+        sources=card.sources if card else 0,
+        facts=card.facts if card else 0,
+        seconds=sum(seconds for _, seconds in mine),
+        usd=sum(usd for usd, _ in mine),
+    )
+
+
+def _skipped(library: VaultModel, night: Night, worked: set[str]) -> tuple[Skipped, ...]:
+    """What no run of the night took up, by reason."""
+    reasons: dict[str, dict[str, Link | str]] = {}
+    for entry in (entry for batch in night.batches for entry in batch.skipped):
+        if entry.query_id not in worked:
+            reasons.setdefault(_reason(entry.reason), {})[entry.query_id] = _latest(library, entry, night.date)
+    return tuple(Skipped(reason, tuple(queries.values())) for reason, queries in reasons.items())
+
+
+def _reason(text: str) -> str:
+    """An earlier outcome reads as one; it is not this night's."""
+    outcome, colon, why = text.partition(": ")
+    return f"{outcome} earlier ({why})" if colon and outcome in {"not found", "failed", "cancelled"} else text
+
+
+def _latest(library: VaultModel, entry: n.QuerySkipped, date: str) -> Link | str:
+    """The link to what was known of a skipped query by that night, so that the note does not change later."""
+    known = [card for card in library.of_query.get(entry.query_id, ()) if card.started_at[:10] <= date]
+    return best_link(known[-1]) if known else entry.query
+
+
+def _batch(library: VaultModel, batch: Batch) -> BatchRow:
+    spent = [library.spent[entry.id] for entry in batch.ended]
+    seconds = batch.end.duration_s if batch.end else sum(seconds for _, seconds in spent)
+    ended_at = batch.end.at if batch.end else ""
+    return BatchRow(batch.started_at, ended_at, len(batch.due), seconds, sum(usd for usd, _ in spent))

@@ -1,0 +1,316 @@
+"""What the notes of all kinds have in common: links to each other, cited sentences, disagreements, properties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pipeline.domain.state import Report
+from pipeline.domain.values import Contradiction, Fact, Gap, Origin, Paragraph, Perspective, Sentence
+from pipeline.text.normalise import one_line, slug
+from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.vault import paths
+from pipeline.vault.output import formatting
+from pipeline.vault.output.escaping import Link, host_of, plain
+from pipeline.vault.output.frontmatter import Property
+from pipeline.vault.output.note import OWN_CLASS, Kind
+from pipeline.vault.output.page_markdown import Passage, flat
+from pipeline.vault.session_card import Card, CitedText
+from pipeline.vault.vault_model import LoadedSession, Night, SourceNotePlace, VaultModel
+
+_KINDS_OF_CONTRADICTION = {
+    "number": "They give different numbers.",
+    "date": "They give different dates.",
+    "version": "They speak of different versions.",
+    "polarity": "One affirms what the other denies.",
+    "claim": "Both cannot be right.",
+}
+_MOST_HEADINGS = 4  # of a passage's place
+STATUS_WORDS = {
+    "pending": "not started",
+    "planning": "unfinished",
+    "searching": "unfinished",
+    "analyzing": "unfinished",
+    "synthesizing": "unfinished",
+    "complete": "done",
+    "not-found": "not found",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """One sentence and its citations, each a link to the very quote it rests on."""
+
+    text: str
+    citations: tuple[Link, ...] = ()
+
+    @property
+    def is_passage(self) -> bool:
+        """Tell it from a whole passage."""
+        return False
+
+
+Said = Cited | Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a disagreement: what the source says, the links to source and quote, and whose page it is."""
+
+    quote: str
+    source: Link
+    citation: Link
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two sources that cannot both be right. ``kind`` says in a sentence how they differ."""
+
+    subject: str
+    kind: str
+    explanation: str
+    a: Side
+    b: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Questions without a good answer that are open for the same reason (which may be "")."""
+
+    reason: str
+    questions: tuple[str, ...]
+
+
+def open_questions(gaps: Iterable[Gap]) -> tuple[Open, ...]:
+    """Return the gaps' questions by reason, in the order in which the reasons come up."""
+    reasons: dict[str, list[str]] = {}
+    for gap in gaps:
+        reasons.setdefault(gap.reason, []).append(gap.question)
+    return tuple(Open(reason, tuple(questions)) for reason, questions in reasons.items())
+
+
+def report_title(session: Card | LoadedSession) -> str:
+    """Return the title of a session's report; the question while there is none."""
+    return session.report_title
+
+
+def report_link(session: Card | LoadedSession) -> Link | None:
+    """Return the link to a session's report, None without one."""
+    return Link(session.report_path, session.report_title) if session.report_path else None
+
+
+def session_link(session: Card | LoadedSession, words: str = "") -> Link:
+    """Return the link to a session's note, shown as ``words`` or as the question."""
+    return Link(session.session_path, words or session.query)
+
+
+def best_link(session: Card | LoadedSession) -> Link:
+    """Return the link to the report, or to the session's note while there is none."""
+    return report_link(session) or session_link(session)
+
+
+def worker_link(session: Card | LoadedSession, worker_id: str) -> Link:
+    """Return the link to a worker's note, shown as its perspective."""
+    worker = session.worker(worker_id)
+    return Link(worker.path, worker.name)
+
+
+def perspective_name(view: Perspective) -> str:
+    """Return a perspective's name; a gap's is its question, and that it is a gap is said beside it."""
+    return view.name.removeprefix("Gap: ")
+
+
+def night_link(night: Night) -> Link:
+    """Return the link to a night's note."""
+    return Link(night.path, formatting.day(night.date))
+
+
+def night_links(library: VaultModel, session: Card | LoadedSession) -> tuple[Link, ...]:
+    """Return the links to the nights that worked on a session."""
+    return tuple(night_link(night) for night in library.nights_of.get(session.id, ()))
+
+
+def last_night(library: VaultModel, study: LoadedSession) -> str:
+    """Return the link to the latest night that worked on a study as a property's text, "" for none."""
+    return linked(next(reversed(night_links(library, study)), None))
+
+
+@lru_cache(maxsize=4_096)  # tags are few, and every session's notes name some
+def topic_of(tag: str) -> str:
+    """Return the topic that a tag stands for, as a slug."""
+    return slug(tag)
+
+
+def topic_path(topic: str) -> str:
+    """Return where the note of a topic, given by its slug, stands."""
+    return f"topics/topic-{topic}"
+
+
+def topic_link(tag: str) -> Link:
+    """Return the link to the note of a tag's topic."""
+    return Link(topic_path(topic_of(tag)), tag)
+
+
+def topic_links(tags: Iterable[str]) -> tuple[Link, ...]:
+    """Return the links to the topics of a query's tags, each topic once."""
+    return tuple({topic_of(tag): topic_link(tag) for tag in tags}.values())
+
+
+def source_link(source: SourceNotePlace, words: str = "") -> Link:
+    """Return the link to a source's note, shown as ``words`` or as its title."""
+    return Link(source.path, words or source.title)
+
+
+def quote_link(source: SourceNotePlace, fact_id: str, words: str = "") -> Link:
+    """Return the link to one quote in a source's note."""
+    return Link(source.path, words or source.title, paths.block_id(fact_id))
+
+
+def address_words(url: str) -> str:
+    """Return where a source is, in words: its host, or that it is one of the reader's own documents."""
+    if host := host_of(url):
+        return host
+    scheme, _, rest = url.partition(":")
+    return f"{rest} in your documents" if scheme == "corpus" and rest else url
+
+
+def cited(library: VaultModel, sentence: CitedText) -> Cited:
+    """Return a card's sentence with its citations as links."""
+    links = (quote_link(library.sources[cite.url], cite.fact, cite.sign) for cite in sentence.cites)
+    return Cited(sentence.text, tuple(links))
+
+
+class Citer:
+    """Turns the facts that sentences rest on into numbered links.
+
+    The words of such a link are superscript digits. A bracket cannot stand in the words of a wikilink, brackets around one
+    read as a third bracket of its own, and an HTML ``<sup>`` keeps Obsidian from making the link; superscript digits are
+    plain text to every reader, in running text, in tables and in properties alike.
+    """
+
+    def __init__(self, library: VaultModel, study: LoadedSession) -> None:
+        self._library, self._study = library, study
+        self._numbers = _numbers(study.state.report) if study.state.report else {}
+
+    def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[tuple[Said, ...], ...]:
+        """Return the paragraphs' sentences, or their passages, with their citations."""
+        found: list[tuple[Said, ...]] = []
+        before = ""
+        for paragraph in paragraphs:
+            if paragraph.kind == "passages":
+                said = self.passages(paragraph.sentences, before)
+                before = self._url(paragraph.sentences[-1]) if paragraph.sentences else before
+            else:
+                said, before = tuple(map(self.sentence, paragraph.sentences)), ""
+            found.append(said)
+        return tuple(found)
+
+    def passages(self, sentences: Iterable[Sentence], before: str = "") -> tuple[Said, ...]:
+        """Return passages, each with its own headings; ``before`` is the address of the source of the passage above them."""
+        found = []
+        for sentence in sentences:
+            found.append(self._passage(sentence, before))
+            before = self._url(sentence)
+        return tuple(found)
+
+    def _url(self, sentence: Sentence) -> str:
+        fact = self._study.state.facts.get(next(iter(sentence.facts), ""))
+        return fact.url if fact else ""
+
+    def _passage(self, sentence: Sentence, before: str) -> Said:
+        fact = self._study.state.facts.get(next(iter(sentence.facts), ""))
+        if fact is None:
+            return self.sentence(sentence)
+        mine = self._number(fact.id)
+        others = {self._number(name): name for name in reversed(sentence.facts[1:]) if name in self._study.state.facts}
+        also = tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine))
+        mark = (self.citation(fact.id),) if mine else ()
+        return Passage(sentence.text, mark, fact.lead, self._place(fact, titled=fact.url != before), also)
+
+    def _place(self, fact: Fact, *, titled: bool) -> Link:
+        """The link to a quote, shown as its page's title and the headings above it; the title is left out below its like."""
+        source = self._library.sources[fact.url]
+        trail = tuple(dict.fromkeys(fact.path or filter(None, (source.title, fact.heading))))
+        shown = trail if titled or len(trail) < 2 else trail[1:]
+        return quote_link(source, fact.id, " › ".join(one_line(name, 70) for name in shown[-_MOST_HEADINGS:]))
+
+    def nearest(self, facts: Iterable[Fact]) -> tuple[Said, ...]:
+        """Return facts that are no answer as passages without a number."""
+        return self.passages(Sentence(text=fact.quote, facts=(fact.id,)) for fact in facts)
+
+    def sentence(self, sentence: Sentence) -> Cited:
+        """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""
+        known = [name for name in dict.fromkeys(sentence.facts) if name in self._study.state.facts]
+        numbers = [self._number(name) for name in known]
+        places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
+        return Cited(sentence.text, tuple(map(self.citation, known, places)))
+
+    def citation(self, fact_id: str, place: int = -1) -> Link:
+        """Return the link to a fact's quote, shown as its source's number in the report."""
+        source = self._library.sources[self._study.state.facts[fact_id].url]
+        return quote_link(source, fact_id, formatting.superscript(self._number(fact_id), place))
+
+    def _number(self, fact_id: str) -> int:
+        return self._numbers.get(self._study.state.facts[fact_id].url, 0)
+
+    def disagreements(self, pairs: tuple[Contradiction, ...]) -> tuple[Disagreement, ...]:
+        """Return both sides of each pair whose facts are known."""
+        facts = self._study.state.facts
+        return tuple(self._disagreement(pair) for pair in pairs if pair.a in facts and pair.b in facts)
+
+    def _disagreement(self, pair: Contradiction) -> Disagreement:
+        kind = _KINDS_OF_CONTRADICTION[pair.kind]
+        return Disagreement(pair.subject, kind, pair.explanation, self._side(pair.a), self._side(pair.b))
+
+    def _side(self, fact_id: str) -> Side:
+        fact = self._study.state.facts[fact_id]
+        source = self._library.sources[fact.url]
+        return Side(flat(fact.quote), source_link(source), self.citation(fact_id), page_origin(fact.url))
+
+
+def _numbers(report: Report) -> dict[str, int]:
+    return {reference.url: reference.number for reference in report.references}
+
+
+def properties_of(
+    kind: Kind, title: str, own: Mapping[str, Property], *, status: str = "", topics: tuple[str, ...] = (), created: str = ""
+) -> dict[str, Property]:
+    """Return a note's properties in their fixed order: what it is, then ``own``."""
+    shown = plain(title)
+    tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{topic_of(topic)}" for topic in topics)]
+    properties: dict[str, Property] = {
+        "title": shown,
+        "kind": kind,
+        "aliases": (shown,),
+        "tags": tuple(dict.fromkeys(tags)),
+        "cssclasses": (OWN_CLASS, f"{OWN_CLASS}-{kind}"),
+    }
+    if created:
+        properties["created"] = formatting.moment(created)
+    if status:
+        properties["status"] = status
+    return properties | dict(own)
+
+
+def archived(library: VaultModel, study: LoadedSession) -> dict[str, Property]:
+    """Return the property of a session whose query is gone from the queue; nothing for any other."""
+    return {"archived": True} if study.state.query_id in library.archived else {}
+
+
+def linked(link: Link | None) -> str:
+    """Return a link as a property's text, "" for none."""
+    return str(link.inline) if link else ""
+
+
+def present(properties: Mapping[str, Property]) -> dict[str, Property]:
+    """Return the properties that say something: no empty text, no empty list."""
+    return {name: value for name, value in properties.items() if value not in ("", ())}
+
+
+def heading(text: str, limit: int = 120) -> str:
+    """Return ``text`` as it may head a note."""
+    return one_line(text, limit) or "Untitled"

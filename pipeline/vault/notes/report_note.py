@@ -1,0 +1,251 @@
+"""The report: the answer first, every sentence with the quote it rests on, then what speaks against it and what is missing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pipeline.domain.state import Report, nearest_facts, workers_in_order, working_seconds
+from pipeline.domain.values import Origin
+from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.vault.notes.activity import models
+from pipeline.vault.notes.note_parts import (
+    Citer,
+    Disagreement,
+    Open,
+    Said,
+    address_words,
+    archived,
+    best_link,
+    last_night,
+    linked,
+    night_links,
+    open_questions,
+    present,
+    properties_of,
+    report_title,
+    session_link,
+    source_link,
+    topic_links,
+    worker_link,
+)
+from pipeline.vault.notes.queue_snippet import queue_lines
+from pipeline.vault.notes.whats_new import Since, since
+from pipeline.vault.output import formatting
+from pipeline.vault.output.escaping import Inert, Link, plain
+from pipeline.vault.output.note import Note
+from pipeline.vault.vault_model import LoadedSession, VaultModel
+
+# A heading that Obsidian finds again by its own words; signs in it would have to be left out of the link.
+_LINKABLE = re.compile(r"[^\W_](?:[^\W_]|[ ,'()?-])*")
+# The headings that the template writes for the parts that every report has.
+DISAGREEMENTS = "Sources disagree"
+UNKNOWNS = "What was not found"
+LIMITS = "What limits this report"
+REFERENCES = "References"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section: title and paragraphs of cited sentences, or of whole passages."""
+
+    title: str
+    paragraphs: tuple[tuple[Said, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """Why a question has no answer, and the passages that come nearest. ``own``: only the reader's documents were searched."""
+
+    reason: str
+    nearest: tuple[Said, ...]
+    query_id: str
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """One entry of the references. ``place`` is the host, or the document's path; ``origin`` is ``own`` or ``web``."""
+
+    number: int
+    source: Link
+    place: str
+    quotes: int
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """What ``report.md.j2`` is given."""
+
+    title: str
+    query: str
+    since: Since | None
+    not_found: NotFound | None
+    missing: str
+    summary: tuple[Said, ...]
+    contents: tuple[Link | str, ...]
+    sections: tuple[Part, ...]
+    disagreements: tuple[Disagreement, ...]
+    unknowns: tuple[Open, ...]
+    to_ask: tuple[Inert, ...]
+    limits: tuple[str, ...]
+    references: tuple[Referred, ...]
+    own_sources: int
+    web_sources: int
+    session: Link
+    topics: tuple[Link, ...]
+    workers: tuple[Link, ...]
+    nights: tuple[Link, ...]
+    earlier: Link | None
+    later: Link | None
+    reported_at: str
+    reasoner: str
+    models: tuple[str, ...]
+    search: tuple[str, ...]
+    seconds: float
+    usd: float
+    tokens: int
+    events: int
+    facts: int
+    pages: int
+    words: int
+
+
+_OWN = ("local",)  # who searches where nothing but the reader's documents is searched
+_EMPTY = Report("", (), (), (), (), (), (), 0, 0)
+
+
+def report_note(library: VaultModel, study: LoadedSession, report: Report = _EMPTY) -> Note:
+    """Return the note of a study's report; without one, of a question that its sources do not answer."""
+    state = study.state
+    own = present(
+        {
+            "query": plain(state.query, 1_000),
+            "session": linked(session_link(study)),
+            "night": last_night(library, study),
+            "previous": linked(_earlier(library, study)),
+            "sources": len(report.references),
+            "facts": len(state.facts),
+            "words": report.words,
+            "disagreements": len(report.contradictions),
+            "open_questions": len(report.unknowns),
+            "cost_usd": round(state.spent.usd, 6),
+            "duration_s": working_seconds(state),
+            **archived(library, study),
+        }
+    )
+    properties = properties_of(
+        "report", report_title(study), own, status=state.status, topics=state.tags, created=study.reported_at or state.ended_at
+    )
+    return Note(study.report_path, "report", properties, _view(library, study, report))
+
+
+def _view(library: VaultModel, study: LoadedSession, report: Report) -> ReportView:
+    state = study.state
+    citer = Citer(library, study)
+    parts = tuple(Part(section.title, citer.paragraphs(section.paragraphs)) for section in report.sections)
+    disagreements = citer.disagreements(report.contradictions)
+    is_passages = any(part.kind == "passages" for section in report.sections for part in section.paragraphs)
+    unknowns = open_questions(report.unknowns)
+    limits = _limits(report)
+    origins = [page_origin(entry.url) for entry in report.references]
+    return ReportView(
+        title=report.title or state.query,
+        query=state.query,
+        since=since(library, study),
+        not_found=_not_found(study, citer),
+        missing=_missing(study, report),
+        summary=citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
+        contents=_contents(parts, bool(disagreements), bool(unknowns), bool(limits)),
+        sections=parts,
+        disagreements=disagreements,
+        unknowns=unknowns,
+        to_ask=queue_lines((gap.question for gap in report.unknowns), state.tags),
+        limits=limits,
+        references=_references(library, report),
+        own_sources=origins.count("own"),
+        web_sources=origins.count("web"),
+        session=session_link(study, "how this was researched"),
+        topics=topic_links(state.tags),
+        workers=tuple(worker_link(study, worker.id) for worker in workers_in_order(state)),
+        nights=night_links(library, study),
+        earlier=_earlier(library, study),
+        later=_later(library, study),
+        reported_at=study.reported_at or state.ended_at,
+        reasoner=state.config.reasoner,
+        models=models(study.events, state.config.reasoner),
+        search=state.config.search,
+        seconds=working_seconds(state),
+        usd=state.spent.usd,
+        tokens=state.spent.total_tokens,
+        events=state.version,
+        facts=len(state.facts),
+        pages=len(state.pages),
+        words=report.words,
+    )
+
+
+def _not_found(study: LoadedSession, citer: Citer) -> NotFound | None:
+    state = study.state
+    if state.status != "not-found":
+        return None
+    return NotFound(state.end_reason, citer.nearest(nearest_facts(state)), state.query_id, state.config.search == _OWN)
+
+
+def _missing(study: LoadedSession, report: Report) -> str:
+    """What a report says first if no source holds some words of its question; "" if each is held."""
+    if not report.missing:
+        return ""
+    named = formatting.joined([f"“{word}”" for word in report.missing], "or")
+    own = study.state.config.search == _OWN
+    where = "in your documents" if own else "that was found"
+    return f"No passage {where} speaks of {named} together with the rest."
+
+
+def _contents(parts: tuple[Part, ...], *further: bool) -> tuple[Link | str, ...]:
+    """The headings in order: links where Obsidian will find the heading, plain words elsewhere."""
+    disagree, unknown, limited = further
+    titles = [*([DISAGREEMENTS] if disagree else []), *(part.title for part in parts)]
+    titles += [*([UNKNOWNS] if unknown else []), *([LIMITS] if limited else []), REFERENCES]
+    return tuple(_heading_link(title) for title in titles)
+
+
+def _heading_link(title: str) -> Link | str:
+    plain_title = " ".join(title.split())
+    return Link(f"#{plain_title}", plain_title) if _LINKABLE.fullmatch(plain_title) else title
+
+
+def _limits(report: Report) -> tuple[str, ...]:
+    if not report.cut:
+        return report.limits
+    cut = formatting.count(report.cut, "sentence")
+    rest = (
+        "was cut, because the quotes did not bear it out"
+        if report.cut == 1
+        else "were cut, because the quotes did not bear them out"
+    )
+    return (*report.limits, f"{cut} of the draft {rest}.")
+
+
+def _references(library: VaultModel, report: Report) -> tuple[Referred, ...]:
+    return tuple(
+        Referred(
+            entry.number,
+            source_link(library.sources[entry.url]),
+            address_words(entry.url),
+            len(entry.facts),
+            page_origin(entry.url),
+        )
+        for entry in report.references
+    )
+
+
+def _earlier(library: VaultModel, study: LoadedSession) -> Link | None:
+    before = library.by_id.get(study.state.previous_session)
+    return best_link(before) if before else None
+
+
+def _later(library: VaultModel, study: LoadedSession) -> Link | None:
+    after = library.followers.get(study.id)
+    return best_link(after) if after else None

@@ -1,0 +1,219 @@
+"""The work behind a report: plan, workers, what happened when, what failed, what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.domain.state import SessionState, Worker, contradictions, open_gaps, search_nodes, workers_in_order, working_seconds
+from pipeline.domain.values import PlanNode
+from pipeline.vault.charts.canvas import canvas_path
+from pipeline.vault.charts.session_charts import chart_path
+from pipeline.vault.notes.activity import Stretch, models, timeline
+from pipeline.vault.notes.failures import Failed, failures_of
+from pipeline.vault.notes.note_parts import (
+    STATUS_WORDS,
+    Citer,
+    Disagreement,
+    Open,
+    archived,
+    best_link,
+    last_night,
+    linked,
+    night_links,
+    open_questions,
+    perspective_name,
+    present,
+    properties_of,
+    report_link,
+    topic_links,
+    worker_link,
+)
+from pipeline.vault.notes.queue_snippet import queue_lines
+from pipeline.vault.output.escaping import Inert, Link, plain
+from pipeline.vault.output.formatting import count
+from pipeline.vault.output.note import Note
+from pipeline.vault.vault_model import LoadedSession, VaultModel
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedView:
+    """A perspective of the plan: the link to its worker's note (its bare name if it never started), and its questions."""
+
+    name: Link | str
+    focus: str
+    questions: tuple[str, ...]
+    is_gap: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """A worker in numbers. ``outcome`` in words."""
+
+    worker: Link
+    rounds: int
+    searches: int
+    pages: int
+    facts: int
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """What ``session.md.j2`` is given."""
+
+    title: str
+    status: str
+    outcome: str
+    unfinished: bool
+    waiting: bool
+    reason: str
+    session_id: str
+    query_id: str
+    report: Link | None
+    nights: tuple[Link, ...]
+    earlier: Link | None
+    later: Link | None
+    mode: str
+    perspectives: tuple[PlannedView, ...]
+    workers: tuple[WorkerRow, ...]
+    stretches: tuple[Stretch, ...]
+    failures: tuple[Failed, ...]
+    disagreements: tuple[Disagreement, ...]
+    gaps: tuple[Open, ...]
+    to_ask: tuple[Inert, ...]
+    topics: tuple[Link, ...]
+    canvas: Link
+    timeline: Link
+    sums: Link
+    reasoner: str
+    models: tuple[str, ...]
+    search: tuple[str, ...]
+    searches: int
+    pages: int
+    facts: int
+    seconds: float
+    runs: int
+    usd: float
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    events: int
+    started_at: str
+    ended_at: str
+
+
+def session_note(library: VaultModel, study: LoadedSession) -> Note:
+    """Return the note of a session."""
+    state = study.state
+    own = present(
+        {
+            "query": plain(state.query, 1_000),
+            "session": state.id,
+            "report": linked(report_link(study)),
+            "night": last_night(library, study),
+            "previous": linked(_earlier(library, study)),
+            "workers": len(state.workers),
+            "searches": len(state.searches),
+            "pages": len(state.pages),
+            "facts": len(state.facts),
+            "cost_usd": round(state.spent.usd, 6),
+            "tokens": state.spent.total_tokens,
+            "duration_s": working_seconds(state),
+            **archived(library, study),
+        }
+    )
+    properties = properties_of(
+        "session", f"Session: {state.query}", own, status=state.status, topics=state.tags, created=state.started_at
+    )
+    return Note(study.session_path, "session", properties, _view(library, study))
+
+
+def _view(library: VaultModel, study: LoadedSession) -> SessionView:
+    state = study.state
+    after = library.followers.get(study.id)
+    return SessionView(
+        title=state.query,
+        status=state.status,
+        outcome=STATUS_WORDS[state.status],
+        unfinished=not state.ended,
+        waiting=state.waiting,
+        reason=state.end_reason,
+        session_id=state.id,
+        query_id=state.query_id,
+        report=report_link(study),
+        nights=night_links(library, study),
+        earlier=_earlier(library, study),
+        later=best_link(after) if after else None,
+        mode=state.config.mode,
+        perspectives=tuple(_planned(study, node) for node in search_nodes(state)),
+        workers=tuple(_row(study, worker) for worker in workers_in_order(state)),
+        stretches=timeline(study.events),
+        failures=failures_of(state),
+        disagreements=Citer(library, study).disagreements(contradictions(state)),
+        gaps=open_questions(open_gaps(state)),
+        to_ask=() if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
+        topics=topic_links(state.tags),
+        canvas=canvas_link(study),
+        timeline=timeline_link(study),
+        sums=Link(chart_path(study.session_path, "cost"), "What this session added up to over its time"),
+        reasoner=state.config.reasoner,
+        models=models(study.events, state.config.reasoner),
+        search=state.config.search,
+        searches=len(state.searches),
+        pages=len(state.pages),
+        facts=len(state.facts),
+        seconds=working_seconds(state),
+        runs=len(state.runs),
+        usd=state.spent.usd,
+        calls=state.spent.calls,
+        input_tokens=state.spent.input_tokens,
+        output_tokens=state.spent.output_tokens,
+        events=state.version,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+    )
+
+
+def _planned(study: LoadedSession, node: PlanNode) -> PlannedView:
+    view = study.state.perspectives[node.perspective]
+    name = worker_link(study, node.id) if node.id in study.worker_paths else perspective_name(view)
+    return PlannedView(name, view.focus, view.questions, node.id.startswith("gap_"))
+
+
+def _row(study: LoadedSession, worker: Worker) -> WorkerRow:
+    state = study.state
+    asked = [query for step in worker.iterations for query in step.queries if query in state.searches]
+    pages = {url for step in worker.iterations for url in step.observed}
+    return WorkerRow(
+        worker_link(study, worker.id),
+        len(worker.iterations),
+        len(asked),
+        len(pages),
+        len(study.facts[worker.id]),
+        outcome_of(state, worker),
+    )
+
+
+def canvas_link(study: LoadedSession) -> Link:
+    """Return the link to a session's canvas."""
+    return Link(canvas_path(study.session_path), "the map of this session")
+
+
+def timeline_link(study: LoadedSession) -> Link:
+    """Return the link to the drawing of a session's time."""
+    return Link(chart_path(study.session_path, "timeline"), "Timeline of this session")
+
+
+def outcome_of(state: SessionState, worker: Worker) -> str:
+    """Return in a few words how a worker ended."""
+    if worker.status == "running":
+        return "stopped with the session" if state.ended else "under way"
+    if worker.status == "failed":
+        return f"given up: {worker.reason}"
+    rounds = worker.reason.removesuffix(" iterations")
+    return f"stopped after {count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
+
+
+def _earlier(library: VaultModel, study: LoadedSession) -> Link | None:
+    before = library.by_id.get(study.state.previous_session)
+    return best_link(before) if before else None

@@ -1,0 +1,283 @@
+"""One source across all studies: who cites it, each quote taken from it, and the versions that were read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pipeline.domain.values import Origin
+from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.vault import paths
+from pipeline.vault.notes.note_parts import (
+    address_words,
+    best_link,
+    linked,
+    night_links,
+    present,
+    properties_of,
+    quote_link,
+    session_link,
+    worker_link,
+)
+from pipeline.vault.output.escaping import Inert, Link, address, host_of, inert, plain, property_address
+from pipeline.vault.output.note import Note
+from pipeline.vault.output.page_markdown import claim_beside, is_plain
+from pipeline.vault.session_card import Card, Quoted, QuoteRef
+from pipeline.vault.session_card import Reading as Learnt
+from pipeline.vault.source_diff import Texts, change
+from pipeline.vault.vault_model import Source, VaultModel
+
+MOST_CHANGES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CitedIn:
+    """A report that cites the source: under which number, with how many quotes, and when it was finished."""
+
+    report: Link
+    session: Link
+    number: int
+    quotes: int
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteView:
+    """A quote with its block id. ``standing`` is corroborated, single or disputed, "" when nobody looked.
+
+    ``found_in`` are the session that found it first, which began at ``found_at``, and of each question that found it again the
+    latest session. ``is_plain``: it is one paragraph; else ``text`` and ``lead`` are a passage as ``pipeline.text.page_format`` has it.
+    """
+
+    text: str
+    lead: str
+    is_plain: bool
+    block: Inert
+    heading: str
+    claim: str
+    standing: str
+    support: tuple[Link, ...]
+    against: tuple[Link, ...]
+    cited_in: tuple[Link, ...]
+    found_in: tuple[Link, ...]
+    found_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFor:
+    """A session that read the source ``at`` a time, its workers that took something from it, and how what they took fared there.
+
+    ``taken``, ``borne_out``, ``disputed`` and ``cited`` count quotes.
+    """
+
+    session: Link
+    at: str
+    workers: tuple[Link, ...]
+    taken: int
+    borne_out: int
+    disputed: int
+    cited: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One reading. ``version`` counts the differing texts from 1; ``digest`` is the stored text's SHA-256, shortened."""
+
+    at: str
+    version: int
+    digest: str
+    characters: int
+    session: Link
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What changed from one version to the next that was read. ``compared`` False: one of the texts is stored no more."""
+
+    at: str
+    before: int
+    after: int
+    compared: bool
+    gone: tuple[str, ...]
+    come: tuple[str, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """What ``source.md.j2`` is given."""
+
+    title: str
+    address: Inert
+    final_address: Inert
+    place: str
+    origin: Origin
+    author: str
+    published: str
+    media_type: str
+    score: float
+    score_reasons: tuple[str, ...]
+    cited_in: tuple[CitedIn, ...]
+    read_for: tuple[ReadFor, ...]
+    nights: tuple[Link, ...]
+    quotes: tuple[QuoteView, ...]
+    further_quotes: tuple[QuoteView, ...]
+    readings: tuple[Reading, ...]
+    versions: int
+    changes: tuple[Changed, ...]
+    first_read_at: str
+
+
+def source_note(library: VaultModel, source: Source, changes: tuple[Changed, ...]) -> Note:
+    """Return the note of a source; ``changes`` are those that ``changes_of`` finds."""
+    page = source.readings[-1].page
+    judged = _judged(source)
+    view = _view(library, source, judged, changes)
+    own = present(
+        {
+            "source_url": property_address(source.url),
+            "host": host_of(source.url),
+            "origin": page_origin(source.url),
+            "author": plain(page.author),
+            "published": plain(page.published, 40),
+            "quotes": len(view.quotes) + len(view.further_quotes),
+            "cited_by": len(view.cited_in),
+            "disputed": sum(quote.standing == "disputed" for quote in (*view.quotes, *view.further_quotes)),
+            "versions": view.versions,
+            **({"quality": round(judged.score, 3)} if judged and judged.score is not None else {}),
+            "read_for": tuple(linked(entry.session) for entry in view.read_for),
+        }
+    )
+    properties = properties_of("source", source.title, own, created=source.readings[0].page.at)
+    return Note(source.place.path, "source", properties, view)
+
+
+def _view(library: VaultModel, source: Source, judged: Learnt | None, changes: tuple[Changed, ...]) -> SourceView:
+    page = source.readings[-1].page
+    by_start = sorted(source.readings, key=lambda reading: (library.by_id[reading.session].started_at, reading.session))
+    quotes = tuple(_quote(library, entries) for entries in _by_fact(by_start).values())
+    cards = {reading.session: library.by_id[reading.session] for reading in source.readings}
+    nights = {link.path: link for card in cards.values() for link in night_links(library, card)}
+    return SourceView(
+        title=source.title,
+        address=_address(source.url),
+        final_address=_address(page.final_url) if page.final_url.rstrip("/") not in {"", source.url.rstrip("/")} else Inert(""),
+        place=address_words(source.url),
+        origin=page_origin(source.url),
+        author=page.author,
+        published=page.published,
+        media_type=page.media_type,
+        score=(judged.score if judged else None) or 0.0,
+        score_reasons=judged.reasons if judged else (),
+        cited_in=tuple(_cited_in(library.by_id[reading.session], reading) for reading in by_start if reading.number),
+        read_for=tuple(_read_for(library, reading) for reading in source.readings),
+        nights=tuple(nights.values()),
+        quotes=tuple(quote for quote in quotes if quote.cited_in),
+        further_quotes=tuple(quote for quote in quotes if not quote.cited_in),
+        readings=_readings(library, source),
+        versions=len({reading.page.digest for reading in source.readings}),
+        changes=changes,
+        first_read_at=source.readings[0].page.at,
+    )
+
+
+def _address(url: str) -> Inert:
+    """A link where one may follow it; a document of the reader's own by its path."""
+    return inert(address_words(url)) if url.startswith("corpus:") else address(url)
+
+
+def _judged(source: Source) -> Learnt | None:
+    """The latest reading whose session judged how far the source carries."""
+    return next((reading for reading in reversed(source.readings) if reading.score is not None), None)
+
+
+def _cited_in(card: Card, reading: Learnt) -> CitedIn:
+    return CitedIn(best_link(card), session_link(card), reading.number, reading.cited, reading.reported_at)
+
+
+def _by_fact(readings: list[Learnt]) -> dict[str, list[tuple[str, Quoted]]]:
+    """Each fact's finds: session ids and what each session made of it, in order of the sessions' start."""
+    found: dict[str, list[tuple[str, Quoted]]] = {}
+    for reading in readings:
+        for quote in reading.quotes:
+            found.setdefault(quote.fact, []).append((reading.session, quote))
+    return found
+
+
+def _quote(library: VaultModel, finds: list[tuple[str, Quoted]]) -> QuoteView:
+    first, latest = finds[0][1], finds[-1][1]
+    return QuoteView(
+        text=first.text,
+        lead=first.lead,
+        is_plain=not first.lead and is_plain(first.text),
+        block=Inert(paths.block_id(first.fact)),
+        heading=first.heading,
+        claim=claim_beside(first.claim, first.text),
+        standing=latest.standing,
+        support=_quote_links(library, latest.support),
+        against=_quote_links(library, latest.against),
+        cited_in=_cited_in_latest(library, finds),
+        found_in=_found_in(library, finds),
+        found_at=library.by_id[finds[0][0]].started_at,
+    )
+
+
+def _cited_in_latest(library: VaultModel, finds: list[tuple[str, Quoted]]) -> tuple[Link, ...]:
+    """The reports that cite a quote; of a question that was researched again and again, the latest."""
+    citing = {library.by_id[session].query_id: library.by_id[session] for session, quote in finds if quote.cited}
+    return tuple(map(best_link, citing.values()))
+
+
+def _found_in(library: VaultModel, finds: list[tuple[str, Quoted]]) -> tuple[Link, ...]:
+    first, *others = (library.by_id[session] for session, _ in finds)
+    again = {card.query_id: card for card in others}
+    return (session_link(first), *map(session_link, again.values()))
+
+
+def _quote_links(library: VaultModel, quotes: tuple[QuoteRef, ...]) -> tuple[Link, ...]:
+    return tuple(quote_link(library.sources[quote.url], quote.fact) for quote in quotes)
+
+
+def _read_for(library: VaultModel, reading: Learnt) -> ReadFor:
+    card = library.by_id[reading.session]
+    standings = [quote.standing for quote in reading.quotes]
+    return ReadFor(
+        session_link(card),
+        reading.page.at,
+        tuple(worker_link(card, worker) for worker in reading.workers),
+        len(standings),
+        standings.count("corroborated"),
+        standings.count("disputed"),
+        reading.cited,
+    )
+
+
+def _versions(source: Source) -> dict[str, int]:
+    """The number of each differing text by its digest, from 1."""
+    digests = dict.fromkeys(reading.page.digest for reading in source.readings)
+    return {digest: number for number, digest in enumerate(digests, start=1)}
+
+
+def changes_of(source: Source, texts: Texts) -> Iterator[Changed]:
+    """Yield the latest changes of a source, the latest first; a text that came back counts as a change too.
+
+    ``texts`` gives the stored texts of its versions.
+    """
+    versions = _versions(source)
+    pairs = [(one.page, other.page) for one, other in pairwise(source.readings) if one.page.digest != other.page.digest]
+    for before, after in reversed(pairs[-MOST_CHANGES:]):
+        old, new = texts(before.digest), texts(after.digest)
+        found = change(old, new) if old is not None and new is not None else None
+        what = (found.gone, found.come, found.more) if found else ((), (), 0)
+        yield Changed(after.at, versions[before.digest], versions[after.digest], found is not None, *what)
+
+
+def _readings(library: VaultModel, source: Source) -> tuple[Reading, ...]:
+    versions = _versions(source)
+    return tuple(_reading(library, reading, versions[reading.page.digest]) for reading in source.readings)
+
+
+def _reading(library: VaultModel, reading: Learnt, version: int) -> Reading:
+    page = reading.page
+    return Reading(page.at, version, page.digest[:12], page.characters, best_link(library.by_id[reading.session]))

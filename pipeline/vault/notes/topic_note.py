@@ -1,0 +1,169 @@
+"""A map of one topic: its questions with their reports, what is still open on it, and the sources that it rests on most."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from pipeline.vault.notes.note_parts import (
+    STATUS_WORDS,
+    Cited,
+    best_link,
+    cited,
+    present,
+    properties_of,
+    source_link,
+    topic_link,
+    topic_of,
+    topic_path,
+)
+from pipeline.vault.notes.queue_snippet import queue_lines
+from pipeline.vault.output.escaping import Inert, Link
+from pipeline.vault.output.note import Note
+from pipeline.vault.session_card import Card
+from pipeline.vault.vault_model import VaultModel
+
+MOST_SOURCES = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of the topic. ``link`` leads to its latest report, else to its latest session; ``at`` is when that was finished.
+
+    ``first`` is the first sentence of the report's summary; ``earlier`` are links to what was made on the same question before.
+    """
+
+    link: Link
+    outcome: str
+    at: str
+    first: Cited | None
+    sources: int
+    facts: int
+    earlier: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StillOpen:
+    """What the latest work on one question left open."""
+
+    link: Link
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rested:
+    """A source that the topic's latest reports rest on: how many of them refer to it, with how many quotes."""
+
+    source: Link
+    reports: int
+    quotes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """What ``topic.md.j2`` is given."""
+
+    title: str
+    tag: Inert
+    answered: tuple[Asked, ...]
+    unanswered: tuple[Asked, ...]
+    open: tuple[StillOpen, ...]
+    to_ask: tuple[Inert, ...]
+    sources: tuple[Rested, ...]
+    further_sources: int
+    related: tuple[Link, ...]
+
+
+class _Tagged(Protocol):
+    @property
+    def tags(self) -> tuple[str, ...]: ...
+
+
+T = TypeVar("T", bound=_Tagged)
+
+
+def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
+    """Return the cards of each topic by its slug, topics and cards in order; tags that read alike are one topic."""
+    found: dict[str, list[T]] = {}
+    for card in cards:
+        for topic in dict.fromkeys(map(topic_of, card.tags)):
+            found.setdefault(topic, []).append(card)
+    return {topic: tuple(found[topic]) for topic in sorted(found)}
+
+
+def topic_note(library: VaultModel, topic: str, cards: Sequence[Card]) -> Note:
+    """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start."""
+    view = _view(library, topic, cards)
+    own = present(
+        {
+            "questions": len(view.answered) + len(view.unanswered),
+            "reports": sum(card.answered for card in cards),
+            "sources": len(view.sources) + view.further_sources,
+            "open_questions": sum(len(entry.questions) for entry in view.open),
+        }
+    )
+    properties = properties_of("topic", view.title, own, topics=(topic,), created=cards[0].started_at)
+    return Note(topic_path(topic), "topic", properties, view)
+
+
+def _view(library: VaultModel, topic: str, cards: Sequence[Card]) -> TopicView:
+    by_query: dict[str, list[Card]] = {}
+    for card in cards:
+        by_query.setdefault(card.query_id or card.id, []).append(card)
+    questions = sorted(by_query.values(), key=_newness, reverse=True)
+    latest = [_latest(sessions) for sessions in questions]
+    sources = _sources(library, latest)
+    still_open = tuple(StillOpen(best_link(card), card.open) for card in latest if card.open)
+    return TopicView(
+        title=topic_title(topic, cards),
+        tag=Inert(f"topic/{topic}"),
+        answered=tuple(_asked(library, sessions) for sessions in questions if _latest(sessions).answered),
+        unanswered=tuple(_asked(library, sessions) for sessions in questions if not _latest(sessions).answered),
+        open=still_open,
+        to_ask=queue_lines((question for entry in still_open for question in entry.questions), (topic_title(topic, cards),)),
+        sources=sources[:MOST_SOURCES],
+        further_sources=max(0, len(sources) - MOST_SOURCES),
+        related=_related(topic, cards),
+    )
+
+
+def _newness(sessions: Sequence[Card]) -> tuple[str, str]:
+    return _latest(sessions).started_at, _latest(sessions).id
+
+
+def topic_title(topic: str, cards: Iterable[_Tagged]) -> str:
+    """Return the topic as it was first written."""
+    return next((tag for card in cards for tag in card.tags if topic_of(tag) == topic), topic)
+
+
+def _latest(sessions: Sequence[Card]) -> Card:
+    """What a question's latest report says; its latest session while it has none."""
+    return next((card for card in reversed(sessions) if card.answered), sessions[-1])
+
+
+def _asked(library: VaultModel, sessions: Sequence[Card]) -> Asked:
+    shown = _latest(sessions)
+    outcome = STATUS_WORDS.get(shown.status, "unfinished")
+    first = cited(library, shown.first) if shown.first else None
+    at = shown.reported_at or shown.ended_at or shown.started_at
+    earlier = tuple(best_link(card) for card in reversed(sessions) if card is not shown and card.answered)
+    return Asked(best_link(shown), outcome, at, first, shown.sources, shown.facts, earlier)
+
+
+def _sources(library: VaultModel, latest: Iterable[Card]) -> tuple[Rested, ...]:
+    """The sources, those that most reports refer to first, then those with the most quotes."""
+    reports: Counter[str] = Counter()
+    quotes: Counter[str] = Counter()
+    for entry in (entry for card in latest for entry in card.drawn):
+        reports[entry.url] += 1
+        quotes[entry.url] += entry.quotes
+    order = sorted(reports, key=lambda url: (-reports[url], -quotes[url], url))
+    return tuple(Rested(source_link(library.sources[url]), reports[url], quotes[url]) for url in order)
+
+
+def _related(topic: str, cards: Iterable[Card]) -> tuple[Link, ...]:
+    """The topics that its questions have besides."""
+    tags = {topic_of(tag): tag for card in cards for tag in reversed(card.tags)}
+    return tuple(topic_link(tag) for name, tag in sorted(tags.items()) if name != topic)

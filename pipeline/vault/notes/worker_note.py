@@ -1,0 +1,218 @@
+"""One worker: what it asked, read, found, rejected, and left open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipeline.domain.state import SessionState, Worker, chosen_pages
+from pipeline.domain.values import Fact, RejectedFact, ValidatedFact
+from pipeline.vault.notes.note_parts import (
+    address_words,
+    linked,
+    perspective_name,
+    present,
+    properties_of,
+    quote_link,
+    report_link,
+    session_link,
+    source_link,
+    worker_link,
+)
+from pipeline.vault.notes.session_note import canvas_link, outcome_of, timeline_link
+from pipeline.vault.output.escaping import Link, plain
+from pipeline.vault.output.note import Note
+from pipeline.vault.output.page_markdown import claim_beside, flat, is_plain
+from pipeline.vault.vault_model import LoadedSession, VaultModel
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search and its number of hits; ``failure`` says why it could not be made, else ""."""
+
+    query: str
+    hits: int
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageSeen:
+    """A page that was chosen: the link to its source (its address if it could not be read), and what came of it."""
+
+    source: Link | str
+    place: str
+    facts: int
+    rejected: int
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One iteration; ``number`` counts from 1. ``verdict`` is None until it was evaluated."""
+
+    number: int
+    thought: str
+    searches: tuple[Searched, ...]
+    pages: tuple[PageSeen, ...]
+    verdict: bool | None
+    gaps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A fact: the claim ("" where it is the quote itself), the quote, where it stands, how it fared, and what it leans on.
+
+    ``is_plain``: the quote is one paragraph.
+    """
+
+    claim: str
+    quote: str
+    source: Link
+    citation: Link
+    heading: str
+    standing: str
+    lead: str
+    is_plain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A finding that does not count, the page it was taken from, and why it does not."""
+
+    claim: str
+    quote: str
+    reason: str
+    source: Link
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView:
+    """What ``worker.md.j2`` is given."""
+
+    title: str
+    query: str
+    focus: str
+    questions: tuple[str, ...]
+    is_gap: bool
+    outcome: str
+    failed: bool
+    under_way: bool
+    session: Link
+    report: Link | None
+    siblings: tuple[Link, ...]
+    summary: str
+    rounds: tuple[Round, ...]
+    facts: tuple[Found, ...]
+    rejected: tuple[Rejected, ...]
+    gaps: tuple[str, ...]
+    timeline: Link
+    canvas: Link
+    started_at: str
+
+
+def worker_note(library: VaultModel, study: LoadedSession, worker: Worker) -> Note:
+    """Return the note of one worker."""
+    state = study.state
+    view = state.perspectives[worker.perspective_id]
+    own = present(
+        {
+            "session": linked(session_link(study)),
+            "report": linked(report_link(study)),
+            "perspective": plain(perspective_name(view)),
+            "rounds": len(worker.iterations),
+            "facts": len(study.facts[worker.id]),
+        }
+    )
+    title = f"{perspective_name(view)} — {state.query}"
+    properties = properties_of("worker", title, own, status=worker.status, topics=state.tags, created=worker.started_at)
+    return Note(study.worker_paths[worker.id], "worker", properties, _view(library, study, worker))
+
+
+def _view(library: VaultModel, study: LoadedSession, worker: Worker) -> WorkerView:
+    state = study.state
+    view = state.perspectives[worker.perspective_id]
+    return WorkerView(
+        title=perspective_name(view),
+        query=state.query,
+        focus=view.focus,
+        questions=view.questions,
+        is_gap=worker.id.startswith("gap_"),
+        outcome=outcome_of(state, worker),
+        failed=worker.status == "failed",
+        under_way=worker.status == "running",
+        session=session_link(study),
+        report=report_link(study),
+        siblings=tuple(_siblings(study, worker)),
+        summary=worker.summary,
+        rounds=tuple(_round(library, state, worker, number) for number in range(1, len(worker.iterations) + 1)),
+        facts=tuple(_found(library, study, fact) for fact in study.facts[worker.id]),
+        rejected=tuple(_rejected(library, worker)),
+        gaps=worker.iterations[-1].gaps if worker.iterations else (),
+        timeline=timeline_link(study),
+        canvas=canvas_link(study),
+        started_at=worker.started_at,
+    )
+
+
+def _siblings(study: LoadedSession, worker: Worker) -> Iterator[Link]:
+    for name in study.worker_paths:
+        if name != worker.id:
+            yield worker_link(study, name)
+
+
+def _round(library: VaultModel, state: SessionState, worker: Worker, number: int) -> Round:
+    step = worker.iterations[number - 1]
+    return Round(
+        number,
+        step.reasoning,
+        tuple(_searched(state, query) for query in step.queries),
+        tuple(_page(library, state, worker, number, url) for url in chosen_pages(state, worker, number)),
+        step.sufficient if step.evaluated else None,
+        step.gaps,
+    )
+
+
+def _searched(state: SessionState, query: str) -> Searched:
+    done = state.searches.get(query)
+    failure = state.failures.get(f"SearchFor:{query}")
+    return Searched(query, len(done.hits) if done else 0, "" if done else failure.message if failure else "not made")
+
+
+def _page(library: VaultModel, state: SessionState, worker: Worker, number: int, url: str) -> PageSeen:
+    observed = worker.iterations[number - 1].observed.get(url)
+    name: Link | str = source_link(library.sources[url]) if url in state.pages else url
+    failure = state.failures.get(f"Observe:{worker.id}:{number}:{url}" if url in state.pages else f"Read:{url}")
+    why = "" if observed else failure.message if failure else "not evaluated"
+    facts, rejected = (len(observed.facts), len(observed.rejected)) if observed else (0, 0)
+    return PageSeen(name, address_words(url), facts, rejected, why)
+
+
+def _found(library: VaultModel, study: LoadedSession, fact: Fact) -> Found:
+    claim = claim_beside(fact.claim, fact.quote)
+    source = library.sources[fact.url]
+    citation = quote_link(source, fact.id, "in the source")
+    standing = standing_words(study.standings.get(fact.id))
+    plain_quote = not fact.lead and is_plain(fact.quote)
+    return Found(claim, fact.quote, source_link(source), citation, fact.heading, standing, fact.lead, plain_quote)
+
+
+def standing_words(entry: ValidatedFact | None) -> str:
+    """Return how a fact fared in cross-checking; "" when nobody looked."""
+    if entry is None or (entry.standing == "single" and not entry.support):
+        return ""
+    if entry.standing == "disputed":
+        return "disputed by another source"
+    others = len(entry.support)
+    return f"borne out by {others} other quote{'' if others == 1 else 's'}" if others else "borne out by another source"
+
+
+def _rejected(library: VaultModel, worker: Worker) -> Iterator[Rejected]:
+    for step in worker.iterations:
+        for url, observed in step.observed.items():
+            yield from (_rejection(library, url, entry) for entry in observed.rejected)
+
+
+def _rejection(library: VaultModel, url: str, entry: RejectedFact) -> Rejected:
+    claim = claim_beside(entry.claim, entry.quote)
+    quote = flat(entry.quote)
+    return Rejected(claim or quote, quote if claim else "", entry.reason, source_link(library.sources[url]))

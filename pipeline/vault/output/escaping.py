@@ -1,0 +1,200 @@
+"""The one place where text from outside becomes text that does nothing in a vault.
+
+Titles, quotes, addresses, questions and error messages come from pages, models and people. In a note they must be read, never
+obeyed: not by Obsidian (links, embeds, tags, block ids, comments, callouts, headings, lists, maths, HTML), not by Dataview
+(``key:: value``, inline queries, fenced queries) and not by Templater, which looks for its opening sign in the raw file, code
+and properties included. Escapes are those of CommonMark, so the note still reads as the text it came from.
+
+Five contexts, one function each: ``inert`` for running text, tables and headings; ``label`` for the words of a wikilink, where a
+backslash would show; ``address`` for a link to the outside; ``plain`` for a property, which a YAML emitter quotes
+afterwards; ``fenced`` for code.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import SplitResult, quote, urlsplit
+
+from pipeline.text.normalise import clean, one_line
+
+_ALWAYS = r"\\`*\[\]<>#^|$"
+_RISKY = re.compile(
+    rf"[{_ALWAYS}]"
+    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # emphasis; not snake_case
+    r"|(?<=[%<>])%|%(?=[%<>])|\A%|%\Z"  # comments, Templater's signs
+    r"|(?<==)=|=(?==)|\A=|=\Z|(?<=~)~|~(?=~)|\A~|~\Z"  # highlights, underlined headings, strike-through, fences
+    r"|(?<=:):|:(?=:)|\A:|(?<=[A-Za-z]):(?=\S)|:(?=//)"  # inline fields, addresses that would link themselves
+    r"|(?<=\{)\{|(?<=\})\}"  # placeholders
+    r"|(?<=\S)@(?=\S)|(?<=[Ww]{3})\.|&(?=[#A-Za-z])"  # mail addresses, hosts, entities
+    r"|\A[-+(]|(?<=\A\d)[.)]|(?<=\A\d\d)[.)]|(?<=\A\d\d\d)[.)]"  # lists; an address after a link
+)
+# Without any of these signs, a first one of those, and a host's `www.`, nothing is risky; most sentences are like that.
+_SIGNS = re.compile(r"[\\`*\[\]<>#^|$_%=~:{}@&]")
+_FIRST_SIGNS = re.compile(r"[-+(\d]")
+_TICKS = re.compile("`+")
+_LONG_NUMBER = re.compile(r"\A(\d{4,9})([.)])")
+# A last character that would join with what a template writes next: `!` with a link is an embed, `:` with a colon a field.
+# An entity keeps even the raw signs apart, which a plugin may look for; for the very common `!` a backslash must do.
+_JOINING = {"!": "\\!", ":": "&#58;", "[": "&#91;", "<": "&lt;"}
+_IN_LABEL = str.maketrans(
+    {
+        "[": "(",
+        "]": ")",
+        "|": "/",
+        "<": "‹",
+        ">": "›",
+        "`": "'",
+        "\\": "/",
+        "^": "ˆ",
+        "*": "∗",
+        "$": "＄",
+        "#": "＃",
+        "{": "(",
+        "}": ")",
+    }
+)
+_REPEATED_IN_LABEL = re.compile(r"([%:=~_])\1+")
+_SCHEME_IN_LABEL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*:/+")
+_HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+_MAIL = re.compile(r"mailto:[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_KEPT_IN_URL = "/?&=+,@%-._~:"
+
+
+class Inert(str):
+    """Text that may stand in a note as it is: escaped here, or written by this program."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A wikilink to another note of the vault: its path without suffix, the words shown, and a block id or ""."""
+
+    path: str
+    label: str
+    block: str = ""
+
+    @property
+    def target(self) -> str:
+        """The note's path, with the block when there is one."""
+        return f"{self.path}#^{self.block}" if self.block else self.path
+
+    @property
+    def inline(self) -> Inert:
+        """The link for running text."""
+        return Inert(f"[[{self.target}|{label(self.label)}]]")
+
+    @property
+    def embed(self) -> Inert:
+        """What stands at the other end, shown in place; the words of a drawing are for those who do not see it."""
+        return Inert(f"![[{self.target}|{label(self.label)}]]" if self.path.endswith(".svg") else f"![[{self.target}]]")
+
+    @property
+    def cell(self) -> Inert:
+        """The link for a table, where a bare bar would end the cell."""
+        return Inert(f"[[{self.target}\\|{label(self.label)}]]")
+
+
+def inert(text: str) -> Inert:
+    """Return ``text`` on one line, harmless wherever a template puts it; ``Inert`` comes back unchanged.
+
+    White space at its ends goes, but white space alone stays a space: templates print it between things.
+    """
+    return text if isinstance(text, Inert) else _inert(text)
+
+
+@lru_cache(maxsize=4_096)  # a title or a quote stands in several notes, most of them made one after the other
+def _inert(text: str) -> Inert:
+    line = " ".join(clean(text).split())
+    if text.isspace():
+        return Inert(" ")
+    tail = _JOINING.get(line[-1:], "")
+    body = line[:-1] if tail else line
+    return Inert((body if _is_harmless(body) else _escaped(body)) + tail)
+
+
+def _is_harmless(line: str) -> bool:
+    return not (_SIGNS.search(line) or _FIRST_SIGNS.match(line) or "www." in line.lower())
+
+
+def _escaped(line: str) -> str:
+    return _LONG_NUMBER.sub(r"\1\\\2", _RISKY.sub(lambda found: "\\" + found[0], line))
+
+
+@lru_cache(maxsize=4_096)
+def label(text: str) -> str:
+    """Return ``text`` for the words of a wikilink: signs that mean something there become look-alikes. Never empty."""
+    line = one_line(_SCHEME_IN_LABEL.sub("", text), 160).translate(_IN_LABEL)
+    return _REPEATED_IN_LABEL.sub(r"\1", line) or "untitled"
+
+
+def fenced(code: str) -> list[Inert]:
+    """Return ``code`` as the lines of a fence that nothing in it ends, without a language that a plugin would run.
+
+    Templater looks for its opening sign inside code too: there a sign without width keeps its two halves apart.
+    """
+    lines = clean(code).replace("\u2028", "\n").replace("\u2029", "\n").split("\n")
+    longest = max((len(run) for run in _TICKS.findall(code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [Inert(line) for line in (fence, *(line.replace("<%", "<\u200b%") for line in lines), fence)]
+
+
+def plain(text: str, limit: int = 200) -> str:
+    """Return ``text`` on one line for a property: what would be a link there is none, nothing else changes."""
+    return one_line(text, limit).replace("[[", "[ [").replace("]]", "] ]")
+
+
+def address(url: str) -> Inert:
+    """Return a link to ``url`` if it is one of ``http``, ``https`` or ``mailto`` that hides nothing, else its inert text."""
+    safe = web_address(url)
+    if not safe:
+        return inert(url)
+    shown = one_line(safe.partition(":")[2].lstrip("/").removesuffix("/"), 80)
+    return Inert(f"[{inert(shown)}]({safe})")
+
+
+@lru_cache(maxsize=4_096)  # the address of a source stands in its own note three times, and in those of all who read it
+def web_address(url: str) -> str:
+    """Return ``url`` as it may be followed: host in punycode, all else percent-encoded; "" if it may not.
+
+    Not followed are other schemes, names before the host (``https://bank.example@evil.example``) and literal IPv6 hosts.
+    """
+    if _MAIL.fullmatch(url):
+        return url
+    try:
+        parts = urlsplit(clean(url).strip())
+        host, port = _host_of(parts), parts.port
+    except (ValueError, UnicodeError):
+        return ""
+    if parts.scheme not in {"http", "https"} or not host or "@" in parts.netloc:
+        return ""
+    place = f"{parts.scheme}://{host}" + (f":{port}" if port else "")
+    tail = _encoded(parts.path) + _encoded(parts.query, "?") + _encoded(parts.fragment, "#")
+    return place + tail
+
+
+@lru_cache(maxsize=4_096)
+def host_of(url: str) -> str:
+    """Return the host of a web address in punycode, "" for any other address."""
+    safe = web_address(url)
+    return (urlsplit(safe).hostname or "") if safe else ""
+
+
+def property_address(url: str) -> str:
+    """Return ``url`` for a property: followed only where ``web_address`` follows, else plain words."""
+    return web_address(url) or plain(url, 500).replace("://", ": //")
+
+
+def _host_of(parts: SplitResult) -> str:
+    host = (parts.hostname or "").encode("idna").decode("ascii").lower()
+    return host if _HOST.fullmatch(host) else ""
+
+
+def _encoded(part: str, lead: str = "") -> str:
+    if not part:
+        return ""
+    encoded = quote(_STRAY_PERCENT.sub("%25", part), safe=_KEPT_IN_URL)
+    return lead + encoded.replace("::", "%3A%3A").replace("==", "%3D%3D").replace("~~", "%7E%7E").replace("://", "%3A//")

@@ -1,0 +1,87 @@
+"""Where each note stands. A path derives from what never changes in a log, so a note never moves.
+
+File names are of ``[a-z0-9-]``, at most 80 characters, start with a letter (a night's is its date), and are unique in the whole
+vault, letter case aside: file systems that fold case, and links by bare name, then never meet two of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from pipeline.text.normalise import digest_of, slug
+
+HOME = "Home"
+MAX_STEM = 80
+_BLOCK_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
+_NOT_PLAIN = re.compile(r"[^a-z0-9]+")
+
+
+class Names:
+    """Gives each path once: the second claimant of a name gets the digest of its own key behind it.
+
+    ``taken`` tells whether others have a stem. ``clashes`` holds the keys of all who wanted a name that another wanted as well.
+    """
+
+    def __init__(self, taken: Callable[[str], bool] = lambda _stem: False) -> None:
+        self._is_taken = taken
+        self._given = {HOME.casefold(): "", "readme": ""}
+        self.clashes: set[str] = set()
+
+    def claim(self, folder: str, stem: str, key: str) -> str:
+        """Return ``folder/stem``, or with eight hex digits of ``key``'s digest when another note has that stem."""
+        if stem in self._given or self._is_taken(stem):
+            self.clashes |= {key, self._given.get(stem, "")}
+            stem = f"{stem[: MAX_STEM - 9].rstrip('-')}-{digest_of(key.encode())[:8]}"
+        self._given[stem] = key
+        return f"{folder}/{stem}"
+
+
+def report_stem(query: str, session_id: str) -> str:
+    """Return the file name of a report: the question, and the end of the session's id."""
+    return f"{_worded(query, 64)}-{tail_of(session_id)}"
+
+
+def session_stem(query: str, session_id: str) -> str:
+    """Return the file name of a session's note."""
+    return f"session-{slug(query, 60)}-{tail_of(session_id)}"
+
+
+def worker_stem(query: str, session_id: str, perspective: str) -> str:
+    """Return the file name of a worker's note."""
+    return f"worker-{slug(query, 28)}-{tail_of(session_id)}-{slug(perspective, 32)}"
+
+
+def source_stem(url: str) -> str:
+    """Return the file name of a source: its address in words, and six hex digits that tell it from its like."""
+    _, _, rest = url.partition(":")
+    return f"source-{slug(rest or url, 60)}-{digest_of(url.encode())[:6]}"
+
+
+@lru_cache(maxsize=4_096)  # a fact is linked to from all notes of its session, and from its source's
+def block_id(fact_id: str) -> str:
+    """Return the block id of a fact's quote; only Latin letters, digits and ``-`` may stand in one."""
+    if _BLOCK_ID.fullmatch(fact_id):
+        return f"q-{fact_id}"
+    return f"q-{digest_of(fact_id.encode('utf-8', 'replace'))[:16]}"
+
+
+def tail_of(session_id: str) -> str:
+    """Return the last four letters or digits of a session's id."""
+    return _NOT_PLAIN.sub("", session_id.lower())[-4:] or digest_of(session_id.encode("utf-8", "replace"))[:4]
+
+
+def _worded(text: str, limit: int) -> str:
+    words = slug(text, limit)
+    return words if words[0].isalpha() else f"q-{words}"
+
+
+def in_year(at: str) -> str:
+    """Return the year of an envelope's time: ``2026``."""
+    return at[:4]
+
+
+def in_month(at: str) -> str:
+    """Return the month of an envelope's time: ``2026-11``."""
+    return at[:7]

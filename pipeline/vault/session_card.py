@@ -1,0 +1,365 @@
+"""What the rest of the vault needs to know of a session: small immutable values, so that no other note has to open its log.
+
+A ``Card`` says what stands in other notes of a session as a whole; a ``Reading`` what it learnt from one source. Both are made
+from the session's state alone, may be kept as JSON, and hold addresses and ids where a note has links: where a source's note
+stands depends on all who read it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from pipeline.domain.state import PageDone, SessionState, Worker, contradictions, open_gaps, workers_in_order, working_seconds
+from pipeline.domain.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
+from pipeline.vault import paths
+from pipeline.vault.output import formatting
+from pipeline.vault.output.page_markdown import flat
+from pipeline.vault.paths import Names
+
+_LONGEST_FIRST = 400  # characters of a report that other notes show
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCard:
+    """A worker's id, where its note stands, and the name of its perspective."""
+
+    id: str
+    path: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A citation in a report: the source's address, the fact's id, and the sign shown, e.g. ``²ᵃ``."""
+
+    url: str
+    fact: str
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """A sentence of a report with its citations."""
+
+    text: str
+    cites: tuple[Cite, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A source that a report refers to: its address, and with how many quotes."""
+
+    url: str
+    quotes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A session as other notes show it. ``report_path`` is "" without a report; ``report_title`` then is the question.
+
+    A question that its sources do not answer has a note in place of its report, but is not ``answered``.
+
+    ``open`` holds the questions that were left open, ``drawn`` the sources that the report refers to; ``facts``, ``pages``,
+    ``words``, ``disagreements``, ``tokens`` are counts.
+    """
+
+    id: str
+    version: int
+    query: str
+    query_id: str
+    tags: tuple[str, ...]
+    previous_session: str
+    status: str
+    ended: bool
+    waiting: bool
+    end_reason: str
+    started_at: str
+    ended_at: str
+    reported_at: str
+    session_path: str
+    report_path: str
+    report_title: str
+    workers: tuple[WorkerCard, ...]
+    first: CitedText | None
+    open: tuple[str, ...]
+    drawn: tuple[Drawn, ...]
+    facts: int
+    pages: int
+    words: int
+    disagreements: int
+    seconds: float
+    usd: float
+    tokens: int
+
+    @property
+    def answered(self) -> bool:
+        """Tell whether it has a report that answers something."""
+        return bool(self.reported_at)
+
+    @property
+    def sources(self) -> int:
+        """The number of sources that the report refers to."""
+        return len(self.drawn)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Where the session's notes stand, its workers' left out."""
+        return tuple(filter(None, (self.session_path, self.report_path)))
+
+    def worker(self, worker_id: str) -> WorkerCard:
+        """Return one of the workers.
+
+        Raises:
+            KeyError: the session has no such worker.
+        """
+        for worker in self.workers:
+            if worker.id == worker_id:
+                return worker
+        raise KeyError(worker_id)
+
+
+class Brief(NamedTuple):
+    """What the front page and the topics need of every session.
+
+    ``tags_json``: the tags as a JSON list; ``reported``: 1 if it has a report that answers something, else 0.
+    """
+
+    id: str
+    query_id: str
+    tags_json: str
+    reported: int
+    status: str
+    reported_at: str
+    facts: int
+    seconds: float
+    usd: float
+    tokens: int
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The session's tags."""
+        return tuple(json.loads(self.tags_json)) if self.tags_json != _NONE else ()
+
+
+_NONE = "[]"
+
+
+def in_brief(card: Card) -> Brief:
+    """Return what all sessions are asked for."""
+    return Brief(
+        card.id,
+        card.query_id,
+        json.dumps(card.tags),
+        int(card.answered),
+        card.status,
+        card.reported_at,
+        card.facts,
+        card.seconds,
+        card.usd,
+        card.tokens,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteRef:
+    """A fact elsewhere: the address of its source, and its id."""
+
+    url: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A fact that a session took from a source, and how it fared there; ``lead`` as in ``Fact``.
+
+    ``standing`` is "" when nobody looked.
+    """
+
+    fact: str
+    text: str
+    claim: str
+    heading: str
+    digest: str
+    standing: str
+    support: tuple[QuoteRef, ...]
+    against: tuple[QuoteRef, ...]
+    cited: bool
+    lead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
+
+    ``cited`` counts the quotes cited; ``reported_at`` when the report was finished, or ""; ``score`` is None when nobody judged
+    the source; ``workers`` are ids.
+    """
+
+    session: str
+    page: PageDone
+    number: int
+    cited: int
+    reported_at: str
+    score: float | None
+    reasons: tuple[str, ...]
+    workers: tuple[str, ...]
+    quotes: tuple[Quoted, ...]
+
+
+def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
+    """Return a session's card; its names are claimed from ``taken``. ``reported_at``: when the report was finished, or ""."""
+    year, report = paths.in_year(state.started_at), state.report
+    report_path = taken.claim(f"reports/{year}", paths.report_stem(state.query, state.id), state.id)
+    session_path = taken.claim(f"sessions/{year}", paths.session_stem(state.query, state.id), state.id)
+    return Card(
+        id=state.id,
+        version=state.version,
+        query=state.query,
+        query_id=state.query_id,
+        tags=state.tags,
+        previous_session=state.previous_session,
+        status=state.status,
+        ended=state.ended,
+        waiting=state.waiting,
+        end_reason=state.end_reason,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        reported_at=reported_at,
+        session_path=session_path,
+        report_path=report_path if report or state.status == "not-found" else "",
+        report_title=(report.title if report else "") or state.query,
+        workers=tuple(_worker_card(state, worker, taken) for worker in workers_in_order(state)),
+        first=_first(state),
+        open=_open(state),
+        drawn=tuple(Drawn(entry.url, len(entry.facts)) for entry in report.references) if report else (),
+        facts=len(state.facts),
+        pages=len(state.pages),
+        words=report.words if report else 0,
+        disagreements=len(report.contradictions) if report else 0,
+        seconds=working_seconds(state),
+        usd=state.spent.usd,
+        tokens=state.spent.total_tokens,
+    )
+
+
+def _open(state: SessionState) -> tuple[str, ...]:
+    """The questions left open; of a question that its sources do not answer the parts are not worth asking again."""
+    if state.status == "not-found":
+        return ()
+    return tuple(gap.question for gap in (state.report.unknowns if state.report else open_gaps(state)))
+
+
+def linked(card: Card) -> Card:
+    """Return a card that says only what links to the session need; all else is blank."""
+    return replace(
+        card, version=0, status="", ended=False, waiting=False, end_reason="", ended_at="", first=None, reported_at="",
+        open=(), drawn=(), facts=0, pages=0, words=0, disagreements=0, seconds=0.0, usd=0.0, tokens=0,
+    )  # fmt: skip
+
+
+def _worker_card(state: SessionState, worker: Worker, taken: Names) -> WorkerCard:
+    name = state.perspectives[worker.perspective_id].name
+    stem = paths.worker_stem(state.query, state.id, name)
+    path = taken.claim(f"workers/{paths.in_month(state.started_at)}", stem, f"{state.id}/{worker.id}")
+    return WorkerCard(worker.id, path, name.removeprefix("Gap: "))
+
+
+def _first(state: SessionState) -> CitedText | None:
+    return cited_text(state, state.report.summary[0]) if state.report and state.report.summary else None
+
+
+def cited_text(state: SessionState, sentence: Sentence) -> CitedText:
+    """Return a sentence with one citation for each known fact; several quotes of one source are told apart by letters."""
+    known = [name for name in dict.fromkeys(sentence.facts) if name in state.facts]
+    numbers = [number_of(state, name) for name in known]
+    places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
+    signs = map(formatting.superscript, numbers, places)
+    cites = (Cite(state.facts[name].url, name, sign) for name, sign in zip(known, signs, strict=True))
+    return CitedText(flat(sentence.text, _LONGEST_FIRST), tuple(cites))
+
+
+def number_of(state: SessionState, fact_id: str) -> int:
+    """Return the number that the report gives to a fact's source, 0 if it refers to it nowhere."""
+    url = state.facts[fact_id].url
+    references = state.report.references if state.report else ()
+    return next((reference.number for reference in references if reference.url == url), 0)
+
+
+def readings_of(state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact]) -> tuple[Reading, ...]:
+    """Return what a session learnt from each page that it read, in order of reading; ``standings`` are those of its state."""
+    learnt = _Learnt(state, reported_at, standings)
+    return tuple(learnt.from_page(page) for page in state.pages.values())
+
+
+class _Learnt:
+    """A session's findings laid out by source."""
+
+    def __init__(self, state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact]) -> None:
+        self._state, self._reported_at, self._standings = state, reported_at, standings
+
+    @cached_property
+    def _facts(self) -> dict[str, list[Fact]]:
+        found: dict[str, list[Fact]] = {}
+        for fact in self._state.facts.values():
+            found.setdefault(fact.url, []).append(fact)
+        return found
+
+    @cached_property
+    def _references(self) -> dict[str, Reference]:
+        return {entry.url: entry for entry in self._state.report.references} if self._state.report else {}
+
+    @cached_property
+    def _pairs(self) -> tuple[Contradiction, ...]:
+        return contradictions(self._state)
+
+    def from_page(self, page: PageDone) -> Reading:
+        reference = self._references.get(page.url)
+        score, reasons = self._quality(page.url)
+        return Reading(
+            session=self._state.id,
+            page=page,
+            number=reference.number if reference else 0,
+            cited=len(reference.facts) if reference else 0,
+            reported_at=self._reported_at,
+            score=score,
+            reasons=reasons,
+            workers=tuple(worker.id for worker in workers_in_order(self._state) if _used(worker, page.url)),
+            quotes=tuple(self._quoted(fact) for fact in self._facts.get(page.url, ())),
+        )
+
+    def _quality(self, url: str) -> tuple[float | None, tuple[str, ...]]:
+        """How far the source carried in the latest round that judged it."""
+        for analysis in reversed(self._state.analyses):
+            for entry in analysis.source_quality:
+                if entry.url == url:
+                    return entry.score, entry.reasons
+        return None, ()
+
+    def _quoted(self, fact: Fact) -> Quoted:
+        entry = self._standings.get(fact.id)
+        opponents = (pair.b if pair.a == fact.id else pair.a for pair in self._pairs if fact.id in {pair.a, pair.b})
+        reference = self._references.get(fact.url)
+        return Quoted(
+            fact=fact.id,
+            text=fact.quote,
+            claim=fact.claim,
+            heading=fact.heading,
+            digest=fact.digest,
+            standing=entry.standing if entry else "",
+            support=self._refs(entry.support if entry else ()),
+            against=self._refs(opponents),
+            cited=reference is not None and fact.id in reference.facts,
+            lead=fact.lead,
+        )
+
+    def _refs(self, facts: Iterable[str]) -> tuple[QuoteRef, ...]:
+        known = (self._state.facts[name] for name in dict.fromkeys(facts) if name in self._state.facts)
+        return tuple(QuoteRef(fact.url, fact.id) for fact in known)
+
+
+def _used(worker: Worker, url: str) -> bool:
+    return any(url in step.observed and step.observed[url].facts for step in worker.iterations)

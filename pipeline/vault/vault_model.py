@@ -1,0 +1,233 @@
+"""What notes are made from: a session opened, a source across all sessions, a night, and the whole vault as cards and places.
+
+Everything is in an order that depends on the events alone: sessions by their start, readings of a source by their time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from pipeline.domain.events import batch_events as n
+from pipeline.domain.events import session_events as e
+from pipeline.domain.state import SessionState, facts_of, standings, workers_in_order
+from pipeline.domain.values import Fact, ValidatedFact
+from pipeline.vault.session_card import Card, Reading, WorkerCard, linked
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class LoadedSession:
+    """One session opened: its card, state and events. What a card says of a session a study says too."""
+
+    card: Card
+    state: SessionState
+    events: tuple[e.EventBase, ...]
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self.card.id
+
+    @property
+    def query(self) -> str:
+        """The question."""
+        return self.card.query
+
+    @property
+    def session_path(self) -> str:
+        """Where the session's note stands."""
+        return self.card.session_path
+
+    @property
+    def report_path(self) -> str:
+        """Where the report stands, "" without one."""
+        return self.card.report_path
+
+    @property
+    def report_title(self) -> str:
+        """The title of the report; the question without one."""
+        return self.card.report_title
+
+    @property
+    def reported_at(self) -> str:
+        """When the report was finished, "" without one."""
+        return self.card.reported_at
+
+    @property
+    def answered(self) -> bool:
+        """Tell whether it has a report that answers something."""
+        return self.card.answered
+
+    def worker(self, worker_id: str) -> WorkerCard:
+        """Return one of the workers.
+
+        Raises:
+            KeyError: the session has no such worker.
+        """
+        return self.card.worker(worker_id)
+
+    @cached_property
+    def worker_paths(self) -> dict[str, str]:
+        """Where the workers' notes stand, by worker id."""
+        return {worker.id: worker.path for worker in self.card.workers}
+
+    @cached_property
+    def facts(self) -> dict[str, tuple[Fact, ...]]:
+        """Each worker's facts, by worker id."""
+        return {worker.id: facts_of(self.state, worker) for worker in workers_in_order(self.state)}
+
+    @cached_property
+    def standings(self) -> dict[str, ValidatedFact]:
+        """What cross-checking made of each fact, by fact id."""
+        return standings(self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNotePlace:
+    """Where a source's note stands, and the title by which other notes link to it: that of its first reading that had one.
+
+    The first, because a link then says the same for ever; the source's own note shows the latest.
+    """
+
+    path: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One address across all sessions: every reading of it, in order of time."""
+
+    url: str
+    place: SourceNotePlace
+    readings: tuple[Reading, ...]
+
+    @property
+    def title(self) -> str:
+        """The title at the latest reading that had one, or the address."""
+        titles = (reading.page.title for reading in reversed(self.readings) if reading.page.title.strip())
+        return next(titles, self.url)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One run over the queue. ``archived``: the ids of the queries that stood in the queue before, and did no more."""
+
+    id: str
+    started_at: str
+    due: tuple[str, ...]
+    skipped: tuple[n.QuerySkipped, ...]
+    ended: tuple[n.QueryEnded, ...]
+    end: n.BatchEnded | None
+    archived: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Night:
+    """All batches that began on one UTC date."""
+
+    date: str
+    batches: tuple[Batch, ...]
+
+    @property
+    def path(self) -> str:
+        """Where its note stands."""
+        return f"nights/{self.date}"
+
+    @property
+    def ended(self) -> tuple[n.QueryEnded, ...]:
+        """What became of the queries, in order."""
+        return tuple(entry for batch in self.batches for entry in batch.ended)
+
+
+class Lookup(Mapping[str, T]):
+    """Values that are looked up one by one, when they are asked for, and then kept; only another process is given them all.
+
+    ``find`` returns the value under a name, or None; ``names`` returns all names.
+    """
+
+    def __init__(self, find: Callable[[str], T | None], names: Callable[[], Iterable[str]]) -> None:
+        self._find, self._names = find, names
+        self._found: dict[str, T | None] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._found:
+            self._found[name] = self._find(name)
+        if (value := self._found[name]) is None:
+            raise KeyError(name)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return len(list(self._names()))
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, T]]]:
+        return dict, (dict(self),)
+
+
+@dataclass(frozen=True)
+class VaultModel:
+    """The whole vault by cards: sessions by id, the next on the same question by the id of the one before, all sessions by the
+    query's id; where each source stands; the runs over the queue by id.
+
+    The notes of a session and of a source are given its ``links``.
+    """
+
+    by_id: Mapping[str, Card]
+    followers: Mapping[str, Card]
+    of_query: Mapping[str, tuple[Card, ...]]
+    sources: Mapping[str, SourceNotePlace]
+    batches: Mapping[str, Batch]
+
+    @cached_property
+    def links(self) -> VaultModel:
+        """The same, but all that a card says beside links is blank: what shows no more need not be made anew for more."""
+        return VaultModel(_blank(self.by_id), _blank(self.followers), {}, self.sources, self.batches)
+
+    @cached_property
+    def nights(self) -> tuple[Night, ...]:
+        """The nights, the latest last."""
+        return nights_from(self.batches.values())
+
+    @cached_property
+    def nights_of(self) -> dict[str, tuple[Night, ...]]:
+        """By session id: the nights that worked on it."""
+        found: dict[str, dict[str, Night]] = {}
+        for night in self.nights:
+            for entry in night.ended:
+                found.setdefault(entry.session, {})[night.date] = night
+        return {session: tuple(nights.values()) for session, nights in found.items()}
+
+    @cached_property
+    def archived(self) -> frozenset[str]:
+        """The ids of the queries that stood in the queue no more when the latest night began."""
+        return frozenset(self.nights[-1].batches[-1].archived) if self.nights else frozenset()
+
+    @cached_property
+    def spent(self) -> dict[str, tuple[float, float]]:
+        """By event id of a query's end: the dollars and seconds of that night alone. The log has the session's sums so far."""
+        sums: dict[str, tuple[float, float]] = {}
+        found = {}
+        for entry in (entry for night in self.nights for entry in night.ended):
+            before = sums.get(entry.session, (0.0, 0.0))
+            sums[entry.session] = (entry.cost.usd, entry.duration_s)
+            found[entry.id] = (max(0.0, entry.cost.usd - before[0]), max(0.0, entry.duration_s - before[1]))
+        return found
+
+
+def _blank(cards: Mapping[str, Card]) -> Lookup[Card]:
+    """The same cards, blank beside links."""
+    return Lookup(lambda name: linked(card) if (card := cards.get(name)) else None, lambda: cards)
+
+
+def nights_from(batches: Iterable[Batch]) -> tuple[Night, ...]:
+    """Return the nights that the batches fell in, the latest last."""
+    by_date: dict[str, list[Batch]] = {}
+    for batch in sorted(batches, key=lambda batch: (batch.started_at, batch.id)):
+        by_date.setdefault(batch.started_at[:10], []).append(batch)
+    return tuple(Night(date, tuple(found)) for date, found in sorted(by_date.items()))

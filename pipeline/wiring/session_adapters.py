@@ -1,0 +1,226 @@
+"""A session's config into the doors of its desk: reasoner, search, fetch. With ``wiring.py`` the only importer of adapters.
+
+What all sessions of a night share is made once: the clients with their circuits, the providers' pace, the night's ledger, and
+what was learnt of the model's server. Belongs to one event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pipeline.config.queries.model import ModelChoice, Settings
+from pipeline.config.service_selection import LOCAL, USUAL_MODELS, ModelServer, reasoner_for, secrets_of
+from pipeline.config.settings import Keys, Workspace
+from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.state import SessionState, cost_of
+from pipeline.domain.values import ResearchConfig
+from pipeline.errors import CorpusUnusable, SearchFailed
+from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
+from pipeline.research import StepContext
+from pipeline.text.redaction import Redaction
+from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of
+
+if TYPE_CHECKING:
+    from pipeline.adapters.http.client import HttpClient
+    from pipeline.adapters.reasoners.openai.pricing import Prices
+    from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
+    from pipeline.adapters.search.local.local_search import IndexReport
+    from pipeline.adapters.web.extraction.extraction_client import Extractor
+    from pipeline.adapters.web.page_cache import PageCache
+    from pipeline.adapters.web.page_fetcher import WebFetch
+
+PUBLIC_PRICE = (2.0, 10.0)  # USD a million tokens in and out: the worst case of a model whose price nobody named
+
+
+@dataclass(frozen=True, slots=True)
+class Fetches:
+    """Pages of the folder from the folder, all others from the web; ``redact`` takes out the keys that one may hold."""
+
+    documents: Fetch
+    web: Fetch
+    redact: Callable[[str], str]
+
+    async def read(self, url: str) -> Page:
+        """Read the page at ``url``.
+
+        Raises:
+            ReadFailed: it cannot be read, or holds no text.
+        """
+        page = await (self.documents if url.startswith("corpus:") else self.web).read(url)
+        return replace(page, text=self.redact(page.text))
+
+
+@dataclass
+class AdapterFactory:
+    """Gives each session its desk. Close it when the night is over.
+
+    ``extractor`` is what takes the text out of web pages, in place of one that is started when it is needed. ``sessions`` is how
+    many may be expected.
+    """
+
+    workspace: Workspace
+    store: EventStore
+    keys: Keys
+    extractor: Extractor | None = None
+    sessions: int = 1
+    _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        settings = self.workspace.queue.settings
+        limits = settings.limits
+        self._settings: Settings = settings
+        self._redaction = Redaction(secrets_of(settings, self.keys))
+        self._documents = documents_of(self.workspace)
+        self._http = http_of(settings, self.keys)
+        self._closers.append(self._http.aclose)
+        self._searches = Searches(settings, self.keys, self._http, self._documents)
+        self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night")
+        self._models: dict[str, OpenAIReasoner] = {}
+        self._web: WebFetch | None = None
+        self._plain: Reasoner | None = None
+
+    def prepare(self, *, needed: bool) -> IndexReport | None:
+        """Bring the index of the documents up to date; None where that cannot be done, which matters only if it is ``needed``.
+
+        Raises:
+            CorpusUnusable: there is nothing to search.
+            SearchFailed: the index cannot be built.
+        """
+        try:
+            return self._documents.refresh()
+        except (CorpusUnusable, SearchFailed):
+            if needed:
+                raise
+            return None
+
+    def __call__(self, state: SessionState) -> StepContext:
+        """Return the desk that the session's config asks for.
+
+        Raises:
+            UsageError: a model or a provider that it names is not set up (any more).
+        """
+        ledger = _ledger_of(state)
+        return StepContext(
+            reasoner=self._reasoner(state, ledger),
+            search=self._search(state, ledger),
+            fetch=Fetches(self._documents, self._pages(), self._redaction.text),
+            page_text=lambda digest: self.store.get(digest).decode("utf-8"),
+        )
+
+    def may_cost(self, config: ResearchConfig) -> bool:
+        """Tell whether a session of that config may cost money; the network is not asked.
+
+        Raises:
+            UsageError: a model or a provider that it names is not set up.
+        """
+        server = None if config.reasoner == "extractive" else self._server(config.reasoner)
+        prices = self._prices(server) if server else None
+        known = [prices.default, *prices.models.values()] if prices else []
+        return any(price.input_usd or price.output_usd for price in known) or self._searches.chain(config.search).price > 0
+
+    def spent_out(self) -> str:
+        """Return why the night's budget allowed no further call, or "" if it never refused one."""
+        return self._night.refusal
+
+    async def aclose(self) -> None:
+        """Close connections and the extraction process."""
+        for close in reversed(self._closers):
+            await close()
+
+    def _search(self, state: SessionState, ledger: Budget) -> Search:
+        """The folder and the web are both asked where both are named; only the web's chain is paid for."""
+        from pipeline.adapters.search.metered import MeteredSearch
+        from pipeline.adapters.search.own_and_web import OwnAndWeb
+
+        web = [name for name in state.config.search if name != LOCAL]
+        chain = self._searches.chain(web or [LOCAL])
+        search: Search = MeteredSearch(chain, chain.price, CombinedBudget((ledger, self._night))) if chain.price else chain
+        return OwnAndWeb(self._searches.chain([LOCAL]), search) if web and LOCAL in state.config.search else search
+
+    def _reasoner(self, state: SessionState, ledger: Budget) -> Reasoner:
+        from pipeline.adapters.reasoners.budget_fallback import FrugalReasoner
+        from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+
+        if state.config.reasoner == ExtractiveReasoner.name:
+            return self._extractive()
+        return FrugalReasoner(self._model(state.config.reasoner).for_query((ledger, self._night)), ExtractiveReasoner())
+
+    def _extractive(self) -> Reasoner:
+        from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+        from pipeline.adapters.reasoners.extractive_pool import Crew, processes_for
+
+        if self._plain is None:
+            processes = processes_for(self.sessions)
+            self._plain = crew = Crew(processes) if processes else ExtractiveReasoner()
+            if isinstance(crew, Crew):
+                self._closers.append(crew.aclose)
+        return self._plain
+
+    def _model(self, model: str) -> OpenAIReasoner:
+        if model not in self._models:
+            self._models[model] = self._asked_at(self._server(model))
+        return self._models[model]
+
+    def _server(self, model: str) -> ModelServer:
+        said = self._settings.reasoner
+        usual = said.model if isinstance(said, ModelChoice) else ""
+        choice = reasoner_for(self._settings, self.keys, None if model == usual else model)
+        assert choice.server is not None  # noqa: S101 - a model was asked for, so there is a server or an error
+        return choice.server
+
+    def _asked_at(self, server: ModelServer) -> OpenAIReasoner:
+        from pipeline.adapters.reasoners.openai.model_call import Server
+        from pipeline.adapters.reasoners.openai.model_roles import Role, Roles
+        from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
+        from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
+
+        return OpenAIReasoner(
+            self._http,
+            Server(server.name, server.base_url, server.key),
+            Roles.of(Role(server.model, server.fallback), dict(server.roles)),
+            PromptTemplates(prompts_of(self.workspace.folder)),
+            self._prices(server),
+        )
+
+    def _prices(self, server: ModelServer) -> Prices:
+        from pipeline.adapters.reasoners.openai.pricing import Price, Prices
+
+        default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
+        return Prices(default, {name: Price(price.input_usd, price.output_usd) for name, price in self._settings.prices})
+
+    def _pages(self) -> Fetch:
+        if self._web is None:
+            http = _pages_http(self._settings)
+            self._closers.append(http.aclose)
+            self._web = _web_fetch(http, self._settings, self._kept_pages(), self.extractor)
+            self._closers.append(self._web.aclose)
+        return self._web
+
+    def _kept_pages(self) -> PageCache:
+        from pipeline.adapters.web.page_cache import PageCache
+
+        return PageCache(self.workspace.folder / "events" / "local" / "pages", self._redaction.data)
+
+
+def _ledger_of(state: SessionState) -> Budget:
+    config = state.config
+    return Budget(config.budget_usd, config.budget_tokens, config.budget_calls, name="query", spent=cost_of(state))
+
+
+def _pages_http(settings: Settings) -> HttpClient:
+    """Pages have a client of their own: sharing the one that may ask your own servers, a page could redirect into them."""
+    from pipeline.adapters.http.address_guard import AddressGuard
+    from pipeline.adapters.http.client import HttpClient
+    from pipeline.adapters.http.retry_policy import Policy
+
+    return HttpClient(Policy(attempts=2, call_deadline_s=90, retry_after_cap_s=30), guard=AddressGuard(settings.page_hosts))
+
+
+def _web_fetch(http: HttpClient, settings: Settings, kept: PageCache, extractor: Extractor | None) -> WebFetch:
+    from pipeline.adapters.web.extraction.extraction_client import Extractor
+    from pipeline.adapters.web.page_fetcher import ReadingLimits, WebFetch
+
+    limits = ReadingLimits(at_once=settings.limits.concurrency)
+    return WebFetch(http, extractor or Extractor(), contact=settings.contact, kept=kept, limits=limits)

@@ -1,0 +1,261 @@
+"""Settings into adapters: the only importer of adapters. Heavy modules are imported where they are first needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline import __version__
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.adapters.store.session_summaries import Summaries
+from pipeline.config import scaffold
+from pipeline.config.service_selection import Documents, agent_of, own_servers, search_access
+from pipeline.config.settings import Keys, Settings, Workspace, load_workspace
+from pipeline.domain.events.session_events import RunStarted
+from pipeline.engine.loop import Listener, RunContext
+from pipeline.errors import CorpusUnusable
+from pipeline.system import durable_files
+from pipeline.system.process_lock import WorkspaceLock
+
+if TYPE_CHECKING:
+    from pipeline.adapters.http.client import HttpClient
+    from pipeline.adapters.search.fallback_chain import FallbackChain, Member
+    from pipeline.adapters.search.local.local_search import LocalFolder
+    from pipeline.adapters.store.segment_format import Finding
+    from pipeline.errors import CorpusUnusable
+    from pipeline.site.build import SiteReport
+    from pipeline.site.serve import Server
+    from pipeline.system.folder_fingerprint import Step
+    from pipeline.vault import BuildReport
+    from pipeline.vault.build import Mode
+
+
+def store_of(folder: Path) -> FileStore:
+    """Return the workspace's event store."""
+    return FileStore(folder / "events")
+
+
+def summaries_of(folder: Path, *, writable: bool = True) -> Summaries:
+    """Return what is kept of each session to be known at a glance."""
+    return Summaries(folder / "events" / "local" / "summaries.sqlite", writable=writable)
+
+
+def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
+    """Put an account of the last night where monitors look for it: ``events/local/last-run.json``, whole or not at all.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    local = folder / "events" / "local"
+    durable_files.replace(
+        local / "last-run.json", f"{json.dumps(account, ensure_ascii=False, indent=2)}\n".encode(), local / "tmp"
+    )
+
+
+def lock_of(folder: Path, program: str = "") -> WorkspaceLock:
+    """Return the lock that a run holds on the workspace; ``program`` tells others what holds it."""
+    return WorkspaceLock(folder / "events", program)
+
+
+def documents_of(workspace: Workspace) -> LocalFolder:
+    """Return the search over the workspace's own documents."""
+    from pipeline.adapters.search.local.local_search import LocalFolder
+
+    return LocalFolder(workspace.corpora, workspace.folder / "events" / "local" / "corpus.sqlite")
+
+
+def http_of(settings: Settings, keys: Keys) -> HttpClient:
+    """Return the client for models and providers; what the user named may lie in a private network. Close it when done."""
+    from pipeline.adapters.http.address_guard import AddressGuard
+    from pipeline.adapters.http.client import HttpClient
+    from pipeline.adapters.http.retry_policy import Policy
+
+    return HttpClient(Policy(), at_once=settings.limits.concurrency, guard=AddressGuard(own_servers(settings, keys)))
+
+
+class Searches:
+    """The searches that settings and queries name. Each is made once, so that all queries of a night share its pace and fate.
+
+    Belongs to one event loop; ``documents`` is the search called ``local``.
+    """
+
+    def __init__(self, settings: Settings, keys: Keys, http: HttpClient, documents: LocalFolder) -> None:
+        from pipeline.adapters.search.fallback_chain import Member
+
+        self._settings, self._keys, self._http = settings, keys, http
+        self._members = {"local": Member(documents)}
+
+    def chain(self, names: Iterable[str]) -> FallbackChain:
+        """Return the search that asks ``names`` in order of preference.
+
+        Raises:
+            UsageError: one of them needs a key or an address which is not set.
+        """
+        from pipeline.adapters.search.fallback_chain import FallbackChain
+
+        return FallbackChain([self._member(name) for name in names])
+
+    def _member(self, name: str) -> Member:
+        from pipeline.adapters.search.fallback_chain import Member
+        from pipeline.adapters.search.providers.registry import web_search
+
+        if name not in self._members and (access := search_access(name, self._settings, self._keys)):
+            headers = {"user-agent": agent_of(self._settings)}
+            search = web_search(name, access.url, access.key, self._http, headers)
+            self._members[name] = Member(search, price=search.price)
+        return self._members[name]
+
+
+def corpus_files(workspace: Workspace) -> tuple[int, int]:
+    """Count the documents in the workspace's folders, and the files there that are skipped; nothing is indexed.
+
+    Raises:
+        CorpusUnusable: no folder can be used: each is missing or cannot be listed.
+    """
+    from pipeline.adapters.search.local.document_folder import FoundFile
+    from pipeline.adapters.search.local.document_folders import Corpus
+
+    corpus = Corpus(workspace.corpora)
+    files = list(corpus.scan())
+    found = sum(isinstance(file, FoundFile) for file in files)
+    return found, len(files) - found - len(corpus.unusable())
+
+
+def unusable_folders(workspace: Workspace) -> list[CorpusUnusable]:
+    """Return why folders of documents cannot be used; empty if all can."""
+    from pipeline.adapters.search.local.document_folders import Corpus
+
+    return Corpus(workspace.corpora).unusable()
+
+
+def documents_in(workspace: Workspace) -> Documents:
+    """Tell whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
+    from pipeline.adapters.search.local.document_folder import FoundFile, path_of, scan
+
+    found: Documents = "none"
+    try:
+        for folder in workspace.corpora:
+            for file in scan(folder):
+                if isinstance(file, FoundFile):
+                    name = path_of(file.url)
+                    if not scaffold.is_sample(name, folder / name):
+                        return "own"
+                    found = "samples"
+    except (CorpusUnusable, OSError):
+        return found
+    return found
+
+
+def corpus_texts(corpus: Path) -> Iterator[tuple[str, str]]:
+    """Yield path and text, in the page format, of every document in a folder, sorted; what cannot be read is passed over.
+
+    Raises:
+        CorpusUnusable: the folder is missing or cannot be listed.
+    """
+    from pipeline.adapters.search.local.document_folder import FoundFile, path_of, scan
+    from pipeline.adapters.search.local.read_document import parse
+    from pipeline.errors import ReadFailed
+
+    for name in sorted(path_of(file.url) for file in scan(corpus) if isinstance(file, FoundFile)):
+        try:
+            yield name, parse((corpus / name).read_bytes(), Path(name)).text
+        except (ReadFailed, OSError):
+            continue
+
+
+def prompts_of(folder: Path) -> Path:
+    """Return the workspace's own prompt templates, or those that came with the program if it has none."""
+    own = folder / "templates" / "prompts"
+    return own if own.is_dir() else scaffold.source() / "templates" / "prompts"
+
+
+def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
+    """Return the context of one run of this process."""
+    run_id = secrets.token_hex(8)
+    agent = RunStarted(
+        host=socket.gethostname(),
+        process=os.getpid(),
+        program=f"night-research {__version__}",
+        branch=git_branch(workspace.folder),
+    )
+    snapshot_every = workspace.queue.settings.snapshot_every
+    return RunContext(run_id, agent, snapshot_every=snapshot_every, listener=listener, redact=redact)
+
+
+def git_branch(folder: Path) -> str:
+    """Return the branch that the folder's git checkout is on, or "" (none, or detached)."""
+    for parent in (folder.resolve(), *folder.resolve().parents):
+        head = parent / ".git" / "HEAD"
+        if head.is_file():
+            try:
+                name = head.read_text("utf-8").strip()
+            except (OSError, UnicodeDecodeError):
+                return ""
+            return name.removeprefix("ref: refs/heads/") if name.startswith("ref: ") else ""
+    return ""
+
+
+def templates_of(folder: Path) -> Path:
+    """Return the workspace's own templates, or those that came with the program if it has none."""
+    own = folder / "templates" / "vault"
+    return own if own.is_dir() else scaffold.source() / "templates" / "vault"
+
+
+def build(folder: Path, mode: Mode = "new") -> BuildReport:
+    """Bring the vault up to date with the events; what the modes do is said at ``build_vault``.
+
+    Raises:
+        TemplateInvalid: a template is faulty; no note was changed.
+        LogError: a session's log cannot be read.
+    """
+    from pipeline.vault import build_vault
+
+    return build_vault(
+        store_of(folder),
+        templates=templates_of(folder),
+        vault=folder / "vault",
+        state_dir=folder / "events" / "local",
+        mode=mode,
+    )
+
+
+def build_site(folder: Path, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
+    """Bring the site up to date with the vault; ``steps`` as in ``pipeline.site.build.build_site``.
+
+    Raises:
+        TemplateInvalid: a template is faulty; the site is as it was.
+        QueueInvalid: the settings cannot be read.
+        ResearchError: the disk refuses.
+    """
+    from pipeline.site.build import Folders, build_site
+
+    own = folder / "templates" / "site"
+    templates = own if own.is_dir() else scaffold.source() / "templates" / "site"
+    folders = Folders(folder / "vault", templates, folder / "site", folder / "events" / "local")
+    return build_site(folders, url=load_workspace(folder).queue.settings.site_url, everything=everything, steps=steps)
+
+
+def server_of(folder: Path, port: int) -> Server:
+    """Return the server of the workspace's site, on this machine's own address alone.
+
+    Raises:
+        UsageError: the port cannot be used.
+    """
+    from pipeline.site.serve import Server
+
+    return Server(folder / "site", port)
+
+
+def verify_log(folder: Path, *, repair: bool) -> list[Finding]:
+    """Check the whole log; with ``repair`` set damaged files aside and keep what is sound."""
+    from pipeline.adapters.store import verification
+
+    findings = verification.verify(folder / "events")
+    if repair and findings:
+        verification.repair(folder / "events")
+    return findings

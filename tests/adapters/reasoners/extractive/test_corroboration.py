@@ -1,0 +1,95 @@
+"""Which passages say the same word for word, and which name another figure."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.adapters.reasoners.extractive.corroboration import find_contradictions, validate
+from pipeline.domain.questions import ContradictionsQuestion, ValidationQuestion
+from pipeline.domain.values import Contradiction, Fact, ValidatedFact
+from tests.adapters.reasoners.extractive.builders import fact
+
+
+def differing(first: str, second: str, origins: tuple[str, str] = ("a", "b")) -> tuple[Contradiction, ...]:
+    a, b = fact(first, "corpus:a.md"), fact(second, "corpus:b.md")
+    named = {a.id: origins[0], b.id: origins[1]}
+    forth = find_contradictions(ContradictionsQuestion(query="q", groups=((a, b),), origins=named)).contradictions
+    back = find_contradictions(ContradictionsQuestion(query="q", groups=((b, a),), origins=named)).contradictions
+    assert forth == back
+    return forth
+
+
+def validated(*facts: Fact, origins: dict[str, str] | None = None) -> dict[str, ValidatedFact]:
+    named = origins or {entry.id: entry.url for entry in facts}
+    return {entry.fact_id: entry for entry in validate(ValidationQuestion(query="q", groups=(facts,), origins=named)).facts}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The audit found that 25% of the citations were wrong.", "The audit found that 11% of the citations were wrong."),
+        ("The server listens on port 7420 in this setup.", "The server listens on port 7402 in this setup."),
+        ("The flush of the journal takes about 5 ms.", "The flush of the journal takes about 9 seconds."),
+    ],
+)
+def test_two_sentences_that_differ_in_one_figure_alone_are_a_disagreement(first: str, second: str) -> None:
+    (pair,) = differing(first, second)
+    assert pair.kind == "number"
+    assert first.rstrip(".") in pair.explanation
+    assert second.rstrip(".") in pair.explanation
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The journal is flushed every 200 milliseconds here.", "The journal is flushed every 0.2 seconds here."),
+        ("The cache of the server takes 1 GB of memory.", "The cache of the server takes 1,024 MB of memory."),
+        ("The towers of the bridge are 141 metres high.", "The main span of the bridge is 486 metres long."),
+        ("The port of the server is 7420 if none is set.", "The port of the server is 7402 if none is set."),
+        ("The mode of the file was added in version 3.3.", "The mode of the file was added in version 3.7."),
+        ("The rename of the file is atomic on this system.", "The rename of the file is atomic on this system."),
+    ],
+)
+def test_what_can_both_hold_raises_no_alarm(first: str, second: str) -> None:
+    assert differing(first, second) == ()
+
+
+def test_one_origin_does_not_contradict_itself() -> None:
+    assert (
+        differing("The server listens on port 7420 in this setup.", "The server listens on port 7402 in this setup.", ("a", "a"))
+        == ()
+    )
+
+
+def test_a_sentence_inside_a_longer_passage_is_compared_too() -> None:
+    first = "Much is said before it here. The audit found that 25% of the citations were wrong. Much is said behind it."
+    (pair,) = differing(first, "The audit found that 11% of the citations were wrong. Nothing else is said of the matter.")
+    assert "25%" in pair.explanation
+    assert "11%" in pair.explanation
+
+
+def test_another_origin_that_says_the_same_bears_a_fact_out() -> None:
+    same = fact("A record survives a power cut only after fsync has returned.", "corpus:a.md")
+    again = fact("A record survives a power cut only after fsync has returned.", "corpus:b.md")
+    other = fact("The garden of the palace is open to visitors in summer.", "corpus:c.md")
+    entries = validated(same, again, other)
+    assert (entries[same.id].standing, entries[same.id].support) == ("corroborated", (again.id,))
+    assert (entries[other.id].standing, entries[other.id].support) == ("single", ())
+    assert entries[same.id].confidence > entries[other.id].confidence
+    assert validated(same, again, origins={same.id: "x", again.id: "x"})[same.id].standing == "single"
+
+
+PIECES = ["the", "pump", "of", "5", "ms", "not", "7,000.5", "%", "|", "-", "```", "."]
+TEXT = st.text(max_size=80) | st.lists(st.sampled_from(PIECES), max_size=20).map(" ".join)
+
+
+@settings(deadline=None)
+@given(st.lists(TEXT, min_size=2, max_size=5, unique=True))
+def test_any_facts_are_compared_and_each_has_one_entry(texts: list[str]) -> None:
+    facts = tuple(fact(text, f"corpus:{place}.md") for place, text in enumerate(texts))
+    origins = {entry.id: entry.url for entry in facts}
+    assert set(validated(*facts)) == set(origins)
+    pairs = find_contradictions(ContradictionsQuestion(query="q", groups=(facts,), origins=origins)).contradictions
+    assert all({pair.a, pair.b} <= set(origins) and pair.a != pair.b for pair in pairs)

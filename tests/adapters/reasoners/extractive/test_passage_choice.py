@@ -1,0 +1,112 @@
+"""Which passages stand in the summary and which in the body, within their words and each once."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.adapters.reasoners.extractive.passage_choice import Choice, choice, ranked_of
+from pipeline.domain.values import Fact, TermStatistics
+from pipeline.text.ranking.scoring import statistics_of
+from tests.adapters.reasoners.extractive.builders import fact, facts_of_page
+
+BROAD = "How does an append-only log survive a power cut?"
+NUMBER = "How many records does the log hold by default?"
+PARTS = "How does a log survive a power cut, and how is the pump cooled?"
+PIECES = ["log", "survives", "power", "cut", "record", "pump", "cooled", "holds", "default", "five", "checksum", "disk"]
+BACKGROUND = tuple(fact(f"Background{number} tells of matter{number}.", f"corpus:b{number}.md") for number in range(60))
+TEXTS = st.lists(st.sampled_from(PIECES), min_size=3, max_size=70).map(" ".join)
+SENTENCES = st.lists(TEXTS, min_size=1, max_size=14, unique=True)
+
+
+def known_of(facts: tuple[Fact, ...]) -> TermStatistics:
+    texts = [ranked_of(one, "english") for one in (*facts, *BACKGROUND)]
+    return statistics_of(texts).model_copy(update={"language": "english"})
+
+
+def picked(query: str, facts: tuple[Fact, ...], summary_words: int = 150, words: int = 1_350) -> Choice:
+    return choice(query, facts, known_of(facts), summary_words, words)
+
+
+def words_of(facts: tuple[Fact, ...]) -> int:
+    return sum(len(f"{one.lead} {one.quote}".split()) for one in facts)
+
+
+def from_texts(texts: list[str]) -> tuple[Fact, ...]:
+    return tuple(fact(f"{text} number {place}.", f"corpus:{place % 3}.md") for place, text in enumerate(texts))
+
+
+@settings(deadline=None)
+@given(SENTENCES, st.sampled_from([BROAD, NUMBER, PARTS]), st.integers(20, 200))
+def test_the_summary_keeps_to_its_words_unless_its_first_passage_alone_is_longer(texts: list[str], query: str, most: int) -> None:
+    found = picked(query, from_texts(texts), summary_words=most).summary
+    assert len(found) <= 1 or words_of(found) <= most
+
+
+@settings(deadline=None)
+@given(SENTENCES, st.sampled_from([BROAD, NUMBER, PARTS]))
+def test_no_passage_stands_twice_unless_there_is_but_one(texts: list[str], query: str) -> None:
+    found = picked(query, from_texts(texts))
+    names = [one.id for one in found.body]
+    assert len(set(names)) == len(names)
+    assert len({one.id for one in found.summary}) == len(found.summary)
+    assert not {one.id for one in found.summary} & set(names) or len(names) == 1
+
+
+@settings(deadline=None)
+@given(SENTENCES, st.sampled_from([BROAD, NUMBER, PARTS]), st.integers(0, 2**16))
+def test_the_order_in_which_facts_were_found_changes_nothing(texts: list[str], query: str, seed: int) -> None:
+    facts = from_texts(texts)
+    shuffled = tuple(random.Random(seed).sample(facts, len(facts)))
+    known = known_of(facts)
+    assert choice(query, facts, known, 150, 1_350) == choice(query, shuffled, known, 150, 1_350)
+
+
+def test_a_question_for_a_number_has_a_report_of_four_hundred_words_at_most() -> None:
+    filler = "and that is said of the log in other words of no great interest " * 4
+    facts = tuple(fact(f"The log holds {number} records by default {filler}.", f"corpus:{number}.md") for number in range(40))
+    found = picked(NUMBER, facts)
+    assert 0 < words_of(found.body) <= 400
+
+
+def test_a_broad_question_has_more_than_one_for_a_number() -> None:
+    filler = "and this is told in many more words than would be needed for it " * 4
+    facts = tuple(
+        fact(f"The append-only log survives power cut {number} by its checksum{number % 7} {filler}.", f"corpus:{number}.md")
+        for number in range(40)
+    )
+    assert words_of(picked(BROAD, facts).body) > words_of(picked(NUMBER, facts).body)
+
+
+def test_the_same_stretch_in_two_documents_is_chosen_once() -> None:
+    text = "An append-only log survives a power cut by its checksum."
+    facts = (fact(text, "corpus:a.md"), fact(text.upper(), "corpus:b.md"), fact("The log is on a disk.", "corpus:c.md"))
+    found = picked(BROAD, facts)
+    assert len([one for one in (*found.summary, *found.body) if one.quote.casefold() == text.casefold()]) == 1
+
+
+def test_the_summary_of_a_question_in_parts_has_the_best_passage_of_each() -> None:
+    filler = "which is told at length in the book about it "
+    facts = (
+        fact(f"A log survives a power cut by its checksum, {filler}.", "corpus:a.md"),
+        fact(f"The pump is cooled with water from the river, {filler}.", "corpus:b.md"),
+        *(fact(f"The weather of day {number} was good, {filler}.", f"corpus:{number}.md") for number in range(5)),
+    )
+    found = picked(PARTS, facts)
+    assert {facts[0].id, facts[1].id} <= {one.id for one in found.summary}
+    assert set(found.part) == {one.id for one in found.body}
+
+
+def test_the_summary_reads_on_where_the_best_passage_ends() -> None:
+    best = "The log holds five records by default, as the first page of the manual says, unless another number is set there."
+    after = "Seldom does anybody let the log hold other records by default, since memory is cheap and files are small."
+    padding = "Filling words stand here so that each of the paragraphs is a passage of its own in this page of the manual. " * 3
+    page = f"# Manual\n\n## Records {{#records}}\n\n{best} {padding}\n\n{after} {padding}\n\n## Weather\n\nRain is expected.\n"
+    found = picked(NUMBER, facts_of_page(page), summary_words=200)
+    assert [one.quote[:10] for one in found.summary[:2]] == [best[:10], after[:10]]
+
+
+def test_without_facts_nothing_is_chosen() -> None:
+    assert picked(BROAD, ()) == Choice((), (), {})

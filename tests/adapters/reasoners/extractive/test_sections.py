@@ -1,0 +1,106 @@
+"""Outline and sections: whole passages, each a paragraph of its own, in sections named after what was asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.adapters.reasoners.extractive.sections import SUMMARY, outline, title_of, write
+from pipeline.domain.questions import OutlineQuestion, SectionQuestion
+from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence, ValidatedFact, Verdict
+from tests.adapters.reasoners.extractive.builders import fact
+from tests.adapters.reasoners.extractive.test_passage_choice import BROAD, NUMBER, PARTS, known_of
+
+FILLER = "which is told at length in the book about it"
+MATTERS = ["seal", "cache", "disk", "valve", "sensor", "filter", "switch", "mirror", "battery", "cable", "drain", "gasket"]
+
+
+def _told(about: str, folder: str) -> tuple[Fact, ...]:
+    """Two passages for each matter, so that it is one which several speak of."""
+    return tuple(
+        fact(f"{about} with the help of its {matter}, as chapter {at} has it, {FILLER}.", f"corpus:{folder}{at}.md")
+        for at, matter in enumerate([*MATTERS, *MATTERS])
+    )
+
+
+FACTS = (
+    fact(f"The log holds five records by default, {FILLER}.", "corpus:c.md"),
+    *_told("A log survives a power cut", "log"),
+    *_told("The pump is cooled", "pump"),
+)
+
+
+def outlined(query: str, facts: tuple[Fact, ...] = FACTS) -> tuple[SectionPlan, ...]:
+    question = OutlineQuestion(
+        query=query, perspectives=(), facts=facts, validated=(), contradictions=(), min_sections=4, max_sections=6, words=1_350,
+        statistics=known_of(facts),
+    )  # fmt: skip
+    return outline(question).sections
+
+
+def written(plan: SectionPlan, query: str = BROAD, **more: Any) -> tuple[Paragraph, ...]:
+    question = SectionQuestion(
+        query=query, section=plan, facts=FACTS, validated=(), contradictions=(), other_sections=(), written=(), words=150,
+        statistics=known_of(FACTS),
+    )  # fmt: skip
+    return write(question.model_copy(update=more)).paragraphs
+
+
+@pytest.mark.parametrize("query", [BROAD, NUMBER, PARTS])
+def test_no_fact_stands_in_two_sections_and_each_section_has_a_title_and_facts(query: str) -> None:
+    sections = outlined(query)
+    names = [name for plan in sections for name in plan.facts]
+    assert len(set(names)) == len(names) > 0
+    assert all(plan.title and plan.facts for plan in sections)
+    assert len({plan.title for plan in sections}) == len(sections)
+
+
+def test_a_question_in_parts_has_its_parts_for_titles_in_their_order() -> None:
+    first, second = outlined(PARTS)
+    assert (first.title, second.title) == ("How does a log survive a power cut", "How is the pump cooled")
+    cooled = {entry.id for entry in FACTS if "pump" in entry.quote}
+    assert set(second.facts) <= cooled
+    assert not set(first.facts) & cooled
+
+
+def test_all_of_a_narrow_question_stands_in_one_section() -> None:
+    assert len(outlined(NUMBER)) == 1
+
+
+def test_a_section_holds_its_facts_whole_each_a_paragraph_of_its_own() -> None:
+    plan = outlined(BROAD)[0]
+    paragraphs = written(plan)
+    quotes = {entry.id: entry.quote for entry in FACTS}
+    assert [paragraph.kind for paragraph in paragraphs] == ["passages"] * len(plan.facts)
+    assert [paragraph.sentences[0].text for paragraph in paragraphs] == [quotes[name] for name in plan.facts]
+    assert [paragraph.sentences[0].facts[0] for paragraph in paragraphs] == list(plan.facts)
+
+
+def test_the_summary_is_of_whole_passages_too() -> None:
+    paragraphs = written(SectionPlan(id=SUMMARY, title="Summary", facts=()))
+    assert paragraphs
+    assert {one.sentences[0].text for one in paragraphs} <= {entry.quote for entry in FACTS}
+
+
+def test_a_passage_cites_what_bears_it_out_as_well() -> None:
+    first, second = FACTS[0], FACTS[3]
+    entry = ValidatedFact(fact_id=first.id, standing="corroborated", support=(second.id, "stranger"))
+    (paragraph,) = written(SectionPlan(id="s-1", title="T", facts=(first.id,)), validated=(entry,))
+    assert paragraph.sentences[0].facts == (first.id, second.id)
+
+
+def test_a_revision_is_the_draft_without_what_is_unsupported() -> None:
+    draft = tuple(Paragraph(sentences=(Sentence(text=f"{n}."), Sentence(text=f"{n}b.")), kind="passages") for n in range(2))
+    verdicts = (Verdict(sentence=1, supported=False), Verdict(sentence=2, supported=False), Verdict(sentence=3, supported=False))
+    plan = SectionPlan(id="s-1", title="T", facts=())
+    (kept,) = written(plan, draft=draft, unsupported=verdicts)
+    assert ([sentence.text for sentence in kept.sentences], kept.kind) == (["0."], "passages")
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [("how  loud is\na pump?", "How loud is a pump?"), ("os.replace or os.rename?", "os.replace or os.rename?")],
+)
+def test_a_title_is_the_question_on_one_line(query: str, title: str) -> None:
+    assert title_of(query) == title

@@ -1,0 +1,210 @@
+"""Every call is charged once; nothing is sent whose worst case does not fit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+import httpx
+import pytest
+
+from pipeline import errors
+from pipeline.adapters.reasoners.budget_fallback import FrugalReasoner
+from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+from pipeline.adapters.reasoners.openai.pricing import Price, Prices
+from pipeline.domain.budget import Budget
+from pipeline.domain.values import Cost
+from tests.adapters.reasoners.openai import kit
+from tests.adapters.reasoners.openai.kit import GOOD, KEY, MODEL, QUESTIONS, Script, ask, finished, reasoner_for, said
+
+PRICES = Prices(Price(10.0, 10.0), {MODEL: Price(1.0, 4.0)})
+CUT = httpx.RemoteProtocolError("peer closed connection")
+
+
+def usage(**parts: Any) -> dict[str, Any]:
+    return {"usage": {"prompt_tokens": 100, "completion_tokens": 10, "cost": 0.001} | parts}
+
+
+def spent_on(script: Script, ledger: Budget, name: str = "thought", prices: Prices = PRICES) -> Cost:
+    """What one question cost by its event, and by the ledger: they must agree."""
+    reasoner = reasoner_for(script, ledgers=(ledger,), prices=prices)
+    try:
+        cost: Cost | None = ask(reasoner, QUESTIONS[name]).cost
+    except errors.StepError as error:
+        cost = error.cost
+    cost = cost or Cost()
+    assert ledger.usd == pytest.approx(cost.usd, abs=1e-8)
+    assert ledger.tokens == cost.total_tokens
+    assert ledger.reserved_usd == 0
+    assert ledger.calls == cost.calls
+    return cost
+
+
+@pytest.mark.parametrize("stated", [0.00014, "0.00014", "1.4e-4"])
+def test_the_servers_own_cost_counts_as_a_number_or_a_string(stated: Any) -> None:
+    assert spent_on(Script([said(GOOD["thought"], **usage(cost=stated))]), Budget()).usd == 0.00014
+
+
+@pytest.mark.parametrize("stated", [None, "free", -1, True, {}, 1e300, "NaN"])
+def test_without_a_usable_cost_the_settings_price_its_tokens(stated: Any) -> None:
+    cost = spent_on(Script([said(GOOD["thought"], **usage(cost=stated))]), Budget())
+    assert cost.usd == pytest.approx((100 * 1.0 + 10 * 4.0) / 1_000_000)
+
+
+def test_an_unknown_cost_counts_as_the_worst_case() -> None:
+    ledger = Budget()
+    cost = spent_on(Script([said(GOOD["thought"], **usage(cost=None))]), ledger, prices=Prices(Price(10.0, 10.0)))
+    assert (cost.input_tokens, cost.output_tokens) == (100, 10)
+    assert cost.assumed_usd == cost.usd > 1_000 * 10.0 / 1_000_000
+
+
+@pytest.mark.parametrize(
+    "account", [None, "x", [], {"prompt_tokens": -1}, {"prompt_tokens": "9" * 40}, {"completion_tokens": True}]
+)
+def test_unknown_tokens_count_as_the_worst_case(account: Any) -> None:
+    cost = spent_on(Script([said(GOOD["thought"], usage=account)]), Budget())
+    assert cost.output_tokens == 1_000
+    assert cost.usd >= 1_000 * 4.0 / 1_000_000
+
+
+def test_all_calls_of_an_answer_are_summed() -> None:
+    script = Script([said("no json"), finished("length", "x"), finished("stop", " "), said(GOOD["thought"])])
+    cost = spent_on(script, Budget())
+    assert (cost.input_tokens, cost.output_tokens, cost.total_tokens) == (400, 40, 440)
+    assert cost.usd == pytest.approx(0.004)
+    assert cost.assumed_usd == 0
+
+
+def test_a_cut_connection_counts_as_its_reservation() -> None:
+    ledger = Budget()
+    cost = spent_on(Script([CUT, said(GOOD["thought"])]), ledger)
+    assert cost.output_tokens == 1_000 + 10
+    assert cost.usd - cost.assumed_usd == pytest.approx(0.001)
+    assert ledger.calls == 2
+
+
+def test_what_never_reached_the_server_costs_nothing() -> None:
+    ledger = Budget()
+    assert spent_on(Script([httpx.ConnectError("refused")]), ledger) == Cost()
+    assert ledger.calls == 0
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [httpx.Response(500), httpx.Response(402, json={"error": {"code": 402}}), httpx.Response(200, json={"error": {"code": 429}})],
+)
+def test_an_error_is_not_billed_unless_it_says_so(fault: httpx.Response) -> None:
+    assert spent_on(Script([fault]), Budget()).usd == 0
+
+
+def test_an_error_that_states_its_usage_is_charged() -> None:
+    fault = httpx.Response(200, json={"error": {"code": 502}, **usage()})
+    assert spent_on(Script([fault]), Budget()).usd == pytest.approx(0.003)
+
+
+def test_a_reply_that_cannot_be_read_may_have_been_billed() -> None:
+    cost = spent_on(Script([httpx.Response(200, content=b"{"), said(GOOD["thought"])]), Budget())
+    assert cost.output_tokens == 1_010
+
+
+def test_a_call_that_does_not_fit_is_not_sent() -> None:
+    script, ledger = Script([said(GOOD["thought"])]), Budget(0.001, name="query")
+    with pytest.raises(errors.BudgetSpent) as caught:
+        ask(reasoner_for(script, ledgers=(Budget(), ledger), prices=PRICES), QUESTIONS["thought"])
+    assert script.requests == []
+    assert (caught.value.cost, caught.value.ledger, caught.value.cap) == (None, "query", "usd")
+
+
+def test_a_retry_and_a_re_ask_must_fit_too() -> None:
+    for bad in (said("no json"), CUT):
+        script, ledger = Script([bad]), Budget(cap_calls=2)
+        with pytest.raises(errors.BudgetSpent) as caught:
+            ask(reasoner_for(script, ledgers=(ledger,)), QUESTIONS["thought"])
+        assert len(script.requests) == 2
+        assert caught.value.cost is not None
+        assert ledger.calls == 2
+
+
+def test_many_at_once_never_pass_the_cap() -> None:
+    script, ledger = Script([said(GOOD["thought"])]), Budget(0.03)
+    reasoner = reasoner_for(script, ledgers=(ledger,), prices=PRICES)
+
+    async def rush() -> list[Any]:
+        calls = (reasoner.answer(QUESTIONS["thought"]) for _ in range(100))
+        return list(await asyncio.gather(*calls, return_exceptions=True))
+
+    results = asyncio.run(rush())
+    assert 0 < ledger.usd <= 0.03
+    assert all(isinstance(result, errors.BudgetSpent) or result.cost.usd for result in results)
+
+
+def test_reasoners_of_two_queries_charge_their_own_ledgers_and_share_what_they_learnt() -> None:
+    script = Script([httpx.Response(400, json={}), said(GOOD["thought"])])
+    one, two, night = Budget(), Budget(), Budget()
+    first = reasoner_for(script, ledgers=(one, night))
+    ask(first, QUESTIONS["thought"])
+    ask(first.for_query((two, night)), QUESTIONS["thought"])
+    assert (one.usd, two.usd, night.usd) == (0.001, 0.001, 0.002)
+    assert len(script.requests) == 3
+
+
+@pytest.mark.parametrize("name", ["outline", "section", "claim_check"])
+def test_a_spent_budget_still_ends_in_a_report(name: str) -> None:
+    model = reasoner_for(Script([said("no json")]), ledgers=(Budget(cap_calls=1),))
+    answer = ask(FrugalReasoner(model, ExtractiveReasoner()), QUESTIONS[name])
+    assert type(answer.value) is QUESTIONS[name].answer_type
+    assert (answer.cost.usd, answer.cost.model) == (0.001, "extractive")
+    assert answer.exchange
+
+
+def test_a_spent_budget_ends_the_gathering() -> None:
+    model = reasoner_for(Script([said("x")]), ledgers=(Budget(cap_calls=0),))
+    with pytest.raises(errors.BudgetSpent):
+        ask(FrugalReasoner(model, ExtractiveReasoner()), QUESTIONS["thought"])
+
+
+def test_a_fold_that_the_model_cannot_make_is_made_without_it_but_a_refusal_is_not_hidden() -> None:
+    frugal = FrugalReasoner(reasoner_for(Script([said("no json")])), ExtractiveReasoner())
+    assert ask(frugal, QUESTIONS["fold"]).cost.usd == pytest.approx(0.003)
+    refused = FrugalReasoner(reasoner_for(Script([httpx.Response(402)])), ExtractiveReasoner())
+    with pytest.raises(errors.ProviderRefused):
+        ask(refused, QUESTIONS["fold"])
+
+
+def test_the_key_stands_in_one_header_and_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    echo = httpx.Response(400, json={"error": {"message": f"bad key {KEY} for {MODEL}", "code": 400}})
+    script = Script([echo, echo, said(json.dumps({"reasoning": KEY, "queries": []})), said(f"no json {KEY}")])
+    reasoner = reasoner_for(script)
+    answer = ask(reasoner, QUESTIONS["thought"])
+    with pytest.raises(errors.AnswerInvalid) as caught:
+        ask(reasoner, QUESTIONS["thought"])
+    assert all(request.headers["authorization"] == f"Bearer {KEY}" for request in script.requests)
+    shown = [str(caught.value), repr(caught.value), caplog.text, repr(reasoner.__dict__)]
+    assert KEY not in "".join(shown)
+    assert KEY.encode() not in answer.exchange + caught.value.exchange
+
+
+def test_a_refusal_that_echoes_the_key_does_not_show_it() -> None:
+    echo = httpx.Response(401, json={"error": {"message": f"Incorrect API key provided: {KEY}."}})
+    with pytest.raises(errors.ProviderRefused) as caught:
+        ask(reasoner_for(Script([echo])), QUESTIONS["thought"])
+    assert KEY not in str(caught.value)
+    assert KEY.encode() not in caught.value.exchange
+
+
+def test_the_exchange_is_canonical_json_of_requests_and_raw_replies_without_headers() -> None:
+    script = Script([CUT, httpx.Response(500, content=b"\xff" * 5_000), said(GOOD["thought"])])
+    answer = ask(reasoner_for(script), QUESTIONS["thought"])
+    whole = json.loads(answer.exchange)
+    assert answer.exchange == json.dumps(whole, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    (call,) = whole["calls"]
+    assert call["request"] == script.bodies[0]
+    assert call["lost"] == 1
+    assert [reply["status"] for reply in call["replies"]] == [500, 200]
+    assert call["replies"][0]["bytes"] == 5_000
+    assert json.loads(call["replies"][1]["body"])["model"] == MODEL
+    assert b"authorization" not in answer.exchange.lower()
+    assert kit.MODEL in answer.exchange.decode()

@@ -1,0 +1,128 @@
+"""A whole session whose reasoner is a model behind the HTTP client: the log's costs are those the server counted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import httpx
+import pytest
+
+from pipeline.adapters.reasoners.budget_fallback import FrugalReasoner
+from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+from pipeline.domain.budget import Budget
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.session_events import Answered
+from pipeline.domain.state import SessionState
+from pipeline.engine.loop import run_session
+from pipeline.errors import ProviderRefused
+from pipeline.ports import Reasoner
+from pipeline.research import StepContext
+from tests.adapters.reasoners.openai.kit import Script, reasoner_for, said
+from tests.engine.test_loop import begin
+from tests.fakes import Journal, MemoryStore, context_for, desk_for
+
+QUOTE = re.compile(r"Pump \d+ delivers \d+ litres in mode \d\.")
+KEYS = re.compile(r"^\[(E\d+)\] \"(.*?)\" \(", re.MULTILINE)
+PRICE = 0.0005
+
+
+def model(request: httpx.Request) -> httpx.Response:
+    """A model that follows its instructions, and now and then cites what it was never given."""
+    body = json.loads(request.content)
+    prompt = body["messages"][1]["content"]
+    content = RULES[body["response_format"]["json_schema"]["name"]](prompt)
+    return said(content, usage={"prompt_tokens": 50, "completion_tokens": 5, "cost": PRICE})
+
+
+def _section(prompt: str) -> Any:
+    cited = KEYS.findall(prompt)[:4]
+    sentences = [{"text": quote, "evidence": [key, "E999"]} for key, quote in cited]
+    return {"paragraphs": [{"sentences": [*sentences, {"text": "It is the best.", "evidence": []}]}]}
+
+
+def _outline(prompt: str) -> Any:
+    keys = [key for key, _ in KEYS.findall(prompt)]
+    parts = [keys[start::3] for start in range(3)]
+    return {
+        "title": "Pumps",
+        "sections": [{"title": f"Part {n}", "purpose": "", "evidence": part} for n, part in enumerate(parts)],
+    }
+
+
+def _verdicts(prompt: str) -> Any:
+    keys = re.findall(r"^\[(T\d+)\] (.*)$", prompt, re.MULTILINE)
+    return {"verdicts": [{"sentence": key, "supported": "best" not in text, "reason": "looked"} for key, text in keys]}
+
+
+RULES: dict[str, Any] = {
+    "perspectives": lambda _: {
+        "perspectives": [
+            {"name": f"View {n}", "focus": "f", "questions": [f"What of {n}?", f"How is {n}?"], "keywords": []} for n in range(2)
+        ]
+    },
+    "thought": lambda prompt: {"reasoning": "r", "queries": [f"pumps {len(prompt)}", "valves"]},
+    "observation": lambda prompt: {
+        "findings": [
+            {"claim": q, "quote": q, "question": "Q1", "relevance": "high"}
+            for q in (*QUOTE.findall(prompt), "made up words here")
+        ]
+    },
+    "evaluation": lambda _: {"open_questions": ["Q1", "Q2", "Q7"], "reason": "r"},
+    "validation": lambda _: {"entries": []},
+    "contradictions": lambda _: {"contradictions": []},
+    "gaps": lambda _: {"gaps": []},
+    "outline": _outline,
+    "section": _section,
+    "claim_check": _verdicts,
+    "fold": lambda _: {"mode": "deep", "summary": "Pumps deliver litres."},
+}
+
+
+def researched(reasoner: Reasoner, store: MemoryStore, run: str = "run-1", **config: Any) -> SessionState:
+    context = context_for(run)
+    step_context = desk_for(store, Journal())
+    step_context = StepContext(reasoner, step_context.search, step_context.fetch, step_context.page_text)
+    session = begin(store, context, perspectives=2, iterations=2, gap_rounds=0, **config)
+    return asyncio.run(run_session(session, store, step_context, context))
+
+
+def logged(store: MemoryStore) -> float:
+    events = decode_all(record.data for record in store.load("s1"))
+    return sum(event.cost.usd for event in events if isinstance(event, Answered))
+
+
+def test_a_session_ends_in_a_report_of_cited_quotes_and_its_costs_are_the_servers() -> None:
+    script, ledger, store = Script([model]), Budget(), MemoryStore()
+    state = researched(reasoner_for(script, ledgers=(ledger,)), store, context_tokens=150)
+    assert state.status == "complete"
+    assert state.report is not None
+    sentences = [s for part in state.report.sections for p in part.paragraphs for s in p.sentences]
+    assert sentences
+    assert all(state.facts[name].quote == sentence.text for sentence in sentences for name in sentence.facts)
+    asked = Counter(body["response_format"]["json_schema"]["name"] for body in script.bodies)
+    assert asked["fold"]
+    assert asked["thought"] == 4
+    assert logged(store) == pytest.approx(len(script.requests) * PRICE)
+    assert ledger.usd == pytest.approx(len(script.requests) * PRICE)
+    assert all(worker.levels for worker in state.workers.values() if worker.folds)
+
+
+def test_a_session_whose_budget_is_spent_is_written_without_the_model() -> None:
+    script, store = Script([model]), MemoryStore()
+    ledger = Budget(cap_calls=9)
+    state = researched(FrugalReasoner(reasoner_for(script, ledgers=(ledger,)), ExtractiveReasoner()), store)
+    assert state.exhausted == "calls"
+    assert state.report is not None
+    assert len(script.requests) == 9
+    assert logged(store) == pytest.approx(9 * PRICE)
+
+
+def test_a_refused_key_is_one_hit_and_ends_the_run() -> None:
+    script = Script([httpx.Response(401, json={"error": {"message": "No auth", "code": 401}})])
+    with pytest.raises(ProviderRefused):
+        researched(reasoner_for(script), MemoryStore())
+    assert len(script.requests) == 1

@@ -1,0 +1,201 @@
+"""What a night does about each query, in which order, and why."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pipeline.batch.scheduling import Decision, Selection, archived, decide, taken_up
+from pipeline.batch.session_index import SessionIndex, summary_of
+from pipeline.config.queries.entries import distinct_id
+from pipeline.config.queries.model import Query
+from pipeline.domain.state import SessionState, Status
+from pipeline.domain.values import ResearchConfig
+from pipeline.errors import LogDamaged, LogError
+from pipeline.text.normalise import slug
+from tests.nights import NOW, known, last, query, queue
+
+
+def decided(one: Query, latest: dict[str, SessionState], *only: str) -> Decision:
+    (decision,) = decide(queue(one), known(latest), NOW, Selection(only))
+    return decision
+
+
+def test_a_query_without_a_session_is_new() -> None:
+    decision = decided(query("pumps"), {})
+    assert (decision.action, decision.due, decision.session) == ("new", True, "")
+
+
+@pytest.mark.parametrize("status", ["planning", "searching", "analyzing", "synthesizing"])
+def test_an_interrupted_session_is_resumed(status: Status) -> None:
+    decision = decided(query("pumps"), last("pumps", status))
+    assert (decision.action, decision.due, decision.session) == ("resume", True, "s-pumps")
+    assert status in decision.reason
+
+
+def test_what_is_complete_is_done_even_when_it_is_named() -> None:
+    for only in ((), ("pumps",)):
+        decision = decided(query("pumps"), last("pumps"), *only)
+        assert (decision.action, decision.due) == ("done", False)
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+def test_what_failed_is_not_tried_again_unless_it_is_named(status: Status) -> None:
+    latest = last("pumps", status, end_reason="the pump was on fire")
+    decision = decided(query("pumps"), latest)
+    assert (decision.action, decision.due, decision.reason) == (status, False, "the pump was on fire")
+    named = decided(query("pumps"), latest, "pumps")
+    assert (named.action, named.due, named.word) == ("retry", True, "due")
+    assert "the pump was on fire" in named.reason
+
+
+@pytest.mark.parametrize(("status", "action"), [("failed", "retry"), ("cancelled", "cancelled"), ("complete", "done")])
+def test_all_that_failed_is_tried_again_if_the_user_says_so_but_not_what_was_cancelled(status: Status, action: str) -> None:
+    (decision,) = decide(queue(query("pumps")), known(last("pumps", status)), NOW, Selection(retry_failed=True))
+    assert decision.action == action
+
+
+def test_a_plan_that_waits_for_approval_keeps_its_query_waiting() -> None:
+    decision = decided(query("pumps"), last("pumps", "planning", approval="requested"))
+    assert (decision.action, decision.due) == ("waiting", False)
+    assert "research approve pumps" in decision.reason
+    approved = decided(query("pumps"), last("pumps", "searching", approval="given"))
+    assert (approved.action, approved.reason) == ("resume", "its plan is approved")
+
+
+@pytest.mark.parametrize("status", ["complete", "failed", "searching"])
+def test_a_changed_question_is_new_and_follows_the_session_before(status: Status) -> None:
+    decision = decided(query("pumps"), last("pumps", status, query="How do valves behave?"))
+    assert (decision.action, decision.due, decision.session) == ("changed", True, "s-pumps")
+    assert "changed" in decision.reason
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "action"), [("fast", "deep", "changed"), ("deep", "fast", "done"), ("fast", "fast", "done")]
+)
+def test_a_query_that_is_to_be_researched_in_depth_now_was_changed(before: Any, now: Any, action: str) -> None:
+    assert decided(query("pumps", mode=now), last("pumps", config=ResearchConfig(mode=before))).action == action
+
+
+@pytest.mark.parametrize(("days_ago", "action"), [(6.9, "done"), (7, "again"), (30, "again")])
+def test_a_recurring_query_is_due_again_when_its_time_has_passed(days_ago: float, action: str) -> None:
+    decision = decided(query("pumps", every=timedelta(days=7)), last("pumps", days_ago=days_ago))
+    assert decision.action == action
+    assert "due again" in decision.reason
+    assert decision.session == "s-pumps"
+
+
+@pytest.mark.parametrize(("days_ahead", "action"), [(0.5, "done"), (2, "again"), (4_000, "again")])
+def test_a_clock_that_was_years_ahead_does_not_put_off_a_recurring_query_for_years(days_ahead: float, action: str) -> None:
+    assert decided(query("pumps", every=timedelta(days=7)), last("pumps", days_ago=-days_ahead)).action == action
+
+
+def test_interrupted_queries_come_first_then_by_priority_then_as_in_the_file() -> None:
+    names = ("low", "first", "second", "high", "halfway")
+    queries = [query(name, priority={"low": -1, "high": 9}.get(name, 0)) for name in names]
+    decisions = decide(queue(*queries), known(last("halfway", "searching")), NOW)
+    assert [decision.query.id for decision in decisions] == ["halfway", "high", "first", "second", "low"]
+
+
+def test_only_the_named_queries_are_taken_up() -> None:
+    decisions = decide(queue(query("pumps"), query("valves"), query("seals")), known({}), NOW, Selection(("seals", "pumps")))
+    assert [decision.query.id for decision in decisions] == ["pumps", "seals"]
+
+
+def test_the_latest_session_of_a_query_is_the_one_that_started_last() -> None:
+    older, newer = last("pumps", days_ago=3)["pumps"], last("pumps", days_ago=1, id="s-2")["pumps"]
+    stray = SessionState(id="stray")
+    sessions = tuple(map(summary_of, (newer, stray, older)))
+    assert SessionIndex(sessions).latest() == {"pumps": sessions[0]}
+
+
+def test_a_query_whose_session_is_damaged_is_left_alone_and_the_others_go_on() -> None:
+    damaged: dict[str, LogError] = {"2026-11-20-pumps-1a2b": LogDamaged("line 3 was altered")}
+    decisions = decide(queue(query("pumps"), query("valves")), SessionIndex((), damaged), NOW)
+    assert [(d.query.id, d.action) for d in decisions] == [("pumps", "damaged"), ("valves", "new")]
+    assert decisions[0].session == "2026-11-20-pumps-1a2b"
+
+
+def test_a_damaged_session_that_a_sound_one_has_followed_is_history() -> None:
+    damaged: dict[str, LogError] = {"2020-01-01-pumps-1a2b": LogDamaged("line 3 was altered")}
+    (decision,) = decide(queue(query("pumps")), SessionIndex(known(last("pumps", "complete")).sessions, damaged), NOW)
+    assert decision.action == "done"
+
+
+@pytest.mark.parametrize(
+    ("tags", "chosen"),
+    [
+        (("law",), ["pumps", "valves"]),
+        (("Law/Patents",), ["valves"]),
+        (("law", "sea"), ["pumps", "valves", "seals"]),
+        (("la",), []),
+    ],
+)
+def test_a_tag_takes_up_what_has_it_or_one_below_it(tags: tuple[str, ...], chosen: list[str]) -> None:
+    all_of_it = queue(query("pumps", tags=("law",)), query("valves", tags=("law/patents",)), query("seals", tags=("sea",)))
+    assert [decision.query.id for decision in decide(all_of_it, known({}), NOW, Selection(tags=tags))] == chosen
+
+
+def test_ids_and_tags_add_up() -> None:
+    all_of_it = queue(query("pumps", tags=("law",)), query("valves"), query("seals"))
+    decisions = decide(all_of_it, known({}), NOW, Selection(ids=("seals",), tags=("law",)))
+    assert [decision.query.id for decision in decisions] == ["pumps", "seals"]
+
+
+def test_a_limit_leaves_the_rest_of_what_is_due() -> None:
+    decisions = decide(queue(*map(query, "abcd")), known(last("b")), NOW)
+    for limit, first, rest in ((2, ["a", "c"], ["d"]), (None, ["a", "c", "d"], []), (9, ["a", "c", "d"], [])):
+        due, beyond = taken_up(decisions, limit)
+        assert ([d.query.id for d in due], [d.query.id for d in beyond]) == (first, rest)
+
+
+def test_a_session_whose_query_is_gone_is_archived() -> None:
+    sessions = SessionIndex(tuple(summary_of(state) for name in "abc" for state in last(name).values()))
+    assert [summary.query_id for summary in archived(queue(query("a"), query("c")), sessions)] == ["b"]
+
+
+def asked(text: str, name: str = "") -> Query:
+    return Query(text=text, id=name or slug(text, 40), line=1)
+
+
+def researched(text: str, name: str = "") -> dict[str, SessionState]:
+    name = name or slug(text, 40)
+    return last(name, query=text, id=f"s-{name}")
+
+
+CUT = "How does an append-only log survive a power cut?"
+
+
+@pytest.mark.parametrize(
+    ("now", "action"),
+    [
+        ("How do append-only logs survive a power cut at all?", "new"),
+        ("How can an append-only log survive a power cut?", "changed"),
+        ("Does an append-only log survive a power cut?", "changed"),
+        ("How does a write-ahead log survive a disk that is full?", "new"),
+        ("What is the capital of France?", "new"),
+    ],
+)
+def test_a_question_without_an_id_of_its_own_is_known_again_after_an_edit(now: str, action: str) -> None:
+    assert slug(now, 40) != slug(CUT, 40)
+    decision = decided(asked(now), researched(CUT))
+    assert (decision.action, decision.session) == (action, f"s-{slug(CUT, 40)}" if action == "changed" else "")
+
+
+def test_an_id_that_was_given_says_which_question_is_meant() -> None:
+    now = "How can an append-only log survive a power cut?"
+    assert decided(asked(now, "power"), researched(CUT)).action == "new"
+    assert decided(asked(now), researched(CUT, "log")).action == "new"
+
+
+def test_a_question_that_still_stands_in_the_file_was_not_edited_into_another() -> None:
+    both = queue(asked(CUT), asked("How can an append-only log survive a power cut?"))
+    assert [decision.action for decision in decide(both, known(researched(CUT)), NOW)] == ["done", "new"]
+
+
+def test_a_question_that_needs_a_longer_id_beside_a_like_one_is_still_done() -> None:
+    other = "How does an append-only log survive a power failure?"
+    both = queue(asked(CUT, distinct_id(CUT)), asked(other, distinct_id(other)))
+    assert [decision.action for decision in decide(both, known(researched(CUT)), NOW)] == ["done", "new"]

@@ -1,0 +1,143 @@
+"""All sessions at a glance: what is kept saves opening a log, and is never believed further than its mark."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pipeline.adapters.store.session_summaries import Summaries
+from pipeline.batch import session_index
+from pipeline.batch.session_index import SessionIndex, Summary, read_all, refresh
+from pipeline.domain.session import record_of
+from pipeline.errors import LogDamaged
+from pipeline.ports import Record
+from tests.fakes import MemoryStore
+from tests.recorded import SMALL, stream
+
+
+class Counting(MemoryStore):
+    """A store that counts which sessions are opened; those in ``damaged`` cannot be."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+        self.damaged: set[str] = set()
+        for name in names:
+            self.append(name, [record_of(event.model_copy(update={"session_id": name})) for event in stream(**SMALL)], 0)
+
+    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        if session_id in self.damaged:
+            raise LogDamaged(f"{session_id} is damaged")
+        self.opened.append(session_id)
+        return super().load(session_id, after)
+
+    def shorten(self, name: str) -> None:
+        self.streams[name].pop()
+
+
+def glance(store: Counting, kept: Summaries) -> tuple[SessionIndex, list[str]]:
+    store.opened.clear()
+    return read_all(store, kept), store.opened
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Summaries:
+    return Summaries(tmp_path / "summaries.sqlite")
+
+
+def test_a_second_glance_opens_nothing_and_says_the_same(kept: Summaries) -> None:
+    store = Counting("s-1", "s-2")
+    first, opened = glance(store, kept)
+    assert opened == ["s-1", "s-2"]
+    assert first == read_all(store)
+    assert glance(store, kept) == (first, [])
+
+
+def test_only_a_session_that_changed_is_opened_again(kept: Summaries) -> None:
+    store = Counting("s-1", "s-2")
+    glance(store, kept)
+    store.shorten("s-2")
+    again, opened = glance(store, kept)
+    assert opened == ["s-2"]
+    assert again == read_all(store)
+    assert [summary.status for summary in again.sessions] == ["complete", "synthesizing"]
+
+
+def test_a_session_that_is_gone_is_forgotten(kept: Summaries) -> None:
+    store = Counting("s-1", "s-2")
+    glance(store, kept)
+    del store.streams["s-1"]
+    assert [summary.id for summary in glance(store, kept)[0].sessions] == ["s-2"]
+    assert list(kept.read(session_index._layout_id())) == ["s-2"]
+
+
+def test_what_is_kept_is_brought_up_to_date_without_decoding_what_stands(
+    kept: Summaries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Counting("s-1", "s-2", "s-3")
+    glance(store, kept)
+    store.shorten("s-2")
+    del store.streams["s-3"]
+    store.opened.clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(session_index, "_decoded", None)
+        refresh(store, kept, store.marks())
+    assert store.opened == ["s-2"]
+    found, opened = glance(store, kept)
+    assert opened == []
+    assert found == read_all(store)
+    assert list(kept.read(session_index._layout_id())) == ["s-1", "s-2"]
+
+
+def test_a_damaged_session_is_named_and_hides_no_other(kept: Summaries) -> None:
+    store = Counting("s-1", "s-2")
+    store.damaged = {"s-1"}
+    for _ in range(2):
+        found, _opened = glance(store, kept)
+        assert [summary.id for summary in found.sessions] == ["s-2"]
+        assert list(found.damaged) == ["s-1"]
+
+
+def test_what_an_earlier_program_kept_is_not_believed(kept: Summaries, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Counting("s-1")
+    glance(store, kept)
+    monkeypatch.setattr(session_index, "_layout_id", lambda: "another")
+    assert glance(store, kept)[1] == ["s-1"]
+    assert glance(store, kept)[1] == []
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database at all", b"SQLite format 3\0" + b"\xff" * 4096])
+def test_a_damaged_file_costs_a_look_at_the_logs_and_no_more(kept: Summaries, tmp_path: Path, damage: bytes) -> None:
+    store = Counting("s-1")
+    first, _ = glance(store, kept)
+    (tmp_path / "summaries.sqlite").write_bytes(damage)
+    assert glance(store, kept) == (first, ["s-1"])
+    glance(store, kept)
+    assert glance(store, kept) == (first, [])
+
+
+def test_a_line_that_does_not_fit_is_made_anew(kept: Summaries, tmp_path: Path) -> None:
+    store = Counting("s-1")
+    first, _ = glance(store, kept)
+    with sqlite3.connect(tmp_path / "summaries.sqlite") as db:
+        db.execute("UPDATE summaries SET line = '[1]'")
+    db.close()
+    assert glance(store, kept) == (first, ["s-1"])
+
+
+def test_without_a_folder_to_keep_it_in_nothing_is_kept_and_nothing_made(tmp_path: Path) -> None:
+    store = Counting("s-1")
+    read_all(store, Summaries(tmp_path / "missing" / "summaries.sqlite"))
+    assert not (tmp_path / "missing").exists()
+
+
+def test_the_latest_session_is_the_one_that_none_followed_whatever_their_clocks_said() -> None:
+    first = Summary("s-1", query_id="pumps", started_at="2036-01-01T02:15:00.000Z")
+    second = Summary("s-2", query_id="pumps", started_at="2026-11-21T02:15:00.000Z", previous_session="s-1")
+    apart = Summary("s-0", query_id="pumps", started_at="2020-01-01T02:15:00.000Z")
+    for order in ((first, second, apart), (apart, second, first)):
+        assert SessionIndex(order).latest() == {"pumps": second}
+    assert SessionIndex((apart, first)).latest() == {"pumps": first}

@@ -1,0 +1,350 @@
+"""The night: what it works on, what ends it early, and what its own stream says."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import time, timedelta
+from typing import Any
+
+import pytest
+
+from pipeline.batch.scheduling import Decision, decide
+from pipeline.batch.session_pool import within
+from pipeline.batch.totals import NightResult
+from pipeline.config.queries.model import Limits, Query
+from pipeline.domain.events import batch_events as n
+from pipeline.domain.questions import Question
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
+from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed, UsageError
+from pipeline.ports import Answer
+from pipeline.research import StepContext
+from pipeline.text.times import moment_of
+from tests.fakes import A, FakeReasoner, Journal, MemoryStore, context_for
+from tests.nights import NOW, Nothing, bench, down, endings, events_of, known, last, query, queue, sessions
+
+
+def test_a_night_without_work_leaves_no_trace() -> None:
+    night = bench(queue(query("pumps")))
+    result = night.work(last("pumps"))
+    assert (result, night.store.streams) == (NightResult(), {})
+
+
+def test_a_night_researches_what_is_due_in_order_and_says_so_in_its_own_stream() -> None:
+    night = bench(queue(query("pumps"), query("valves", priority=3), query("seals")))
+    result = night.work(last("seals", "failed", end_reason="no luck"))
+    events = events_of(night.store, result)
+    assert [event.type for event in events] == [
+        "run.started", "batch.started", "query.skipped", "query.ended", "query.ended", "batch.ended",
+    ]  # fmt: skip
+    assert [event.version for event in events] == [1, 2, 3, 4, 5, 6]
+    start, end = events[1], events[-1]
+    assert isinstance(start, n.BatchStarted)
+    assert (start.due, start.queue_digest) == (("valves", "pumps"), "d" * 64)
+    assert isinstance(end, n.BatchEnded)
+    assert (end.done, end.failed, end.skipped, end.exit_code) == (2, 0, 1, 0)
+    assert endings(result) == {"valves": "complete", "pumps": "complete"}
+    assert list(night.store.batch_ids()) == [result.batch]
+    assert [event.reason for event in result.skipped] == ["failed: no luck"]
+
+
+def test_the_nights_bill_is_that_of_its_sessions() -> None:
+    night = bench(queue(query("pumps"), query("valves")))
+    result = night.work()
+    end = events_of(night.store, result)[-1]
+    assert isinstance(end, n.BatchEnded)
+    assert end.cost.usd == pytest.approx(sum(state.spent.usd for state in sessions(night.store).values()))
+    assert end.cost.usd > 0
+
+
+def test_a_failed_query_gives_exit_code_1_and_does_not_stop_the_others() -> None:
+    result = bench(queue(query("pumps"), query("valves")), down("pumps")).work()
+    assert endings(result) == {"pumps": "failed", "valves": "complete"}
+    assert result.exit_code == 1
+    assert "the search service is down" in result.ended[0].reason
+
+
+def test_too_many_failures_stop_the_night() -> None:
+    names = ("pumps", "valves", "seals", "shafts")
+    result = bench(queue(*map(query, names), max_failures=2), down(*names)).work()
+    assert list(endings(result)) == ["pumps", "valves"]
+    assert {event.reason for event in result.skipped} == {"2 failures tonight"}
+    assert result.exit_code == 1
+
+
+def test_a_spent_budget_stops_the_night_with_exit_code_3() -> None:
+    night = bench(queue(query("pumps"), query("valves"), cost_usd=0.001))
+    result = night.work()
+    assert endings(result) == {"pumps": "complete"}
+    assert [(event.query_id, event.reason) for event in result.skipped] == [("valves", "tonight's 0.00 USD are spent")]
+    assert result.exit_code == 3
+    assert isinstance(end := events_of(night.store, result)[-1], n.BatchEnded)
+    assert end.exit_code == 3
+
+
+class Barrier(Journal):
+    """Sessions that reach their survey wait for each other, so that they work side by side."""
+
+    def __init__(self, *, down: bool) -> None:
+        super().__init__()
+        self.down, self.now, self.most = down, 0, 0
+
+    async def call(self, name: str) -> None:
+        await super().call(name)
+        if name == "survey":
+            self.now += 1
+            self.most = max(self.most, self.now)
+            await asyncio.sleep(0.001)
+            self.now -= 1
+            if self.down:
+                raise SearchFailed("the search service is down")
+
+
+@pytest.mark.parametrize(("cap", "side_by_side"), [(1, 1), (3, 3), (9, 4)])
+def test_failures_side_by_side_are_never_more_than_the_cap(cap: int, side_by_side: int) -> None:
+    journal = Barrier(down=True)
+    night = bench(queue(*map(query, "abcdefgh"), max_failures=cap), lambda _one: journal)
+    night.night.sessions_at_once = 4
+    result = night.work()
+    assert (result.failed, journal.most) == (min(cap, 8), side_by_side)
+    assert len(result.ended) + len(result.skipped) == 8
+
+
+def test_money_spent_side_by_side_counts_while_it_is_spent() -> None:
+    night = bench(queue(*map(query, "abcdefgh"), cost_usd=0.001), lambda _one: Barrier(down=False))
+    night.night.sessions_at_once = 3
+    result = night.work()
+    assert len(result.ended) == 3  # those that began before anything was spent
+    assert {event.cause for event in result.skipped} == {"cap"}
+    assert result.exit_code == 3
+
+
+@pytest.mark.parametrize(("caps", "words"), [({"tokens": 15}, "15 tokens"), ({"calls": 1}, "1 calls")])
+def test_tokens_and_calls_stop_the_night_as_money_does(caps: dict[str, int], words: str) -> None:
+    result = bench(queue(query("pumps"), query("valves"), **caps)).work()
+    assert (list(endings(result)), result.exit_code) == (["pumps"], 3)
+    assert words in result.skipped[0].reason
+
+
+def test_a_budget_that_allowed_no_further_call_ends_the_night() -> None:
+    night = bench(queue(query("pumps"), query("valves")))
+    night.night.spent_out = lambda: "the night's budget does not allow another call" if night.night._ended else ""
+    result = night.work()
+    assert (list(endings(result)), result.exit_code) == (["pumps"], 3)
+    assert result.skipped[0].reason == "the night's budget does not allow another call"
+
+
+def test_a_session_that_the_nights_budget_kept_from_any_fact_goes_on_another_night() -> None:
+    spent = BudgetSpent("no more tonight", ledger="night", cap="usd", limit="1.00", spent="0.99")
+    night = bench(queue(query("pumps")), lambda _one: Journal(faults={"perspectives": [spent]}))
+    night.night.spent_out = lambda: "no more tonight" if night.night._bills else ""
+    result = night.work()
+    assert [(event.status, event.cause, event.reason) for event in result.ended] == [("interrupted", "cap", "no more tonight")]
+    assert result.exit_code == 3
+    again = bench(queue(query("pumps")), store=night.store, run_id="night-2").work(sessions(night.store))
+    assert endings(again) == {"pumps": "complete"}
+
+
+def test_a_cap_of_nothing_allows_what_costs_nothing() -> None:
+    free = queue(query("pumps"), cost_usd=0.0)
+    night = bench(free)
+    desk_of = night.night.desk_of
+    night.night.desk_of = lambda state: replace(desk_of(state), reasoner=Free(Journal()))
+    assert endings(night.work()) == {"pumps": "complete"}
+
+
+class Free(FakeReasoner):
+    """Answers for nothing."""
+
+    async def answer(self, question: Question[A]) -> Answer[A]:
+        return Answer((await super().answer(question)).value)
+
+
+def test_a_limit_leaves_what_is_due_beyond_it_and_says_so() -> None:
+    night = bench(queue(query("pumps"), query("valves")))
+    result = asyncio.run(night.night.work(decide(night.night.queue, known({}), NOW), limit=1))
+    assert (endings(result), [event.cause for event in result.skipped], result.exit_code) == ({"pumps": "complete"}, ["limit"], 3)
+
+
+def test_the_nights_bill_leaves_out_what_its_sessions_had_cost_before() -> None:
+    work = queue(query("pumps"))
+    first = bench(work, refusing)
+    first.work()
+    before = sessions(first.store)["pumps"].spent.usd
+    night = bench(work, store=first.store, run_id="night-2")
+    end = events_of(night.store, night.work(sessions(first.store)))[-1]
+    assert isinstance(end, n.BatchEnded)
+    assert before > 0
+    assert end.cost.usd == pytest.approx(sessions(first.store)["pumps"].spent.usd - before)
+
+
+def retried(store: MemoryStore) -> NightResult:
+    night = bench(queue(query("pumps")), store=store, run_id="night-2")
+    return asyncio.run(night.night.work([Decision(query("pumps"), "retry", "", sessions(store)["pumps"].id)]))
+
+
+def test_a_failed_session_is_gone_on_with_where_that_leads_somewhere() -> None:
+    first = bench(queue(query("pumps")), down("pumps"))
+    first.work()
+    failed = sessions(first.store)["pumps"]
+    result = retried(first.store)
+    assert endings(result) == {"pumps": "complete"}
+    assert result.ended[0].session == failed.id
+
+
+def test_a_session_that_looked_everywhere_is_followed_by_a_new_one() -> None:
+    first = bench(queue(query("pumps")))
+    desk_of = first.night.desk_of
+    first.night.desk_of = lambda state: replace(desk_of(state), search=Nothing())
+    first.work()
+    failed = sessions(first.store)["pumps"]
+    result = retried(first.store)
+    assert endings(result) == {"pumps": "complete"}
+    states = {name: ResearchSession.open(first.store, name).state for name in first.store.session_ids()}
+    assert states[result.ended[0].session].previous_session == failed.id
+    assert len(states) == 2
+
+
+def test_a_passed_deadline_stops_the_night_with_exit_code_3() -> None:
+    work = queue(query("pumps"), query("valves"))
+    free = bench(work)
+    first_end = next(event.at for event in events_of(free.store, free.work()) if event.type == "query.ended")
+    result = bench(work, deadline=moment_of(first_end)).work()
+    assert endings(result) == {"pumps": "complete"}
+    assert [event.reason for event in result.skipped] == ["the deadline has passed"]
+    assert result.exit_code == 3
+
+
+def refusing(one: Query) -> Journal:
+    return Journal(faults={"outline": [ProviderRefused("no credit\x1b[2J left")]} if one.id == "pumps" else {})
+
+
+def test_a_refusing_provider_ends_the_night_with_exit_code_4_and_names_the_session_that_waits() -> None:
+    night = bench(queue(query("pumps"), query("valves")), refusing)
+    result = night.work()
+    (ended,) = result.ended
+    state = sessions(night.store)["pumps"]
+    assert (ended.status, ended.session, state.ended) == ("interrupted", state.id, False)
+    assert "no credit" in ended.reason
+    assert "\x1b" not in ended.reason
+    assert ended.cost.usd == pytest.approx(state.spent.usd)
+    assert [event.query_id for event in result.skipped] == ["valves"]
+    assert result.exit_code == 4
+
+
+def test_the_next_night_goes_on_with_the_interrupted_session_and_asks_nothing_again() -> None:
+    work = queue(query("pumps"))
+    first = bench(work, refusing)
+    first.work()
+    waiting, journal = sessions(first.store), Journal()
+    night = bench(work, lambda _one: journal, first.store)
+    night.night.context = replace(night.night.context, run_id="night-2", new_id=context_for("night-2").new_id)
+    result = night.work(waiting)
+    assert [(event.session, event.status) for event in result.ended] == [(waiting["pumps"].id, "complete")]
+    assert journal.calls[0] == "outline"
+    assert len(list(first.store.session_ids())) == 1
+
+
+def test_a_recurring_session_knows_the_one_before() -> None:
+    night = bench(queue(query("pumps", every=timedelta(days=1), tags=("water",))))
+    night.work(last("pumps", days_ago=2))
+    state = sessions(night.store)["pumps"]
+    assert (state.previous_session, state.tags, state.query_id) == ("s-pumps", ("water",), "pumps")
+    assert state.id.startswith("2026-11-21-pumps-")
+
+
+def damaged_store() -> tuple[MemoryStore, dict[str, SessionState]]:
+    """A store whose session on pumps has a record that is no event."""
+    night = bench(queue(query("pumps")), refusing)
+    night.work()
+    waiting = sessions(night.store)
+    stream = night.store.streams[waiting["pumps"].id]
+    stream[5] = stream[5]._replace(data=b'{"type":"page.read"}')
+    night.store.snapshots.clear()
+    return night.store, waiting
+
+
+def test_a_session_with_a_damaged_log_is_named_and_does_not_stop_the_others() -> None:
+    store, waiting = damaged_store()
+    result = bench(queue(query("pumps"), query("valves")), store=store).work(waiting)
+    assert endings(result) == {"pumps": "failed", "valves": "complete"}
+    assert "a record is no event" in result.ended[0].reason
+    assert result.ended[0].session == waiting["pumps"].id
+    assert (result.ended[0].cause, result.exit_code) == ("damaged", 20)
+
+
+def test_a_missing_page_stops_its_own_session_alone() -> None:
+    night = bench(queue(query("pumps"), query("valves")))
+    desk_of = night.night.desk_of
+
+    def missing(digest: str) -> str:
+        raise ObjectMissing(f"the object {digest[:12]} is gone")
+
+    night.night.desk_of = lambda one: replace(desk_of(one), page_text=missing) if one.query_id == "pumps" else desk_of(one)
+    result = night.work()
+    assert endings(result) == {"pumps": "failed", "valves": "complete"}
+    assert "is gone" in result.ended[0].reason
+
+
+@pytest.mark.parametrize("trouble", [UsageError("no server for that model"), ZeroDivisionError("a fault of ours")])
+def test_trouble_of_one_session_does_not_cost_the_night_the_others(trouble: Exception) -> None:
+    night = bench(queue(query("pumps"), query("valves")))
+    desk_of = night.night.desk_of
+
+    def broken(state: SessionState) -> StepContext:
+        if state.query_id == "pumps":
+            raise trouble
+        return desk_of(state)
+
+    night.night.desk_of = broken
+    result = night.work()
+    assert endings(result) == {"pumps": "failed", "valves": "complete"}
+    assert str(trouble) in result.ended[0].reason
+    assert result.exit_code == 1
+    assert not sessions(night.store)["pumps"].ended  # the next night goes on with it
+
+
+def test_a_disk_that_refuses_ends_the_night() -> None:
+    class Full(MemoryStore):
+        def append(self, *args: Any) -> int:
+            if len(self.streams) > 1 and not args[0].startswith("batch-"):
+                raise LogUnwritable("no space left on the device")
+            return super().append(*args)
+
+    with pytest.raises(LogUnwritable, match="no space left"):
+        bench(queue(query("pumps"), query("valves")), store=Full()).work()
+
+
+def test_the_nights_concurrency_bounds_all_its_sessions_together() -> None:
+    most = Counting()
+    night = bench(queue(*(query(name) for name in ("pumps", "valves", "pump", "valve")), concurrency=3), lambda _one: most)
+    night.night.context = within(night.night.context, night.night.queue.settings.limits)
+    night.night.sessions_at_once = 4
+    result = night.work()
+    assert set(endings(result).values()) == {"complete"}
+    assert most.most == 3
+
+
+class Counting(Journal):
+    """Notes how many calls were under way at once, but for pages: those wait for their hosts."""
+
+    now = most = 0
+
+    async def call(self, name: str) -> None:
+        if name.startswith("read:"):
+            return await super().call(name)
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0.0005)
+        await super().call(name)
+        self.now -= 1
+        return None
+
+
+def test_within_a_nights_limits_a_context_keeps_the_rest() -> None:
+    context = context_for("night-1")
+    bound = within(context, Limits(deadline=time(6, 30), concurrency=2))
+    assert (bound.concurrency, bound.run_id, bound.agent) == (2, "night-1", context.agent)
+    assert bound.deadline is not None
+    assert context.deadline is None

@@ -1,0 +1,141 @@
+"""``build``, ``watch`` and ``serve`` as they are called."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pipeline.adapters.store.layout import Layout
+from pipeline.cli.messages import bring_vault_up_to_date
+from pipeline.config import scaffold
+from pipeline.ops.terminal import Console
+
+LONG_S = 40.0
+QUEUE = "settings:\n  site_url: https://example.org/r\nqueries:\n  - Is it so?\n"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    scaffold.lay_out(folder)
+    (folder / "queries.yaml").write_text(QUEUE)
+    return folder
+
+
+def research(workspace: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(workspace, *arguments), capture_output=True, text=True, check=False)
+
+
+def command(workspace: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "pipeline", "-C", str(workspace), *arguments]
+
+
+@contextmanager
+def running(workspace: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A command that goes on until it is interrupted; what it says goes to ``said``."""
+    with (workspace.parent / "said").open("w") as said:
+        process = subprocess.Popen(command(workspace, *arguments), stdout=subprocess.PIPE, stderr=said, text=True)
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(LONG_S)
+    assert process.returncode == 0
+
+
+def said(workspace: Path) -> str:
+    return (workspace.parent / "said").read_text()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + LONG_S
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+def test_a_build_looks_at_the_log_once(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Path] = []
+    marks = Layout.marks
+    monkeypatch.setattr(Layout, "marks", lambda layout: looks.append(layout.root) or marks(layout))  # type: ignore[func-returns-value]
+    bring_vault_up_to_date(Console(workspace, quiet=True, verbose=False, as_json=False, color=False), site=False)
+    assert looks == [workspace / "events"]
+
+
+def save(template: Path, text: str) -> None:
+    """Save as editors do: a new file that takes the old one's name."""
+    beside = template.with_name(f".{template.name}.new")
+    beside.write_text(text)
+    beside.replace(template)
+
+
+def test_build_makes_the_site_unless_told_not_to(workspace: Path) -> None:
+    assert research(workspace, "build", "--no-site").returncode == 0
+    assert not (workspace / "site").exists()
+    made = json.loads(research(workspace, "--json", "build").stdout)
+    assert "index.html" in made["site"]["written"]
+    assert 'href="https://example.org/r/"' in (workspace / "site" / "index.html").read_text()
+    assert json.loads(research(workspace, "--json", "build").stdout)["site"]["written"] == []
+
+
+def test_check_says_whether_the_vault_is_up_to_date_and_writes_nothing(workspace: Path) -> None:
+    assert research(workspace, "build", "--check").returncode == 1
+    assert not (workspace / "vault" / "Home.md").exists()
+    research(workspace, "build")
+    assert research(workspace, "build", "--check").returncode == 0
+
+
+def test_a_site_that_cannot_be_made_is_told_with_template_and_line(workspace: Path) -> None:
+    with (workspace / "templates" / "site" / "home.html.j2").open("a") as template:
+        template.write("{% nonsense %}")
+    failed = research(workspace, "build")
+    assert failed.returncode == 2
+    assert re.search(r"home\.html\.j2, line \d+", failed.stderr)
+    assert (workspace / "vault" / "Home.md").exists()
+
+
+def test_watch_follows_templates_and_survives_a_broken_one(workspace: Path) -> None:
+    note, template = workspace / "vault" / "Home.md", workspace / "templates" / "vault" / "home.md.j2"
+    sound = template.read_text()
+    with running(workspace, "watch"):
+        until(lambda: "watching" in said(workspace))
+        save(template, sound + "\nOne more line.\n")
+        until(lambda: "One more line." in note.read_text())
+        until(lambda: "One more line." in (workspace / "site" / "index.html").read_text())
+        save(template, sound + "{% broken %}")
+        until(lambda: "home.md.j2, line" in said(workspace))
+        assert "One more line." in note.read_text()
+        save(template, sound + "\nMended.\n")
+        until(lambda: said(workspace).count("of the site written") == 3)
+        assert "Mended." in note.read_text()
+        before = said(workspace)
+        time.sleep(1.5)
+        assert said(workspace) == before
+
+
+@pytest.mark.parametrize("poll", [(), ("--poll",)])
+def test_serve_shows_the_site_and_what_is_saved(workspace: Path, poll: tuple[str, ...]) -> None:
+    style = workspace / "templates" / "site" / "assets" / "site.css"
+    with running(workspace, "serve", "--port", "0", *poll) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[-1]
+        until(lambda: "watching" in said(workspace))
+        save(style, "/* changed */")
+        until(lambda: b"/* changed */" in fetched(f"{address}assets/site.css"))
+        assert "reload.js" in fetched(address).decode()
+
+
+def fetched(address: str) -> bytes:
+    with urllib.request.urlopen(address) as answer:  # noqa: S310 - this machine's own address
+        data: bytes = answer.read()
+        return data

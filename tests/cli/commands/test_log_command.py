@@ -1,0 +1,60 @@
+"""The command ``log``: which session is meant when none is named, and following what has already ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.cli.main import cli
+from pipeline.errors import SessionUnknown
+from pipeline.ops import terminal
+from tests.fakes import context_for
+from tests.ops.test_log_tail import research
+
+
+@dataclass
+class Place:
+    """A workspace with two sessions, and how to ask about them."""
+
+    folder: Path
+
+    def log(self, *args: str, before: tuple[str, ...] = ()) -> Any:
+        return CliRunner().invoke(cli, ["-C", str(self.folder), *before, "log", *args])
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    (tmp_path / "queries.yaml").write_text("queries: []\n")
+    store = FileStore(tmp_path / "events")
+    for name in ("2026-11-20-pumps-aaaa", "2026-11-21-pumps-bbbb"):
+        research(store, name, context_for(f"run-{name[-4:]}"))
+    yield Place(tmp_path)
+    terminal._masks.clear()
+
+
+def test_without_a_name_the_latest_session_is_meant(place: Place) -> None:
+    named, latest = place.log("2026-11-21-pumps-bbbb"), place.log()
+    assert named.exit_code == 0
+    assert latest.output == named.output
+    assert "run-bbbb" in latest.output
+
+
+def test_a_session_that_has_ended_is_printed_whole_and_followed_no_longer(place: Place) -> None:
+    assert place.log("--follow", "2026-11-20-pumps-aaaa").output == place.log("2026-11-20-pumps-aaaa").output
+
+
+def test_followed_as_json_each_event_is_a_line(place: Place) -> None:
+    lines = place.log("-f", "2026-11-20-pumps-aaaa", before=("--json",)).output.splitlines()
+    assert [json.loads(line)["version"] for line in lines] == list(range(1, len(lines) + 1))
+
+
+def test_where_no_session_is_there_is_no_latest(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("queries: []\n")
+    assert isinstance(Place(tmp_path).log().exception, SessionUnknown)

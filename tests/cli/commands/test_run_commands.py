@@ -1,0 +1,304 @@
+"""``run`` and ``retry`` as their user meets them: what is taken up, what ends a night, what is told and remembered."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.batch.totals import account
+from pipeline.domain.events.batch_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
+from pipeline.domain.events.json_codec import decode_all
+from tests.commanding import Said, everything, said, workspace_in
+
+ROOT = Path(__file__).parents[3]
+HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea/depth]}\n"
+SHIPS = "  - {query: Where do ships wait at night?, id: ships, mode: fast, tags: [sea]}\n"
+NONSENSE = "  - {query: Zyzzyva quokka xylophone?, id: nonsense, mode: fast}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return workspace_in(tmp_path / "ws", HARBOUR + SHIPS)
+
+
+def last_run(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "events" / "local" / "last-run.json").read_text())
+    return found
+
+
+def actions(folder: Path) -> dict[str, str]:
+    return {query["id"]: query["action"] for query in json.loads(said(folder, "--json", "list").out)["queries"]}
+
+
+# ---- rehearsing ----------------------------------------------------------------------------------------------------
+
+
+def refuse(*_args: object, **_kwargs: object) -> None:
+    raise AssertionError("the network was asked")
+
+
+@pytest.mark.parametrize("nights", [0, 1])
+def test_a_dry_run_writes_nothing_and_asks_nobody(folder: Path, nights: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(nights):
+        assert said(folder, "run", "ships").code == 0
+    before = everything(folder)
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-canary")
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    told = said(folder, "run", "--dry-run", "--retry-failed", "--limit", "1", "--deadline", "06:30", "--max-cost", "1")
+    assert (told.code, told.err) == (0, "")
+    assert "harbour" in told.out
+    assert json.loads(said(folder, "retry", "--dry-run", "--json").out)["due"] == []
+    assert everything(folder) == before
+
+
+def test_a_dry_run_says_what_the_night_would_cost_at_most(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-canary")
+    with (folder / "queries.yaml").open("a") as queue:
+        queue.write("  - {query: Is the pier safe?, id: pier, budget_usd: 0.25, priority: 3}\n")
+    plan = json.loads(said(folder, "run", "--dry-run", "--json", "--max-cost", "0.40").out)
+    assert [(entry["id"], entry["worst_usd"]) for entry in plan["due"]] == [("pier", 0.25), ("harbour", 0.4), ("ships", 0.4)]
+    assert plan["worst_usd"] == 0.4
+    uncapped = json.loads(said(folder, "run", "--dry-run", "--json").out)
+    assert ([entry["worst_usd"] for entry in uncapped["due"]], uncapped["worst_usd"]) == ([0.25, None, None], None)
+    monkeypatch.delenv("OPENROUTER_API_KEY")
+    free = json.loads(said(folder, "run", "--dry-run", "--json").out)
+    assert free["worst_usd"] == 0
+    assert [entry["reasoner"] for entry in free["due"]] == ["extractive"] * 3
+
+
+def test_a_dry_run_says_who_searches_and_why(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "searches local: none of BRAVE_API_KEY" in said(folder, "run", "--dry-run").out
+    monkeypatch.setenv("BRAVE_API_KEY", "BSA-canary")
+    why = "what has a key or an address, and your documents in corpus"
+    assert said(folder, "run", "--dry-run").out.count(f"searches local and brave: {why}\n") == 1
+    plan = json.loads(said(folder, "run", "--dry-run", "--json").out)
+    assert [(entry["search"], entry["search_why"]) for entry in plan["due"]] == [(["local", "brave"], why)] * 2
+    shutil.rmtree(folder / "corpus")
+    assert "searches brave: " in said(folder, "run", "--dry-run").out
+
+
+def test_a_dry_run_names_the_session_that_is_gone_on_with_and_what_is_left(folder: Path) -> None:
+    (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR.replace('mode: fast', 'approve: plan')}{SHIPS}{NONSENSE}")
+    said(folder, "run")
+    said(folder, "approve", "harbour")
+    plan = json.loads(said(folder, "run", "--dry-run", "--json").out)
+    (entry,) = plan["due"]
+    assert (entry["id"], entry["action"]) == ("harbour", "resume")
+    assert (folder / entry["log"]).is_dir()
+    assert [(left["id"], left["action"]) for left in plan["left"]] == [("nonsense", "not-found")]
+    assert plan["done"] == 1
+
+
+def test_a_dry_run_meets_what_would_end_the_night_before_it_begins(folder: Path) -> None:
+    shutil.rmtree(folder / "corpus")
+    told = said(folder, "run", "--dry-run")
+    assert (told.code, str(folder / "corpus") in told.err) == (2, True)
+
+
+@pytest.mark.parametrize("args", [["-q", "run"], ["run", "-q"], ["run", "--quiet"]])
+def test_a_quiet_night_is_silent_wherever_that_is_said(folder: Path, args: list[str]) -> None:
+    assert said(folder, *args) == Said(0, "", "")
+
+
+def test_a_talkative_night_names_each_step(folder: Path) -> None:
+    assert "page.read" in said(folder, "run", "-v", "harbour").err
+    assert "page.read" not in said(folder, "run", "ships").err
+
+
+# ---- what is taken up ----------------------------------------------------------------------------------------------
+
+
+def test_a_tag_takes_up_its_queries_and_a_limit_leaves_the_rest_for_another_time(folder: Path) -> None:
+    assert said(folder, "run", "--tag", "sea/depth").code == 0
+    assert actions(folder) == {"harbour": "done", "ships": "new"}
+    with (folder / "queries.yaml").open("a") as queue:
+        queue.write("  - {query: How deep is the harbour at low tide?, id: tide, mode: fast}\n")
+    told = said(folder, "run", "--limit", "1")
+    assert told.code == 3
+    assert "tide: the limit of 1 is reached" in told.out
+    assert actions(folder) == {"harbour": "done", "ships": "done", "tide": "new"}
+    assert said(folder, "run").code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--tag", "se"], "did you mean sea?"),
+        (["harbor"], "did you mean harbour?"),
+        (["--deadline", "half past six"], "is no time"),
+        (["--deadline", "2020-01-01T06:30Z"], "has passed"),
+        (["--limit", "0"], "--limit"),
+        (["--max-cost", "-1"], "--max-cost"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_begins(folder: Path, args: list[str], words: str) -> None:
+    told = said(folder, "run", *args)
+    assert (told.code, words in told.err) == (2, True)
+    assert not (folder / "events" / "sessions").exists()
+
+
+def test_a_changed_question_is_researched_again_and_one_that_is_gone_is_archived(folder: Path) -> None:
+    said(folder, "run")
+    (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR.replace('the harbour?', 'the harbour at low tide?')}")
+    listed = json.loads(said(folder, "--json", "list").out)
+    assert [query["action"] for query in listed["queries"]] == ["changed"]
+    assert [name[11:-5] for name in listed["archived"]] == ["ships"]
+    lines = said(folder, "list", "--why").out.splitlines()
+    assert [line.split()[0] for line in lines[::2]] == ["changed", "archived"]
+    assert "the question was changed" in lines[1]
+    assert said(folder, "run").code == 0
+    sessions = {entry["session"]: entry for entry in json.loads(said(folder, "--json", "list").out)["sessions"]}
+    assert len(sessions) == 3
+
+
+# ---- trying again --------------------------------------------------------------------------------------------------
+
+
+def without_answers(folder: Path) -> Path:
+    (folder / "queries.yaml").write_text(f"queries:\n{NONSENSE}{HARBOUR}{NONSENSE.replace('nonsense', 'more').replace('Z', 'X')}")
+    return folder
+
+
+def test_what_was_not_found_is_left_alone_until_it_is_to_be_tried_again(folder: Path) -> None:
+    assert said(without_answers(folder), "run").code == 5
+    told = said(folder, "run")
+    assert (told.code, told.out.splitlines()[0]) == (0, "nothing to do")
+    assert "research retry" in told.out
+    (folder / "corpus" / "found.md").write_text("# Zyzzyva\n\nA zyzzyva is a weevil; a quokka plays no xylophone.\n")
+    assert said(folder, "retry", "nonsense").code == 0
+    assert actions(folder) == {"nonsense": "done", "harbour": "done", "more": "not-found"}
+    assert said(folder, "run", "--retry-failed").out.splitlines()[0] == "nothing to do"
+    assert said(folder, "retry").code in {0, 5}
+    assert last_run(folder)["ended"][0]["query_id"] == "more"
+
+
+def test_there_is_nothing_to_retry_where_nothing_failed(folder: Path) -> None:
+    assert said(folder, "run", "harbour").code == 0
+    before = FileStore(folder / "events").marks()
+    assert said(folder, "retry").out.splitlines()[0] == "nothing to do"
+    assert said(folder, "retry", "harbour").out.splitlines()[1].startswith("  harbour: done: done on")
+    assert FileStore(folder / "events").marks() == before  # neither the done one nor the one that is due
+
+
+def test_what_is_not_found_is_no_failure_that_ends_the_night(folder: Path) -> None:
+    told = said(without_answers(folder), "run", "--max-failures", "1")
+    assert told.code == 5
+    assert sorted(entry["status"] for entry in last_run(folder)["ended"]) == ["complete", "not-found", "not-found"]
+    assert last_run(folder)["skipped"] == []
+
+
+# ---- telling -------------------------------------------------------------------------------------------------------
+
+
+def agreeing(folder: Path, told: Said) -> dict[str, Any]:
+    """What a night says of itself, once it is the same everywhere."""
+    store = FileStore(folder / "events")
+    name = list(store.batch_ids())[-1]
+    events = list(decode_all(record.data for record in store.load(name)))
+    summary: dict[str, Any] = json.loads(told.out)
+    assert summary == account(events) == last_run(folder)
+    (end,) = [event for event in events if isinstance(event, BatchEnded)]
+    failed = [event for event in events if isinstance(event, VaultFailed)]
+    assert told.code == summary["exit_code"] == (failed[0].exit_code if failed else end.exit_code)
+    counts = (end.done, end.not_found, end.failed, end.open)
+    assert counts == tuple(summary[name] for name in ("done", "not_found", "failed", "open"))
+    assert sum(counts) == sum(isinstance(event, QueryEnded) for event in events)
+    assert end.skipped == summary["left_out"] == sum(isinstance(event, QuerySkipped) for event in events)
+    return summary
+
+
+def night_note(folder: Path) -> str:
+    (note,) = (folder / "vault" / "nights").glob("*.md")
+    return note.read_text()
+
+
+@pytest.mark.parametrize(
+    ("args", "code"), [([], 5), (["harbour"], 0), (["--limit", "1"], 3), (["--limit", "1", "--tag", "sea"], 0)]
+)
+def test_events_summary_last_run_and_exit_code_agree(folder: Path, args: list[str], code: int) -> None:
+    summary = agreeing(without_answers(folder), said(folder, "run", "--json", *args))
+    assert summary["exit_code"] == code
+    note = night_note(folder)
+    assert f"done: {summary['done']}\n" in note
+    assert f"not_found: {summary['not_found']}\n" in note
+    assert f"failed: {summary['failed']}\n" in note
+    assert f"skipped: {summary['left_out']}\n" in note
+
+
+def test_a_plan_that_waits_is_neither_done_nor_failed(folder: Path) -> None:
+    (folder / "queries.yaml").write_text(f"queries:\n{HARBOUR}{SHIPS.replace('mode: fast', 'approve: plan')}")
+    summary = agreeing(folder, said(folder, "run", "--json"))
+    assert (summary["done"], summary["open"], summary["failed"], summary["exit_code"]) == (1, 1, 0, 0)
+    assert "research approve ships" in night_note(folder).replace("\\", "")
+
+
+def test_a_vault_that_cannot_be_built_is_part_of_the_account(folder: Path) -> None:
+    shutil.copytree(ROOT / "templates", folder / "templates")
+    (folder / "templates" / "vault" / "report.md.j2").write_text("# {{ no_such_name }}\n")
+    told = said(folder, "run", "--json")
+    summary = agreeing(folder, told)
+    assert (told.code, summary["done"]) == (2, 2)
+    assert "no_such_name" in summary["vault"]
+    assert "no_such_name" in told.err
+    shutil.rmtree(folder / "templates")
+    assert said(folder, "run").code == 0
+    assert len(list((folder / "vault" / "reports").rglob("*.md"))) == 2
+    assert said(folder, "verify").code == 0
+
+
+@pytest.mark.parametrize("trouble", [OSError(28, "No space left on device"), ZeroDivisionError("a fault of ours")])
+def test_whatever_keeps_the_vault_from_being_built_the_account_is_given(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+) -> None:
+    def broken(*_args: object, **_kwargs: object) -> None:
+        raise trouble
+
+    monkeypatch.setattr("pipeline.wiring.workspace_adapters.build", broken)
+    told = said(folder, "run", "--json")
+    assert (told.code, agreeing(folder, told)["done"]) == (1, 2)
+    assert "the vault is not up to date" in told.err
+    monkeypatch.undo()
+    (folder / "queries.yaml").write_text(f"queries:\n{NONSENSE}")
+    monkeypatch.setattr("pipeline.wiring.workspace_adapters.build", broken)
+    assert f"not up to date: {type(trouble).__name__}" in said(folder, "-q", "run").out
+
+
+def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> None:
+    said(folder, "run")
+    before = last_run(folder)
+    assert said(folder, "run", "--json").code == 0
+    assert last_run(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["run"], 5),
+        (["run", "harbour"], 0),
+        (["run", "--limit", "1", "harbour", "more"], 3),
+        (["run", "--limit", "1", "--tag", "sea/depth", "harbour"], 0),
+        (["run", "nobody"], 2),
+        (["run", "--deadline", "now"], 2),
+        (["retry"], 0),
+        (["-C", "nowhere", "run"], 10),
+    ],
+)
+def test_a_process_of_its_own_ends_with_the_nights_exit_code(folder: Path, args: list[str], code: int) -> None:
+    command = [sys.executable, "-m", "pipeline", "-C", str(without_answers(folder)), *args]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_work_that_a_cap_left_ends_a_process_with_3(folder: Path) -> None:
+    command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run", "--limit", "1"]
+    assert [subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode for _ in range(3)] == [3, 0, 0]

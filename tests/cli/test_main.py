@@ -1,0 +1,369 @@
+"""The commands, as their user meets them: a real workspace, real files, what is printed, and the exit code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import click
+import pytest
+
+from pipeline.cli import main
+from pipeline.config import scaffold
+from pipeline.system.process_lock import WorkspaceLock
+from tests.vault import links
+from tests.vault.formats import Canvas, base_of
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Said:
+    code: int
+    out: str
+    err: str
+
+
+Research = Callable[..., Said]
+
+
+@pytest.fixture
+def research(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Research:
+    def call(folder: Path, *args: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["research", "-C", str(folder), *args])
+        capsys.readouterr()
+        code = 0
+        try:
+            main.main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        return Said(code, said.out, said.err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace after its first night; tests that change it take a copy."""
+    folder = tmp_path_factory.mktemp("sample") / "ws"
+    scaffold.lay_out(folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", "-C", str(folder), "run"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A small workspace with one question and two documents."""
+    return small(tmp_path)
+
+
+def small(folder: Path) -> Path:
+    (folder / "corpus").mkdir(parents=True)
+    (folder / "queries.yaml").write_text("queries:\n  - query: How deep is the harbour?\n    id: harbour\n    mode: fast\n")
+    for number in (1, 2):
+        text = f"The harbour is {10 + number} metres deep at low tide. Ships wait outside the harbour at night."
+        (folder / "corpus" / f"harbour-{number}.md").write_text(f"# Harbour {number}\n\n{text}\n")
+    return folder
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_the_sample_queue_ends_in_a_report_a_question(sample: Path) -> None:
+    assert len(list((sample / "vault" / "reports").rglob("*.md"))) == 5
+
+
+def test_every_citation_of_the_sample_night_resolves_to_a_stored_page_that_holds_its_quote(
+    sample: Path, research: Research
+) -> None:
+    said = research(sample, "--json", "verify")
+    assert said.code == 0
+    checked = json.loads(said.out)
+    assert checked["citations"] > 60
+    assert checked["unsupported"] == 0
+    assert checked["findings"] == []
+
+
+def test_the_sample_vault_is_sound_throughout(sample: Path) -> None:
+    paths = (path for path in (sample / "vault").rglob("*") if path.is_file() and path.parent.name != "my")
+    files = {path.relative_to(sample / "vault").as_posix(): path.read_text() for path in paths}
+    assert links.leading_nowhere(files) == []
+    assert links.same_names(files) == []
+    assert len([Canvas.model_validate_json(text) for name, text in files.items() if name.endswith(".canvas")]) == 5
+    assert len([base_of(text) for name, text in files.items() if name.endswith(".base")]) == 6
+    assert len([ElementTree.fromstring(text) for name, text in files.items() if name.endswith(".svg")]) == 10  # noqa: S314
+
+
+def test_a_second_run_says_nothing_to_do_and_changes_no_byte(sample: Path, research: Research) -> None:
+    before = {path: path.stat().st_mtime_ns for path in sample.rglob("*") if path.is_file()}
+    said = research(sample, "run")
+    assert (said.code, said.out.splitlines()[0]) == (0, "nothing to do")
+    assert {path: path.stat().st_mtime_ns for path in sample.rglob("*") if path.is_file()} == before
+
+
+def test_a_deleted_vault_is_rebuilt_byte_for_byte(workspace: Path, research: Research) -> None:
+    import shutil
+
+    research(workspace, "run")
+    before = tree(workspace / "vault")
+    shutil.rmtree(workspace / "vault")
+    assert research(workspace, "build").code == 0
+    assert tree(workspace / "vault") == before
+    again = json.loads(research(workspace, "--json", "build").out)
+    assert again["written"] == []
+
+
+def test_a_quiet_run_is_silent_unless_something_fails(workspace: Path, research: Research) -> None:
+    assert research(workspace, "-q", "run") == Said(0, "", "")
+    assert research(workspace, "-q", "run") == Said(0, "", "")
+    (workspace / "queries.yaml").write_text("queries:\n  - query: Zyzzyva quokka xylophone?\n    id: none\n")
+    assert research(workspace, "-q", "run") == Said(5, "", "")  # nothing failed
+    assert "xylophone" in research(workspace, "list", "--why").out
+
+
+def test_list_show_and_log_speak_to_people_and_to_programs(sample: Path, research: Research) -> None:
+    listed = json.loads(research(sample, "--json", "list").out)
+    assert {query["action"] for query in listed["queries"]} == {"done"}
+    name = listed["queries"][0]["id"]
+    shown = json.loads(research(sample, "--json", "show", name).out)
+    assert shown["status"] == "complete"
+    assert shown["doing"] == []
+    early = json.loads(research(sample, "--json", "show", name, "--at", "12").out)
+    assert (early["version"], early["status"]) == (12, "searching")
+    assert early["doing"]
+    log = json.loads(research(sample, "--json", "log", name).out)
+    assert [event["version"] for event in log] == list(range(1, shown["version"] + 1))
+    assert "complete" in research(sample, "show", name).out
+    assert len(research(sample, "log", name).out.splitlines()) == shown["version"]
+
+
+def test_a_question_without_evidence_is_not_found_and_its_note_says_so(workspace: Path, research: Research) -> None:
+    (workspace / "queries.yaml").write_text("queries:\n  - query: Zyzzyva quokka xylophone?\n    id: none\n")
+    said = research(workspace, "run")
+    assert said.code == 5
+    assert said.out.splitlines()[0].startswith("not found   none: none of your 2 documents mentions “Zyzzyva”")
+    (note,) = (workspace / "vault").glob("reports/**/*.md")
+    assert "> [!question] Not found\n> None of your 2 documents mentions" in note.read_text()
+    assert research(workspace, "run").code == 0
+    assert research(workspace, "list", "--why").out.startswith("not found   none")
+
+
+def test_a_failed_session_can_be_resumed_by_name_and_a_complete_one_not(workspace: Path, research: Research) -> None:
+    research(workspace, "run")
+    assert research(workspace, "resume", "harbour").code == 1
+    assert "is complete" in research(workspace, "resume", "harbour").err
+
+
+def test_init_lays_out_a_workspace_and_overwrites_nothing(tmp_path: Path, research: Research) -> None:
+    (tmp_path / "queries.yaml").write_text("queries: []\n")
+    said = research(tmp_path, "init")
+    assert said.code == 0
+    assert (tmp_path / "queries.yaml").read_text() == "queries: []\n"
+    assert (tmp_path / "templates" / "vault" / "report.md.j2").exists()
+    assert (tmp_path / "vault" / ".obsidian" / "app.json").exists()
+
+
+def test_add_appends_a_question_and_refuses_it_twice(workspace: Path, research: Research) -> None:
+    before = (workspace / "queries.yaml").read_text()
+    assert research(workspace, "add", "Is the pier: safe?", "--tag", "piers", "--mode", "fast").code == 0
+    assert (workspace / "queries.yaml").read_text().startswith(before)
+    assert research(workspace, "add", "Is the pier: safe?").code == 2
+
+
+def spoil_queue(folder: Path) -> str:
+    (folder / "queries.yaml").write_text("queries:\n  - query: Fine\n    mood: deep\n")
+    return "queries.yaml:3:5"
+
+
+def remove_corpus(folder: Path) -> str:
+    for path in (folder / "corpus").iterdir():
+        path.unlink()
+    (folder / "corpus").rmdir()
+    return str(folder / "corpus")
+
+
+def empty_corpus(folder: Path) -> str:
+    for path in (folder / "corpus").iterdir():
+        path.unlink()
+    return "holds no document"
+
+
+def binary_corpus(folder: Path) -> str:
+    for path in (folder / "corpus").iterdir():
+        path.write_bytes(b"\x00\x01\x02" * 100)
+    return "holds no document"
+
+
+@pytest.mark.parametrize("spoil", [spoil_queue, remove_corpus, empty_corpus, binary_corpus])
+def test_bad_input_gets_one_clear_message_before_any_session_begins(
+    workspace: Path, research: Research, spoil: Callable[[Path], str]
+) -> None:
+    expected = spoil(workspace)
+    said = research(workspace, "run")
+    assert said.code == 2
+    assert expected in said.err
+    assert "→" in said.err
+    assert not (workspace / "events" / "sessions").exists()
+
+
+def test_a_broken_a_huge_and_a_binary_file_are_named_and_skipped(workspace: Path, research: Research) -> None:
+    (workspace / "corpus" / "broken.pdf").write_bytes(b"%PDF-1.7 this is no PDF")
+    (workspace / "corpus" / "noise.md").write_bytes(bytes(range(256)) * 20)
+    with (workspace / "corpus" / "huge.txt").open("wb") as huge:
+        huge.truncate(50_000_000)
+    said = research(workspace, "run")
+    assert said.code == 0
+    for name in ("broken.pdf", "noise.md", "huge.txt"):
+        assert f"skipped corpus/{name}" in said.err
+
+
+def test_of_many_files_that_are_skipped_some_are_named_and_the_rest_counted(workspace: Path, research: Research) -> None:
+    for number in range(20):
+        (workspace / "corpus" / f"noise{number:02}.md").write_bytes(bytes(range(256)) * 20)
+    said = research(workspace, "run")
+    assert said.code == 0
+    assert said.err.count("skipped corpus/") == 5
+    assert "… and 15 more files; events/local/research.log names them" in said.err
+    assert "noise19.md" in (workspace / "events" / "local" / "research.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# {{ title }\n", "report.md.j2"),
+        ("# {{ no_such_name }}\n", "no_such_name"),
+        ("{% for x in %}\n", "report.md.j2, line 1"),
+    ],
+)
+def test_a_broken_template_is_named_and_every_note_stays_as_it_was(
+    workspace: Path, research: Research, text: str, expected: str
+) -> None:
+    research(workspace, "run")
+    import shutil
+
+    shutil.copytree(ROOT / "templates", workspace / "templates")
+    (workspace / "templates" / "vault" / "report.md.j2").write_text(text)
+    before = tree(workspace / "vault")
+    said = research(workspace, "build")
+    assert said.code == 2
+    assert expected in said.err
+    assert tree(workspace / "vault") == before
+    assert research(workspace, "verify").code == 0
+
+
+def test_no_workspace_is_exit_code_10_and_the_way_out(tmp_path: Path, research: Research) -> None:
+    for command in (["run"], ["list"], ["build"], ["verify"], ["show", "x"], ["log", "x"], ["resume", "x"], ["add", "x"]):
+        said = research(tmp_path, *command)
+        assert said.code == 10, command
+        assert "research init" in said.err
+
+
+def test_json_prints_nothing_but_json_failures_included(tmp_path: Path, workspace: Path, research: Research) -> None:
+    assert json.loads(research(tmp_path / "nowhere", "--json", "list").out)["exit_code"] == 10
+    assert json.loads(research(workspace, "--json", "nonsense").out)["exit_code"] == 2
+    assert json.loads(research(workspace, "--json", "show", "nobody").out)["error"]["kind"] == "SessionUnknown"
+    said = research(workspace, "--json", "-q", "run")
+    assert json.loads(said.out)["exit_code"] == 0
+
+
+def test_an_unknown_id_names_the_one_that_was_probably_meant(workspace: Path, research: Research) -> None:
+    said = research(workspace, "run", "harbor")
+    assert said.code == 2
+    assert "did you mean harbour?" in said.err
+
+
+def test_damage_in_the_log_is_refused_and_named_and_repaired_with_a_copy_set_aside(workspace: Path, research: Research) -> None:
+    research(workspace, "run")
+    segment = next((workspace / "events" / "sessions").rglob("*.jsonl"))
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    said = research(workspace, "show", "harbour")
+    assert said.code == 20
+    assert segment.name in said.err
+    said = research(workspace, "verify")
+    assert said.code == 20
+    assert segment.name in said.out
+    research(workspace, "verify", "--repair")
+    assert research(workspace, "show", "harbour").code == 0
+    assert bytes(data) in [path.read_bytes() for path in (workspace / "events" / "local").rglob("*.jsonl")]
+    assert research(workspace, "run").code == 0
+
+
+def test_one_damaged_session_does_not_keep_the_night_from_the_other_questions(workspace: Path, research: Research) -> None:
+    research(workspace, "run")
+    segment = next((workspace / "events" / "sessions").rglob("*.jsonl"))
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    with (workspace / "queries.yaml").open("a") as queue:
+        queue.write("  - query: Where do ships wait at night?\n    mode: fast\n")
+    said = research(workspace, "run")
+    assert said.code == 20
+    assert segment.name in said.err
+    assert "where-do-ships-wait" in said.out
+    actions = {query["id"]: query["action"] for query in json.loads(research(workspace, "--json", "list").out)["queries"]}
+    assert actions == {"harbour": "damaged", "where-do-ships-wait-at-night": "done"}
+
+
+def test_two_runs_at_once_one_works_and_the_other_is_told_at_once(workspace: Path, research: Research) -> None:
+    with WorkspaceLock(workspace / "events"):
+        said = research(workspace, "run")
+    assert said.code == 11
+    assert f"process {os.getpid()}" in said.err
+    assert research(workspace, "run").code == 0
+
+
+def test_after_a_killed_run_a_new_one_starts_at_once_and_goes_on(tmp_path: Path, research: Research) -> None:
+    folder = tmp_path / "ws"
+    scaffold.lay_out(folder)
+    command = [sys.executable, "-m", "pipeline", "-C", str(folder), "run"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
+        sessions = folder / "events" / "sessions"
+        patience = time.monotonic() + 60
+        while not list(sessions.rglob("*.jsonl")) and time.monotonic() < patience:
+            time.sleep(0.01)
+        assert research(folder, "run").code == 11
+        first.send_signal(signal.SIGKILL)
+    assert (folder / "events" / "local" / "run.lock").exists()
+    assert "interrupted" in research(folder, "list").out
+    assert research(folder, "run").code == 0
+    listed = json.loads(research(folder, "--json", "list").out)
+    assert {query["action"] for query in listed["queries"]} == {"done"}
+
+
+def test_every_command_has_help_and_stands_in_the_readme(research: Research, tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text()
+    for name, command in main.cli.commands.items():
+        assert command.help, name
+        assert f"research {name}" in readme, name
+        assert research(tmp_path, name, "--help").code == 0
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert option.help, f"{name} {option.opts}"
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = {"pydantic", "jinja2", "yaml", "httpx", "asyncio", "rich", "logging.handlers", "sqlite3", "selectolax", "frontmatter"}
+    code = f"import sys, pipeline.cli.main; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

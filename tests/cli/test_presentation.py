@@ -1,0 +1,167 @@
+"""Sessions and events as lines for a person: complete, aligned, and never with a control character in them."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.batch.session_index import summary_of
+from pipeline.cli.presentation import counted, duration, happened, listed, log_line, price, show_lines, shown
+from pipeline.domain import fold
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode, encode
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost
+from tests.recorded import SMALL, after, before, stream
+
+CONFIG = SMALL | {"gap_rounds": 1, "context_tokens": 100}
+EVIL = "\x1b[2J\x1b]0;title\x07 \x9b31m a\nb\r\n\u202e\u200b\x00 end"
+
+
+def is_plain(line: str) -> bool:
+    return not any(unicodedata.category(c) in {"Cc", "Cs"} for c in line) and not set(line) & set("\u202e\u200b")
+
+
+def spoilt(value: Any, evil: str) -> Any:
+    """The JSON value with every text in it spoilt, but for the words the program itself depends on."""
+    if isinstance(value, dict):
+        kept = {"type", "at", "schema_version", "digest", "version", "standing", "kind", "mode", "task"}
+        return {name: part if name in kept else spoilt(part, evil) for name, part in value.items()}
+    if isinstance(value, list):
+        return [spoilt(part, evil) for part in value]
+    return value + evil if isinstance(value, str) else value
+
+
+# One of each kind, by name: which of them ended first differs from run to run.
+ONE_OF_EACH = sorted({event.type: event for event in stream(**CONFIG)}.values(), key=lambda event: event.type)
+
+
+@pytest.mark.parametrize("event", ONE_OF_EACH, ids=lambda event: event.type)
+def test_no_control_character_of_an_event_reaches_its_line(event: e.EventBase) -> None:
+    evil = decode(json.dumps(spoilt(json.loads(encode(event)), EVIL)).encode())
+    assert is_plain(log_line(evil))
+    assert is_plain(happened(evil))
+
+
+def last_at(state: SessionState) -> str:
+    return state.runs[-1].last_at
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text(st.characters(codec="utf-8"), max_size=30))
+def test_no_control_character_of_a_session_reaches_what_is_shown(text: str) -> None:
+    state, last = SessionState(id="s1"), None
+    for event in stream(**CONFIG):
+        last = decode(json.dumps(spoilt(json.loads(encode(event)), text + EVIL)).encode())
+        fold.apply(state, last)
+    fold.apply(state, e.StepFailed(step=EVIL, error=EVIL, message=EVIL, recoverable=False, attempt=1, at=last_at(state)))
+    for worker in state.workers.values():
+        worker.reason = EVIL
+    lines = list(show_lines(state, last))
+    assert len(lines) > 10
+    assert all(map(is_plain, lines))
+
+
+def test_an_event_of_an_unknown_type_is_a_plain_line_too() -> None:
+    assert is_plain(log_line(e.UnknownEvent(type=EVIL, at=EVIL, version=3)))
+
+
+def test_a_log_line_tells_version_time_type_and_what_happened() -> None:
+    search = next(event for event in stream() if isinstance(event, e.SearchCompleted))
+    line = log_line(search)
+    assert line.split()[:4] == [str(search.version), search.at[:10], search.at[11:19], "search.completed"]
+    assert line.endswith(f"{search.query}: 2 hits from fake")
+
+
+KINDS: list[type[e.EventBase]] = [type(event) for event in ONE_OF_EACH]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_event_has_a_line(kind: type[e.EventBase]) -> None:
+    _, event = before(kind, **CONFIG)
+    assert log_line(event).split()[3] == event.type
+
+
+def told(state: SessionState) -> str:
+    return "\n".join(show_lines(state, None))
+
+
+STAGES: list[tuple[type[e.EventBase], str, str]] = [
+    (e.ResearchStarted, "planning", "next: Survey"),
+    (e.PlanCreated, "searching", "next: StartWorker:search_0, StartWorker:search_1"),
+    (e.WorkerThought, "searching", "SearchFor:"),
+    (e.AnalysisStarted, "analyzing", "next: Validate:0, Contrast:0"),
+    (e.SynthesisStarted, "synthesizing", "next: MakeOutline"),
+    (e.ResearchCompleted, "complete", "nothing; it has ended"),
+]
+
+
+@pytest.mark.parametrize(("kind", "status", "doing"), STAGES, ids=[f"{stage[1]} {stage[2]}" for stage in STAGES])
+def test_show_tells_what_a_session_in_any_status_is_doing(kind: type[e.EventBase], status: str, doing: str) -> None:
+    state, event = after(kind)
+    lines = told(state)
+    assert f"status     {status}" in lines
+    assert doing in lines
+    assert event.type in "\n".join(show_lines(state, event))
+
+
+DRY = "the well is dry"
+
+
+@pytest.mark.parametrize("end", [e.ResearchFailed(cause="x", reason=DRY), e.ResearchCancelled(reason=DRY)])
+def test_show_tells_why_a_session_ended(end: e.EventBase) -> None:
+    state, plan = after(e.PlanCreated)
+    fold.apply(state, end.model_copy(update={"at": plan.at}))
+    assert f"status     {end.type.removeprefix('research.')}: the well is dry" in told(state)
+
+
+def test_show_of_an_empty_session_tells_that_there_is_nothing() -> None:
+    assert "doing      nothing\n" in told(SessionState(id="s1"))
+
+
+def test_show_tells_the_last_error() -> None:
+    state, _ = after(e.PlanCreated)
+    for message in ("early", "late"):
+        at = f"2026-11-21T03:00:0{len(message)}.000Z"
+        failure = e.StepFailed(step=message, error="ReadFailed", message=message, recoverable=False, attempt=1, at=at)
+        fold.apply(state, failure)
+    assert "last error early: ReadFailed: early" in told(state)
+
+
+def test_show_tells_each_node_of_the_plan_with_its_facts() -> None:
+    state, _ = after(e.ResearchCompleted)
+    lines = told(state).splitlines()
+    assert [line.split()[:2] for line in lines[-len(state.nodes) :]] == [
+        ["completed" if node.task == "search" else "done", node.id] for node in state.nodes.values()
+    ]
+    assert "progress   6 of 6 steps of the plan" in lines
+
+
+def test_what_is_shown_and_listed_is_plain_json() -> None:
+    state, _ = after(e.ResearchCompleted)
+    about = json.loads(json.dumps(shown(state)))
+    assert about.items() >= json.loads(json.dumps(listed(summary_of(state)))).items()
+    assert about["progress"] == {"done": 6, "of": 6}
+    assert about["calls"] == state.spent.calls > 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0.0 s"), (59.94, "59.9 s"), (250, "4 min 10 s"), (3_600, "1 h 0 min"), (7_512, "2 h 5 min")]
+)
+def test_a_length_of_time_is_written_as_people_write_it(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_numbers_agree_with_their_nouns() -> None:
+    assert [counted(n, "fact") for n in (0, 1, 1_200)] == ["0 facts", "1 fact", "1,200 facts"]
+    assert counted(2, "search", "searches") == "2 searches"
+
+
+def test_a_price_is_money_and_tokens_or_nothing() -> None:
+    assert price(Cost()) == "nothing to pay"
+    assert price(Cost(usd=0.5, total_tokens=1_500)) == "0.5000 USD, 1,500 tokens"

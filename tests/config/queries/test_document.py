@@ -1,0 +1,260 @@
+"""Every fault of queries.yaml, with the exact place where it is reported."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import time, timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.config.queries.document import checked, parse, read
+from pipeline.config.queries.model import Limits, ModelChoice, Price, Query, QueryLimits
+from pipeline.errors import NoWorkspace, QueueInvalid
+from tests.config.queries.faulty import FAULTS, LIST
+
+
+@pytest.mark.parametrize(("source", "line", "column", "message", "hint"), FAULTS)
+def test_a_fault_is_reported_once_where_it_stands(source: str | bytes, line: int, column: int, message: str, hint: str) -> None:
+    _, faults = parse(source if isinstance(source, bytes) else source.encode())
+    assert [(fault.line, fault.column) for fault in faults] == [(line, column)]
+    assert message in faults[0].message
+    assert hint in faults[0].hint
+
+
+def test_positions_count_characters_and_every_kind_of_line_end() -> None:
+    _, faults = parse("\ufeff# é\r\nqueries:\r\n- {query: '日本', mode: slow}\r- no\n".encode())
+    assert [(fault.line, fault.column) for fault in faults] == [(3, 23), (4, 3)]
+
+
+def test_several_faults_are_told_in_one_pass_in_the_order_of_the_file() -> None:
+    source = 'settings:\n  serach: auto\nqueries:\n- no\n- query: a\n  mode: slow\n  tags: b\n- "c" d\n'
+    with pytest.raises(QueueInvalid) as caught:
+        checked(source.encode(), "queries.yaml")
+    lines = caught.value.message.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [
+        "queries.yaml:2:3",
+        "queries.yaml:4:3",
+        "queries.yaml:6:9",
+        "queries.yaml:7:9",
+        "queries.yaml:8:7",
+    ]
+    assert lines[0] == 'queries.yaml:2:3: the key "serach" is not known here → did you mean search?'
+    assert "5 faults" in caught.value.hint
+    assert caught.value.exit_code == 2
+
+
+def test_every_line_with_a_tab_is_named() -> None:
+    _, faults = parse(b"queries:\n\t- a\n\t- b\n\t# c\n")
+    assert [(fault.line, fault.column) for fault in faults] == [(2, 1), (3, 1)]
+
+
+def test_a_half_entry_before_a_syntax_fault_is_not_blamed_for_what_it_lacks() -> None:
+    _, faults = parse(b"queries:\n- tags: [a]\n  query: b: c\n")
+    assert [(fault.line, fault.column) for fault in faults] == [(3, 11)]
+
+
+def test_a_flood_of_faults_is_cut_and_counted() -> None:
+    with pytest.raises(QueueInvalid) as caught:
+        checked(b"queries:\n" + b"- no\n" * 300, "queries.yaml")
+    assert len(caught.value.message.splitlines()) == 201
+    assert "100 more" in caught.value.message
+
+
+def test_a_full_file_is_read() -> None:
+    source = """
+settings:
+  reasoner: extractive
+  search: [local]
+  corpus: my papers
+  limits: {cost_usd: 2.00, deadline: "06:30", concurrency: 4, max_failures: 2}
+  snapshot_every: 50
+queries:
+  - Does C# compile to native code?      # two spaces: a comment
+  - query: >
+      A question over
+      two lines?
+    id: eu-batteries
+    mode: fast
+    every: 7d
+    tags: [policy, policy, Überblick/eu]
+    priority: -3
+    max_workers: 5
+    perspectives: 4
+    iterations: 2
+    gap_rounds: 0
+    budget_usd: 0.5
+    timeout: 90m
+    search: auto
+"""
+    queue = checked(source.encode(), "queries.yaml")
+    assert (queue.settings.reasoner, queue.settings.search, queue.settings.corpus) == ("extractive", ("local",), ("my papers",))
+    assert queue.settings.limits.deadline == time(6, 30)
+    assert (queue.settings.limits.cost_usd, queue.settings.limits.concurrency, queue.settings.limits.max_failures) == (2, 4, 2)
+    assert queue.settings.snapshot_every == 50
+    assert queue.queries == (
+        Query(text="Does C# compile to native code?", id="does-c-compile-to-native-code", line=9),
+        Query(
+            text="A question over two lines?",
+            id="eu-batteries",
+            line=10,
+            mode="fast",
+            every=timedelta(days=7),
+            tags=("policy", "Überblick/eu"),
+            priority=-3,
+            max_workers=5,
+            perspectives=4,
+            iterations=2,
+            gap_rounds=0,
+            budget_usd=0.5,
+            timeout=timedelta(minutes=90),
+            search="auto",
+        ),
+    )
+
+
+def test_models_providers_prices_and_caps_are_read() -> None:
+    source = """
+settings:
+  reasoner:
+    model: openai/gpt-5-mini
+    base_url: https://openrouter.ai/api/v1
+    key: MY_ROUTER_API_KEY
+    fallback: [deepseek/deepseek-chat:free]
+    roles: {plan: big, check: small}
+  search: [brave, searxng, wikipedia, local]
+  searxng_url: http://localhost:8888
+  search_urls: {wikipedia: "https://de.wikipedia.org"}
+  contact: you@example.org
+  prices: {big: {input: 1.25, output: 10}, "deepseek/deepseek-chat:free": {input: 0, output: 0}}
+  limits: {cost_usd: 2, tokens: 5000000, calls: 900, timeout: 6h}
+  query_limits: {cost_usd: 0.5, tokens: 1000000, calls: 200, timeout: 90m}
+queries:
+  - {query: a, model: big, search: [arxiv], budget_tokens: 5000, budget_calls: 7}
+"""
+    queue = checked(source.encode(), "queries.yaml")
+    settings = queue.settings
+    assert settings.reasoner == ModelChoice(
+        model="openai/gpt-5-mini",
+        base_url="https://openrouter.ai/api/v1",
+        key="MY_ROUTER_API_KEY",
+        fallback=("deepseek/deepseek-chat:free",),
+        roles=(("plan", "big"), ("check", "small")),
+    )
+    assert settings.search == ("brave", "searxng", "wikipedia", "local")
+    assert (settings.searxng_url, settings.contact) == ("http://localhost:8888", "you@example.org")
+    assert settings.search_urls == (("wikipedia", "https://de.wikipedia.org"),)
+    assert settings.prices == (("big", Price(1.25, 10)), ("deepseek/deepseek-chat:free", Price(0, 0)))
+    assert settings.limits == Limits(2, 5_000_000, 900, timedelta(hours=6))
+    assert settings.query_limits == QueryLimits(0.5, 1_000_000, 200, timedelta(minutes=90))
+    (query,) = queue.queries
+    assert (query.model, query.search, query.budget_tokens, query.budget_calls) == ("big", ("arxiv",), 5_000, 7)
+
+
+def test_a_key_in_the_file_is_not_repeated_in_the_fault() -> None:
+    _, faults = parse(b"settings:\n  reasoner: {model: a, key: sk-canary}\nqueries: [a]\n")
+    assert "canary" not in str(faults[0])
+
+
+@pytest.mark.parametrize("source", ["queries:\n", "queries: []\n", "settings:\nqueries:\n  # - later\n"])
+def test_a_queue_without_questions_is_valid(source: str) -> None:
+    assert checked(source.encode(), "queries.yaml").queries == ()
+
+
+def test_questions_that_begin_alike_get_ids_that_do_not_depend_on_their_order() -> None:
+    first, second, third = "- A b?\n", "- A, b!\n", "- c\n"
+    forth = {query.text: query.id for query in checked((LIST + first + second + third).encode(), "q").queries}
+    back = {query.text: query.id for query in checked((LIST + third + second + first).encode(), "q").queries}
+    assert forth == back
+    assert forth["c"] == "c"
+    assert len(set(forth.values())) == 3
+    assert all(forth[text].startswith("a-b-") and len(forth[text]) == 8 for text in ("A b?", "A, b!"))
+
+
+@given(st.lists(st.text("ab -?", min_size=1, max_size=5).map(lambda text: f"Q {text}"), max_size=8), st.randoms())
+def test_an_id_never_depends_on_the_place_in_the_file(texts: list[str], random: Random) -> None:
+    questions = list({" ".join(text.split()): text for text in texts}.values())
+    moved = random.sample(questions, len(questions))
+    forth, back = (parse(("queries: " + json.dumps(order)).encode()) for order in (questions, moved))
+    assert forth[1] == back[1] == ()
+    assert {query.text: query.id for query in forth[0].queries} == {query.text: query.id for query in back[0].queries}
+
+
+def test_ten_thousand_questions_are_all_read() -> None:
+    source = LIST + "".join(f"- Question {number}?\n" for number in range(10_000))
+    queue = checked(source.encode(), "queries.yaml")
+    assert len({query.id for query in queue.queries}) == 10_000
+
+
+def test_the_same_question_may_stand_twice_under_an_id_of_its_own() -> None:
+    queue = checked(b"queries:\n- Why?\n- {query: Why?, mode: fast, id: why-fast}\n", "queries.yaml")
+    assert [query.id for query in queue.queries] == ["why", "why-fast"]
+
+
+def test_a_missing_file_is_no_workspace(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(NoWorkspace) as caught:
+            read(folder / "queries.yaml")
+        assert caught.value.exit_code == 10
+        assert "research init" in caught.value.hint
+
+
+def _unusable(folder: Path) -> Iterator[tuple[Path, str]]:
+    (folder / "queries.yaml").mkdir()
+    yield folder / "queries.yaml", "is a folder"
+    os.mkfifo(folder / "pipe.yaml")
+    yield folder / "pipe.yaml", "is no regular file"
+
+
+def test_what_is_no_file_is_refused_with_its_path(tmp_path: Path) -> None:
+    for path, reason in _unusable(tmp_path):
+        with pytest.raises(QueueInvalid, match=reason) as caught:
+            read(path)
+        assert str(path) in caught.value.message
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "queries.yaml"
+    path.write_text("queries: [a]\n")
+    path.chmod(0)
+    with pytest.raises(QueueInvalid, match="cannot be read: Permission denied"):
+        read(path)
+
+
+def test_an_error_of_the_disk_is_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    (tmp_path / "queries.yaml").touch()
+    with pytest.raises(QueueInvalid, match="cannot be read: Permission denied"):
+        read(tmp_path / "queries.yaml")
+
+
+_WORDS = """queries: settings: query: id: tags: limits: mode: search: reasoner: roles: every: 7d no 1 06:30 a é
+[ ] { } " ' & * ! | > ? - , % @ << # \\"""
+_PIECES = st.lists(
+    st.sampled_from([*_WORDS.split(), "\n", "\n- ", "\n  ", " ", ": ", "\t", "\r", "---\n", "...\n", "\x07", "\u2028", "\ufeff"]),
+    max_size=40,
+).map(lambda pieces: "".join(pieces).encode())
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(st.binary(max_size=200), _PIECES, _PIECES.map(lambda data: b"queries:\n- " + data)))
+def test_arbitrary_bytes_are_a_queue_or_its_faults(data: bytes) -> None:
+    lines = len(data.decode("utf-8", "replace").splitlines()) + 2
+    try:
+        queue = checked(data, "queries.yaml")
+    except QueueInvalid:
+        _, faults = parse(data)
+        assert faults
+        assert all(1 <= fault.line <= lines and fault.column >= 1 and fault.hint for fault in faults)
+    else:
+        assert all(query.text and query.id for query in queue.queries)
+        assert len({query.id for query in queue.queries}) == len(queue.queries)

@@ -1,0 +1,119 @@
+"""From a workspace to the limits of its sessions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.settings import Keys, Query, QueryLimits, Settings, config_for, environment, keys_of, load_workspace
+from pipeline.domain.values import ResearchConfig
+from pipeline.errors import NoWorkspace, QueueInvalid
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_sample_queue_is_valid_and_needs_no_network() -> None:
+    workspace = load_workspace(ROOT)
+    assert len(workspace.queue.queries) == 5
+    assert [query.mode for query in workspace.queue.queries].count("fast") == 1
+    assert workspace.corpus == ROOT / "corpus"
+    for query in workspace.queue.queries:
+        config = config_for(query, workspace.queue.settings)
+        assert (config.reasoner, config.search) == ("extractive", ("local",))
+
+
+def test_a_folder_without_a_queue_is_no_workspace(tmp_path: Path) -> None:
+    with pytest.raises(NoWorkspace):
+        load_workspace(tmp_path)
+
+
+def test_a_queue_with_faults_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("queries:\n- no\n")
+    with pytest.raises(QueueInvalid, match=r"queries\.yaml:2:3: "):
+        load_workspace(tmp_path)
+
+
+def test_the_queue_knows_the_digest_of_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("queries: [a]\n")
+    first = load_workspace(tmp_path).queue.digest
+    (tmp_path / "queries.yaml").write_text("queries: [b]\n")
+    assert len(first) == 64
+    assert load_workspace(tmp_path).queue.digest != first
+
+
+def test_fast_is_one_perspective_one_iteration_and_no_gap_round() -> None:
+    config = config_for(Query(text="a", id="a", line=1, mode="fast"), Settings())
+    assert (config.mode, config.perspectives, config.iterations, config.gap_rounds) == ("fast", 1, 1, 0)
+
+
+def test_the_numbers_of_a_query_win_over_its_mode() -> None:
+    query = Query(text="a", id="a", line=1, mode="fast", iterations=2, gap_rounds=1, max_workers=3, budget_usd=0.5)
+    config = config_for(query, Settings())
+    assert (config.perspectives, config.iterations, config.gap_rounds) == (1, 2, 1)
+    assert (config.max_workers, config.budget_usd) == (3, 0.5)
+
+
+def test_a_timeout_is_told_in_seconds(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("queries:\n- {query: a, timeout: 90m}\n- b\n")
+    queue = load_workspace(tmp_path).queue
+    assert [config_for(query, queue.settings).timeout_s for query in queue.queries] == [5_400, None]
+
+
+def test_caps_of_all_queries_hold_where_a_query_names_none() -> None:
+    settings = Settings(query_limits=QueryLimits(0.5, 1_000, 20, timedelta(minutes=5)))
+    config = config_for(Query(text="a", id="a", line=1), settings)
+    assert (config.budget_usd, config.budget_tokens, config.budget_calls, config.timeout_s) == (0.5, 1_000, 20, 300)
+    own = Query(text="a", id="a", line=1, budget_usd=2, budget_tokens=9, budget_calls=8, timeout=timedelta(seconds=7))
+    config = config_for(own, settings)
+    assert (config.budget_usd, config.budget_tokens, config.budget_calls, config.timeout_s) == (2, 9, 8, 7)
+
+
+def test_a_session_records_who_answers_and_who_searches() -> None:
+    keys = Keys(env={"OPENAI_API_KEY": "sk-canary-1", "TAVILY_API_KEY": "tvly-canary"})
+    config = config_for(Query(text="a", id="a", line=1), Settings(), keys)
+    assert (config.reasoner, config.search) == ("gpt-5-mini", ("tavily",))
+    config = config_for(Query(text="a", id="a", line=1, model="big", search=("arxiv", "local")), Settings(), keys)
+    assert (config.reasoner, config.search) == ("big", ("arxiv", "local"))
+    assert "canary" not in config.model_dump_json()
+
+
+def test_keys_come_from_the_environment_and_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".env").write_text("TAVILY_API_KEY=from-workspace\n")
+    monkeypatch.setenv("BRAVE_API_KEY", "from-environment")
+    monkeypatch.delenv("TAVILY_API_KEY", raising=False)
+    keys = keys_of(tmp_path)
+    assert [keys.secret(name).reveal() for name in ("BRAVE_API_KEY", "TAVILY_API_KEY")] == [  # type: ignore[union-attr]
+        "from-environment",
+        "from-workspace",
+    ]
+
+
+def test_the_environment_is_read_only_and_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NIGHT_RESEARCH_TEST", "1")
+    found = environment()
+    assert found["NIGHT_RESEARCH_TEST"] == "1"
+    with pytest.raises(TypeError):
+        found["NIGHT_RESEARCH_TEST"] = "2"  # type: ignore[index]
+
+
+def test_more_facts_a_page_are_noted_where_they_cost_nothing() -> None:
+    free = config_for(Query(text="a", id="a", line=1), Settings())
+    assert free.reasoner == "extractive"
+    assert free.facts_per_page > ResearchConfig().facts_per_page
+
+
+def test_the_corpus_may_be_several_folders(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("settings: {corpus: [docs, ../papers]}\nqueries: [a]\n")
+    workspace = load_workspace(tmp_path)
+    assert workspace.corpora == (tmp_path / "docs", tmp_path / "../papers")
+    assert workspace.corpus == tmp_path / "docs"
+    assert workspace.document_name("a.md") == "docs/a.md"
+    assert workspace.document_name("@papers/a.md") == "@papers/a.md"
+
+
+def test_an_empty_list_of_folders_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("settings: {corpus: []}\nqueries: [a]\n")
+    with pytest.raises(QueueInvalid, match="an empty list where folders belong"):
+        load_workspace(tmp_path)

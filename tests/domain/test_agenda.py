@@ -1,0 +1,260 @@
+"""What may be done now: pure, and sound along every schedule that chance and failing services can make."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.domain import fold
+from pipeline.domain import steps as s
+from pipeline.domain.agenda import agenda, worthwhile_gaps
+from pipeline.domain.events import session_events as e
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Gap
+from pipeline.research import Outcome, perform, perform_pure
+from tests.fakes import Journal, MemoryStore, desk_for, started
+from tests.recorded import SMALL, after, before, stream
+
+GATHERING = (
+    s.Survey, s.Plan, s.StartWorker, s.Think, s.SearchFor, s.Read, s.Observe, s.Evaluate, s.Fold,
+    s.StartAnalysis, s.Validate, s.Contrast, s.FindGaps, s.ExtendPlan,
+)  # fmt: skip
+WORK = s.StartWorker | s.Think | s.Observe | s.Evaluate | s.Fold
+BOUND = 400  # steps of a session as small as these
+
+
+@dataclass
+class Walk:
+    """One session on a random schedule: steps are taken up and end in any order, and fail with ``failing`` in a hundred."""
+
+    seed: int
+    failing: int = 0
+    exhausted_at: int = -1
+    cancelled_at: int = -1
+    config: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.session, self.store = ResearchSession("s1"), MemoryStore()
+        self.desk = desk_for(self.store, Journal())
+        self.under_way: dict[s.Step, Outcome] = {}
+        self.recorded: set[str] = set()
+        self.record(Outcome((e.RunStarted(run_id="run-1"), started(**{**SMALL, **self.config}))))
+
+    @property
+    def state(self) -> SessionState:
+        return self.session.state
+
+    def record(self, outcome: Outcome) -> None:
+        for data in outcome.objects:
+            self.store.put(data)
+        for draft in outcome.drafts:
+            number = f"{self.state.version + 1:05d}"
+            self.session.record(draft, run_id="run-1", event_id=number, at="2026-11-21T02:15:00.000Z")
+
+    async def go(self) -> SessionState:
+        for count in range(BOUND):
+            self.interfere(count)
+            offered = agenda(self.state)
+            self.check(offered)
+            if not offered:
+                assert not self.under_way
+                return self.state
+            await self.act(offered)
+        raise AssertionError(f"no end after {BOUND} steps: {agenda(self.state)}")
+
+    def interfere(self, count: int) -> None:
+        """As the loop does, a cap is recorded only while nothing is under way."""
+        if count >= self.exhausted_at >= 0 and not self.under_way and not self.state.synthesis and not self.state.ended:
+            self.record(Outcome((e.BudgetExhausted(cap="usd", limit="1", spent="1"),)))
+            self.exhausted_at = -1
+        if count == self.cancelled_at and not self.state.ended:
+            self.under_way.clear()
+            self.record(Outcome((e.ResearchCancelled(), e.ResearchReopened())))
+            self.recorded = {key for key in self.recorded if not key.startswith("Fail")}
+
+    async def act(self, offered: tuple[s.Step, ...]) -> None:
+        pure = [step for step in offered if step.pure]
+        fresh = [step for step in offered if step not in self.under_way]
+        if pure:
+            for step in pure:
+                self.end(step, perform_pure(step, self.state))
+        elif fresh and (not self.under_way or self.random.random() < 0.6):
+            step = self.random.choice(fresh)
+            self.under_way[step] = await self.outcome(step)
+        else:
+            step = self.random.choice(list(self.under_way))
+            self.end(step, self.under_way.pop(step))
+
+    async def outcome(self, step: s.Step) -> Outcome:
+        if self.random.randrange(100) >= self.failing:
+            return await perform(step, self.state, self.desk)
+        earlier = self.state.failures.get(step.key)
+        attempt = 1 + (earlier.attempts if earlier else 0)
+        again = attempt < 2 and self.random.random() < 0.5
+        failure = e.StepFailed(step=step.key, error="SearchFailed", message="no", recoverable=again, attempt=attempt)
+        return Outcome((failure,))
+
+    def end(self, step: s.Step, outcome: Outcome) -> None:
+        self.record(outcome)
+        if not isinstance(outcome.drafts[0], e.StepFailed):
+            self.recorded.add(step.key)
+
+    def check(self, offered: tuple[s.Step, ...]) -> None:
+        """What holds of every agenda."""
+        state = self.state
+        keys = [step.key for step in offered]
+        assert len(keys) == len(set(keys))
+        assert not self.recorded.intersection(keys)
+        assert not any(state.failed_for_good(key) for key in keys)
+        assert bool(keys) != state.ended
+        at_work = {step.worker_id for step in offered if isinstance(step, WORK)}
+        assert len(at_work) <= state.config.max_workers
+        if self.cancelled_at < 0:
+            assert sum(worker.status == "running" for worker in state.workers.values()) <= state.config.max_workers
+        if state.exhausted:
+            assert not any(isinstance(step, GATHERING) for step in offered)
+        if any(key.startswith("StartWorker:gap_") for key in keys):
+            assert state.analyses[0].validated is not None or state.failed_for_good("Validate:0")
+            assert state.analyses[0].gaps is not None
+
+
+def check_end(state: SessionState) -> None:
+    assert state.status in {"complete", "failed"}
+    if state.status == "failed":
+        assert state.end_reason
+        return
+    assert state.report is not None
+    sentences = [x for part in state.report.sections for p in part.paragraphs for x in p.sentences]
+    assert sentences
+    assert all(sentence.facts and set(sentence.facts) <= state.facts.keys() for sentence in sentences)
+
+
+def walked(**kwargs: Any) -> SessionState:
+    return asyncio.run(Walk(**kwargs).go())
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), workers=st.integers(1, 3), views=st.integers(1, 3), iterations=st.integers(1, 3))
+def test_every_schedule_without_failures_ends_complete(seed: int, workers: int, views: int, iterations: int) -> None:
+    state = walked(seed=seed, config={"max_workers": workers, "perspectives": views, "iterations": iterations})
+    assert state.status == "complete"
+    assert all(worker.status == "completed" for worker in state.workers.values())
+    check_end(state)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    failing=st.sampled_from([5, 20, 50, 90]),
+    exhausted_at=st.integers(-1, 60),
+    cancelled_at=st.integers(-1, 120),
+    workers=st.integers(1, 3),
+)
+def test_every_schedule_with_failures_caps_and_pauses_comes_to_a_sound_end(
+    seed: int, failing: int, exhausted_at: int, cancelled_at: int, workers: int
+) -> None:
+    config = {"max_workers": workers, "context_tokens": 120}
+    check_end(walked(seed=seed, failing=failing, exhausted_at=exhausted_at, cancelled_at=cancelled_at, config=config))
+
+
+def test_the_agenda_changes_nothing_and_answers_the_same_again() -> None:
+    state = SessionState(id="s1")
+    for event in stream():
+        fold.apply(state, event)
+        earlier = deepcopy(state)
+        first = agenda(state)
+        assert agenda(state) == first
+        assert state == earlier
+
+
+def test_what_is_pending_or_ended_has_no_agenda() -> None:
+    assert agenda(SessionState(id="s1")) == ()
+    assert agenda(after(e.ResearchCompleted)[0]) == ()
+
+
+def test_all_workers_start_at_once_up_to_the_limit() -> None:
+    state, _ = after(e.PlanCreated)
+    assert agenda(state) == (s.StartWorker("search_0"), s.StartWorker("search_1"))
+    state.config = state.config.model_copy(update={"max_workers": 1})
+    assert agenda(state) == (s.StartWorker("search_0"),)
+
+
+def test_reads_and_searches_of_an_iteration_are_offered_side_by_side() -> None:
+    state, thought = after(e.WorkerThought)
+    searches = [step for step in agenda(state) if isinstance(step, s.SearchFor)]
+    assert [step.query for step in searches] == list(thought.queries)
+
+
+def test_a_thought_with_nothing_left_to_ask_finishes_the_worker() -> None:
+    state, thought = before(e.WorkerThought)
+    fold.apply(state, thought.model_copy(update={"queries": ()}))
+    assert s.FinishWorker(thought.worker_id, "nothing left to ask") in agenda(state)
+
+
+def test_validation_and_contradictions_are_looked_for_side_by_side_and_gaps_after_both() -> None:
+    state, _ = after(e.AnalysisStarted)
+    assert agenda(state) == (s.Validate(0), s.Contrast(0))
+    state, _ = before(e.AnalysisCompleted)
+    assert agenda(state) == (s.FindGaps(0),)
+
+
+@pytest.mark.parametrize(("importance", "extends"), [(0.5, True), (0.4999, False)])
+def test_only_gaps_that_matter_become_workers(importance: float, extends: bool) -> None:
+    state, event = before(e.AnalysisCompleted)
+    fold.apply(state, event.model_copy(update={"gaps": (Gap(question="Why?", importance=importance, reason="x"),)}))
+    assert agenda(state) == ((s.ExtendPlan(0),) if extends else (s.StartSynthesis(),))
+
+
+def test_the_most_important_gaps_come_first_and_no_more_than_there_are_workers() -> None:
+    state, event = before(e.AnalysisCompleted)
+    gaps = tuple(Gap(question=f"{number}?", importance=number / 10, reason="x") for number in range(11))
+    fold.apply(state, event.model_copy(update={"gaps": gaps}))
+    state.config = state.config.model_copy(update={"max_workers": 2})
+    assert [gap.question for gap in worthwhile_gaps(state, 0)] == ["10?", "9?"]
+
+
+def test_a_budget_that_is_spent_before_there_is_a_plan_ends_the_session() -> None:
+    for kind in (e.TopicSurveyed, e.PlanCreated):
+        state, _ = before(kind)
+        state.exhausted = "usd"
+        (step,) = agenda(state)
+        assert isinstance(step, s.Fail)
+        assert "usd exhausted" in step.reason
+
+
+def test_a_session_that_is_cut_short_in_a_gap_round_closes_its_workers_before_it_ends() -> None:
+    state, _ = after(e.PlanExtended, **SMALL | {"gap_rounds": 1})
+    fold.apply(state, e.WorkerStarted(worker_id="gap_0", perspective_id="gap-0", round=1))
+    state.query, state.exhausted = "Which composer wrote the opera about the flute?", "usd"
+    *others, last = agenda(state)
+    assert s.FinishWorker("gap_0", "stopped: usd exhausted") in (*others, last)
+    assert not any(isinstance(step, s.Fail) for step in others)
+
+
+def reopened(state: SessionState, *events: e.EventBase) -> SessionState:
+    """The state in which ``search_1`` failed, then ``events`` came, then the session was cancelled and reopened."""
+    state.workers["search_1"].status = "failed"
+    for event in (*events, e.ResearchCancelled(), e.ResearchReopened()):
+        fold.apply(state, event)
+    return state
+
+
+def test_a_worker_that_failed_stays_failed_when_the_analysis_went_on_without_it() -> None:
+    state = reopened(before(e.AnalysisStarted)[0], e.AnalysisStarted(round=0))
+    assert state.workers["search_1"].status == "failed"
+    assert agenda(state) == (s.Validate(0), s.Contrast(0))
+
+
+def test_a_worker_that_failed_goes_on_when_the_session_is_reopened_before_its_analysis() -> None:
+    state = reopened(before(e.AnalysisStarted)[0])
+    assert state.workers["search_1"].status == "running"
+    assert any("search_1" in step.key for step in agenda(state))

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.domain.budget import Budget, CombinedBudget, Reservation
+from pipeline.domain.values import Cost
+from pipeline.errors import BudgetSpent
+
+
+def cost(usd: float, tokens: int = 10) -> Cost:
+    return Cost(input_tokens=tokens, total_tokens=tokens, usd=usd)
+
+
+AMOUNTS = st.tuples(st.integers(0, 50_000).map(lambda n: n / 10_000), st.integers(0, 500))
+
+
+@given(st.lists(st.tuples(AMOUNTS, st.booleans(), st.floats(0, 1), st.booleans()), max_size=60))
+def test_whatever_the_order_spent_and_set_aside_never_pass_a_cap(
+    steps: list[tuple[tuple[float, int], bool, float, bool]],
+) -> None:
+    ledger = Budget(10.0, 1_000, 20)
+    held: list[tuple[Reservation, Cost]] = []
+    for (usd, tokens), ends, share, reached in steps:
+        if ends and held:
+            reservation, worst = held.pop(0)
+            actual = cost(worst.usd * share, int(worst.total_tokens * share))
+            ledger.settle(reservation, actual) if reached else ledger.release(reservation)
+        else:
+            with contextlib.suppress(BudgetSpent):
+                held.append((ledger.reserve(cost(usd, tokens)), cost(usd, tokens)))
+        assert ledger.usd + ledger.reserved_usd <= 10.0 + 1e-9
+        assert ledger.tokens + sum(entry.tokens for entry, _ in held) <= 1_000
+        assert ledger.calls + len(held) <= 20
+
+
+@given(st.lists(AMOUNTS, max_size=60))
+def test_the_sum_is_exact(amounts: list[tuple[float, int]]) -> None:
+    ledger = Budget()
+    for usd, tokens in amounts:
+        ledger.settle(ledger.reserve(cost(usd, tokens)), cost(usd, tokens))
+    assert round(ledger.usd * 10_000) == sum(round(usd * 10_000) for usd, _ in amounts)
+    assert ledger.calls == len(amounts)
+
+
+def test_a_call_that_cost_more_than_its_worst_case_is_charged_in_full() -> None:
+    ledger = Budget(1.0)
+    ledger.settle(ledger.reserve(cost(0.9)), cost(1.5))
+    assert ledger.usd == 1.5
+    with pytest.raises(BudgetSpent, match=r"query's budget of 1\.00 USD does not allow another call \(1\.5000 spent\)"):
+        ledger.reserve(cost(0.0))
+
+
+def test_what_earlier_runs_spent_counts() -> None:
+    ledger = Budget(1.0, cap_calls=5, spent=cost(0.7, 300).model_copy(update={"calls": 4}))
+    ledger.settle(ledger.reserve(cost(0.3)), cost(0.1))
+    assert (ledger.usd, ledger.tokens, ledger.calls) == (0.8, 310, 5)
+    with pytest.raises(BudgetSpent, match="5 calls"):
+        ledger.reserve(cost(0.0))
+
+
+def test_a_call_is_charged_to_all_its_ledgers_or_to_none() -> None:
+    query, night = Budget(5.0), Budget(1.0, name="night")
+    purse = CombinedBudget((query, night))
+    held = asyncio.run(purse.reserve(cost(0.6)))
+    with pytest.raises(BudgetSpent) as caught:
+        asyncio.run(purse.reserve(cost(0.6)))
+    assert (caught.value.ledger, caught.value.limit, caught.value.spent) == ("night", "1.00", "0.0000")
+    assert query.reserved_usd == 0.6
+    purse.settle(held, cost(0.5))
+    assert (query.usd, night.usd) == (0.5, 0.5)
+
+
+def test_a_reservation_is_settled_once() -> None:
+    ledger = Budget(1.0)
+    held = ledger.reserve(cost(0.5))
+    ledger.release(held)
+    with pytest.raises(KeyError):
+        ledger.settle(held, cost(0.5))
+    assert ledger.usd == 0

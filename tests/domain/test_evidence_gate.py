@@ -1,0 +1,137 @@
+"""Whether a session's facts hold what is asked: a report, one that names what is missing, or an end in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.domain.evidence_gate import after_gathering, query_of, statistics
+from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone, SessionState, Worker
+from pipeline.domain.steps import Fail, StartSynthesis
+from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig, TermStatistics
+from pipeline.text.ranking.scoring import Ranked, statistics_of
+
+OWN = (
+    "An append-only log survives a power cut because each record is synced before it is acknowledged.",
+    "A checksum in each record tells a torn record of the log from a whole one.",
+    "The harbour is twelve metres deep at low tide.",
+    *(f"Paragraph {number} says nothing of note about matter {number}." for number in range(30)),
+)
+KNOWN = statistics_of([Ranked.of(text, "", "english") for text in OWN]).model_copy(
+    update={"language": "english", "documents": 12}
+)
+
+
+def session(
+    query: str,
+    texts: tuple[str, ...] = OWN,
+    known: TermStatistics = KNOWN,
+    *,
+    languages: tuple[str, ...] = ("english",),
+    reasoner: str = "extractive",
+    url: str = "corpus:{}.md",
+) -> SessionState:
+    """One worker that read a page for each text, and found it there."""
+    state = SessionState(id="s1", query=query, config=ResearchConfig(reasoner=reasoner, pages_per_iteration=99))
+    state.nodes["search_0"] = PlanNode(id="search_0", task="search", description="")
+    worker = state.workers["search_0"] = Worker("search_0", "v", 0, "", iterations=[Iteration("", ("q",))])
+    hits = []
+    for number, text in enumerate(texts):
+        address = url.format(number)
+        fact = Fact(id=f"f{number}", claim=text, quote=text, url=address, digest="d")
+        state.facts[fact.id] = fact
+        state.pages[address] = PageDone(address, f"Page {number}", "d", len(text), "")
+        worker.iterations[0].observed[address] = PageObserved((fact,), ())
+        hits.append(Hit(url=address, title=f"Page {number}", snippet=text))
+    state.searches["q"] = SearchDone("fake", tuple(hits))
+    state.survey = SearchDone("fake", tuple(hits), (), known, languages)
+    return state
+
+
+def refusal(query: str, **more: object) -> Fail:
+    step = after_gathering(session(query, **more))  # type: ignore[arg-type]  # one of its own keywords
+    assert isinstance(step, Fail)
+    return step
+
+
+def test_what_the_facts_answer_is_written() -> None:
+    assert after_gathering(session("How does an append-only log survive a power cut?")) == StartSynthesis((), False)
+
+
+def test_of_what_is_half_answered_the_missing_name_is_told_to_the_report() -> None:
+    step = after_gathering(session("How does an append-only log survive a power cut, and how does Kafka survive it?"))
+    assert step == StartSynthesis(("Kafka",), False)
+
+
+def test_what_no_document_holds_ends_the_session_in_words_with_what_comes_nearest() -> None:
+    step = refusal("How does Kafka survive an earthquake in Reykjavik?")
+    assert step.cause == "no-evidence"
+    assert {"Kafka", "Reykjavik"} <= set(step.missing)
+    assert step.reason.startswith("none of your 12 documents mentions “")
+    assert step.nearest[:1] == ("f0",)
+    assert len(step.nearest) <= 3
+
+
+@pytest.mark.parametrize(("documents", "words"), [(1, "your document does not mention"), (0, "nothing that was found mentions")])
+def test_the_reason_names_what_was_looked_at(documents: int, words: str) -> None:
+    known = KNOWN.model_copy(update={"documents": documents})
+    assert refusal("Who composed the opera Turandot?", known=known).reason.startswith(words)
+
+
+def test_words_that_stand_only_apart_are_told_as_such() -> None:
+    strangers = ("The violin was played in the town hall.", "The reactor is cooled with water.", "The harvest begins in spring.")
+    texts = (*strangers, *OWN)
+    known = statistics_of([Ranked.of(text, "", "english") for text in texts]).model_copy(update={"documents": 12})
+    step = refusal("Which violin is in the reactor during the harvest?", texts=texts, known=known)
+    assert step.reason.startswith("none of your 12 documents holds a passage that")
+    assert set(step.nearest) & {"f0", "f1", "f2"}
+
+
+def test_a_question_in_a_language_of_no_document_is_told_so() -> None:
+    step = refusal("Wie tief ist das Hafenbecken bei der Ebbe und warum ist das so?")
+    assert step.reason.endswith("; the question is in German, the documents are in English")
+    both = refusal("Wie tief ist das Hafenbecken bei der Ebbe und warum ist das so?", languages=("english", "german"))
+    assert "the question is in" not in both.reason
+
+
+def test_without_facts_nothing_is_nearest() -> None:
+    assert refusal("How deep is the harbour?", texts=()).nearest == ()
+
+
+def test_a_question_is_read_in_its_own_language_if_there_are_documents_in_it() -> None:
+    german = "Wie tief ist das Hafenbecken bei der Ebbe?"
+    assert query_of(session(german, languages=("english", "german"))).language == "german"
+    assert query_of(session(german, languages=("english",))).language == "english"
+    assert query_of(session(german, languages=())).language == "german"
+
+
+def test_without_an_index_the_statistics_are_those_of_what_was_found() -> None:
+    found = statistics(session("How deep is the harbour?", known=TermStatistics(), languages=()))
+    assert found.passages == 2 * len(OWN)  # the hits and the facts
+    assert found.counts["harbour"] == 2
+
+
+def test_without_an_index_the_statistics_say_which_language_they_are_of() -> None:
+    german = session("Wie tief ist das Hafenbecken bei der Ebbe?", ("Das Hafenbecken ist tief.",), TermStatistics(), languages=())
+    assert statistics(german).language == "german"
+
+
+@pytest.mark.parametrize(
+    "query", ["How do heat pumps in cold climates behave?", "How do heat pumps in cold climates fare over decades?"]
+)
+def test_what_a_model_found_on_the_web_about_the_very_subject_is_not_refused(query: str) -> None:
+    texts = tuple(f"In trial {number} heat pumps in cold climates reduced losses by {number} per cent." for number in range(12))
+    web = session(query, texts, TermStatistics(), languages=(), reasoner="gpt", url="https://{}.example/")
+    assert isinstance(after_gathering(web), StartSynthesis)
+
+
+def test_a_models_single_sentences_of_one_page_stand_together() -> None:
+    state = session("How does a pump cool the reactor?", (), reasoner="gpt")
+    texts = ("A pump moves water from the river.", "The water is there to cool it.", "The reactor is shut down in summer.")
+    url = "corpus:one.md"
+    facts = tuple(Fact(id=f"f{at}", claim=text, quote=text, url=url, digest="d") for at, text in enumerate(texts))
+    state.facts = {one.id: one for one in facts}
+    state.workers["search_0"].iterations[0].observed = {url: PageObserved(facts, ())}
+    state.searches["q"] = SearchDone("fake", (Hit(url=url, title="One"),))
+    assert after_gathering(state) == StartSynthesis((), False)
+    state.config = state.config.model_copy(update={"reasoner": "extractive"})
+    assert after_gathering(state) != StartSynthesis((), False)

@@ -1,0 +1,94 @@
+"""The plan's DAG: how it is laid out and extended, and what makes one unsound."""
+
+from __future__ import annotations
+
+from graphlib import TopologicalSorter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.domain.plan import faults, first_plan, gap_plan, validation_round
+from pipeline.domain.values import Perspective, PlanNode
+
+
+def views(count: int, stem: str = "view") -> tuple[Perspective, ...]:
+    return tuple(Perspective(id=f"{stem}-{n}", name=f"View {n}", focus="", questions=("Why?",)) for n in range(count))
+
+
+def by_id(*nodes: PlanNode) -> dict[str, PlanNode]:
+    return {node.id: node for node in nodes}
+
+
+def known(*groups: tuple[Perspective, ...]) -> dict[str, Perspective]:
+    return {view.id: view for group in groups for view in group}
+
+
+def test_the_first_plan_searches_side_by_side_then_validates_then_writes() -> None:
+    plan = by_id(*first_plan(views(3)))
+    assert list(plan) == ["search_0", "search_1", "search_2", "cross_validate", "synthesize"]
+    assert [plan[f"search_{n}"].depends_on for n in range(3)] == [(), (), ()]
+    assert [plan[f"search_{n}"].perspective for n in range(3)] == ["view-0", "view-1", "view-2"]
+    assert plan["cross_validate"].depends_on == ("search_0", "search_1", "search_2")
+    assert plan["synthesize"].depends_on == ("cross_validate",)
+
+
+def test_a_gap_round_follows_the_validation_and_comes_before_the_writing() -> None:
+    gaps = by_id(*gap_plan(views(2, "gap"), 1, 0))
+    assert list(gaps) == ["gap_0", "gap_1", "cross_validate_2", "synthesize"]
+    assert gaps["gap_0"].depends_on == ("cross_validate",)
+    assert gaps["cross_validate_2"].depends_on == ("gap_0", "gap_1")
+    assert gaps["synthesize"].depends_on == ("cross_validate", "cross_validate_2")
+
+
+def test_gap_numbers_go_on_from_round_to_round() -> None:
+    second = gap_plan(views(2, "gap"), 2, 3)
+    assert [node.id for node in second[:2]] == ["gap_3", "gap_4"]
+    assert second[0].depends_on == ("cross_validate_2",)
+
+
+def test_a_validation_knows_its_round() -> None:
+    assert validation_round(first_plan(views(1))[1]) == 0
+    assert [validation_round(gap_plan(views(1), number, 0)[1]) for number in (1, 2, 11)] == [1, 2, 11]
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+def test_whatever_is_laid_out_is_sound_and_can_be_put_in_order(sizes: list[int]) -> None:
+    first = views(sizes[0])
+    plan, perspectives, number = by_id(*first_plan(first)), known(first), 0
+    assert faults(plan.values(), {}, perspectives) == []
+    for gap_round, size in enumerate(sizes[1:], start=1):
+        added = views(size, f"gap-{gap_round}")
+        nodes = gap_plan(added, gap_round, number)
+        perspectives |= known(added)
+        assert faults(nodes, plan, perspectives) == []
+        plan |= by_id(*nodes)
+        number += size
+    order = list(TopologicalSorter({node.id: node.depends_on for node in plan.values()}).static_order())
+    assert order[-1] == "synthesize"
+
+
+def test_all_that_is_wrong_with_a_plan_is_told_at_once() -> None:
+    lost = PlanNode(id="a", task="search", description="", depends_on=("b", "c"), perspective="nobody")
+    twice = PlanNode(id="d", task="validate", description="")
+    assert faults([lost, twice, twice], {}, {}) == [
+        "d stands twice in the plan",
+        "a depends on b, which is not in the plan",
+        "a depends on c, which is not in the plan",
+        "a has no perspective 'nobody'",
+    ]
+
+
+def test_a_circle_is_told_node_by_node() -> None:
+    ring = [
+        PlanNode(id=name, task="search", description="", depends_on=(after,), perspective="view-0")
+        for name, after in (("a", "b"), ("b", "c"), ("c", "a"))
+    ]
+    (fault,) = faults(ring, {}, known(views(1)))
+    assert fault.startswith("the plan runs in a circle: ")
+    assert sorted(set(fault.partition(": ")[2].split(" → "))) == ["a", "b", "c"]
+
+
+def test_only_the_synthesis_may_be_planned_anew() -> None:
+    plan = by_id(*first_plan(views(1)))
+    again = (plan["search_0"], plan["synthesize"])
+    assert faults(again, plan, known(views(1))) == ["search_0 is already planned"]

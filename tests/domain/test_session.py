@@ -1,0 +1,136 @@
+"""One session: stamps, refusals that change nothing, snapshots, and its state at any version."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.domain import fold
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode, encode
+from pipeline.domain.fold import fold_id
+from pipeline.domain.session import ResearchSession, record_of, state_at
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost
+from pipeline.errors import CommandRefused
+from pipeline.ports import Snapshot
+from tests.fakes import started
+from tests.recorded import SMALL, copied, recorded, records, stream
+
+# A stream with folds, gap workers, two rounds of analysis and a report.
+CONFIG = SMALL | {"gap_rounds": 1, "context_tokens": 100}
+
+
+def folded(version: int) -> SessionState:
+    session = ResearchSession("s1")
+    session.replay(record.data for record in records(**CONFIG)[:version])
+    return session.state
+
+
+def test_the_stream_under_test_has_every_kind_of_step() -> None:
+    kinds = {type(event) for event in stream(**CONFIG)}
+    assert {e.ContextFolded, e.PlanExtended, e.ReportGenerated, e.ResearchCompleted} <= kinds
+
+
+def test_a_snapshot_of_every_version_and_the_events_after_it_give_the_full_fold() -> None:
+    whole = folded(len(records(**CONFIG)))
+    store = copied(recorded(**CONFIG))
+    session = ResearchSession("s1")
+    for record in records(**CONFIG):
+        session.replay([record.data])
+        store.save_snapshot("s1", session.snapshot())
+        assert ResearchSession.open(store, "s1").state == whole
+
+
+def test_a_snapshot_reads_back_as_the_state_it_was_made_from_byte_by_byte() -> None:
+    store = copied(recorded(**CONFIG))
+    session = ResearchSession("s1")
+    for record in records(**CONFIG):
+        session.replay([record.data])
+        store.streams["s1"] = list(records(**CONFIG)[: record.version])
+        store.save_snapshot("s1", session.snapshot())
+        again = ResearchSession.open(store, "s1")
+        assert again.state == session.state
+        assert again.snapshot() == session.snapshot()
+
+
+def test_events_after_a_snapshot_do_not_reach_back_into_it() -> None:
+    session = ResearchSession("s1")
+    session.replay(record.data for record in records(**CONFIG)[:20])
+    snapshot = session.snapshot()
+    session.replay(record.data for record in records(**CONFIG)[20:])
+    assert snapshot.version == 20
+    assert ResearchSession("s1", folded(20)).snapshot() == snapshot
+
+
+def test_the_snapshot_of_another_fold_is_not_believed() -> None:
+    store = copied(recorded(**CONFIG))
+    store.save_snapshot("s1", Snapshot(3, "another", b"nonsense"))
+    assert ResearchSession.open(store, "s1").state == folded(len(records(**CONFIG)))
+    assert len(fold_id()) == 16
+
+
+def test_the_state_at_a_version_is_what_was_known_then() -> None:
+    store = recorded(**CONFIG)
+    for version in (0, 1, 2, 17, len(records(**CONFIG))):
+        assert state_at(store, "s1", version) == folded(version)
+        assert state_at(store, "s1", version).version == version
+
+
+def test_beyond_the_last_version_the_state_is_the_latest() -> None:
+    assert state_at(recorded(**CONFIG), "s1", 10**9) == folded(len(records(**CONFIG)))
+
+
+def test_an_unknown_session_opens_empty() -> None:
+    assert ResearchSession.open(recorded(**CONFIG), "nobody").state == SessionState(id="nobody")
+
+
+def test_a_draft_is_stamped_with_the_next_version_and_what_is_given() -> None:
+    session = ResearchSession("s9")
+    first = session.record(e.RunStarted(host="h"), run_id="r", event_id="one", at="2026-11-21T02:15:00.000Z")
+    second = session.record(started(), run_id="r", event_id="two", at="2026-11-21T02:15:01.000Z")
+    assert [(event.id, event.session_id, event.version, event.run_id) for event in (first, second)] == [
+        ("one", "s9", 1, "r"),
+        ("two", "s9", 2, "r"),
+    ]
+    assert session.state.version == 2
+    assert session.state.started_at == second.at
+
+
+def test_a_refused_event_changes_nothing_and_says_why() -> None:
+    session = ResearchSession("s1", folded(10))
+    with pytest.raises(CommandRefused, match=r"research\.completed was refused: there is no report"):
+        session.record(stream(**CONFIG)[-1], run_id="r", event_id="x", at="2026-11-21T02:15:00.000Z")
+    assert session.state == folded(10)
+
+
+def test_recording_the_drafts_of_a_stream_gives_the_state_of_its_replay() -> None:
+    session = ResearchSession("s1")
+    for event in stream(**CONFIG):
+        stamped = session.record(event, run_id=event.run_id, event_id=event.id, at=event.at)
+        assert encode(stamped) == encode(event)
+    assert session.state == folded(len(records(**CONFIG)))
+
+
+def test_storage_sees_the_envelope_and_the_canonical_bytes() -> None:
+    for record in records(**CONFIG):
+        assert record_of(decode(record.data)) == record
+
+
+def test_what_answers_cost_is_added_up_with_every_call_that_they_took() -> None:
+    state = folded(2)
+    thought = e.SearchCompleted(query="q", provider="p", hits=(), cost=Cost(usd=0.1, total_tokens=3, calls=2))
+    fold.apply(state, thought)
+    fold.apply(state, thought.model_copy(update={"cost": Cost()}))
+    fold.apply(state, thought.model_copy(update={"cost": Cost(usd=0.2, input_tokens=7, calls=1)}))
+    assert (state.spent.calls, state.spent.usd, state.spent.total_tokens, state.spent.input_tokens) == (3, 0.3, 3, 7)
+
+
+def test_a_reopened_session_goes_on_where_it_was_with_its_failures_forgotten() -> None:
+    state = folded(20)
+    was = state.status
+    fold.apply(state, e.StepFailed(step="Read:u", error="ReadFailed", message="m", recoverable=False, attempt=1))
+    fold.apply(state, e.BudgetExhausted(cap="usd", limit="1", spent="1"))
+    fold.apply(state, e.ResearchFailed(cause="x", reason="because"))
+    assert (state.status, state.end_reason) == ("failed", "because")
+    fold.apply(state, e.ResearchReopened())
+    assert (state.status, state.end_reason, state.failures, state.exhausted) == (was, "", {}, "")

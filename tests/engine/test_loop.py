@@ -1,0 +1,322 @@
+"""The loop of one session, with scripted fakes at the real doors."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState, all_facts
+from pipeline.engine.loop import Recorder, RunContext, run_session
+from pipeline.errors import LogUnwritable, ProviderRefused, ReadFailed, SearchFailed
+from pipeline.research import Outcome
+from pipeline.text.normalise import holds_quote
+from tests.fakes import START, Journal, MemoryStore, context_for, desk_for, event_names, report_bytes, seeded_latency, started
+
+
+def begin(store: MemoryStore, context: RunContext, **config: Any) -> ResearchSession:
+    session = ResearchSession("s1")
+    Recorder(session, store, context).record([Outcome((started(**config),))])
+    return session
+
+
+def research(journal: Journal, store: MemoryStore | None = None, **config: Any) -> SessionState:
+    store = store or MemoryStore()
+    context = context_for()
+    session = begin(store, context, **config)
+    return asyncio.run(run_session(session, store, desk_for(store, journal), context))
+
+
+def stored(store: MemoryStore) -> list[e.EventBase]:
+    return list(decode_all(record.data for record in store.load("s1")))
+
+
+def test_a_session_ends_complete_with_a_report_whose_every_citation_holds() -> None:
+    store = MemoryStore()
+    state = research(Journal(), store)
+    assert state.status == "complete"
+    assert state.report is not None
+    sentences = [s for part in state.report.sections for p in part.paragraphs for s in p.sentences]
+    assert sentences
+    for sentence in sentences:
+        assert sentence.facts
+        for name in sentence.facts:
+            fact = state.facts[name]
+            assert holds_quote(store.get(fact.digest).decode(), fact.quote)
+
+
+def test_a_finding_whose_quote_is_not_in_the_page_is_kept_as_rejected_and_goes_nowhere_else() -> None:
+    state = research(Journal())
+    rejected = [r for w in state.workers.values() for i in w.iterations for o in i.observed.values() for r in o.rejected]
+    assert rejected
+    assert {entry.quote for entry in rejected} == {"This stands in no page at all."}
+    assert all("no page at all" not in fact.quote for fact in all_facts(state))
+
+
+def test_pages_and_searches_are_asked_for_once_a_session_whoever_needs_them() -> None:
+    journal = Journal()
+    research(journal)
+    outside = [name for name in journal.calls if name.startswith(("read:", "search:"))]
+    assert len(outside) == len(set(outside))
+
+
+def test_no_question_is_asked_twice_in_an_undisturbed_run() -> None:
+    journal = Journal()
+    research(journal)
+    assert len(journal.calls) == len(set(journal.calls))
+
+
+def test_gaps_become_workers_that_run_after_the_first_analysis() -> None:
+    store = MemoryStore()
+    state = research(Journal(), store)
+    types = [event.type for event in stored(store)]
+    assert "gap_0" in state.workers
+    assert types.index("plan.extended") > types.index("analysis.completed")
+    assert [analysis.round for analysis in state.analyses] == [0, 1]
+
+
+def test_a_fast_session_has_one_worker_one_iteration_and_no_gap_round() -> None:
+    state = research(Journal(), perspectives=1, iterations=1, gap_rounds=0)
+    assert list(state.workers) == ["search_0"]
+    assert len(state.workers["search_0"].iterations) == 1
+    assert len(state.analyses) == 1
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_report_does_not_depend_on_which_step_ends_first(seed: int, in_order: bytes) -> None:
+    assert report_bytes(research(Journal(latency=seeded_latency(seed)), iterations=2)) == in_order
+
+
+@pytest.fixture(scope="module")
+def in_order() -> bytes:
+    return report_bytes(research(Journal(), iterations=2))
+
+
+def test_the_bill_is_the_sum_of_the_events() -> None:
+    store, journal = MemoryStore(), Journal()
+    state = research(journal, store)
+    asked = [name for name in journal.calls if not name.startswith(("read:", "search:", "survey"))]
+    assert state.spent.calls == len(asked)
+    assert state.spent.usd == pytest.approx(0.001 * len(asked))
+    answered = [event for event in stored(store) if isinstance(event, e.Answered) and event.exchange]
+    assert all(event.exchange in store.objects for event in answered)
+    assert len(answered) == len(asked)
+
+
+def test_a_search_that_fails_once_is_made_again_and_one_that_fails_for_good_is_named_in_the_report() -> None:
+    query = "common 1"
+    once = Journal(faults={f"search:{query}": [SearchFailed("busy")]})
+    assert once_state_searches(once, query) == 2
+    twice = Journal(faults={f"search:{query}": [SearchFailed("busy"), SearchFailed("still busy")]})
+    state = research(twice)
+    assert state.status == "complete"
+    assert state.report is not None
+    assert any("still busy" in line for line in state.report.limits)
+
+
+def once_state_searches(journal: Journal, query: str) -> int:
+    state = research(journal)
+    assert query in state.searches
+    return journal.calls.count(f"search:{query}")
+
+
+def test_a_page_that_cannot_be_read_is_skipped_and_named() -> None:
+    clean = Journal()
+    research(clean)
+    url = next(name.removeprefix("read:") for name in clean.calls if name.startswith("read:"))
+    state = research(Journal(faults={f"read:{url}": [ReadFailed(f"{url} is gone")]}))
+    assert state.status == "complete"
+    assert url not in state.pages
+    assert state.report is not None
+    assert any("is gone" in line for line in state.report.limits)
+
+
+def test_a_worker_whose_thought_fails_twice_is_failed_and_the_others_go_on() -> None:
+    faults: list[Exception] = [SearchFailed("no"), SearchFailed("no again")]
+    state = research(Journal(faults={"thought:view-1:1": faults}))
+    assert state.workers["search_1"].status == "failed"
+    assert state.status == "complete"
+
+
+def test_an_unforeseen_error_in_a_step_is_recorded_and_does_not_end_the_session() -> None:
+    state = research(Journal(faults={"thought:view-1:1": [ZeroDivisionError("oops")]}))
+    assert state.failures["Think:search_1:1"].error == "ZeroDivisionError"
+    assert state.status == "complete"
+
+
+def test_a_search_service_that_is_down_ends_in_failure_that_names_it_never_in_an_empty_report() -> None:
+    class Down(Journal):
+        async def call(self, name: str) -> None:
+            await super().call(name)
+            if name.startswith("search:"):
+                raise SearchFailed("the search service is down")
+
+    state = research(Down())
+    assert state.status == "failed"
+    assert state.report is None
+    assert "the search service is down" in state.end_reason
+
+
+def test_a_session_whose_pages_hold_nothing_ends_as_not_found_and_says_where_it_looked() -> None:
+    store, journal = MemoryStore(), Journal()
+    context = context_for()
+    step_context = desk_for(store, journal)
+    step_context.search.pages = 1  # type: ignore[attr-defined]  # the fake's own knob
+
+    class Silent:
+        name = "silent"
+
+        async def answer(self, question: Any) -> Any:
+            answer = await step_context.reasoner.answer(question)
+            if question.name == "observation":
+                return type(answer)(type(answer.value)(findings=()), answer.cost)
+            return answer
+
+    silent = type(step_context)(Silent(), step_context.search, step_context.fetch, step_context.page_text)
+    state = asyncio.run(run_session(begin(store, context), store, silent, context))
+    assert state.status == "not-found"
+    assert re.match(r"nothing that was found .* \(\d+ searches, \d+ pages? read\)", state.end_reason)
+    assert (state.report, state.nearest) == (None, ())
+
+
+def test_an_unsupported_sentence_is_revised_once_and_then_cut() -> None:
+    store, journal = MemoryStore(), Journal()
+    context = context_for()
+    state = asyncio.run(run_session(begin(store, context), store, desk_for(store, journal, doubtful="mode 2"), context))
+    assert state.report is not None
+    text = " ".join(s.text for part in state.report.sections for p in part.paragraphs for s in p.sentences)
+    assert "mode 2" not in text
+    assert any(section.revision == 1 for section in state.sections.values())
+    assert "mode 1" in text
+
+
+def test_a_spent_budget_stops_the_gathering_and_the_report_says_so() -> None:
+    state = research(Journal(), budget_usd=0.02)
+    assert state.exhausted == "usd"
+    assert state.status == "complete"
+    assert state.report is not None
+    assert any("cut short (usd)" in line for line in state.report.limits)
+
+
+def test_a_passed_deadline_stops_the_gathering() -> None:
+    store = MemoryStore()
+    context = context_for(deadline=START + timedelta(seconds=200))
+    state = asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
+    assert state.exhausted == "deadline"
+    assert state.ended
+
+
+def test_a_full_context_is_folded_before_the_next_thought() -> None:
+    store = MemoryStore()
+    state = research(Journal(), store, context_tokens=200)
+    folds = [event for event in stored(store) if isinstance(event, e.ContextFolded)]
+    assert folds
+    assert all(fold.tokens_after < fold.tokens_before for fold in folds)
+    assert state.status == "complete"
+
+
+def test_a_refusing_provider_ends_the_run_and_the_next_run_goes_on() -> None:
+    store, journal = MemoryStore(), Journal(faults={"outline": [ProviderRefused("no credit left")]})
+    context = context_for()
+    session = begin(store, context)
+    with pytest.raises(ProviderRefused):
+        asyncio.run(run_session(session, store, desk_for(store, journal), context))
+    done = event_names(stored(store), {})
+    again = Journal()
+    resumed = ResearchSession.open(store, "s1")
+    state = asyncio.run(run_session(resumed, store, desk_for(store, again), context_for("run-2")))
+    assert state.status == "complete"
+    assert not done & set(again.calls)
+
+
+def test_a_run_stopped_between_any_two_events_goes_on_without_asking_again(in_order: bytes) -> None:
+    whole = MemoryStore()
+    research(Journal(), whole, iterations=2)
+    records = list(whole.load("s1"))
+    for cut in range(2, len(records), 7):
+        store = MemoryStore()
+        store.objects = dict(whole.objects)
+        store.streams["s1"] = records[:cut]
+        done = event_names(stored(store), {})
+        journal = Journal()
+        session = ResearchSession.open(store, "s1")
+        state = asyncio.run(run_session(session, store, desk_for(store, journal), context_for("run-2")))
+        assert report_bytes(state) == in_order
+        assert not done & set(journal.calls)
+
+
+def test_a_log_that_cannot_be_written_stops_the_run() -> None:
+    class Full(MemoryStore):
+        def append(self, *args: Any) -> int:
+            if len(self.streams.get("s1", ())) > 20:
+                raise LogUnwritable("no space left on the device")
+            return super().append(*args)
+
+    store = Full()
+    context = context_for()
+    with pytest.raises(LogUnwritable):
+        asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
+
+
+def test_an_event_whose_object_cannot_be_stored_is_not_recorded() -> None:
+    class Full(MemoryStore):
+        def put(self, data: bytes) -> str:
+            if data == b"outline":
+                raise LogUnwritable("no space left on the device")
+            return super().put(data)
+
+    store, context = Full(), context_for()
+    with pytest.raises(LogUnwritable):
+        asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
+    assert not any(isinstance(event, e.OutlineCreated) for event in stored(store))
+    assert all(event.exchange in store.objects for event in stored(store) if isinstance(event, e.Answered) and event.exchange)
+
+
+def test_what_could_not_be_stored_stands_in_no_snapshot() -> None:
+    class Full(MemoryStore):
+        def append(self, *args: Any) -> int:
+            if len(self.streams.get("s1", ())) > 30:
+                raise LogUnwritable("no space left on the device")
+            return super().append(*args)
+
+    store, context = Full(), context_for()
+    with pytest.raises(LogUnwritable):
+        asyncio.run(run_session(begin(store, context), store, desk_for(store, Journal()), context))
+    assert store.snapshots["s1"].version <= len(store.load("s1"))
+
+
+def test_an_answer_that_cannot_be_stored_fails_its_own_step_alone() -> None:
+    store, context = MemoryStore(), context_for()
+    step_context = desk_for(store, Journal())
+
+    class Broken:
+        name = "broken"
+
+        async def answer(self, question: Any) -> Any:
+            answer = await step_context.reasoner.answer(question)
+            if question.name == "claim_check":
+                verdicts = [verdict.model_copy(update={"reason": "half \ud83d"}) for verdict in answer.value.verdicts]
+                return type(answer)(type(answer.value)(verdicts=tuple(verdicts)), answer.cost)
+            return answer
+
+    broken = type(step_context)(Broken(), step_context.search, step_context.fetch, step_context.page_text)
+    state = asyncio.run(run_session(begin(store, context), store, broken, context))
+    assert state.status == "complete"
+    failure = state.failures["CheckSection:section_1:0"]
+    assert (failure.error, failure.attempts) == ("AnswerInvalid", 2)
+    assert "not Unicode" in failure.message
+
+
+def test_a_snapshot_and_the_tail_give_the_full_fold() -> None:
+    store = MemoryStore()
+    state = research(Journal(), store)
+    full = ResearchSession("s1")
+    full.replay(record.data for record in store.load("s1"))
+    assert ResearchSession.open(store, "s1").state == full.state == state
+    assert store.snapshots["s1"].version == state.version

@@ -1,0 +1,258 @@
+"""Asking to stop, the clock that never goes back, and the signals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import SessionState, working_seconds
+from pipeline.engine.loop import Recorder, RunContext, run_session
+from pipeline.engine.stopping import WRITING, SteadyClock, Stop, ending_at, kept_for_writing, signals_heard
+from pipeline.errors import ProviderRefused
+from pipeline.research import Outcome
+from tests.fakes import Journal, Latency, MemoryStore, context_for, desk_for, event_names, no_latency, seeded_latency, started
+
+START = datetime(2026, 11, 21, 2, 15, tzinfo=UTC)
+
+
+def test_a_stop_remembers_who_asked_first_and_a_signal_outweighs_the_clock() -> None:
+    stop = Stop()
+    assert not stop.asked
+    stop.ask("the deadline has passed", 3)
+    stop.ask("stopped by SIGTERM", 143)
+    stop.ask("stopped by SIGINT", 130)
+    assert (stop.asked, stop.reason, stop.exit_code) == (True, "stopped by SIGTERM", 143)
+
+
+def test_all_who_wait_are_told_and_who_comes_late_does_not_wait() -> None:
+    async def scene() -> int:
+        stop = Stop()
+        waiting = [asyncio.create_task(stop.wait()) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert not any(task.done() for task in waiting)
+        stop.ask("enough", 3)
+        await asyncio.gather(*waiting)
+        await stop.wait()
+        return len(waiting)
+
+    assert asyncio.run(scene()) == 3
+
+
+def test_the_first_signal_asks_to_stop_and_only_a_later_one_ends_at_once() -> None:
+    stop, ended = Stop(), list[int]()
+    before = signal.getsignal(signal.SIGTERM)
+    clock = iter([10.0, 10.1, 11.0])
+
+    with signals_heard(stop, ended.append, passing=lambda: next(clock)):
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert (stop.reason, stop.exit_code, ended) == ("stopped by SIGTERM", 143, [])
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert ended == []
+        os.kill(os.getpid(), signal.SIGINT)
+        assert ended == [143]
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        stop = Stop()
+        with signals_heard(stop, lambda _code: None):
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert not stop.asked
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@given(st.lists(st.tuples(st.integers(-100_000, 100_000), st.integers(0, 1_000)), max_size=20))
+def test_the_steady_clock_never_goes_back_nor_slower_than_time_passes(steps: list[tuple[int, int]]) -> None:
+    wall, passed = START, 0
+    clock = SteadyClock(lambda: wall, lambda: passed)
+    last = clock()
+    for jump, seconds in steps:
+        wall, passed = wall + timedelta(seconds=jump + seconds), passed + seconds
+        assert clock() >= max(wall, last + timedelta(seconds=seconds))
+        last = clock()
+
+
+def test_the_steady_clock_follows_one_that_is_right() -> None:
+    wall = START
+    clock = SteadyClock(lambda: wall, lambda: (wall - START).total_seconds())
+    for _ in range(5):
+        wall += timedelta(seconds=7)
+        assert clock() == wall
+
+
+def test_a_clock_put_back_does_not_put_off_the_end_and_one_put_forward_brings_it() -> None:
+    end = START + timedelta(hours=1)
+    wall, passed = START, 0.0
+    clock = SteadyClock(lambda: wall, lambda: passed)
+    wall, passed = START - timedelta(days=300), 3_599.0
+    assert (end - clock()).total_seconds() == 1
+    wall = START + timedelta(hours=2)
+    assert clock() > end
+
+
+def test_a_machine_that_slept_finds_the_deadline_passed() -> None:
+    wall = START
+
+    async def scene() -> Stop:
+        nonlocal wall
+        stop = Stop()
+        async with ending_at(START + timedelta(hours=4), SteadyClock(lambda: wall, lambda: 0.0), stop):
+            await asyncio.sleep(0)
+            assert not stop.asked
+        wall = START + timedelta(hours=9)
+        async with ending_at(START + timedelta(hours=4), SteadyClock(lambda: wall, lambda: 0.0), stop):
+            await stop.wait()
+        return stop
+
+    assert asyncio.run(scene()).exit_code == 3
+
+
+def test_without_an_end_nothing_is_asked() -> None:
+    async def scene() -> bool:
+        stop = Stop()
+        async with ending_at(None, lambda: START, stop):
+            await asyncio.sleep(0)
+        return stop.asked
+
+    assert asyncio.run(scene()) is False
+
+
+def test_a_part_of_the_night_is_kept_for_writing() -> None:
+    assert kept_for_writing(START, START + timedelta(hours=4)) == WRITING
+    assert kept_for_writing(START, START + timedelta(seconds=20)) == timedelta(seconds=5)
+    assert kept_for_writing(START, START - timedelta(hours=1)) == timedelta()
+    assert kept_for_writing(START, None) == timedelta()
+
+
+# ---- a session that is asked to stop -------------------------------------------------------------------------------
+
+
+def begun(store: MemoryStore, context: RunContext, **config: Any) -> ResearchSession:
+    session = ResearchSession("s1")
+    Recorder(session, store, context).record([Outcome((started(**config),))])
+    return session
+
+
+def stopped_at(call: str, grace_s: float = 10.0, latency: Latency = no_latency) -> tuple[MemoryStore, Journal, SessionState]:
+    """A session that is asked to stop the moment that ``call`` is made."""
+    store, stop = MemoryStore(), Stop(grace_s)
+    context = context_for(stop=stop)
+
+    def note(name: str) -> None:
+        if name.startswith(call):
+            stop.ask("stopped by SIGTERM", 143)
+
+    journal = Journal(note=note, latency=latency)
+    session = begun(store, context)
+    return store, journal, asyncio.run(run_session(session, store, desk_for(store, journal), context))
+
+
+@pytest.mark.parametrize("call", ["survey", "perspectives", "thought", "search", "read", "observation", "outline", "section"])
+def test_after_the_stop_what_was_under_way_is_recorded_nothing_begins_and_the_rest_is_done_later(call: str) -> None:
+    store, journal, state = stopped_at(call, latency=seeded_latency(3))
+    assert not state.ended
+    asked = list(journal.calls)
+    recorded = set(event_names(list(decode_all(r.data for r in store.load("s1"))), {}))
+    ending = [name for name in asked if name.startswith(("survey", "perspectives", "thought", "search", "read", "observation"))]
+    assert set(ending) <= recorded
+    again = Journal()
+    context = context_for("run-2")
+    final = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, desk_for(store, again), context))
+    assert final.status == "complete"
+    assert not set(asked) & set(again.calls)
+
+
+def test_what_outlasts_the_grace_is_cut_off_and_asked_for_again() -> None:
+    store, journal, state = stopped_at("thought", 0.01, latency=lambda name: 3_600 if name.startswith("thought") else 0)
+    assert not state.ended
+    thoughts = [name for name in journal.calls if name.startswith("thought")]
+    again = Journal()
+    context = context_for("run-2")
+    final = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, desk_for(store, again), context))
+    assert final.status == "complete"
+    assert set(thoughts) <= set(again.calls)
+
+
+def test_a_step_that_waits_for_its_turn_does_not_begin_after_the_stop() -> None:
+    store, stop = MemoryStore(), Stop()
+    context = context_for(stop=stop, gate=asyncio.Semaphore(1))
+    journal = Journal(note=lambda name: stop.ask("enough", 143) if name.startswith("thought") else None)
+    asyncio.run(run_session(begun(store, context, perspectives=4), store, desk_for(store, journal), context))
+    assert len([name for name in journal.calls if name.startswith("thought")]) == 1
+
+
+def test_a_refusing_provider_does_not_keep_the_stop_from_its_grace() -> None:
+    store, stop = MemoryStore(), Stop(0.01)
+    context = context_for(stop=stop)
+    thoughts = (f"thought:view-{number}:1" for number in range(4))
+    journal = Journal(
+        note=lambda name: stop.ask("enough", 143) if name == "thought:view-1:1" else None,
+        latency=lambda name: 3_600 if name == "thought:view-1:1" else 0,
+        faults={name: [ProviderRefused("no credit")] for name in thoughts},
+    )
+    with pytest.raises(ProviderRefused):
+        asyncio.run(run_session(begun(store, context), store, desk_for(store, journal), context))
+
+
+@pytest.mark.parametrize("cap", ["deadline", "time"])
+def test_a_cap_of_time_is_noticed_while_steps_are_under_way_and_the_report_is_written_from_what_there_is(cap: str) -> None:
+    store, wall = MemoryStore(), [START]
+    limits: dict[str, Any] = {"deadline": START + timedelta(minutes=10)} if cap == "deadline" else {}
+    context = replace(context_for(stop=Stop(0.01), **limits), now=lambda: wall[0])
+
+    def note(name: str) -> None:
+        if name.startswith("thought") and name.endswith(":2"):
+            wall[0] = START + timedelta(minutes=10)
+
+    journal = Journal(note=note, latency=lambda name: 3_600 if name.startswith("thought") and name.endswith(":2") else 0)
+    session = begun(store, context, timeout_s=600 if cap == "time" else None)
+    state = asyncio.run(run_session(session, store, desk_for(store, journal), context))
+    assert (state.exhausted, state.status) == (cap, "complete")
+
+
+def test_what_gathers_on_at_the_end_leaves_half_of_the_time_for_writing() -> None:
+    deadline = START + timedelta(hours=4)
+    assert context_for(deadline=deadline, writing=timedelta(minutes=5)).grace_s() == 10
+    short = context_for(deadline=deadline, writing=timedelta(seconds=6))
+    assert short.grace_s() == 3
+    short.stop.ask("enough", 143)
+    assert short.grace_s() == 10
+
+
+def test_a_deadline_before_the_first_fact_leaves_the_session_for_another_night() -> None:
+    store = MemoryStore()
+    context = context_for(deadline=START + timedelta(seconds=20))
+    state = asyncio.run(run_session(begun(store, context), store, desk_for(store, Journal()), context))
+    assert not state.facts
+    assert (state.ended, state.exhausted) == (False, "")
+
+
+def test_a_session_that_goes_on_under_a_clock_that_was_put_back_a_year_ends_as_it_would_have() -> None:
+    store, _, _ = stopped_at("outline")
+    context = replace(context_for("run-2"), now=SteadyClock(lambda: START - timedelta(days=365), lambda: 0.0))
+    state = asyncio.run(run_session(ResearchSession.open(store, "s1"), store, desk_for(store, Journal()), context))
+    assert state.status == "complete"
+    assert ResearchSession.open(store, "s1").state.report == state.report
+    assert working_seconds(state) >= 0
+
+
+def test_the_events_of_a_run_never_go_back_in_time() -> None:
+    store, steps = MemoryStore(), iter(range(100_000))
+    clock = SteadyClock(lambda: START - timedelta(seconds=3 * next(steps)), lambda: 0.0)
+    context = replace(context_for(), now=clock)
+    asyncio.run(run_session(begun(store, context), store, desk_for(store, Journal()), context))
+    times = [record.at for record in store.load("s1")]
+    assert times == sorted(times)

@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.adapters.http.client import HttpClient
+from pipeline.adapters.http.retry_policy import Policy
+from pipeline.cli.main import cli
+from pipeline.config import scaffold
+from pipeline.config.settings import Keys, load_workspace
+from pipeline.ops.doctor import Finding, examine, exit_code
+from pipeline.ops.doctor.finding import fault, fine, note
+from pipeline.ops.doctor.online_checks import probe
+from pipeline.wiring.workspace_adapters import store_of
+from tests.adapters.search.replies import Script, reply
+from tests.adapters.store.samples import record
+
+NOW = datetime(2026, 11, 22, 2, 15, tzinfo=UTC)
+QUEUE = "queries:\n- What is a heat pump?\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "queries.yaml").write_text(QUEUE)
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "a.md").write_text("# A\n\ntext\n")
+    os.utime(tmp_path / "queries.yaml", (NOW.timestamp() - 60, NOW.timestamp() - 60))
+    for path in (tmp_path, tmp_path / "queries.yaml", tmp_path / "corpus"):
+        path.chmod(0o700)
+    return tmp_path
+
+
+def bad(folder: Path, env: dict[str, str] | None = None, now: datetime = NOW) -> list[Finding]:
+    from pipeline.config.api_keys import read_keys
+
+    found = examine(load_workspace(folder), read_keys(env or {}, folder), now)
+    return [finding for finding in found if finding.level != "fine"]
+
+
+def test_a_fresh_workspace_without_a_key_is_fine(folder: Path) -> None:
+    assert bad(folder) == []
+
+
+def test_the_worst_kind_of_fault_gives_the_exit_code() -> None:
+    assert exit_code([fine("a", "b"), note("a", "b")]) == 0
+    assert exit_code([fault("a", "b", "c", 1), fault("a", "b", "c", 4)]) == 4
+    assert exit_code([fault("a", "b", "c", 4), fault("a", "b", "c")]) == 2
+    assert exit_code([fault("a", "b", "c"), fault("a", "b", "c", 20)]) == 20
+
+
+def only(findings: list[Finding]) -> Finding:
+    (found,) = findings
+    assert found.todo
+    return found
+
+
+def test_a_key_file_that_others_can_read_is_a_fault(folder: Path) -> None:
+    (folder / "corpus" / "a.md").unlink()
+    (folder / ".env").write_text("BRAVE_API_KEY=canary-key-1\n")
+    (folder / ".env").chmod(0o640)
+    assert "mode 640" in only(bad(folder)).text
+    (folder / ".env").chmod(0o600)
+    assert bad(folder) == []
+    (folder / "key").write_text("canary-key-2")
+    (folder / "key").chmod(0o644)
+    assert only(bad(folder, {"TAVILY_API_KEY_FILE": "key"})).todo == f"chmod 600 {folder / 'key'}"
+
+
+def test_no_finding_shows_a_key(folder: Path) -> None:
+    (folder / ".env").write_text("BRAVE_API_KEY=canary-key-1\nOPENAI_API_KEY='canary\n canary canary=x\n")
+    found = examine(load_workspace(folder), Keys(folder, {"TAVILY_API_KEY": "canary 2"}), NOW)
+    assert found
+    assert "canary" not in repr(found)
+
+
+def test_keys_that_cannot_be_used_are_faults(folder: Path) -> None:
+    assert {finding.about for finding in bad(folder, {"BRAVE_API_KEY_FILE": "nowhere"})} == {"keys", "search"}
+    assert {finding.exit_code for finding in bad(folder, {"BRAVE_API_KEY_FILE": "nowhere"})} == {2}
+
+
+def test_a_provider_without_its_key_is_a_fault_also_for_a_single_query(folder: Path) -> None:
+    (folder / "queries.yaml").write_text("settings: {search: [tavily]}\nqueries:\n- {query: a, search: [searxng], model: b}\n")
+    os.utime(folder / "queries.yaml", (NOW.timestamp(), NOW.timestamp()))
+    found = bad(folder)
+    assert [finding.about for finding in found] == ["search", "query a"]
+    assert exit_code(found) == 2
+
+
+def test_a_model_without_caps_or_prices_is_worth_a_note(folder: Path) -> None:
+    (folder / "queries.yaml").write_text(
+        f"settings: {{reasoner: {{model: m, base_url: 'http://10.0.0.7/v1', key: MY_KEY}}}}\n{QUEUE}"
+    )
+    os.utime(folder / "queries.yaml", (NOW.timestamp(), NOW.timestamp()))
+    found = bad(folder, {"MY_KEY": "canary-key-1"})
+    assert [(finding.about, finding.level) for finding in found] == [
+        ("reasoner", "fault"),
+        ("budget", "note"),
+        ("budget", "note"),
+    ]
+    assert "unencrypted" in found[0].text
+    assert "no price is known for m" in found[2].text
+
+
+def test_what_everybody_can_write_is_a_fault(folder: Path) -> None:
+    (folder / "queries.yaml").chmod(0o666)
+    (folder / "templates").mkdir()
+    (folder / "templates").chmod(0o777)
+    assert [finding.about for finding in bad(folder)] == ["permissions", "permissions"]
+
+
+def test_a_clock_behind_the_log_or_before_the_program_is_a_fault(folder: Path) -> None:
+    store = store_of(folder)
+    store.append("s", [record(1, "s")], 0)
+    store.release("s")
+    later = datetime.fromisoformat(record(1, "s").at)
+    os.utime(folder / "queries.yaml", (0, 0))
+    assert [finding.about for finding in bad(folder, now=later - timedelta(hours=1))] == ["clock"]
+    assert "before this program" in only(bad(folder, now=datetime(1970, 1, 1, tzinfo=UTC))).text
+
+
+def test_a_queue_from_the_future_is_worth_a_note(folder: Path) -> None:
+    assert only(bad(folder, now=NOW - timedelta(days=1))).level == "note"
+
+
+def test_a_damaged_log_ends_in_its_own_exit_code(folder: Path) -> None:
+    store = store_of(folder)
+    store.append("s", [record(1, "s"), record(2, "s")], 0)
+    store.release("s")
+    (segment,) = (folder / "events").rglob("*.jsonl")
+    segment.write_bytes(segment.read_bytes().replace(b'"version":1', b'"version":7', 1))
+    os.utime(folder / "queries.yaml", (NOW.timestamp(), NOW.timestamp()))
+    found = bad(folder)
+    assert "log" in [finding.about for finding in found]
+    assert exit_code(found) == 20
+
+
+def test_a_faulty_template_is_named_with_its_line(folder: Path) -> None:
+    (folder / "templates" / "vault").mkdir(parents=True, mode=0o700)
+    (folder / "templates" / "vault" / "report.md.j2").write_text("a\n{% if %}\n")
+    assert "report.md.j2:2" in only(bad(folder)).text
+
+
+def test_documents_beside_a_web_search_are_named_with_the_reason_and_what_that_means(folder: Path) -> None:
+    env = {"BRAVE_API_KEY": "canary-key-1"}
+    found = [finding for finding in examine(load_workspace(folder), Keys(folder, env), NOW) if finding.about == "search"]
+    assert [(finding.level, finding.text) for finding in found] == [
+        ("fine", "local and brave (what has a key or an address, and your documents in corpus)"),
+        ("note", "what your documents say can be part of searches on the web, nearly word for word"),
+    ]
+    assert "search: [local] or search: [brave]" in found[1].todo
+    shutil.rmtree(folder / "corpus")
+    shutil.copytree(scaffold.source() / "corpus", folder / "corpus")
+    only_web = [finding.text for finding in examine(load_workspace(folder), Keys(folder, env), NOW) if finding.about == "search"]
+    assert only_web == ["brave (what has a key or an address; corpus holds only the sample documents)"]
+
+
+def test_an_empty_folder_of_documents_matters_only_when_it_is_searched(folder: Path) -> None:
+    (folder / "corpus" / "a.md").unlink()
+    assert only(bad(folder)).about == "documents"
+    assert bad(folder, {"BRAVE_API_KEY": "canary-key-1"}) == []
+    (folder / "corpus").rmdir()
+    assert only(bad(folder)).level == "fault"
+    assert [finding.level for finding in bad(folder, {"BRAVE_API_KEY": "canary-key-1"})] == ["note"]
+
+
+def test_a_folder_that_is_missing_beside_others_is_named(folder: Path) -> None:
+    (folder / "queries.yaml").write_text(f"settings: {{corpus: [corpus, papers]}}\n{QUEUE}")
+    os.utime(folder / "queries.yaml", (NOW.timestamp() - 60, NOW.timestamp() - 60))
+    assert "papers cannot be used" in only(bad(folder)).text
+    (folder / "papers").mkdir()
+    assert bad(folder) == []
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+def test_a_key_file_that_git_would_give_away_is_a_fault(folder: Path) -> None:
+    (folder / "corpus" / "a.md").unlink()
+    (folder / ".env").write_text("BRAVE_API_KEY=canary-key-1\n")
+    (folder / ".env").chmod(0o600)
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    assert "not ignored by git" in only(bad(folder)).text
+    git("add", ".env")
+    assert "is tracked by git" in only(bad(folder)).text
+    git("rm", "-q", "--cached", ".env")
+    (folder / ".gitignore").write_text(".env\n")
+    assert bad(folder) == []
+
+
+def test_the_command_prints_findings_and_what_to_do(folder: Path) -> None:
+    (folder / ".env").write_text("nonsense\n")
+    (folder / ".env").chmod(0o600)
+    result = CliRunner().invoke(cli, ["-C", str(folder), "doctor"], env={"NO_COLOR": "1"})
+    assert result.exit_code == 2
+    assert "fault  keys: .env:1: no NAME=value\n       → write NAME=value" in result.stdout
+    value = json.loads(CliRunner().invoke(cli, ["-C", str(folder), "--json", "doctor"]).stdout)
+    assert value["exit_code"] == 2
+    assert {"about", "level", "text", "todo"} == set(value["findings"][0])
+
+
+ENV = {"OPENROUTER_API_KEY": "router-canary", "BRAVE_API_KEY": "brave-canary"}
+FOUND = {"type": "search", "web": {"results": [{"url": "https://e.org/", "title": "E"}]}}
+
+
+def probed(folder: Path, env: dict[str, str], *replies: Any) -> tuple[list[Finding], Script]:
+    script = Script(*replies)
+
+    async def ask() -> list[Finding]:
+        http = HttpClient(Policy(attempts=1), transport=script)
+        return [finding async for finding in probe(load_workspace(folder), Keys(folder, env), http)]
+
+    return asyncio.run(ask()), script
+
+
+def test_each_service_is_asked_once(folder: Path) -> None:
+    found, script = probed(folder, ENV, reply({"data": {"limit_remaining": 7.4}}), reply(FOUND))
+    assert [(finding.level, finding.text) for finding in found] == [
+        ("fine", "the key is valid; 7.40 USD are left of its limit"),
+        ("fine", "it answers, with 1 hits"),
+    ]
+    assert [request.url.path for request in script.requests] == ["/api/v1/key", "/res/v1/web/search"]
+
+
+def test_without_a_service_nothing_is_asked(folder: Path) -> None:
+    found, script = probed(folder, {}, reply({}))
+    assert (found, script.requests) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("first", "code"),
+    [
+        (reply({"error": {"message": "No auth credentials found", "code": 401}}, 401), 4),
+        (reply({"data": {"limit_remaining": 0}}), 4),
+        (reply("<html></html>"), 1),
+        (reply({}), 1),
+        (ConnectionResetError(), 1),
+    ],
+)
+def test_a_refusal_and_a_fault_of_the_network_are_told_apart(folder: Path, first: Any, code: int) -> None:
+    found, _ = probed(folder, ENV, first, reply(FOUND))
+    assert [finding.exit_code for finding in found] == [code, 0]
+    assert found[0].todo
+    assert "canary" not in repr(found)
+
+
+def test_a_server_is_asked_for_its_models(folder: Path) -> None:
+    (folder / "queries.yaml").write_text(
+        f"settings: {{reasoner: {{model: qwen3, base_url: 'https://models.example.org/v1'}}}}\n{QUEUE}"
+    )
+    listed = {"data": [{"id": "qwen3"}, {"id": "llama"}]}
+    assert probed(folder, {}, reply(listed))[0][0].text == "it answers, and has qwen3"
+    (missing,) = probed(folder, {}, reply({"data": [{"id": "llama"}, None]}))[0]
+    assert (missing.exit_code, missing.todo) == (2, "it has: llama")
+
+
+def test_a_search_that_finds_nothing_for_a_common_thing_is_a_fault(folder: Path) -> None:
+    found, _ = probed(folder, {"BRAVE_API_KEY": "brave-canary"}, reply({"type": "search"}))
+    assert only(found).exit_code == 1

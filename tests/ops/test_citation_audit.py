@@ -1,0 +1,94 @@
+"""The promise held against the log: what is altered, missing or uncited is found."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from pathlib import Path
+
+import pytest
+
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.domain.session import ResearchSession, state_at
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
+from pipeline.engine.loop import Recorder, run_session
+from pipeline.ops.citation_audit import check
+from pipeline.research import Outcome
+from tests.fakes import Journal, context_for, desk_for, started
+from tests.recorded import copied, recorded
+
+
+def whole() -> SessionState:
+    return state_at(recorded(), "s1", 10**9)
+
+
+def cited(state: SessionState) -> Fact:
+    """The first fact that the report cites."""
+    assert state.report is not None
+    return state.facts[state.report.sections[0].paragraphs[0].sentences[0].facts[0]]
+
+
+def test_an_undisturbed_session_keeps_its_promise_and_the_check_says_how_much_it_looked_at() -> None:
+    state = whole()
+    checked = check(state, recorded())
+    assert checked.unsupported == ()
+    assert checked.quotes == len(state.facts) > 5
+    assert checked.citations > 5
+
+
+def test_a_missing_page_is_found_for_each_fact_that_came_from_it() -> None:
+    state, store = whole(), copied(recorded())
+    fact = cited(state)
+    del store.objects[fact.digest]
+    found = check(state, store).unsupported
+    assert {entry.where for entry in found} == {one.id for one in state.facts.values() if one.digest == fact.digest}
+    assert all("missing or altered" in entry.why and fact.url in entry.why for entry in found)
+
+
+def test_a_quote_that_does_not_stand_in_its_page_is_found() -> None:
+    state, store = whole(), copied(recorded())
+    fact = cited(state)
+    state.facts[fact.id] = fact.model_copy(update={"quote": fact.quote.replace("delivers", "drinks")})
+    (found,) = check(state, store).unsupported
+    assert (found.session, found.where) == ("s1", fact.id)
+    assert "does not stand in the page" in found.why
+
+
+def test_a_fact_without_a_quote_is_found() -> None:
+    state = whole()
+    fact = cited(state)
+    state.facts[fact.id] = fact.model_copy(update={"quote": ""})
+    assert [entry.where for entry in check(state, recorded()).unsupported] == [fact.id]
+
+
+@pytest.mark.parametrize(("facts", "why"), [((), "it cites nothing"), (("feedbeef",), "it cites unknown facts: feedbeef")])
+def test_a_sentence_without_a_sound_citation_is_found_in_the_summary_and_in_the_body(facts: tuple[str, ...], why: str) -> None:
+    state = whole()
+    assert state.report is not None
+    sentence = Sentence(text="So it is.", facts=facts)
+    section = ReportSection(id="s", title="S", paragraphs=(Paragraph(sentences=(sentence,)),))
+    state.report.summary += (sentence,)
+    state.report.sections += (section,)
+    assert [(entry.where, entry.why) for entry in check(state, recorded()).unsupported] == [("So it is.", why)] * 2
+
+
+def test_a_session_without_a_report_is_checked_for_its_facts() -> None:
+    state = whole()
+    state.report = None
+    assert check(state, recorded()).citations == 0
+    assert check(state, recorded()).quotes == len(state.facts)
+
+
+def test_a_page_altered_on_disk_is_found(tmp_path: Path) -> None:
+    store, context, session = FileStore(tmp_path), context_for(), ResearchSession("s1")
+    Recorder(session, store, context).record([Outcome((started(perspectives=2, iterations=1),))])
+    state = asyncio.run(run_session(session, store, desk_for(store, Journal()), context))
+    assert check(state, store).unsupported == ()
+    fact = cited(state)
+    (stored,) = tmp_path.rglob(f"{fact.digest}*")
+    stored.chmod(0o600)
+    stored.write_bytes(gzip.compress(gzip.decompress(stored.read_bytes()).replace(b"litres", b"pints")))
+    found = check(state, store).unsupported
+    assert fact.id in {entry.where for entry in found}
+    assert all("missing or altered" in entry.why for entry in found)

@@ -1,0 +1,124 @@
+"""The ping: what a monitor hears, and that nothing about it can harm a night or tell the address."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from pipeline.errors import UsageError
+from pipeline.ops.monitor import MonitorPing, address_in, secrets_in
+from pipeline.text.redaction import Redaction, Secret
+
+CHECK = "0b1c7d3e-5f60-4a7e-9d59-canary0ping0"
+
+
+class Monitor:
+    """Notes what it hears: path, run id, body. ``status`` is what it answers; 302 leads to ``/elsewhere``; 0 is silence."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, str, Any]] = []
+        self.status = 200
+        self.silence = threading.Event()
+        monitor = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length") or 0))
+                parts = urlsplit(self.path)
+                monitor.heard.append((parts.path, parse_qs(parts.query)["rid"][0], json.loads(body) if body else None))
+                if not monitor.status:
+                    monitor.silence.wait(30)
+                self.send_response(monitor.status or 200)
+                self.send_header("location", "/elsewhere?rid=none")
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/{CHECK}"
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self.thread.start()
+
+
+@pytest.fixture
+def monitor() -> Iterator[Monitor]:
+    one = Monitor()
+    yield one
+    one.silence.set()
+    one.server.shutdown()
+    one.server.server_close()
+
+
+def pinged(monitor: Monitor, **kwargs: Any) -> None:
+    ping = MonitorPing(Secret(monitor.url), **kwargs)
+    ping.started()
+    ping.ended(3, {"summary": "2 reports"})
+
+
+def test_a_monitor_hears_of_the_start_then_of_the_exit_code_with_one_run_id_and_a_body(monitor: Monitor) -> None:
+    pinged(monitor)
+    (start, first, nothing), (end, second, body) = monitor.heard
+    assert (start, end) == (f"/{CHECK}/start", f"/{CHECK}/3")
+    assert first == second
+    assert (nothing, body) == (None, {"summary": "2 reports"})
+
+
+def test_an_address_with_parameters_and_a_slash_keeps_them(monitor: Monitor) -> None:
+    MonitorPing(Secret(f"{monitor.url}/?create=1")).ended(0, {})
+    assert monitor.heard[0][0] == f"/{CHECK}/0"
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+def test_a_monitor_that_refuses_is_logged_without_its_address_and_a_redirect_is_not_followed(
+    monitor: Monitor, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    monitor.status = status
+    with caplog.at_level(logging.WARNING):
+        pinged(monitor)
+    assert all("elsewhere" not in path for path, _, _ in monitor.heard)
+    redacted = Redaction(secrets_in(Secret(monitor.url))).text(caplog.text)
+    assert "was not delivered" in redacted
+    assert CHECK not in redacted
+
+
+def test_a_monitor_that_never_answers_and_one_that_is_not_there_are_given_up(monitor: Monitor) -> None:
+    monitor.status = 0
+    pinged(monitor, deadline_s=0.2)
+    assert monitor.heard
+    MonitorPing(Secret("http://127.0.0.1:9/nobody"), deadline_s=0.2).ended(0, {})
+
+
+def test_the_address_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "ping"
+    path.write_text(f"  https://hc.example/{CHECK}\n")
+    assert address_in(path).reveal() == f"https://hc.example/{CHECK}"
+    assert CHECK not in repr(address_in(path))
+
+
+@pytest.mark.parametrize("content", [b"", b"ftp://hc.example/x", b"two words", b"\xff\xfe", None])
+def test_a_file_without_an_address_is_named_and_what_it_holds_is_not_told(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "ping"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UsageError, match="ping-url-file") as caught:
+        address_in(path)
+    assert "two words" not in str(caught.value)
+
+
+def test_no_part_of_the_address_that_tells_it_gets_through() -> None:
+    url = f"https://hc.example/{CHECK}/night?token=abcdefghijklmnop1"
+    redaction = Redaction(secrets_in(Secret(url)))
+    for text in (url, f"at hc.example/{CHECK}/start", "token=abcdefghijklmnop1"):
+        assert CHECK not in redaction.text(text)
+        assert "abcdefghijklmnop1" not in redaction.text(text)
+    assert redaction.text("a night at hc.example") == "a night at hc.example"

@@ -1,0 +1,127 @@
+"""What surrounds unattended work: the lock, the log file, the ping, and how it all ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.engine.stopping import SteadyClock
+from pipeline.errors import NoWorkspace, WorkspaceLocked
+from pipeline.ops import terminal as consoles
+from pipeline.ops.terminal import LOG_FILE, Console
+from pipeline.ops.unattended import on_shift
+from pipeline.system.process_lock import WorkspaceLock
+from tests.fakes import context_for
+from tests.ops.test_monitor import Monitor, monitor
+
+__all__ = ["monitor"]
+
+
+@pytest.fixture
+def console(tmp_path: Path) -> Iterator[Console]:
+    (tmp_path / "queries.yaml").write_text("queries: []\n")
+    yield Console(tmp_path, quiet=False, verbose=False, as_json=False, color=False)
+    consoles._masks.clear()
+
+
+def log_of(console: Console) -> str:
+    path = console.folder / LOG_FILE
+    return path.read_text("utf-8") if path.exists() else ""
+
+
+def test_a_shift_in_which_nothing_happens_leaves_nothing_behind(console: Console) -> None:
+    with on_shift(console, "research run"):
+        pass
+    assert [path.name for path in console.folder.iterdir()] == ["queries.yaml"]
+
+
+def test_where_there_is_no_workspace_none_is_made(tmp_path: Path) -> None:
+    with pytest.raises(NoWorkspace), on_shift(Console(tmp_path, False, False, False, False), "research run"):
+        raise NoWorkspace("none here")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_last_word_stands_in_the_log_file_with_the_exit_code(console: Console) -> None:
+    def night() -> None:
+        with on_shift(console, "research run") as shift:
+            shift.last_word = "2 reports"
+            consoles.end(3)
+
+    with pytest.raises(SystemExit):
+        night()
+    assert "research run ended: 2 reports; exit code 3" in log_of(console)
+
+
+def test_a_fault_of_the_program_leaves_its_traceback_and_is_told_to_the_monitor(console: Console, monitor: Monitor) -> None:
+    (console.folder / "ping").write_text(monitor.url)
+    with pytest.raises(ZeroDivisionError), on_shift(console, "research run", console.folder / "ping"):
+        _ = 1 / 0
+    assert "ZeroDivisionError: division by zero" in log_of(console)
+    assert monitor.heard[-1][0].endswith("/1")
+    assert monitor.heard[-1][2]["summary"] == "unexpected ZeroDivisionError"
+
+
+def test_the_lock_is_held_meanwhile_and_given_back(console: Console) -> None:
+    with on_shift(console, "research run") as shift:
+        with shift.locked():
+            held = (console.folder / "events" / "local" / "run.lock").read_text()
+            with pytest.raises(WorkspaceLocked), shift.locked():
+                pass
+        with shift.locked():
+            pass
+    assert '"program": "research run"' in held
+    assert f"process {os.getpid()}" in log_of(console)
+
+
+def test_a_lock_that_is_not_given_back_in_time_is_refused(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    with (
+        WorkspaceLock(console.folder / "events", "research run"),
+        on_shift(console, "research retry") as shift,
+        pytest.raises(WorkspaceLocked),
+        shift.locked(timedelta(seconds=0.3)),
+    ):
+        pass
+    assert capsys.readouterr().err.count("waiting, for") == 1
+
+
+def test_who_waits_for_the_lock_can_be_stopped(console: Console) -> None:
+    def night() -> None:
+        with WorkspaceLock(console.folder / "events"), on_shift(console, "run") as shift:
+            shift.stop.ask("stopped by SIGTERM", 143)
+            with shift.locked(timedelta(hours=1)):
+                pass
+
+    with pytest.raises(SystemExit) as ended:
+        night()
+    assert ended.value.code == 143
+
+
+def test_signals_are_heard_while_work_is_awaited_and_told(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    async def work(stopped: asyncio.Event) -> str:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await stopped.wait()
+        return "done"
+
+    async def until_stopped() -> str:
+        stopped = asyncio.Event()
+        waiting = asyncio.create_task(shift.stop.wait())
+        waiting.add_done_callback(lambda _task: stopped.set())
+        return await work(stopped)
+
+    with on_shift(console, "research run") as shift:
+        assert shift.awaited(until_stopped()) == "done"
+    assert "stopped by SIGTERM: up to 10 s" in capsys.readouterr().err
+    assert "nothing new begins" in log_of(console)
+
+
+def test_a_context_is_bound_to_the_shift(console: Console) -> None:
+    with on_shift(console, "research run") as shift:
+        bound = shift.bound(context_for())
+        assert bound.stop is shift.stop
+        assert isinstance(bound.now, SteadyClock)

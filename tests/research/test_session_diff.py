@@ -1,0 +1,315 @@
+"""What is new since the session before: from facts and page texts alone, and over whole nights whose documents change."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.batch.scheduling import Decision
+from pipeline.batch.session_actions import new_session, recalled
+from pipeline.domain.agenda import agenda
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.questions import Question, ThoughtQuestion
+from pipeline.domain.rules import refusal
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import Failure, Iteration, PageDone, PageObserved, Report, SearchDone, SessionState, Worker
+from pipeline.domain.steps import Compare, Read
+from pipeline.domain.values import Changes, Earlier, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
+from pipeline.ports import Answer
+from pipeline.research.session_diff import changes, earlier_of
+from pipeline.text.normalise import digest_of
+from pipeline.text.times import timestamp
+from tests.commanding import said, workspace_in
+from tests.fakes import A, FakeReasoner, Journal, MemoryStore, context_for, desk_for
+from tests.nights import bench, query, queue, sessions
+
+SEA, LAND = "corpus:sea.md", "corpus:land.md"
+
+World = dict[str, list[str]]  # a page's address and its sentences
+
+
+def digest(sentences: list[str]) -> str:
+    return digest_of(" ".join(sentences).encode())
+
+
+def fact(url: str, sentence: str, page: str) -> Fact:
+    return Fact(id=digest_of(f"{sentence}\n{url}".encode())[:12], claim=sentence, quote=sentence, url=url, digest=page)
+
+
+def session(world: World, found: World | None = None, name: str = "s-1") -> SessionState:
+    """A complete session that read the whole world and found all it says, or only what is in ``found``."""
+    found = world if found is None else found
+    state = SessionState(id=name, status="complete", ended_at=timestamp(context_for().now()))
+    state.config = ResearchConfig(pages_per_iteration=99)
+    state.nodes = {"search_0": PlanNode(id="search_0", task="search", description="", perspective="p")}
+    iteration = Iteration("", ("all",))
+    state.searches = {"all": SearchDone("fake", tuple(Hit(url=url, title=url) for url in world))}
+    state.workers = {"search_0": Worker("search_0", "p", 0, "", iterations=[iteration])}
+    for url, sentences in world.items():
+        page = digest(sentences)
+        state.pages[url] = PageDone(url, url.title(), page, 1, "")
+        facts = tuple(fact(url, sentence, page) for sentence in found.get(url, ()))
+        iteration.observed[url] = PageObserved(facts, ())
+        state.facts |= {one.id: one for one in facts}
+    return state
+
+
+def cited(state: SessionState) -> SessionState:
+    """The session with a report that cites every page."""
+    references = tuple(Reference(number=1, url=url, title=url, digest="", facts=()) for url in state.pages)
+    return replace(state, report=Report("", (), (), references, (), (), (), 0, 0))
+
+
+def compared(before: World, after: World, found_before: World | None = None, found_after: World | None = None) -> Changes:
+    texts = {digest(sentences): " ".join(sentences) for world in (before, after) for sentences in world.values()}
+    earlier = earlier_of(cited(session(before, found_before)))
+    return changes(earlier, session(after, found_after, "s-2"), texts.__getitem__)
+
+
+def claims(found: Changes, after: World) -> list[str]:
+    facts = session(after).facts
+    return [facts[name].claim for name in found.added]
+
+
+def test_where_nothing_changed_nothing_is_new() -> None:
+    world = {SEA: ["The sea is deep.", "The sea is salt."], LAND: ["The land is dry."]}
+    found = compared(world, world)
+    assert found == Changes(session="s-1", since=found.since, kept=3)
+
+
+def test_a_statement_with_another_figure_is_a_change_and_its_source_is_named() -> None:
+    before = {SEA: ["The harbour is 11 metres deep at low tide."], LAND: ["The land is dry."]}
+    after = before | {SEA: ["The harbour is 14 metres deep at low tide."]}
+    found = compared(before, after)
+    (change,) = found.changed
+    assert change.before.claim == "The harbour is 11 metres deep at low tide."
+    assert change.after == fact(SEA, after[SEA][0], "").id
+    assert (found.added, found.gone, found.kept) == ((), (), 1)
+    (source,) = found.sources
+    assert (source.url, source.before, source.after) == (SEA, digest(before[SEA]), digest(after[SEA]))
+
+
+def test_what_was_added_and_what_is_gone() -> None:
+    before = {SEA: ["The sea is deep.", "Whales sing at night."]}
+    after = {SEA: ["The sea is deep.", "A lighthouse was built on the northern cliff."], LAND: ["The land is dry."]}
+    found = compared(before, after)
+    assert claims(found, after) == ["A lighthouse was built on the northern cliff.", "The land is dry."]
+    assert [lost.claim for lost in found.gone] == ["Whales sing at night."]
+    assert (found.changed, found.kept) == ((), 1)
+
+
+def test_what_stands_there_still_is_not_gone_only_because_it_was_not_found_again() -> None:
+    before = {SEA: ["The sea is deep.", "Whales sing at night."]}
+    after = {SEA: ["The sea is deep.", "Whales sing at night.", "Gulls cry."]}
+    found = compared(before, after, found_after={SEA: ["Gulls cry."]})
+    assert (found.gone, found.kept) == ((), 2)
+    same = compared(before, before, found_after={SEA: []})
+    assert (same.gone, same.kept) == ((), 2)
+
+
+def test_what_stood_there_before_is_not_new_only_because_it_is_found_now() -> None:
+    before = {SEA: ["The sea is deep.", "Whales sing at night."]}
+    found = compared(before, before, found_before={SEA: ["The sea is deep."]})
+    assert (found.added, len(found.noticed)) == ((), 1)
+    grown = {SEA: [*before[SEA], "Gulls cry."], LAND: ["The sea is deep."]}
+    found = compared(before, grown, found_before={SEA: ["The sea is deep."]})
+    assert claims(found, grown) == ["Gulls cry."]
+    assert len(found.noticed) == 2  # the whales, and another source that says what was known
+
+
+def test_a_source_that_could_not_be_read_again_says_neither_gone_nor_kept() -> None:
+    before = {SEA: ["The sea is deep."], LAND: ["The land is dry."]}
+    earlier = earlier_of(cited(session(before)))
+    after = session({LAND: before[LAND]}, name="s-2")
+    after.failures = {f"Read:{SEA}": Failure(f"Read:{SEA}", 1, True, "ReadFailed", "it is gone", "")}
+    found = changes(earlier, after, lambda _digest: "")
+    assert (found.gone, found.changed, found.kept) == ((), (), 1)
+    assert [(source.url, source.reason) for source in found.unread] == [(SEA, "it is gone")]
+    after.failures = {}
+    assert "no time" in changes(earlier, after, lambda _digest: "").unread[0].reason
+
+
+SENTENCES = st.lists(
+    st.sampled_from([f"{a} {b} {n}." for a in ("Red", "Blue") for b in ("cats", "ships") for n in "123"]), unique=True
+)
+WORLDS = st.dictionaries(st.sampled_from([SEA, LAND, "corpus:air.md"]), SENTENCES)
+
+
+@given(before=WORLDS, after=WORLDS)
+@settings(max_examples=150, deadline=None)
+def test_every_earlier_fact_is_kept_changed_gone_or_of_a_source_that_was_not_read(before: World, after: World) -> None:
+    found = compared(before, after)
+    unread = sum(len(sentences) for url, sentences in before.items() if url not in after)
+    assert found.kept + len(found.changed) + len(found.gone) + unread == sum(map(len, before.values()))
+    new = {*found.added, *found.noticed, *(change.after for change in found.changed)}
+    assert len(new) == len(found.added) + len(found.noticed) + len(found.changed)
+    assert new == session(after).facts.keys() - session(before).facts.keys()
+    assert {source.url for source in found.unread} == before.keys() - after.keys()
+    again = compared(after, after)
+    assert again == Changes(session=again.session, since=again.since, kept=again.kept)
+
+
+# ---- in a session --------------------------------------------------------------------------------------------------
+
+
+def night_after_night() -> tuple[MemoryStore, SessionState, Journal]:
+    """The store after two nights on one recurring question, the second session, and what it asked."""
+    work = queue(query("pumps"))
+    first = bench(work)
+    first.work()
+    (state,) = sessions(first.store).values()
+    journal = Journal()
+    night = bench(work, lambda _one: journal, first.store, run_id="night-2")
+    asyncio.run(night.night.work([Decision(work.queries[0], "again", "", state.id)]))
+    second = [ResearchSession.open(first.store, name).state for name in first.store.session_ids() if name != state.id]
+    return first.store, second[0], journal
+
+
+def test_a_recurring_session_recalls_the_one_before_and_compares_before_it_reports() -> None:
+    store, state, _ = night_after_night()
+    assert state.status == "complete"
+    types = [event.type for event in decode_all(record.data for record in store.load(state.id))]
+    assert types[:3] == ["run.started", "research.started", "earlier.recalled"]
+    assert types.index("changes.found") == types.index("report.generated") - 1
+    assert state.earlier is not None
+    assert state.changes is not None
+    assert (state.changes.session, state.changes.since) == (state.previous_session, state.earlier.reported_at)
+    assert (state.changes.added, state.changes.gone, state.changes.kept) == ((), (), len(state.earlier.facts))
+
+
+def test_every_source_that_the_report_before_cites_is_read_again() -> None:
+    _, state, journal = night_after_night()
+    assert state.earlier is not None
+    assert {f"read:{url}" for url in state.earlier.cited} <= set(journal.calls)
+    assert len(set(journal.calls)) == len(journal.calls)
+
+
+def test_the_first_thought_of_each_worker_is_told_what_the_report_before_rested_on() -> None:
+    asked: list[ThoughtQuestion] = []
+
+    class Listening(FakeReasoner):
+        async def answer(self, question: Question[A]) -> Answer[A]:
+            if isinstance(question, ThoughtQuestion):
+                asked.append(question)
+            return await super().answer(question)
+
+    store, before, _ = night_after_night()
+    work = queue(replace(query("pumps"), iterations=2))
+    night = bench(work, store=store, run_id="night-3")
+    night.night.desk_of = lambda _state: replace(desk_for(store, Journal()), reasoner=Listening(Journal()))
+    asyncio.run(night.night.work([Decision(work.queries[0], "again", "", before.id)]))
+    assert {bool(question.earlier) for question in asked if question.iteration == 1} == {True}
+    assert {bool(question.earlier) for question in asked if question.iteration > 1} == {False}
+    assert asked[0].earlier_on == before.ended_at[:10]
+
+
+def earlier(*urls: str) -> Earlier:
+    sources = tuple(KnownSource(url=url, title=url, digest="d") for url in urls)
+    return Earlier(session="s-1", reported_at="", facts=(), sources=sources, cited=urls)
+
+
+def test_sources_are_read_again_beside_the_work_and_skipped_once_a_cap_is_reached() -> None:
+    state = session({LAND: []})
+    state.status, state.survey, state.earlier = "searching", SearchDone("fake", ()), earlier(SEA, LAND)
+    assert Read(SEA) in agenda(state)
+    assert Read(LAND) not in agenda(state)
+    state.exhausted = "usd"
+    assert Read(SEA) not in agenda(state)
+
+
+def test_two_sessions_are_compared_when_the_sections_stand_and_all_was_read_again() -> None:
+    _, state, _ = night_after_night()
+    assert state.earlier is not None
+    state.status, state.report, state.changes = "synthesizing", None, None
+    assert agenda(state) == (Compare(),)
+    del state.pages[state.earlier.cited[0]]
+    assert agenda(state) == (Read(state.earlier.cited[0]),)
+
+
+def test_changes_that_fit_no_earlier_session_are_refused() -> None:
+    _, state, _ = night_after_night()
+    state.status, state.changes = "synthesizing", None
+    assert state.earlier is not None
+    sound = Changes(session=state.earlier.session, since="")
+    assert refusal(state, e.ChangesFound(changes=sound)) == ""
+    assert "no such earlier session" in refusal(state, e.ChangesFound(changes=sound.model_copy(update={"session": "other"})))
+    assert "unknown facts" in refusal(state, e.ChangesFound(changes=sound.model_copy(update={"added": ("nobody",)})))
+    state.changes = sound
+    assert "already recorded" in refusal(state, e.ChangesFound(changes=sound))
+    assert "recalled already" in refusal(state, e.EarlierRecalled(earlier=state.earlier))
+
+
+def test_what_is_recalled_is_the_last_report_on_the_very_same_question() -> None:
+    work = queue(query("pumps"))
+    night = bench(work)
+    night.work()
+    (complete,) = sessions(night.store).values()
+    follow = Decision(work.queries[0], "again", "", complete.id)
+    failed = asyncio.run(new_session(night.store, follow, ResearchConfig(), context_for("two")))
+    after_failure = Decision(work.queries[0], "retry", "", failed.id)
+    found = recalled(night.store, after_failure)
+    assert found is not None
+    assert found.session == complete.id
+    assert recalled(night.store, replace(follow, query=replace(work.queries[0], text="Another question?"))) is None
+    assert recalled(night.store, replace(follow, session="")) is None
+
+
+def test_an_earlier_session_that_cannot_be_read_is_done_without(caplog: pytest.LogCaptureFixture) -> None:
+    work = queue(query("pumps"))
+    night = bench(work)
+    night.work()
+    (complete,) = sessions(night.store).values()
+    stream = night.store.streams[complete.id]
+    stream[3] = stream[3]._replace(data=b'{"type":"page.read"}')
+    night.store.snapshots.clear()
+    assert recalled(night.store, Decision(work.queries[0], "again", "", complete.id)) is None
+    assert "what is new cannot be told" in caplog.text
+
+
+# ---- over nights, with documents that change -----------------------------------------------------------------------
+
+RECURRING = "  - {query: How deep is the harbour?, id: harbour, mode: fast, every: 1s}\n"
+
+
+def night(folder: Path) -> str:
+    """Another night, as soon as the question is due again; return its report."""
+    names = {path.name for path in folder.glob("events/sessions/*")}
+    while not (new := {path.name for path in folder.glob("events/sessions/*")} - names):
+        time.sleep(0.05)
+        assert said(folder, "run").code == 0
+    (name,) = new
+    (note,) = [path for path in (folder / "vault" / "reports").rglob("*.md") if path.stem[-4:] == name[-4:]]
+    return note.read_text()
+
+
+def test_a_report_begins_with_what_is_new_since_the_last_and_says_in_one_line_that_nothing_is(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path / "ws", RECURRING)
+    kept, gone = "The outer harbour is deep as well.", "The inner harbour is nowhere deep."
+    (folder / "corpus" / "basins.md").write_text(f"# Basins\n\n## Outside\n\n{kept}\n\n## Inside\n\n{gone}\n")
+    assert "New since" not in night(folder)
+    quiet = night(folder)
+    assert quiet.count("[!tip]") == 1
+    assert "> [!tip] Nothing new since" in quiet
+    before = "The harbour is 12 metres deep at low tide. Ships wait outside the harbour at night."
+    after = before.replace("12", "15")
+    (folder / "corpus" / "harbour-2.md").write_text(f"# Harbour 2\n\n{after}\n")
+    (folder / "corpus" / "basins.md").write_text(f"# Basins\n\n## Outside\n\n{kept}\n")
+    (folder / "corpus" / "survey.md").write_text("# Survey\n\nA survey found the harbour to be deep in its outer basin.\n")
+    (folder / "corpus" / "harbour-1.md").unlink()
+    loud = night(folder)
+    top = loud[loud.index("[!tip] New since") : loud.index("[!abstract]")]
+    assert "**New:** A survey found the harbour to be deep in its outer basin." in top
+    assert f"**Changed:** {after}" in top
+    assert f"It said before: “{before}”" in top
+    assert "**Sources that changed their text:**" in top
+    assert "Not read again:" in top
+    assert f"**Gone:** “{gone}” no longer stands in" in top
+    assert said(folder, "verify").code == 0
+    assert said(folder, "build").out.startswith("0 ")

@@ -1,0 +1,66 @@
+"""A folder at a glance: how its files look, and a mark that tells whether any of them was touched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.system.folder_fingerprint import Folder, Look, look, names_of_folders
+
+NAMES = st.sampled_from(["a", "a.md", "a b", "a\n1", "b", "ä", "a\x01"])
+LOOKS = st.builds(Look, st.integers(0, 9), st.integers(-5, 5))
+
+
+def _look_of(path: Path) -> Look:
+    return Look(path.stat().st_size, path.stat().st_mtime_ns)
+
+
+def test_a_look_tells_the_plain_files_and_the_folders(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("b.md", "a\nb 1", "ä.md", os.fsdecode(b"\xff"))]
+    for number, path in enumerate(files):
+        path.write_bytes(b"x" * number)
+    (tmp_path / "link").symlink_to("b.md")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    found = look(str(tmp_path))
+    assert found.folders == ("folder",) == names_of_folders(str(tmp_path))
+    assert found.files == {path.name: _look_of(path) for path in files}
+
+
+def test_an_open_folder_looks_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("x")
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        assert look(descriptor) == look(str(tmp_path))
+    finally:
+        os.close(descriptor)
+
+
+def test_the_mark_is_another_as_soon_as_a_file_came_went_or_was_written(tmp_path: Path) -> None:
+    marks = [look(str(tmp_path)).mark]
+    for name, text in (("a", "x"), ("b", "x"), ("a", "xy")):
+        (tmp_path / name).write_text(text)
+        marks.append(look(str(tmp_path)).mark)
+    os.utime(tmp_path / "b", ns=(0, 7))
+    marks.append(look(str(tmp_path)).mark)
+    (tmp_path / "b").rename(tmp_path / "c")
+    marks.append(look(str(tmp_path)).mark)
+    (tmp_path / "c").unlink()
+    marks.append(look(str(tmp_path)).mark)
+    assert len(set(marks)) == len(marks)
+    (tmp_path / "folder").mkdir()
+    assert look(str(tmp_path)).mark == marks[-1]
+
+
+@given(st.dictionaries(NAMES, LOOKS), st.dictionaries(NAMES, st.none() | LOOKS))
+def test_what_is_reckoned_of_changes_is_what_a_look_at_them_would_tell(
+    before: dict[str, Look], changed: dict[str, Look | None]
+) -> None:
+    after = {name: found for name, found in {**before, **changed}.items() if found}
+    reckoned = Folder().with_files(before).with_files(changed)
+    assert reckoned.files == after
+    assert reckoned.mark == Folder().with_files(dict(sorted(after.items(), reverse=True))).mark
+    assert (reckoned.mark == Folder().with_files(before).mark) == (after == before)

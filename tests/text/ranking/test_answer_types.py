@@ -1,0 +1,49 @@
+"""The kinds of answer that a question wants, and the passages that serve them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.text.ranking.answer_types import kinds_of, served
+
+KINDS = {
+    "duration": ("How long does the flush take?", "It takes 5 ms on a disk.", "It is done at the end."),
+    "count": ("How many pumps are there?", "There are 12 pumps.", "There are pumps."),
+    "default": ("What is the port by default?", "The default is another one.", "The port is another one."),
+    "date": ("When was the bridge built?", "It was built in 1931.", "It was built of stone."),
+    "version": ("Which version added it?", "It was added in 3.11.", "It was added of late."),
+    "name": ("Which option sets the limit?", "Use --limit for it.", "Set a limit for it."),
+    "reason": ("Why is the file renamed?", "It is renamed because a rename is atomic.", "It is renamed at the end."),
+    "permission": ("Is it safe to rename a file?", "It is never safe.", "One renames a file."),
+    "how-to": ("How do I rename a file?", "Use a rename for it.", "A rename is atomic."),
+    "definition": ("What is a journal?", "A journal is a file.", "Journals grow at their ends."),
+    "effect": ("What happens after a crash?", "The record is discarded if torn, and the call returns.", "Crashes came often."),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_question_tells_what_kind_of_answer_it_wants_and_a_passage_whether_it_has_one(kind: str) -> None:
+    question, serving, other = KINDS[kind]
+    assert kind in kinds_of(question)
+    assert served((kind,), serving) == 1.0
+    assert served((kind,), other) == 0.0
+
+
+def test_a_question_that_tells_nothing_wants_no_kind_and_no_passage_serves_it() -> None:
+    assert kinds_of("pumps and valves") == ()
+    assert served((), "There are 12 pumps.") == 0.0
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_the_share_that_is_served_lies_between_0_and_1(question: str, passage: str) -> None:
+    assert 0.0 <= served(kinds_of(question), passage) <= 1.0
+
+
+UNITS = ("1,", "a_", "a.", "a-", "/", "--", "to a ", "if you ", "A", " ", "```", "(", "1.", "every 1 ")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_long_line_without_an_end_is_looked_through(unit: str) -> None:
+    assert all(served((kind,), unit * 20_000) in (0.0, 1.0) for kind in KINDS)

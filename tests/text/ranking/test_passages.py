@@ -1,0 +1,258 @@
+"""A page cut into passages: whole, verbatim, each text once, and in time that grows with the page alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.text.normalise import clean, holds_quote, normalised
+from pipeline.text.ranking import passages as module
+from pipeline.text.ranking.passages import LARGEST, Passage, passages
+from pipeline.text.sentences import split
+from tests.text.ranking.pages import Made, pages
+
+
+def page(*blocks: str) -> str:
+    return "# Manual\n\n" + "\n\n".join(blocks) + "\n"
+
+
+def texts(*blocks: str) -> list[str]:
+    return [one.text for one in passages(page(*blocks))]
+
+
+def sentence(number: int, words: int = 30) -> str:
+    return " ".join([f"Sentence{number}", *(f"w{number}x{place}" for place in range(words - 1))]) + "."
+
+
+# ---- what holds of every page ----------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(pages())
+def test_every_passage_and_its_lead_stand_in_the_page(made: Made) -> None:
+    for one in passages(made.text):
+        assert holds_quote(made.text, one.text)
+        assert not one.lead or holds_quote(made.text, one.lead)
+
+
+def test_the_last_part_of_long_code_stands_in_the_page_too() -> None:
+    text = page("```\n" + "\n".join(sentence(number, 10) for number in range(14)) + "\n```", "A paragraph follows.")
+    assert all(holds_quote(text, one.text) for one in passages(text))
+
+
+@settings(deadline=None)
+@given(pages(longest_code=300))
+def test_no_word_of_a_page_is_lost_and_no_two_passages_share_one(made: Made) -> None:
+    found = Counter(word.strip("|.`-") for one in passages(made.text) for word in one.text.split())
+    assert {word: found[word] for word in made.words} == dict.fromkeys(made.words, 1)
+
+
+@settings(deadline=None)
+@given(pages())
+def test_passages_are_numbered_in_the_order_in_which_they_stand(made: Made) -> None:
+    found = passages(made.text)
+    whole = normalised(made.text)
+    starts = [whole.find(normalised(one.text)) for one in found]
+    assert [one.place for one in found] == list(range(len(found)))
+    assert starts == sorted(starts)
+
+
+@settings(deadline=None)
+@given(pages(longest_code=300))
+def test_only_a_row_that_is_longer_by_itself_makes_a_passage_of_more_than_the_largest_size(made: Made) -> None:
+    for one in passages(made.text):
+        assert one.text.startswith("| ") or len(one.text.split()) <= LARGEST + 2  # the marks of a fence
+
+
+@given(st.text(max_size=600).map(clean) | st.text(alphabet="#- |`\nab.:", max_size=300))
+def test_any_text_is_cut_without_an_error_and_each_passage_stands_in_it(text: str) -> None:
+    found = passages(text)
+    assert found == passages(text)
+    assert all(one.text.strip() and holds_quote(text, one.text) for one in found)
+
+
+# ---- what belongs together -------------------------------------------------------------------------------------
+
+
+def test_short_paragraphs_of_a_section_are_one_passage_and_another_section_is_another() -> None:
+    (first, second) = passages(page("## One {#one}", "A short one.", "Another one.", "## Two {#two}", "A third one."))
+    assert (first.text, first.path, first.anchor) == ("A short one.\n\nAnother one.", ("Manual", "One"), "one")
+    assert (second.text, second.path, second.anchor) == ("A third one.", ("Manual", "Two"), "two")
+
+
+def test_only_the_first_passage_of_a_section_opens_it() -> None:
+    found = passages(page("## One", *(sentence(number, 70) for number in range(3))))
+    assert [one.opens for one in found] == [True, False, False]
+
+
+def test_a_paragraph_that_points_back_stays_with_the_one_before_it() -> None:
+    first = sentence(1, 75)
+    assert texts(first, "This holds for all of them.") == [f"{first}\n\nThis holds for all of them."]
+    assert len(texts(first, "A pump holds for all of them.")) == 2
+
+
+def test_a_long_paragraph_is_cut_at_the_ends_of_sentences() -> None:
+    sentences = [sentence(number) for number in range(9)]
+    found = texts(" ".join(sentences))
+    assert len(found) > 2
+    assert " ".join(found) == " ".join(sentences)
+    assert all(one.startswith("Sentence") and one.endswith(".") for one in found)
+
+
+def test_a_line_that_introduces_goes_with_what_it_introduces() -> None:
+    (found,) = texts("These are the modes:", "- the first mode\n- the second mode")
+    assert found == "These are the modes:\n\n- the first mode\n- the second mode"
+
+
+def test_items_and_rows_keep_their_marks_and_their_lines() -> None:
+    (found,) = texts("- one pump\n- two pumps", "| Name | Use |\n| pump | water |")
+    assert found == "- one pump\n- two pumps\n\n| Name | Use |\n| pump | water |"
+
+
+def test_code_keeps_its_fence_and_its_lines() -> None:
+    code = "```\nfor pump in pumps:\n    pump.start()\n```"
+    assert texts("Start all pumps:", code) == [f"Start all pumps:\n\n{code}"]
+
+
+# ---- what a passage leans on -----------------------------------------------------------------------------------
+
+
+def _many(kind: str) -> tuple[str, list[Passage]]:
+    """A header or an introduction, and the passages of the long table or list under it."""
+    if kind == "table":
+        header = "| Name | Meaning |"
+        rows = [header, *(f"| name{number} | {sentence(number)} |" for number in range(9))]
+        return header, list(passages(page("## Names", "\n".join(rows))))
+    introduction = "These are the names:"
+    items = "\n".join(f"- {sentence(number)}" for number in range(9))
+    return introduction, list(passages(page("## Names", introduction, items)))
+
+
+@pytest.mark.parametrize("kind", ["table", "list"])
+def test_what_goes_on_after_the_first_passage_has_the_header_or_the_introduction_as_its_lead(kind: str) -> None:
+    leading, (first, *others) = _many(kind)
+    assert first.text.startswith(leading)
+    assert first.lead == ""
+    assert len(others) > 1
+    assert {one.lead for one in others} == {leading}
+    assert all(leading not in one.text and one.body == f"{leading}\n{one.text}" for one in others)
+
+
+def test_a_lead_that_is_long_is_cut_to_its_last_sentence() -> None:
+    introduction = f"{sentence(0, 70)} These are the names:"
+    found = passages(page(introduction, "\n".join(f"- {sentence(number, 60)}" for number in range(1, 6))))
+    assert {one.lead for one in found if one.text.startswith("- ")} <= {"These are the names:", ""}
+    assert found[-1].lead == "These are the names:"
+
+
+def test_the_lead_of_one_table_is_not_that_of_the_next() -> None:
+    tables = [
+        "\n".join([f"| Head{at} | Text |", *(f"| cell{at}x{n} | {sentence(100 * at + n)} |" for n in range(6))]) for at in (1, 2)
+    ]
+    found = passages(page(tables[0], "Between the two stands a paragraph.", tables[1]))
+    for one in found:
+        at = 1 if "cell1" in one.text else 2
+        assert one.lead in ("", f"| Head{at} | Text |")
+
+
+# ---- what is no passage ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "scrap",
+    [
+        "Figure 3. The pump from above",
+        "See also: Pumps",
+        "Back to top",
+        "— — —",
+        "1.2.3",
+        "Copyright 2020 The Authors",
+        "Contents",
+    ],
+)
+def test_captions_pointers_and_furniture_are_no_passages(scrap: str) -> None:
+    assert texts("## Part", scrap) == []
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "Index files are rebuilt at every start.",
+        "Home directories are created with mode 0700.",
+        "Next, restart the server with pumpctl restart.",
+        "Up to 90 connections are kept open.",
+        "Source code is compiled once.",
+    ],
+)
+def test_a_short_sentence_is_a_passage_whatever_word_it_opens_with(prose: str) -> None:
+    assert texts("## Part", prose) == [prose]
+
+
+def test_a_short_text_under_two_terms_is_two_passages() -> None:
+    found = passages(page("## Timeout", "Not set by default.", "## Retries", "Not set by default."))
+    assert [passage.lead for passage in found] == ["Timeout", "Retries"]
+
+
+def test_a_text_that_stands_twice_in_a_page_is_one_passage_the_first() -> None:
+    said = "The pump is loud and wants oil each week, " + "which nobody remembers, " * 6 + "so that it is louder each month."
+    (found,) = passages(page("## One", said, "## Two", said.upper()))
+    assert found.path == ("Manual", "One")
+
+
+def test_a_page_without_a_heading_has_passages_without_a_path() -> None:
+    (found,) = passages("The pump is loud.\n")
+    assert (found.path, found.anchor, found.headings) == ((), "", "")
+
+
+# ---- hostile pages ---------------------------------------------------------------------------------------------
+
+
+def _long(unit: str) -> str:
+    return "# T\n\n" + unit * (2_000_000 // len(unit)) + "\n"
+
+
+HOSTILE = {
+    "alternating items and paragraphs": _long("- item of a list\n\nParagraph of it.\n\n"),
+    "rows": _long("| a | b |\n"),
+    "headings": _long("## H\n\n"),
+    "an open fence": "# T\n\n```\n" + "x = 1\n" * 330_000,
+    "no white space": _long("x"),
+    "full stops": _long("."),
+    "one paragraph of sentences": _long("It is loud. "),
+    "one sentence": _long("loud "),
+    "introductions": _long("These are:\n\n"),
+    "open brackets": _long("( "),
+}
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths of all texts that are measured or split, in characters."""
+    lengths: list[int] = []
+    count = module._count
+
+    def counting(text: str) -> int:
+        lengths.append(len(text))
+        return count(text)
+
+    def splitting(text: str) -> list[str]:
+        lengths.append(len(text))
+        return split(text)
+
+    monkeypatch.setattr(module, "_count", counting)
+    monkeypatch.setattr("pipeline.text.ranking.passages.split", splitting)
+    return lengths
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_page_of_two_megabytes_is_gone_through_a_few_times_and_no_more(name: str, counted: list[int]) -> None:
+    passages.__wrapped__(HOSTILE[name])
+    assert sum(counted) <= 8 * len(HOSTILE[name])
+
+
+def test_a_paragraph_in_a_script_without_spaces_is_cut_too() -> None:
+    found = texts("".join(f"这是第{number}个没有空格的句子。" for number in range(400)))
+    assert len(found) > 5

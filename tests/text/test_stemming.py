@@ -1,0 +1,104 @@
+"""Words to stems: identifiers whole and in parts, numbers whole, accents, other languages and scripts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.text.stemming import alike, forms, language_of, stems, words
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("os.path.join", {"os", "path", "join"}),
+        ("pg_hba.conf", {"pg", "hba", "conf"}),
+        ("snake_case", {"snake", "case"}),
+        ("TaskGroup", {"task", "group"}),
+        ("state-of-the-art", {"state", "art"}),
+    ],
+)
+def test_an_identifier_counts_whole_and_by_its_parts(word: str, parts: set[str]) -> None:
+    whole, *others = forms(word)
+    assert whole not in parts
+    assert parts <= set(others)
+
+
+@pytest.mark.parametrize("group", [("ColBERT", "col-bert", "Col_Bert"), ("café", "cafe"), ("Kafka's", "Kafka’s", "kafka")])
+def test_one_word_in_several_spellings_is_one_stem(group: tuple[str, ...]) -> None:
+    assert len({forms(word)[0] for word in group}) == 1
+
+
+@pytest.mark.parametrize(("version", "stem"), [("3.11", "3.11"), ("v3.11", "3.11"), ("10.0.0.1", "10.0.0.1"), ("1,000", "1000")])
+def test_a_version_or_a_number_counts_only_whole(version: str, stem: str) -> None:
+    assert forms(version) == (stem,)
+
+
+def test_signs_that_make_another_name_are_kept() -> None:
+    assert len({forms(name)[0] for name in ("C", "C++", "C#")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "other"),
+    [
+        ("english", "record", "records"),
+        ("german", "Protokoll", "Protokolle"),
+        ("german", "Häuser", "Haus"),
+        ("french", "nationales", "national"),
+    ],
+)
+def test_the_forms_of_a_word_have_one_stem_in_its_language(language: str, one: str, other: str) -> None:
+    assert forms(one, language) == forms(other, language)
+
+
+def test_a_script_without_spaces_is_told_by_pairs_of_characters() -> None:
+    assert forms("日本語") == ("日本", "本語")
+    assert forms("日") == ("日",)
+    assert set(forms("日本")) <= set(stems("これは日本語の文です"))
+
+
+def test_what_is_too_long_to_be_a_word_is_none() -> None:
+    assert stems("x" * 61) == words("x" * 61) == []
+    assert len(stems("x" * 60)) == 1
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_the_stems_of_its_words_in_their_order(text: str) -> None:
+    assert stems(text) == [form for word in words(text) for form in forms(word)]
+    assert all(form for form in stems(text))
+
+
+@given(st.text(alphabet="aB0._-:/+#é日ßü ", max_size=80))
+def test_no_stem_holds_white_space_or_a_quotation_mark(text: str) -> None:
+    assert not any(sign.isspace() or sign == '"' for form in stems(text) for sign in form)
+
+
+@given(st.text(max_size=80))
+def test_capitals_make_no_difference_to_plain_words(text: str) -> None:
+    plain = " ".join(word for word in words(text) if word.isascii() and word.isalpha())
+    assert stems(plain.upper()) == stems(plain.lower())
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The record is written before it is acknowledged, and that is all there is to it.", "english"),
+        ("Das Protokoll wird auf die Platte geschrieben, bevor es bestätigt wird.", "german"),
+        ("Le journal est écrit sur le disque avec les données qui ne sont pas perdues.", "french"),
+        ("Журнал не потерян, что и было показано на диске.", "russian"),
+    ],
+)
+def test_a_language_is_known_by_its_function_words(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize("text", ["", "1 2 3", "fsync fdatasync renameat2", "電池 原子"])
+def test_what_has_no_function_words_is_of_no_known_language(text: str) -> None:
+    assert language_of(text) == ""
+
+
+@given(st.frozensets(st.sampled_from("abcdef")), st.frozensets(st.sampled_from("abcdef")))
+def test_likeness_is_between_0_and_1_and_the_same_both_ways(a: frozenset[str], b: frozenset[str]) -> None:
+    assert 0.0 <= alike(a, b) == alike(b, a) <= 1.0
+    assert alike(a, a) == (1.0 if a else 0.0)

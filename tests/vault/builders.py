@@ -1,0 +1,373 @@
+"""Sessions and nights recorded through the real guards, with every free text chosen by the test."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from unittest import mock
+
+from pipeline.domain import plan
+from pipeline.domain.events import batch_events as n
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.session import ResearchSession, record_of
+from pipeline.domain.values import (
+    Changes,
+    Contradiction,
+    Cost,
+    Earlier,
+    Fact,
+    FactChange,
+    Gap,
+    Hit,
+    KnownSource,
+    Paragraph,
+    Perspective,
+    Reference,
+    RejectedFact,
+    ReportSection,
+    ResearchConfig,
+    SectionPlan,
+    Sentence,
+    SourceChange,
+    SourceQuality,
+    ValidatedFact,
+    Verdict,
+)
+from pipeline.ports import Record
+from pipeline.text.normalise import digest_of
+from pipeline.vault import BuildReport, build_vault, load
+from pipeline.vault.output.note import Note, Rendered
+from pipeline.vault.output.templates import Renderer
+from pipeline.vault.paths import Names
+from pipeline.vault.vault_model import LoadedSession
+from tests.fakes import MemoryStore
+
+TEMPLATES = Path(__file__).parents[2] / "templates" / "vault"
+Say = Callable[[str], str]
+PAGES = ("https://logs.example/handbook", "corpus:crash-safety.md", "https://disks.example/survey?year=2025")
+
+
+def plainly(text: str) -> str:
+    return text
+
+
+@dataclass
+class Scribe:
+    """Records events of one stream, a second apart."""
+
+    store: MemoryStore
+    id: str
+    date: str = "2026-11-21"
+    seconds: int = 0
+    session: ResearchSession = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.session = ResearchSession(self.id)
+
+    def note(self, *drafts: EventBase, run: str = "run-1") -> None:
+        for draft in drafts:
+            self.seconds += 1
+            at = f"{self.date}T02:{15 + self.seconds // 60:02d}:{self.seconds % 60:02d}.000Z"
+            event_id = f"{self.id}-{self.session.state.version + 1:04d}"
+            event = self.session.record(draft, run_id=run, event_id=event_id, at=at)
+            self.store.append(self.id, [record_of(event)], event.version - 1)
+
+    def note_batch(self, *drafts: EventBase) -> None:
+        for version, draft in enumerate(drafts, start=1):
+            self.seconds += 1
+            update = {"id": f"{self.id}-{version}", "session_id": self.id, "version": version, "run_id": "run-b"}
+            event = draft.model_copy(update=update | {"at": f"{self.date}T02:00:{self.seconds:02d}.000Z"})
+            self.store.append(self.id, [record_of(event)], version - 1)
+
+
+def fact(url: str, quote: str, claim: str = "") -> Fact:
+    name = digest_of(f"{quote}\n{url}".encode("utf-8", "replace"))[:12]
+    return Fact(id=name, claim=claim or quote, quote=quote, url=url, digest=digest_of(url.encode("utf-8", "replace")), heading="")
+
+
+@dataclass
+class Story:
+    """A session from start to report. ``say`` turns each harmless text into the one that is recorded.
+
+    ``texts`` are what pages said when they were read, by address; they are stored. Of other pages only a digest is known.
+    """
+
+    store: MemoryStore
+    id: str = "2026-11-21-power-cut-3f2a"
+    query: str = "How does an append-only log survive a power cut?"
+    query_id: str = "power-cut"
+    previous: str = ""
+    date: str = "2026-11-21"
+    say: Say = plainly
+    pages: tuple[str, ...] = PAGES
+    tags: tuple[str, ...] = ("crash safety",)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scribe = Scribe(self.store, self.id, self.date)
+        say = self.say
+        first, second, third = self.pages
+        self.facts = (
+            fact(first, say("An append is durable after fsync returned."), say("Fsync makes an append durable.")),
+            fact(first, say("The reader stops at the first torn record!")),
+            fact(second, say("After fsync has returned, an append is durable.")),
+            fact(third, say("One drive in nine loses flushed data.")).model_copy(update={"heading": say("Drives")}),
+            fact(third, say("No drive loses flushed data.")),
+        )
+
+    def begin(self) -> Story:
+        config = ResearchConfig(reasoner=self.say("extractive"), search=(self.say("local"),))
+        started = e.ResearchStarted(
+            query=self.say(self.query), query_id=self.query_id, config=config, tags=self.tags, previous_session=self.previous
+        )
+        hits = tuple(Hit(url=f"{url}#top", title=self.say("A page")) for url in self.pages)
+        self.scribe.note(e.RunStarted(host="here", process=1, program="test"), started)
+        if self.previous:
+            self.scribe.note(e.EarlierRecalled(earlier=self._earlier()))
+        self.scribe.note(e.TopicSurveyed(provider="local", hits=hits))
+        return self
+
+    def _earlier(self) -> Earlier:
+        say, url = self.say, self.pages[1]
+        gone = fact(url, say("Fsync was never needed."))
+        known = KnownSource(url=url, title=say("A page"), digest="1" * 64)
+        return Earlier(session=self.previous, reported_at="2026-11-21T02:16:00.000Z", facts=(gone,), sources=(known,), cited=())
+
+    def _changes(self) -> e.ChangesFound:
+        say, facts, (_, second, third) = self.say, self.facts, self.pages
+        (gone,) = self._earlier().facts
+        unread = SourceChange(url=third, title=say("T"), before="1" * 64, reason=say("it answered with an error"))
+        changes = Changes(
+            session=self.previous, since="2026-11-21T02:16:00.000Z", added=(facts[0].id,), noticed=(facts[1].id,), gone=(gone,),
+            changed=(FactChange(before=gone, after=facts[2].id),), kept=2, unread=(unread,),
+            sources=(SourceChange(url=second, title=say("T"), before="1" * 64, after="2" * 64),),
+        )  # fmt: skip
+        return e.ChangesFound(changes=changes)
+
+    def planned(self) -> Story:
+        say = self.say
+        views = (
+            Perspective(
+                id="basic-facts", name=say("Basic facts"), focus=say("What is known"), questions=(say("What is fsync?"),)
+            ),
+            Perspective(id="sceptic", name=say("Sceptic"), focus=say("What fails"), questions=(say("What can go wrong?"),)),
+        )
+        self.scribe.note(e.PlanCreated(perspectives=views, nodes=plan.first_plan(views)))
+        return self
+
+    def gathered(self) -> Story:
+        self._worker("search_0", "basic-facts", self.pages[:2], self.facts[:3])
+        self._worker("search_1", "sceptic", self.pages[2:], self.facts[3:])
+        return self
+
+    def _worker(self, name: str, view: str, pages: tuple[str, ...], facts: tuple[Fact, ...]) -> None:
+        say, queries = self.say, (self.say(f"{name} power cut"), self.say(f"{name} that fails"))
+        self.scribe.note(
+            e.WorkerStarted(worker_id=name, perspective_id=view),
+            e.WorkerThought(worker_id=name, iteration=1, reasoning=say("Start with fsync."), queries=queries),
+            e.SearchCompleted(query=queries[0], provider="local", hits=tuple(Hit(url=url, title=say("T")) for url in pages)),
+            self._failure(f"SearchFor:{queries[1]}", "SearchFailed"),
+        )
+        for url in pages:
+            self._read(name, url, tuple(found for found in facts if found.url == url))
+        gaps = (say("How loud is it?"),)
+        self.scribe.note(
+            e.WorkerEvaluated(worker_id=name, iteration=1, sufficient=False, gaps=gaps),
+            e.WorkerCompleted(worker_id=name, reason="1 iterations", facts=len(facts)),
+        )
+
+    def _failure(self, step: str, error: str) -> e.StepFailed:
+        return e.StepFailed(step=step, error=error, message=self.say("it timed out"), recoverable=False, attempt=2)
+
+    def _read(self, worker: str, url: str, facts: tuple[Fact, ...]) -> None:
+        say, text = self.say, self.texts.get(url)
+        digest = self.store.put(text.encode()) if text is not None else digest_of(url.encode("utf-8", "replace"))
+        rejected = (RejectedFact(claim=say("Made up"), quote=say("nowhere"), reason=say("the quote stands in no page")),)
+        read = e.PageRead(
+            url=url, title=say(f"Title of {url[-8:]}"), digest=digest, characters=1234, author=say("A. N. Author"),
+            published=say("2025-02-20"), final_url=url + "/", media_type="text/html",
+        )  # fmt: skip
+        observed = e.FactsObserved(worker_id=worker, iteration=1, url=url, digest=digest, facts=facts, rejected=rejected)
+        self.scribe.note(
+            read, observed.model_copy(update={"cost": Cost(total_tokens=30, input_tokens=20, output_tokens=10, usd=0.01)})
+        )
+
+    def analysed(self) -> Story:
+        say, facts = self.say, self.facts
+        validated = [ValidatedFact(fact_id=found.id, standing="single") for found in facts]
+        validated[0] = ValidatedFact(fact_id=facts[0].id, standing="corroborated", support=(facts[2].id,), sources=2)
+        pair = Contradiction(
+            id="c1", subject=say("flushed data"), kind="polarity", a=facts[3].id, b=facts[2].id, explanation=say("They differ")
+        )
+        gaps = (Gap(question=say("How loud is it?"), importance=0.4, reason=say("no fact")),)
+        quality = (SourceQuality(url=self.pages[0], score=0.8, reasons=(say("1 of 2 facts borne out"),)),)
+        self.scribe.note(
+            e.AnalysisStarted(round=0),
+            e.FactsValidated(round=0, facts=tuple(validated)),
+            e.ContradictionsFound(round=0, contradictions=(pair,)),
+            e.AnalysisCompleted(round=0, gaps=gaps, source_quality=quality),
+        )
+        return self
+
+    def reported(self) -> Story:
+        say, facts = self.say, self.facts
+        sentences = tuple(Sentence(text=found.quote, facts=(found.id,)) for found in facts[:4])
+        both = Sentence(text=say("Two quotes bear this out."), facts=(facts[0].id, facts[1].id, facts[2].id))
+        paragraph = Paragraph(sentences=(*sentences, both))
+        section = ReportSection(id="s1", title=say("What fsync does"), paragraphs=(paragraph,))
+        numbered = enumerate(self.pages, start=1)
+        references = tuple(
+            Reference(
+                number=number, url=url, title=say("A page"), digest=digest_of(url.encode("utf-8", "replace")),
+                facts=tuple(found.id for found in facts[:4] if found.url == url),
+            )
+            for number, url in numbered
+        )  # fmt: skip
+        outline = SectionPlan(id="s1", title=section.title, facts=tuple(found.id for found in facts))
+        state = self.scribe.session.state
+        self.scribe.note(
+            e.SynthesisStarted(facts=len(facts), sources=3),
+            e.OutlineCreated(title=say(self.query), sections=(outline,)),
+            e.SectionWritten(section_id="s1", paragraphs=(paragraph,)),
+            e.ClaimsChecked(section_id="s1", revision=0, verdicts=(Verdict(sentence=0, supported=True),)),
+            *([self._changes()] if self.previous else []),
+            e.ReportGenerated(
+                title=say(self.query), summary=sentences[:1], sections=(section,), references=references,
+                contradictions=state.analyses[0].contradictions or (), unknowns=state.analyses[0].gaps or (),
+                limits=(say("2 searches could not be made"),), words=120, cut=1,
+            ),
+            e.ResearchCompleted(duration_s=30.0, cost=Cost(usd=0.03), sources=3, facts=5),
+        )  # fmt: skip
+        return self
+
+    def failed(self) -> Story:
+        self.scribe.note(e.ResearchFailed(cause="budget", reason=self.say("no evidence was found")))
+        return self
+
+    def not_found(self, *nearest: str) -> Story:
+        reason = self.say("none of your 3 documents mentions “Kafka”")
+        self.scribe.note(e.ResearchFailed(cause=e.NO_EVIDENCE, reason=reason, missing=(self.say("Kafka"),), nearest=nearest))
+        return self
+
+    def whole(self) -> Story:
+        return self.begin().planned().gathered().analysed().reported()
+
+
+def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Say = plainly) -> None:
+    ended = [
+        n.QueryEnded(
+            query_id=story.query_id, query=say(story.query), session=story.id, status=story.scribe.session.state.status,
+            reason=say("why"), cost=Cost(usd=0.03), duration_s=30.0,
+        )
+        for story in stories
+    ]  # fmt: skip
+    Scribe(store, f"batch-{date}t020000-ab12", date).note_batch(
+        e.RunStarted(host="here", process=1, program="test"),
+        n.BatchStarted(due=tuple(story.query_id for story in stories)),
+        n.QuerySkipped(query_id="other", query=say("Another question?"), reason=say("failed: no evidence")),
+        *ended,
+        n.BatchEnded(done=len(ended), failed=0, skipped=1, exit_code=0, duration_s=61.0),
+    )
+
+
+def a_store(say: Say = plainly) -> MemoryStore:
+    """Two studies of one question on two nights, a failed one, one that was interrupted."""
+    store = MemoryStore()
+    first = Story(store, say=say).whole()
+    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28", say=say).whole()
+    no_answer = Story(
+        store, id="2026-11-28-tides-77aa", query="Why are there tides?", query_id="tides", date="2026-11-28", say=say
+    )
+    half = Story(store, id="2026-11-28-ants-00ff", query="Do ants sleep?", query_id="ants", date="2026-11-28", say=say)
+    no_answer.begin().failed()
+    half.begin().planned()
+    night(store, first, say=say)
+    night(store, again, no_answer, half, date="2026-11-28", say=say)
+    return store
+
+
+def studies(store: MemoryStore) -> tuple[LoadedSession, ...]:
+    """The sessions of a store, opened, in order of their start."""
+    found = [load.whole(name, (record.data for record in store.load(name))) for name in store.session_ids()]
+    taken = Names()
+    ordered = sorted(found, key=lambda opened: (opened.state.started_at, opened.state.id))
+    return tuple(opened.study(opened.card(taken)) for opened in ordered)
+
+
+@dataclass
+class Workplace:
+    """A vault in a temporary folder with what builds it."""
+
+    root: Path
+    store: MemoryStore
+    templates: Path = TEMPLATES
+
+    @property
+    def vault(self) -> Path:
+        return self.root / "vault"
+
+    @property
+    def state(self) -> Path:
+        return self.root / "local"
+
+    def build(self) -> BuildReport:
+        return build_vault(self.store, templates=self.templates, vault=self.vault, state_dir=self.state)
+
+    def build_and_note(self) -> tuple[BuildReport, tuple[Note, ...]]:
+        """Build, and tell what each note said before its template made it."""
+        seen: list[Note] = []
+        render = Renderer.render
+
+        def noting(renderer: Renderer, note: Note) -> Rendered:
+            seen.append(note)
+            return render(renderer, note)
+
+        with mock.patch.object(Renderer, "render", noting):
+            return self.build(), tuple(seen)
+
+    def files(self) -> dict[str, bytes]:
+        found = (path for path in sorted(self.vault.rglob("*")) if path.is_file())
+        return {path.relative_to(self.vault).as_posix(): path.read_bytes() for path in found}
+
+    def note(self, start: str) -> Path:
+        return next(
+            path for path in sorted(self.vault.rglob("*.md")) if path.relative_to(self.vault).as_posix().startswith(start)
+        )
+
+
+def changed_templates(folder: Path) -> Path:
+    """A copy of the templates that a test may change."""
+    shutil.copytree(TEMPLATES, folder)
+    return folder
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def afresh(place: Workplace, folder: Path) -> dict[str, bytes]:
+    """What a build from nothing makes of the same log and templates."""
+    shutil.rmtree(folder, ignore_errors=True)
+    other = Workplace(folder, place.store, place.templates)
+    other.build()
+    return other.files()
+
+
+class Failing(MemoryStore):
+    """A store one of whose sessions has an event that cannot be read, unlike its outline."""
+
+    failing = ""
+
+    def marks(self) -> Mapping[str, str]:
+        return {name: f"{mark}?{self.failing == name}" for name, mark in super().marks().items()}
+
+    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        found = super().load(session_id, after)
+        if session_id != self.failing:
+            return found
+        return [record._replace(data=b"{}") if record.type == "facts.observed" else record for record in found]

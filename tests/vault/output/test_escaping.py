@@ -1,0 +1,207 @@
+"""Text from outside does nothing in a vault, wherever it stands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from pipeline.text.normalise import clean
+from pipeline.vault.notes.source_note import SourceView
+from pipeline.vault.output import escaping
+from pipeline.vault.output.escaping import Inert, Link
+from pipeline.vault.output.note import Note
+from tests.fakes import MemoryStore
+from tests.vault.builders import PAGES, Story, Workplace, a_store, changed_templates, night
+from tests.vault.scanner import Found, body_of, scan
+
+HOSTILE = (
+    "[[Home|click]]", "![[Home]]", "[[sources/x#^q-1|¹]]", "[a](https://evil.example)",
+    "![](https://evil.example/?q=1)", "[a](obsidian://new?vault=x&overwrite=true)", "https://evil.example/x",
+    "obsidian://open?vault=x", "www.evil.example", "mail@evil.example", "#tag", "a #tag/nested b", "^block-id",
+    "text ^q-1", "%% hidden %%", "%%", "key:: value", "(key:: value)", "<% tp.file.delete() %>", "<%* evil() %>",
+    "`= this.file`", "`$= dv.pages()`", "```dataviewjs", "~~~js", "```", "---", "***", "===", "> [!success] Verified",
+    "> quote", "# heading", "## Notes", "- item", "+ item", "* item", "1. item", "12) item", "123456. x", "| a | b |",
+    "a|b", "<b>bold</b>", "<!-- hidden", "<script>alert(1)</script>", "&lt;b&gt;", "&#60;b&#62;", "$x^2$", "$$",
+    "==mark==", "~~gone~~", "**bold**", "__init__", "_em_", "\\[[x]]", "\\", "text\\", "wow!", "note:", "a:: ",
+    "{{date}}", "[^1]", "[^1]: note", "[ref]: https://evil.example", "![[", "]]", "[[", "a]]b", "- [ ] task", "\t code",
+    "    code", "line\nbreak\n# heading", "line\u2028# x", "%% begin notes %%", "%% end notes %%", "<", "%", "<%", "%>",
+    ":", "::", "[", "(https://evil.example)", "\u202ereversed", "\x00nul", "a`b", "``a``",
+    "<a href=https://evil.example>x</a>", "ftp://evil.example", "javascript:alert(1)", "file:///etc/passwd",
+)  # fmt: skip
+anything = st.one_of(
+    st.sampled_from(HOSTILE), st.text(), st.lists(st.sampled_from(HOSTILE), min_size=1, max_size=3).map(" ".join)
+)
+NOTHING = scan("")
+
+
+@settings(max_examples=400, deadline=None)
+@given(anything)
+def test_inert_text_is_only_words(text: str) -> None:
+    for place in ("{}", "- {}", "> {}", "# {}", "before {} after", "a[[x|y]]{}", "{}[[x|y]]"):
+        body = place.format(escaping.inert(text))
+        bare = place.format("words")
+        assert _deeds(scan(body)) == _deeds(scan(bare)), body
+        assert not re.search(r"<%|%>|%%|::|\n", body), body
+
+
+@given(anything)
+def test_what_is_taken_to_be_harmless_has_nothing_to_escape(text: str) -> None:
+    line = " ".join(clean(text).split())
+    assert not escaping._is_harmless(line) or escaping._escaped(line) == line
+
+
+def _deeds(found: Found) -> dict[str, object]:
+    """What a note does; of headings only how many."""
+    deeds: dict[str, object] = {part.name: getattr(found, part.name) for part in fields(found)}
+    return deeds | {"headings": len(found.headings)}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_inert_text_still_reads_as_it_did(text: str) -> None:
+    shown = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaping.inert(text))
+    for entity, sign in (("&#58;", ":"), ("&#91;", "["), ("&lt;", "<")):
+        shown = shown.removesuffix(entity) + sign if shown.endswith(entity) else shown
+    assert shown == " ".join(clean(text).split())
+
+
+@given(st.text(alphabet="abc XYZ,.;'?äß中0-9"))
+def test_plain_words_are_left_as_they_are(text: str) -> None:
+    words = " ".join(text.split())
+    if words and words[0] not in "-0123456789.":
+        assert escaping.inert(words) == words
+
+
+@settings(max_examples=300, deadline=None)
+@given(anything, st.booleans())
+def test_the_words_of_a_link_stay_inside_it(text: str, in_table: bool) -> None:
+    link = Link("sources/a", text)
+    found = scan(f"| x {link.cell} y |" if in_table else f"x {link.inline} y")
+    assert [target for target, _ in found.links] == ["sources/a"]
+    assert _deeds(found) | {"links": ()} == _deeds(NOTHING) | {"links": ()}
+    assert not re.search(r"<%|%>|%%|::|\n", link.inline)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(anything, st.builds("https://{}".format, anything), st.builds("http://a.example/{}".format, anything)))
+@example("https://bank.example@evil.example/")
+@example("https://[::1]/")
+@example("https://a.example/%%25::==~~()[]<>|`$^ x\"'\\")
+def test_only_web_addresses_become_links_and_only_one(url: str) -> None:
+    found = scan(f"x {escaping.address(url)} y")
+    safe = escaping.web_address(url)
+    assert found.addresses == ((safe,) if safe else ())
+    assert _deeds(found) | {"addresses": ()} == _deeds(NOTHING) | {"addresses": ()}
+    assert not safe or re.match(r"(https?://[a-z0-9.-]+(:\d+)?([/?#]|$)|mailto:)", safe)
+
+
+@pytest.mark.parametrize(
+    ("url", "safe"),
+    [
+        ("https://bücher.example/ä", "https://xn--bcher-kva.example/%C3%A4"),
+        ("https://a.example/100%", "https://a.example/100%25"),
+        ("https://a.example/a%20b?q=1&r=2#s", "https://a.example/a%20b?q=1&r=2#s"),
+        ("http://a.example:8080/", "http://a.example:8080/"),
+        ("mailto:a@b.example", "mailto:a@b.example"),
+        ("https://user@a.example/", ""),
+        ("https://a.example:99999/", ""),
+        ("javascript:alert(1)", ""),
+        ("obsidian://open", ""),
+        ("file:///etc/passwd", ""),
+        ("//a.example/", ""),
+        ("corpus:a.md", ""),
+        ("", ""),
+    ],
+)
+def test_an_address_is_followed_only_if_it_hides_nothing(url: str, safe: str) -> None:
+    assert escaping.web_address(url) == safe
+
+
+def _links_of(value: object) -> list[Link]:
+    if isinstance(value, Link):
+        return [value]
+    if is_dataclass(value):
+        return [link for part in fields(value) for link in _links_of(getattr(value, part.name))]
+    return [link for entry in value for link in _links_of(entry)] if isinstance(value, tuple) else []
+
+
+def _blocks_of(view: object) -> set[str]:
+    return {str(quote.block) for quote in (*view.quotes, *view.further_quotes)} if isinstance(view, SourceView) else set()
+
+
+CALLOUTS = {
+    "abstract", "info", "success", "failure", "todo", "warning", "example", "tip", "question",
+    "conflict", "gap", "rejected", "verified",
+}  # fmt: skip
+CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[a-z0-9-]+|[0-9a-f]{12}|[\w-]+")
+BASES = re.compile(r"bases/[a-z]+\.base(#[A-Za-z ]+)?")
+FENCES = {"home": 0, "night": 1, "report": 0, "session": 1, "source": 0, "topic": 1, "worker": 0}
+
+
+def _check_note(written: str, note: Note) -> None:
+    found = scan(body_of(written))
+    links = _links_of(note.view)
+    targets = {link.target for link in links}
+    assert {target for target, _ in found.links if not BASES.fullmatch(target)} <= targets, found.links
+    embeds = {str(link.embed)[3:-2] for link in links if "." in link.path}
+    assert {embed for embed in found.embeds if not BASES.fullmatch(embed)} <= embeds, found.embeds
+    assert not any((found.images, found.tags, found.html, found.maths))
+    assert found.fences.count("```base") <= FENCES[note.kind]
+    assert set(found.fences) <= {"```base", "```yaml"}
+    assert set(found.blocks) == _blocks_of(note.view)
+    assert set(found.callouts) <= CALLOUTS
+    assert all(re.match(r"https?://|mailto:", url) for url in found.addresses)
+    assert all(CODE.fullmatch(code) for code in found.code)
+    assert len(re.findall("%%", written)) == 4, "the markers of one user block, and nothing else"
+    assert not re.search(r"<%|%>|::", written)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.sampled_from(HOSTILE), anything))
+def test_hostile_text_in_every_field_changes_nothing_that_a_note_does(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    store = a_store(lambda words: f"{text} {words} {text}")
+    place = Workplace(tmp_path_factory.mktemp("hostile"), store)
+    report, notes = place.build_and_note()
+    assert report.problems == ()
+    for note in notes:
+        written = (place.vault / f"{note.path}.md").read_text()
+        _check_note(written, note)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_each_hostile_text_alone_is_harmless_in_each_note(text: str, tmp_path: Path) -> None:
+    store = MemoryStore()
+    path = text.replace("#", "♯")
+    pages = (PAGES[0], f"https://evil.example/{path}", f"{path}://x")
+    story = Story(store, say=lambda words: f"{text} {words}", pages=pages, tags=(text,)).whole()
+    night(store, story, say=lambda _: text)
+    place = Workplace(tmp_path, store)
+    report, notes = place.build_and_note()
+    assert report.problems == ()
+    for note in notes:
+        written = (place.vault / f"{note.path}.md").read_text()
+        _check_note(written, note)
+
+
+def test_a_template_cannot_print_a_plain_string_unescaped(tmp_path: Path) -> None:
+    templates = changed_templates(tmp_path / "t")
+    (templates / "home.md.j2").write_text(
+        "{% macro m(x) %}({{ x }}){% endmacro %}\n{{ m('[[a]]') }} {{ '[[b]]' | upper }}\n"
+        "{{ '[[c]]' ~ title }} {{ '[[d]]' | safe }}\n"
+        "{{ user_block('notes') }}\n"
+    )
+    place = Workplace(tmp_path / "w", a_store(), templates)
+    place.build()
+    body = body_of((place.vault / "Home.md").read_text())
+    assert scan(body).links == ()
+    assert r"(\[\[a\]\])" in body, "a macro's result is escaped once, not twice"
+
+
+def test_inert_text_is_not_escaped_again() -> None:
+    assert escaping.inert(Inert("[[a]]")) == "[[a]]"

@@ -1,0 +1,133 @@
+"""Properties read alike by YAML 1.1 and 1.2, and survive an editor that rewrites them."""
+
+from __future__ import annotations
+
+import io
+from datetime import date, datetime
+from typing import Any
+
+import frontmatter as python_frontmatter
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from pipeline.vault.output import frontmatter
+from pipeline.vault.output.frontmatter import PropertiesHandler, Property
+
+ODD = (
+    "1234e56", "0o17", "0x1F", "017", "no", "yes", "on", "null", "~", "", " ", "2026-01-02", "2026-01-02T03:04:05",
+    "1:30", "12:30:45", "🚀", 'say "hi"', "it's", "a: b", "# no comment", "- item", "{a: b}", "[x]", "&anchor", "*alias",
+    "!tag", "| block", "> fold", "%directive", "@at", "`code`", "line\nbreak", "tab\there", "\\n", "\u2028", "\x85",
+    "\ufeff", "\x7f", "<% tp %>", "%% x %%", "key:: value", "x" * 500, "word " * 60, "true", "1.0", ".5", "+1", "-0",
+    "=", "<<", "---", "...", "trailing ", "é", "e\u0301", "\U0010ffff", "\x00", "\x1b[0m",
+)  # fmt: skip
+texts = st.one_of(st.sampled_from(ODD), st.text())
+values = st.one_of(
+    texts, st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False), st.lists(texts, min_size=1).map(tuple)
+)
+# No property is called as YAML 1.1 says yes and no.
+names = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True).filter(
+    lambda name: name not in {"y", "n", "yes", "no", "on", "off"}
+)
+maps = st.dictionaries(names, values, max_size=6)
+
+
+def _yaml_1_2(text: str) -> Any:
+    reader = YAML(typ="safe", pure=True)
+    reader.version = (1, 2)
+    return reader.load(io.StringIO(text))
+
+
+def _as_read(properties: dict[str, Property]) -> dict[str, object]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in properties.items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(maps)
+def test_both_yaml_versions_read_what_was_written(properties: dict[str, Property]) -> None:
+    note = f"---\n{frontmatter.emit(properties)}---\n\nbody\n"
+    expected = _as_read(properties)
+    assert python_frontmatter.parse(note)[0] == expected
+    assert (_yaml_1_2(frontmatter.emit(properties)) or {}) == expected
+    assert frontmatter.load(frontmatter.split(note)[0]) == expected
+
+
+@given(texts)
+def test_a_property_hides_nothing_from_plugins_that_read_the_raw_file(text: str) -> None:
+    raw = frontmatter.emit({"title": text})
+    assert raw.count("\n") == 1, "never folded"
+    assert not any(sign in raw for sign in ("<%", "%>", "%%", "::"))
+
+
+def test_the_form_is_fixed() -> None:
+    properties: dict[str, Property] = {
+        "title": "A “title” 🚀", "created": datetime(2026, 11, 21, 2, 15), "day": date(2026, 11, 21), "cost_usd": 0.0001,
+        "big": 1e20, "count": 3, "done": True, "tags": ("a/b", "c"), "none": (),
+    }  # fmt: skip
+    assert frontmatter.emit(properties) == (
+        'title: "A “title” 🚀"\ncreated: 2026-11-21T02:15:00\nday: 2026-11-21\ncost_usd: 0.0001\nbig: 100000000000000000000.0\n'
+        'count: 3\ndone: true\ntags:\n  - "a/b"\n  - "c"\n'
+    )
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, None, float("nan"), float("inf"), b"x", ({"a": 1},)])
+def test_what_obsidian_cannot_show_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError):
+        frontmatter.emit({"x": value})
+
+
+def test_a_key_that_is_no_name_is_refused() -> None:
+    with pytest.raises(TypeError):
+        frontmatter.emit({"a b": 1})
+
+
+def test_a_lone_surrogate_becomes_a_replacement_sign() -> None:
+    assert frontmatter.emit({"x": "a\ud800b"}) == 'x: "a\ufffdb"\n'
+
+
+def test_python_frontmatter_writes_through_the_handler() -> None:
+    post = python_frontmatter.Post("body", handler=None, title="1234e56")
+    assert python_frontmatter.dumps(post, handler=PropertiesHandler()).startswith('---\ntitle: "1234e56"\n---')
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("2026-01-02", "2026-01-02"),
+        ("no", "no"),
+        ("017", 17),
+        ("0o17", 15),
+        ("1e3", 1000.0),
+        ("true", True),
+        ("", None),
+        ("1:30", "1:30"),
+    ],
+)
+def test_reading_follows_yaml_1_2(written: str, value: object) -> None:
+    assert frontmatter.load(f"x: {written}\n") == {"x": value}
+
+
+@pytest.mark.parametrize("raw", ["x: [", "- a\n- b\n", "just words\n", "x: 1\n\ty: 2\n", "a: *b\n"])
+def test_broken_properties_are_named(raw: str) -> None:
+    with pytest.raises(ValueError, match="properties"):
+        frontmatter.load(raw)
+
+
+def test_the_lines_of_other_keys_are_kept_as_they_are() -> None:
+    raw = (
+        'title: "x"\nmine: [a,  b]   # why\ntags:\n- one\n- two\n"quoted key": |\n  text: here\n\n  more\n'
+        '# a comment\nkind: "home"\nlast: 1\r\n'
+    )
+    owned = frozenset({"title", "tags", "kind"})
+    kept = 'mine: [a,  b]   # why\n"quoted key": |\n  text: here\n\n  more\n# a comment\nlast: 1\r\n'
+    assert frontmatter.lines_of_others(raw, owned) == kept
+
+
+@pytest.mark.parametrize("note", ["no properties", "--- \nnot closed", "----\nx: 1\n----\n", " ---\nx: 1\n---\n", "---x\n---\n"])
+def test_a_note_without_properties_is_all_body(note: str) -> None:
+    assert frontmatter.split(note) == ("", note)
+
+
+def test_marks_and_line_ends_of_other_editors_are_understood() -> None:
+    assert frontmatter.split("\ufeff---\r\nx: 1\r\n---\r\nbody") == ("x: 1\r\n", "body")

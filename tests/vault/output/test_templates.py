@@ -1,0 +1,107 @@
+"""A faulty template costs nothing but a message that says where and what."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import TemplateInvalid
+from pipeline.vault.notes.home_note import HomeView
+from pipeline.vault.notes.night_note import NightView
+from pipeline.vault.notes.report_note import ReportView
+from pipeline.vault.notes.session_note import SessionView
+from pipeline.vault.notes.source_note import SourceView
+from pipeline.vault.notes.topic_note import TopicView
+from pipeline.vault.notes.worker_note import WorkerView
+from pipeline.vault.output.note import KINDS, OWNED
+from pipeline.vault.output.property_types import TYPES
+from pipeline.vault.output.templates import FILTERS
+from tests.vault.builders import TEMPLATES, Workplace, a_store, change, changed_templates
+
+ROOT = TEMPLATES.parents[1]
+VIEWS = {
+    "home": HomeView,
+    "night": NightView,
+    "report": ReportView,
+    "session": SessionView,
+    "source": SourceView,
+    "topic": TopicView,
+    "worker": WorkerView,
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("report.md.j2", "# {{ title }}", "# {{ title }", r"report\.md\.j2, line 2: "),
+        ("report.md.j2", "{% endif %}", "", r"report\.md\.j2, line \d+: "),
+        ("night.md.j2", "{{ title }}", "{{ titel }}", r"night\.md\.j2, line 2: 'titel' is undefined"),
+        ("source.md.j2", "{{ entry.number }}", "{{ entry.numero }}", r"source\.md\.j2, line \d+: .*numero"),
+        ("worker.md.j2", "| sentence", "| shout", r"worker\.md\.j2, line \d+: No filter named 'shout'"),
+        ("_macros.md.j2", "{{ user_block(\"notes\") }}", "{{ 1 / 0 }}", r"_macros\.md\.j2, line \d+: division by zero"),
+        ("_macros.md.j2", "user_block(\"notes\")", "user_block(\"My notes\")", r"_macros\.md\.j2, line \d+: .*My notes"),
+        ("session.md.j2", "## Cost", "{{ m.own_notes() }}", r"session\.md\.j2.*second block “notes”"),
+        ("home.md.j2", '"_macros.md.j2"', '"_macro.md.j2"', r"_macro\.md\.j2: is missing"),
+        ("home.md.j2", "{{ title }}", "{{ none }}", r"home\.md\.j2, line 2: .*None"),
+    ],
+)  # fmt: skip
+def test_a_faulty_template_is_named_with_its_line_and_nothing_is_written(
+    tmp_path: Path, file: str, old: str, new: str, said: str
+) -> None:
+    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    place.build()
+    before = place.files()
+    change(
+        place.templates / "home.md.j2", "## Notes" if "## Notes" in (place.templates / "home.md.j2").read_text() else "# ", "# "
+    )
+    change(place.templates / file, old, new)
+    with pytest.raises(TemplateInvalid, match=said) as caught:
+        place.build()
+    assert place.files() == before
+    assert "no note was changed" in caught.value.hint
+    assert re.search(r"while writing [\w/-]+\.md", caught.value.message)
+
+
+def test_a_missing_template_is_named(tmp_path: Path) -> None:
+    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    (place.templates / "source.md.j2").unlink()
+    with pytest.raises(TemplateInvalid, match=r"source\.md\.j2: is missing"):
+        place.build()
+    assert not place.vault.exists()
+
+
+def test_every_kind_of_note_has_its_template() -> None:
+    assert {f"{kind}.md.j2" for kind in KINDS} < {path.name for path in TEMPLATES.iterdir()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_readme_lists_exactly_what_each_template_is_given(kind: str) -> None:
+    readme = (ROOT / "templates" / "README.md").read_text()
+    section = re.search(rf"(?ms)^### `{kind}\.md\.j2`\n(.*?)(?=^##|\Z)", readme)
+    assert section is not None
+    assert re.findall(r"(?m)^\| `(\w+)` \|", section[1]) == [part.name for part in fields(VIEWS[kind])]
+
+
+def test_the_readme_lists_the_filters() -> None:
+    readme = (ROOT / "templates" / "README.md").read_text()
+    filters = re.search(r"(?ms)^## Filters\n(.*?)(?=^## )", readme)
+    assert filters is not None
+    assert re.findall(r"(?m)^\| `(\w+)` \|", filters[1]) == list(FILTERS)
+
+
+def test_the_starter_knows_the_type_of_every_property() -> None:
+    types = json.loads((ROOT / "vault" / ".obsidian" / "types.json").read_text())["types"]
+    assert types == TYPES
+    assert types.keys() == OWNED
+
+
+def test_no_note_has_a_property_that_is_not_ours(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    notes = (data.decode() for name, data in place.files().items() if name.endswith(".md"))
+    found = {key for note in notes for key in re.findall(r"(?m)^(\w+):", note.split("\n---\n")[0])}
+    assert found <= OWNED

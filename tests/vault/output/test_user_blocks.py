@@ -1,0 +1,165 @@
+"""A person's words survive, byte for byte."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.vault.cache.database import FILE
+from pipeline.vault.output import merge_user_text, user_blocks
+from pipeline.vault.output.note import Rendered
+from pipeline.vault.output.user_blocks import BlocksMalformed
+from tests.vault.builders import Workplace, a_store, change, changed_templates
+
+OPEN, CLOSE = "%% begin notes %%\n", "%% end notes %%\n"
+lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=40).filter(
+    lambda line: "%%" not in line and "```" not in line and "~~~" not in line
+)
+words = st.lists(lines, max_size=6).map(lambda entries: "".join(f"{entry}\n" for entry in entries))
+
+
+@given(words, words, words)
+def test_what_stands_in_a_block_comes_back_from_it(before: str, mine: str, after: str) -> None:
+    body = f"{before}{OPEN}{mine}{CLOSE}{after}"
+    found = user_blocks.texts(body)
+    assert found == ({"notes": mine} if mine.strip() else {})
+    assert user_blocks.filled(user_blocks.blanked(body), {"notes": mine}) == body
+    assert user_blocks.blanked(body) == f"{before}{OPEN}{CLOSE}{after}"
+
+
+def test_markers_in_a_code_fence_are_text() -> None:
+    body = f"```\n{OPEN}```\n{OPEN}~~~\n{CLOSE}~~~\nmine\n{CLOSE}"
+    assert user_blocks.texts(body) == {"notes": f"~~~\n{CLOSE}~~~\nmine\n"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        OPEN,
+        CLOSE,
+        OPEN + OPEN + CLOSE,
+        OPEN + CLOSE + CLOSE,
+        OPEN + CLOSE + OPEN + CLOSE,
+        OPEN + "%% end other %%\n",
+        OPEN + "```\n" + CLOSE,
+    ],
+)
+def test_markers_that_do_not_pair_up_are_named_with_their_line(body: str) -> None:
+    with pytest.raises(BlocksMalformed, match=r"line \d+"):
+        user_blocks.find(body)
+
+
+def test_a_block_the_template_lost_comes_last_under_its_own_heading() -> None:
+    body = user_blocks.filled("# Title\n", {"old": "mine\n"})
+    assert body == f"# Title\n\n{user_blocks.KEPT_HEADING}\n\n%% begin old %%\nmine\n%% end old %%\n"
+    assert user_blocks.filled("# Title\n", user_blocks.texts(body)) == body
+
+
+def test_a_block_needs_a_plain_name() -> None:
+    with pytest.raises(ValueError, match="Notes!"):
+        user_blocks.empty_block("Notes!")
+
+
+def _write_into(note: Path, text: str) -> None:
+    note.write_bytes(note.read_bytes().replace(OPEN.encode() + CLOSE.encode(), OPEN.encode() + text.encode() + CLOSE.encode()))
+
+
+def _fresh(number: int) -> Rendered:
+    """The note as its template makes it at its ``number``-th change; every third template has no block."""
+    block = f"{OPEN}{CLOSE}" if number % 3 else ""
+    return Rendered("reports/2026/a", {"title": f"Title {number}", "kind": "report"}, f"# Title {number}\n\n{block}")
+
+
+@settings(max_examples=20, deadline=None)
+@given(words.filter(str.strip))
+def test_a_hundred_rebuilds_keep_a_persons_words(mine: str) -> None:
+    text = merge_user_text.compose(
+        _fresh(1), merge_user_text.UserText("mine: 1  # really\n", {"tags": ("own",)}, {"notes": mine})
+    )
+    for number in range(2, 102):
+        fresh = _fresh(number)
+        text = merge_user_text.compose(fresh, merge_user_text.kept(merge_user_text.parse(text), fresh, ()))
+        assert f"{OPEN}{mine}{CLOSE}" in text
+        assert text.count("mine: 1  # really\n") == 1
+    assert text.count('  - "own"\n') == 1
+    assert text.count(user_blocks.KEPT_HEADING) <= 1
+
+
+def test_words_survive_a_changed_template_and_a_rebuild_from_nothing_but_the_note(tmp_path: Path) -> None:
+    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    place.build()
+    _write_into(place.note("reports/"), "my own words\n")
+    change(place.templates / "report.md.j2", "## References", "## Sources")
+    assert place.build().set_aside == ()
+    (place.state / FILE).unlink()
+    change(place.templates / "report.md.j2", "## Sources", "## Literature")
+    assert len(place.build().set_aside) == 2, "without a manifest what differs is copied first"
+    text = place.note("reports/").read_text()
+    assert f"{OPEN}my own words\n{CLOSE}" in text
+    assert "## Literature" in text
+
+
+def test_bytes_that_are_no_text_and_foreign_line_ends_are_kept_too(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    note = place.note("sources/")
+    mine = b"caf\xe9 \xff\r\nsecond line\r\n"
+    note.write_bytes(note.read_bytes().replace(OPEN.encode(), OPEN.encode() + mine))
+    before = note.read_bytes()
+    assert place.build().written == ()
+    assert note.read_bytes() == before
+
+
+def test_own_properties_tags_and_aliases_are_kept(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    note = place.note("reports/")
+    text = (
+        note.read_text()
+        .replace("tags:\n", "rating:   5 # good\ntags:\n  - mine/too\n")
+        .replace("aliases:\n", "aliases:\n  - Power cuts\n")
+    )
+    note.write_text(text)
+    report = place.build()
+    assert report.set_aside == ()
+    assert report.written == (note.relative_to(place.vault).as_posix(),)
+    kept = note.read_text()
+    assert all(part in kept for part in ("rating:   5 # good\n", '  - "mine/too"\n', '  - "Power cuts"\n'))
+    assert place.build().written == ()
+
+
+def test_properties_that_an_editor_wrote_in_another_style_are_no_edit(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    note = place.note("reports/")
+    text = note.read_text().replace('kind: "report"', "kind: report").replace('status: "complete"', "status: complete\nmine: yes")
+    note.write_text(text)
+    assert place.build().set_aside == ()
+    assert "mine: yes" in note.read_text()
+
+
+@pytest.mark.parametrize("broken", ["%% begin notes %%\n", "\n%% end notes %%\n"])
+def test_a_note_with_a_broken_marker_is_left_alone_and_named(tmp_path: Path, broken: str) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    note = place.note("workers/")
+    note.write_text(note.read_text() + broken)
+    before = note.read_bytes()
+    report = place.build()
+    assert note.read_bytes() == before
+    assert len(report.problems) == 1
+    assert re.search(rf"{note.name}: line \d+", report.problems[0])
+
+
+def test_broken_properties_leave_a_note_alone(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    note = place.note("workers/")
+    note.write_text(note.read_text().replace("---\n", "---\nbroken: [\n", 1))
+    before = note.read_bytes()
+    assert len(place.build().problems) == 1
+    assert note.read_bytes() == before

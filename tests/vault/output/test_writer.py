@@ -1,0 +1,301 @@
+"""Only what differs is written; what is not ours is not touched; nothing that anyone wrote is lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import LogDamaged, ResearchError
+from pipeline.ports import Record
+from pipeline.system.safe_tree import Obstacle, Tree
+from pipeline.vault.cache.database import FILE
+from tests.fakes import MemoryStore
+from tests.vault.builders import Story, Workplace, a_store, change, changed_templates
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    built = Workplace(tmp_path, a_store())
+    built.build()
+    return built
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    return path.stat().st_ino, path.stat().st_mtime_ns
+
+
+def test_a_second_build_writes_nothing_at_all(place: Workplace) -> None:
+    before = {path: _inode(path) for path in place.root.rglob("*")}
+    report = place.build()
+    assert report.written == report.removed == report.set_aside == report.problems == ()
+    assert {path: _inode(path) for path in place.root.rglob("*")} == before
+
+
+def test_a_deleted_vault_comes_back_byte_for_byte(place: Workplace) -> None:
+    before = place.files()
+    shutil.rmtree(place.vault)
+    report = place.build()
+    assert place.files() == before
+    assert sorted(report.written) == sorted(before)
+
+
+def test_another_reading_order_of_the_log_gives_the_same_bytes(tmp_path: Path, place: Workplace) -> None:
+    turned = MemoryStore()
+    turned.streams = dict(reversed(place.store.streams.items()))
+    other = Workplace(tmp_path / "other", turned)
+    other.build()
+    assert other.files() == place.files()
+
+
+def test_a_changed_template_rewrites_its_notes_only(tmp_path: Path) -> None:
+    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    place.build()
+    change(place.templates / "night.md.j2", "## Runs", "## Stretches")
+    report = place.build()
+    assert report.written == ("nights/2026-11-21.md", "nights/2026-11-28.md")
+    assert report.set_aside == ()
+
+
+def test_an_edited_note_is_set_aside_before_it_is_written_anew(place: Workplace) -> None:
+    note = place.note("reports/")
+    edited = note.read_bytes() + b"\nI disagree.\n"
+    note.write_bytes(edited)
+    report = place.build()
+    (copy,) = report.set_aside
+    assert copy.startswith(f"attic/{note.stem}.")
+    assert (place.vault / copy).read_bytes() == edited
+    assert b"I disagree" not in note.read_bytes()
+    assert place.build().written == ()
+
+
+def test_the_same_edit_is_set_aside_once(place: Workplace) -> None:
+    note = place.note("reports/")
+    edited = note.read_bytes() + b"\nI disagree.\n"
+    for _ in range(3):
+        note.write_bytes(edited)
+        place.build()
+    assert len(list((place.vault / "attic").iterdir())) == 1
+
+
+def test_a_foreign_file_at_a_notes_path_is_left_alone_and_named(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    (place.vault / "nights").mkdir(parents=True)
+    (place.vault / "nights/2026-11-21.md").write_text("my diary")
+    report = place.build()
+    assert (place.vault / "nights/2026-11-21.md").read_text() == "my diary"
+    assert [problem.partition(":")[0] for problem in report.problems] == ["nights/2026-11-21.md"]
+    assert len(report.written) == len(place.files()) - 1
+
+
+def test_files_that_are_no_notes_of_ours_are_never_touched(place: Workplace) -> None:
+    mine = {
+        "my/thoughts.md": "a",
+        "reports/2026/mine.md": "b",
+        ".obsidian/app.json": "{}",
+        "canvas.canvas": "c",
+        "attic/old.md": "d",
+    }
+    for name, text in mine.items():
+        (place.vault / name).parent.mkdir(exist_ok=True)
+        (place.vault / name).write_text(text)
+    place.store.streams.clear()
+    place.build()
+    assert {name: (place.vault / name).read_text() for name in mine} == mine
+
+
+def test_a_lost_catalogue_adopts_what_is_as_it_would_be_made(place: Workplace) -> None:
+    before = place.files()
+    (place.state / FILE).unlink()
+    report = place.build()
+    assert report.written == report.set_aside == report.removed == report.problems == ()
+    assert place.files() == before
+    assert place.build().unchanged == report.unchanged
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"SQLite format 3\x00" + b"\xff" * 5000])
+def test_an_unreadable_catalogue_is_a_lost_one(place: Workplace, content: bytes) -> None:
+    (place.state / FILE).write_bytes(content)
+    report = place.build()
+    assert report.problems == report.written == ()
+
+
+def test_a_catalogue_whose_values_cannot_be_read_is_a_lost_one(place: Workplace) -> None:
+    with sqlite3.connect(place.state / FILE) as base:
+        base.execute("UPDATE wholes SET value = '{}'")
+    before = place.files()
+    place.note("sessions/").unlink()
+    report = place.build()
+    assert len(report.written) == 1
+    assert report.problems == report.set_aside == report.removed == ()
+    assert place.files() == before
+
+
+def test_while_another_build_is_under_way_nothing_is_done(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.vault.cache.database._BUSY_S", 0.01)
+    note = place.note("reports/")
+    note.unlink()
+    other = sqlite3.connect(place.state / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(ResearchError, match="locked"):
+        place.build()
+    assert not note.exists()
+    other.rollback()
+    assert place.build().written == (note.relative_to(place.vault).as_posix(),)
+
+
+def test_a_base_that_was_edited_is_its_readers_and_a_canvas_is_set_aside(place: Workplace) -> None:
+    base = place.vault / "bases" / "reports.base"
+    base.write_text("mine: true\n")
+    canvas = next((place.vault / "canvas").iterdir())
+    canvas.write_text("{}")
+    for _ in range(2):
+        report = place.build()
+        assert base.read_text() == "mine: true\n"
+    assert canvas.read_text() != "{}"
+    assert [path.read_text() for path in (place.vault / "attic").iterdir()] == ["{}"]
+    assert report.written == report.set_aside == report.problems == ()
+
+
+def test_a_lost_catalogue_sets_aside_a_note_of_ours_that_differs(place: Workplace) -> None:
+    (place.state / FILE).unlink()
+    note = place.note("reports/")
+    note.write_bytes(note.read_bytes() + b"\nmine\n")
+    report = place.build()
+    assert len(report.set_aside) == 1
+    assert report.written == (note.relative_to(place.vault).as_posix(),)
+
+
+def test_notes_that_are_no_longer_made_go_away_with_their_folders(place: Workplace) -> None:
+    del place.store.streams["batch-2026-11-21t020000-ab12"], place.store.streams["batch-2026-11-28t020000-ab12"]
+    report = place.build()
+    assert report.removed == ("nights/2026-11-21.md", "nights/2026-11-28.md")
+    assert not (place.vault / "nights").exists()
+    assert report.set_aside == ()
+
+
+@pytest.mark.parametrize("mine", ["%% begin notes %%\nmine\n", "loose words\n%% begin notes %%\n"])
+def test_a_stale_note_that_someone_wrote_in_moves_to_the_attic(place: Workplace, mine: str) -> None:
+    note = place.vault / "nights/2026-11-21.md"
+    change(note, "%% begin notes %%\n", mine)
+    edited = note.read_bytes()
+    del place.store.streams["batch-2026-11-21t020000-ab12"]
+    report = place.build()
+    assert not note.exists()
+    assert [(place.vault / copy).read_bytes() for copy in report.set_aside] == [edited]
+
+
+def test_a_symbolic_link_at_a_notes_path_is_not_followed(place: Workplace, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    canary.write_text("untouched")
+    note = place.note("reports/")
+    note.unlink()
+    note.symlink_to(canary)
+    report = place.build()
+    assert canary.read_text() == "untouched"
+    assert note.is_symlink()
+    assert len(report.problems) == 1
+
+
+def test_a_linked_folder_is_not_entered(place: Workplace, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    shutil.rmtree(place.vault / "reports")
+    (place.vault / "reports").symlink_to(outside)
+    report = place.build()
+    assert list(outside.iterdir()) == []
+    assert len(report.problems) == 2
+
+
+def test_a_folder_or_a_pipe_in_the_way_is_named(place: Workplace) -> None:
+    first, second = place.vault / "nights/2026-11-21.md", place.vault / "nights/2026-11-28.md"
+    first.unlink()
+    first.mkdir()
+    second.unlink()
+    os.mkfifo(second)
+    assert len(place.build().problems) == 2
+
+
+def test_another_name_of_the_same_file_keeps_its_content(place: Workplace, tmp_path: Path) -> None:
+    note = place.note("reports/")
+    note.write_bytes(note.read_bytes() + b"x")
+    os.link(note, tmp_path / "other-name")
+    before = note.read_bytes()
+    place.build()
+    assert (tmp_path / "other-name").read_bytes() == before
+
+
+def test_a_full_disk_leaves_each_file_whole_and_says_so(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    Story(place.store, id="2026-12-01-more-0001", query="More?", query_id="more", date="2026-12-01").whole()
+    before = place.files()
+    written = 0
+
+    def replace(source: Any, target: Any, **kwargs: Any) -> None:
+        nonlocal written
+        written += 1
+        if written > 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(source, target, **kwargs)
+
+    real = os.replace
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(ResearchError, match="No space left") as caught:
+        place.build()
+    monkeypatch.undo()
+    assert "nothing is lost" in caught.value.hint
+    assert all(not name.endswith(".tmp") for name in place.files())
+    place.build()
+    complete = place.files()
+    assert place.build().written == ()
+    assert before.keys() < complete.keys()
+
+
+def test_a_leftover_of_a_crash_is_cleared_away(place: Workplace) -> None:
+    note = place.note("nights/")
+    leftover = note.with_name(f".{note.name}.tmp")
+    leftover.write_text("half")
+    note.unlink()
+    place.build()
+    assert not leftover.exists()
+    assert note.exists()
+
+
+@pytest.mark.parametrize("path", ["../x.md", "a/../../x.md", "/x.md", "a//b.md", "./x.md"])
+def test_a_path_that_leads_elsewhere_is_refused(tmp_path: Path, path: str) -> None:
+    with pytest.raises(Obstacle):
+        Tree(tmp_path / "root").write(path, b"x")
+    assert list(tmp_path.iterdir()) == []
+
+
+class _Damaged(MemoryStore):
+    """A store one of whose streams cannot be trusted."""
+
+    damaged = ""
+
+    def marks(self) -> Mapping[str, str]:
+        return {name: mark + "!" * (name == self.damaged) for name, mark in super().marks().items()}
+
+    def load(self, session_id: str, after: int = 0) -> tuple[Record, ...]:
+        if session_id == self.damaged:
+            raise LogDamaged("line 3: the hash does not fit")
+        return tuple(super().load(session_id, after))
+
+
+def test_a_damaged_session_costs_no_note(tmp_path: Path) -> None:
+    store = _Damaged()
+    store.streams = a_store().streams
+    place = Workplace(tmp_path, store)
+    place.build()
+    before = place.files()
+    store.damaged = "2026-11-28-tides-77aa"
+    report = place.build()
+    assert report.removed == ()
+    assert before.keys() == place.files().keys()
+    assert len(report.problems) == 1
+    assert "2026-11-28-tides-77aa" in report.problems[0]

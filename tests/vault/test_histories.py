@@ -1,0 +1,216 @@
+"""Whatever happens between builds, in whatever order: the vault is what a build from nothing makes, and no word is lost."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from pipeline.vault import build_vault
+from pipeline.vault.cache.database import FILE
+from pipeline.vault.output.note import KINDS
+from tests.fakes import MemoryStore
+from tests.vault.builders import PAGES, Failing, Story, Workplace, a_store, afresh, change, changed_templates, night
+
+STAGES: tuple[Callable[[Story], Story], ...] = (Story.begin, Story.planned, Story.gathered, Story.analysed, Story.reported)
+SHELF = (*PAGES, "https://logs.example/second", "https://logs.example/third")
+
+
+@dataclass
+class Life:
+    """A workspace to which things happen: what is being researched, on which dates, and what became of it."""
+
+    place: Workplace
+    stories: list[Story] = field(default_factory=list)
+    stages: dict[str, Iterator[Callable[[Story], Story]]] = field(default_factory=dict)
+    nights: int = 0
+    begun: int = 0
+    words: dict[Path, list[bytes]] = field(default_factory=dict)
+
+    def begin(self, number: int) -> None:
+        query = number % 2
+        self.begun += 1
+        before = [story.id for story in self.stories if story.query_id == f"q{query}"]
+        story = Story(
+            self.place.store,
+            id=f"2026-11-{10 + number % 7:02d}-q{query}-{self.begun:04x}",
+            query=f"What of the question {query}?",
+            query_id=f"q{query}",
+            previous=before[-1] if before and number % 3 else "",
+            date=f"2026-11-{10 + number % 7:02d}",
+            pages=(SHELF[number % 5], SHELF[(number + 1) % 5], SHELF[(number + 2) % 5]),
+            tags=(f"topic {number % 3}", "all"),
+        )
+        self.stories.append(story)
+        self.stages[story.id] = iter(STAGES)
+        self.go_on(len(self.stories) - 1)
+
+    def go_on(self, number: int) -> None:
+        if self.stories:
+            story = self.stories[number % len(self.stories)]
+            if stage := next(self.stages[story.id], None):
+                stage(story)
+
+    def sleep(self, number: int) -> None:
+        self.nights += 1
+        chosen = self.stories[number % 3 :: 2]
+        night(self.place.store, *chosen, date=f"2026-{11 + self.nights // 28:02d}-{1 + self.nights % 28:02d}")
+
+    def forget_session(self, number: int) -> None:
+        names = list(self.place.store.session_ids())
+        if names:
+            gone = names[number % len(names)]
+            del self.place.store.streams[gone]
+            self.stories = [story for story in self.stories if story.id != gone]
+
+    def edit_template(self, number: int) -> None:
+        template = self.place.templates / f"{KINDS[number % len(KINDS)]}.md.j2"
+        template.write_text(f"{template.read_text()}\nEdited {number}.\n")
+
+    def edit_macros(self, number: int) -> None:
+        macros = self.place.templates / "_macros.md.j2"
+        macros.write_text(f"{macros.read_text()}{{# {number} #}}\n")
+
+    def lose_cache(self, _number: int) -> None:
+        """With nothing stale about: what is not remembered is not taken away."""
+        self.build(0)
+        (self.place.state / FILE).unlink()
+        self.build(0)
+
+    def lose_note(self, number: int) -> None:
+        found = sorted(self.place.vault.rglob("*.*"))
+        files = [path for path in found if path.is_file() and "attic" not in path.parts]
+        if files:
+            files[number % len(files)].unlink()
+            self.words.pop(files[number % len(files)], None)
+
+    def write(self, number: int) -> None:
+        """A person writes into one of the notes."""
+        notes = [path for path in sorted(self.place.vault.rglob("*.md")) if "attic" not in path.parts]
+        if notes:
+            note = notes[number % len(notes)]
+            mine = f"my words {number}\r\n  — ünïcödé — [[link]] `code`\n".encode() + b"\xff\n"
+            opening = re.search(rb"%% begin [a-z]+ %%\n", note.read_bytes())
+            assert opening is not None
+            note.write_bytes(note.read_bytes().replace(opening[0], opening[0] + mine, 1))
+            self.words.setdefault(note, []).append(mine)
+
+    def rename_block(self, _number: int) -> None:
+        macros = self.place.templates / "_macros.md.j2"
+        old, new = ("notes", "thoughts") if 'user_block("notes")' in macros.read_text() else ("thoughts", "notes")
+        change(macros, f'user_block("{old}")', f'user_block("{new}")')
+
+    def break_a_marker(self, number: int) -> None:
+        """A note whose markers do not pair up stays as it is, and is named, until that is put right."""
+        notes = [path for path in sorted(self.place.vault.rglob("*.md")) if "attic" not in path.parts]
+        if notes:
+            self.build(0)
+            note = notes[number % len(notes)]
+            if not note.exists():
+                return
+            before = note.read_bytes()
+            note.write_bytes(before + b"%% begin notes %%\n")
+            report = self.place.build()
+            assert [note.name in problem for problem in report.problems] == [True]
+            assert note.read_bytes() == before + b"%% begin notes %%\n"
+            note.write_bytes(before)
+
+    def build_while_one_is_damaged(self, number: int) -> None:
+        """Whatever should go stays until all can be read again."""
+        store, names = self.place.store, list(self.place.store.session_ids())
+        if len(names) > 1 and isinstance(store, Failing):
+            del store.streams[names[(number + 1) % len(names)]]
+            self.stories = [story for story in self.stories if story.id in store.streams]
+            store.failing = names[number % len(names)]
+            assert self.place.build().removed == () or not _has_facts(store)
+            store.failing = ""
+
+    def build(self, number: int) -> None:
+        report = build_vault(
+            self.place.store,
+            templates=self.place.templates,
+            vault=self.place.vault,
+            state_dir=self.place.state,
+            mode="all" if number % 7 == 6 else "new",
+        )
+        assert report.problems == ()
+
+
+def _has_facts(store: Failing) -> bool:
+    """Tell whether there is what cannot be read."""
+    return any(record.type == "facts.observed" for record in MemoryStore.load(store, store.failing))
+
+
+ACTS = (
+    Life.begin, Life.begin, Life.go_on, Life.go_on, Life.go_on, Life.go_on, Life.sleep, Life.forget_session, Life.edit_template,
+    Life.edit_macros, Life.build_while_one_is_damaged, Life.lose_cache, Life.lose_note, Life.build, Life.build, Life.build,
+    Life.build,
+)  # fmt: skip
+
+OWN_ACTS = (Life.write, Life.write, Life.write, Life.write, Life.rename_block, Life.break_a_marker)
+
+
+@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 30)), min_size=5, max_size=25))
+def test_whatever_happened_in_between_the_vault_is_what_a_build_from_nothing_makes(
+    acts: list[tuple[Callable[[Life, int], None], int]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        life = Life(Workplace(Path(folder) / "w", Failing(), changed_templates(Path(folder) / "t")))
+        for act, number in acts:
+            act(life, number)
+        life.build(0)
+        files = {path: data for path, data in life.place.files().items() if not path.startswith("attic/")}
+        assert files == afresh(life.place, Path(folder) / "afresh")
+
+
+@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(st.lists(st.tuples(st.sampled_from(ACTS + OWN_ACTS), st.integers(0, 30)), min_size=5, max_size=25))
+def test_whatever_happens_no_word_that_a_person_wrote_is_lost(acts: list[tuple[Callable[[Life, int], None], int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        life = Life(Workplace(Path(folder) / "w", Failing(), changed_templates(Path(folder) / "t")))
+        for act, number in acts:
+            act(life, number)
+        life.build(0)
+        attic = [path.read_bytes() for path in life.place.vault.glob("attic/*")]
+        for note, texts in life.words.items():
+            places = [note.read_bytes()] if note.exists() else attic
+            assert all(any(text in data for data in places) for text in texts)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    built = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    built.build()
+    return built
+
+
+def test_a_hundred_builds_keep_a_persons_words_whatever_becomes_of_template_and_log(place: Workplace) -> None:
+    mine = "my own words, 🖋\r\n  %% no marker %%\n```\n%% end notes %%\n```\n".encode()
+    notes = [place.note(room) for room in ("reports/", "sessions/", "workers/", "sources/", "nights/", "topics/", "Home")]
+    for note in notes:
+        opening = b"%% begin notes %%\n"
+        note.write_bytes(note.read_bytes().replace(opening, opening + mine))
+    names = itertools.cycle(["notes", "thoughts", "notes", ""])
+    macros = place.templates / "_macros.md.j2"
+    original = macros.read_text()
+    for number, name in zip(range(100), names, strict=False):
+        block = f'{{{{ user_block("{name}") }}}}' if name else "none"
+        macros.write_text(original.replace('{{ user_block("notes") }}', f"{block} {number}" if not name else block))
+        if number % 10 == 0:
+            Story(
+                place.store, id=f"2026-12-{1 + number // 10:02d}-n-{number:04x}", date=f"2026-12-{1 + number // 10:02d}"
+            ).whole()
+        if number % 25 == 24:
+            (place.state / FILE).unlink()
+        report = place.build()
+        assert report.problems == ()
+        assert all(mine in note.read_bytes() for note in notes)
+        assert all(note.read_bytes().count(mine) == 1 for note in notes)

@@ -1,0 +1,215 @@
+"""Only what shows something new is made, and the vault is the same as if all of it had been made at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import LogDamaged, TemplateInvalid
+from pipeline.ports import Record
+from pipeline.vault import build_vault
+from pipeline.vault.cache.database import FILE
+from pipeline.vault.output.note import KINDS, Note, Rendered
+from pipeline.vault.output.templates import Renderer
+from tests.fakes import MemoryStore
+from tests.vault.builders import PAGES, TEMPLATES, Failing, Story, Workplace, a_store, afresh, change, changed_templates
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    built = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    built.build()
+    return built
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of the notes that are rendered from now on."""
+    seen: list[str] = []
+    render = Renderer.render
+
+    def noting(renderer: Renderer, note: Note) -> Rendered:
+        seen.append(note.path)
+        return render(renderer, note)
+
+    monkeypatch.setattr(Renderer, "render", noting)
+    return seen
+
+
+@dataclass
+class Counting(MemoryStore):
+    """A store that tells which streams were read."""
+
+    read: list[str] = field(default_factory=list)
+
+    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        self.read.append(session_id)
+        return super().load(session_id, after)
+
+
+def test_without_news_nothing_is_read_and_nothing_rendered(place: Workplace, rendered: list[str]) -> None:
+    store = Counting()
+    store.streams = place.store.streams
+    place.store = store
+    report = place.build()
+    assert store.read == rendered == []
+    assert report.unchanged == len(place.files().keys() - {".obsidian/types.json"})
+
+
+def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workplace, rendered: list[str]) -> None:
+    store = Counting()
+    store.streams = place.store.streams
+    place.store = store
+    pages = ("https://other.example/1", "https://other.example/2", PAGES[0])
+    story = Story(store, id="2026-12-01-bees-0b0b", query="Do bees dance?", query_id="bees", date="2026-12-01", pages=pages)
+    story.whole()
+    place.build()
+    assert set(store.read) == {story.id}
+    rooms = [path.partition("/")[0] for path in rendered]
+    assert {room: rooms.count(room) for room in sorted(set(rooms))} == {
+        "Home": 1, "reports": 1, "sessions": 1, "sources": 3, "topics": 1, "workers": 2,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_template_edit_renders_the_notes_of_its_kind_alone(place: Workplace, rendered: list[str], kind: str) -> None:
+    template = place.templates / f"{kind}.md.j2"
+    template.write_text(f"{template.read_text()}\nEdited.\n")
+    report = place.build()
+    room = "Home" if kind == "home" else f"{kind}s"
+    assert rendered
+    assert all(path.startswith(room) for path in rendered)
+    assert report.written == tuple(sorted(f"{path}.md" for path in rendered))
+
+
+def test_a_macro_that_all_templates_draw_on_renders_all(place: Workplace, rendered: list[str]) -> None:
+    change(place.templates / "_macros.md.j2", "{% macro", "{# edited #}{% macro")
+    place.build()
+    assert {f"{path}.md" for path in rendered} == {path for path in place.files() if path.endswith(".md")}
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_text(f"{path.read_text()}x")])
+def test_a_note_that_was_deleted_or_altered_is_made_again_and_no_other(
+    place: Workplace, rendered: list[str], harm: Callable[[Path], object]
+) -> None:
+    before = place.files()
+    note = place.note("sources/")
+    harm(note)
+    report = place.build()
+    path = note.relative_to(place.vault).as_posix()
+    assert report.written == (path,)
+    assert rendered == [path.removesuffix(".md")]
+    assert place.files()[path] == before[path]
+
+
+def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: Workplace) -> None:
+    before = place.files()
+    good = (place.templates / "worker.md.j2").read_text()
+    (place.templates / "worker.md.j2").write_text("{{ nothing_of_that_name }}")
+    Story(place.store, id="2026-12-01-bees-0b0b", query="Do bees dance?", query_id="bees", date="2026-12-01").whole()
+    for _ in range(2):
+        with pytest.raises(TemplateInvalid, match="nothing_of_that_name"):
+            place.build()
+        assert place.files() == before
+    (place.templates / "worker.md.j2").write_text(good)
+    place.build()
+    assert place.files() == afresh(place, place.root / "afresh")
+
+
+def test_another_version_of_the_program_makes_all_anew(
+    place: Workplace, rendered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.vault.build.layout_id", lambda: "another")
+    report = place.build()
+    assert len(rendered) == sum(path.endswith(".md") for path in place.files())
+    assert report.written == report.set_aside == report.removed == ()
+
+
+def _check(place: Workplace) -> tuple[str, ...]:
+    before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in place.root.rglob("*")}
+    report = build_vault(place.store, templates=place.templates, vault=place.vault, state_dir=place.state, mode="check")
+    assert {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in place.root.rglob("*")} == before
+    return (*report.written, *report.removed, *report.problems)
+
+
+def test_check_tells_what_would_differ_and_writes_nothing(place: Workplace) -> None:
+    assert _check(place) == ()
+    note = place.note("workers/")
+    data, stat = note.read_bytes(), note.stat()
+    note.write_bytes(data.replace(b"fsync", b"FSYNC"))
+    os.utime(note, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert _check(place) == (note.relative_to(place.vault).as_posix(),)
+    del place.store.streams["batch-2026-11-21t020000-ab12"]
+    assert "nights/2026-11-21.md" in _check(place)
+    assert place.build().written != ()
+
+
+def test_check_reads_a_damaged_catalogue_as_none_and_leaves_it(place: Workplace) -> None:
+    (place.state / FILE).write_bytes(b"no database" * 1000)
+    assert _check(place) == ()
+
+
+def test_check_before_the_first_build_leaves_no_trace(tmp_path: Path) -> None:
+    place = Workplace(tmp_path / "w", a_store())
+    report = build_vault(place.store, templates=TEMPLATES, vault=place.vault, state_dir=place.state, mode="check")
+    assert "Home.md" in report.written
+    assert not place.root.exists()
+
+
+def test_a_session_that_proves_unreadable_late_is_left_out_like_any_damaged_one(tmp_path: Path) -> None:
+    store = Failing()
+    store.streams = a_store().streams
+    place = Workplace(tmp_path, store)
+    place.build()
+    before = place.files()
+    store.failing = "2026-11-28-power-cut-9c01"
+    for _ in range(2):
+        report = place.build()
+        assert report.removed == ()
+        assert before.keys() == place.files().keys()
+        assert [store.failing in problem for problem in report.problems] == [True]
+    store.failing = ""
+    assert place.build().problems == ()
+    assert place.files() == before
+
+
+def test_a_damaged_session_that_goes_away_takes_its_notes_with_it(tmp_path: Path) -> None:
+    store = Failing()
+    store.streams = a_store().streams
+    place = Workplace(tmp_path / "w", store)
+    store.failing = "2026-11-28-power-cut-9c01"
+    place.build()
+    del store.streams[store.failing]
+    place.build()
+    assert place.files() == afresh(place, tmp_path / "afresh")
+
+
+def test_a_session_that_goes_away_takes_its_sources_and_topics_with_it(place: Workplace) -> None:
+    before = place.files()
+    pages = ("https://other.example/1", "https://other.example/2", PAGES[0])
+    bees = Story(place.store, id="2026-12-01-bees-0b0b", query="Do bees dance?", query_id="bees", pages=pages, tags=("bees",))
+    bees.whole()
+    place.build()
+    del place.store.streams[bees.id]
+    rooms = [path.partition("/")[0] for path in place.build().removed]
+    assert (rooms.count("sources"), rooms.count("topics")) == (2, 1)
+    assert place.files() == before
+
+
+def test_a_damaged_stream_is_named_in_each_build_until_it_is_mended(tmp_path: Path) -> None:
+    class Damaged(MemoryStore):
+        def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+            if session_id.startswith("batch-2026-11-28"):
+                raise LogDamaged("line 3: the hash does not fit")
+            return super().load(session_id, after)
+
+    store = Damaged()
+    store.streams = a_store().streams
+    place = Workplace(tmp_path, store)
+    first, second = place.build(), place.build()
+    assert first.problems == second.problems != ()
+    assert second.written == ()

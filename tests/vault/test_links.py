@@ -1,0 +1,133 @@
+"""Every link of a built vault leads somewhere, and what belongs together is linked both ways."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import MemoryStore
+from tests.vault.builders import PAGES, Story, Workplace, a_store, night
+from tests.vault.formats import Canvas, FileNode, base_of
+from tests.vault.links import embeds, leading_nowhere, same_names, targets
+from tests.vault.scanner import body_of, fenced, scan
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The files of a vault by path."""
+    place = Workplace(tmp_path_factory.mktemp("links"), a_store())
+    place.build()
+    return {name: data.decode() for name, data in place.files().items()}
+
+
+@pytest.fixture(scope="module")
+def notes(files: dict[str, str]) -> dict[str, str]:
+    """The notes of a vault by path without suffix."""
+    return {name.removesuffix(".md"): text for name, text in files.items() if name.endswith(".md")}
+
+
+def test_every_link_embed_heading_and_quote_exists(files: dict[str, str]) -> None:
+    assert leading_nowhere(files) == []
+
+
+@pytest.mark.parametrize("text", ["[[Home]] a|b", "#x ^q-1", "a/b: c? *d*", "%% begin notes %%", "![[x.canvas]]"])
+def test_every_link_leads_somewhere_whatever_the_texts_are(text: str, tmp_path: Path) -> None:
+    pages = (PAGES[0], f"https://evil.example/{text.replace('#', '')}", f"{text.replace('#', '')}://x")
+    store = MemoryStore()
+    night(store, Story(store, say=lambda words: f"{text} {words}", pages=pages, tags=(text, "C++", "C")).whole())
+    place = Workplace(tmp_path, store)
+    place.build()
+    files = {name: data.decode() for name, data in place.files().items()}
+    assert leading_nowhere(files) == []
+    blocks = (block for name, said in files.items() if name.endswith(".md") for block in fenced(body_of(said))[0])
+    assert all(base_of(content).views for head, content in blocks if head == "```base")
+
+
+def test_every_canvas_and_the_notes_on_it_exist(files: dict[str, str]) -> None:
+    canvases = {name: Canvas.model_validate_json(text) for name, text in files.items() if name.endswith(".canvas")}
+    sessions = {name.rpartition("/")[2].removesuffix(".md") for name in files if name.startswith("sessions/")}
+    assert {name.removeprefix("canvas/").removesuffix(".canvas") for name in canvases} == sessions
+    assert {node.file for canvas in canvases.values() for node in canvas.nodes if isinstance(node, FileNode)} <= files.keys()
+
+
+def test_every_session_shows_its_canvas_and_its_charts(files: dict[str, str]) -> None:
+    for name, text in files.items():
+        if name.startswith("sessions/"):
+            stem = name.rpartition("/")[2].removesuffix(".md")
+            assert {f"canvas/{stem}.canvas", f"charts/{stem}-timeline.svg", f"charts/{stem}-cost.svg"} <= embeds(text)
+
+
+def test_no_two_notes_have_one_name(files: dict[str, str]) -> None:
+    assert same_names(files) == []
+
+
+def _linked(notes: dict[str, str], start: str, end: str) -> set[tuple[str, str]]:
+    pairs = ((path, target.partition("#")[0]) for path, text in notes.items() for target in targets(text))
+    return {(path, target) for path, target in pairs if path.startswith(start) and target.startswith(end)}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("reports/", "topics/"), ("reports/", "sessions/"), ("reports/", "workers/"), ("reports/", "sources/"),
+        ("reports/", "nights/"),
+        ("sessions/", "workers/"), ("sessions/", "nights/"), ("workers/", "sources/"), ("sources/", "nights/"),
+    ],
+)  # fmt: skip
+def test_notes_are_linked_both_ways(notes: dict[str, str], one: str, other: str) -> None:
+    there, back = _linked(notes, one, other), _linked(notes, other, one)
+    assert there
+    if (one, other) not in {
+        ("reports/", "nights/"),
+        ("sources/", "nights/"),
+    }:  # a night names the report or the session, not both
+        assert {(b, a) for a, b in back} & there
+
+
+def test_every_source_is_named_by_each_report_that_it_names(notes: dict[str, str]) -> None:
+    reports = _linked(notes, "reports/", "sources/")
+    named = {(report, source) for source, report in _linked(notes, "sources/", "reports/")}
+    assert reports == named
+
+
+def test_home_leads_to_every_recent_report_and_night(notes: dict[str, str]) -> None:
+    named = targets(notes["Home"])
+    assert {path for path in notes if path.startswith(("reports/", "nights/"))} <= named
+
+
+def test_a_sentence_that_cites_two_quotes_of_one_source_tells_them_apart(notes: dict[str, str]) -> None:
+    report = next(text for path, text in notes.items() if path.startswith("reports/"))
+    cited = [words for _, words in scan(body_of(report)).links if re.fullmatch("[¹²³][ᵃ-ᶻ]?", words)]
+    assert {"¹ᵃ", "¹ᵇ", "²"} <= set(cited)
+
+
+def _unquoted(line: str) -> str:
+    return line.removeprefix("> ")
+
+
+def test_a_table_has_no_bare_bar(notes: dict[str, str]) -> None:
+    for text in notes.values():
+        rows = [line for line in map(_unquoted, fenced(body_of(text))[1].split("\n")) if line.startswith("|")]
+        for first, line in pairwise(rows):
+            if set(line) <= set("|-: "):
+                columns = line.count("|")
+            elif set(first) <= set("|-: "):
+                assert len(re.findall(r"(?<!\\)\|", line)) == columns
+
+
+def test_a_vault_without_any_session_says_what_to_do(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, MemoryStore())
+    place.build()
+    assert [name for name in place.files() if name.endswith(".md")] == ["Home.md"]
+    assert "research run" in (place.vault / "Home.md").read_text()
+
+
+def test_no_note_has_an_empty_section(notes: dict[str, str]) -> None:
+    for path, text in notes.items():
+        assert not re.search(r"(?m)^(#{2,6}) .*\n+(?=\1 |\Z)", body_of(text)), path
+        assert "\n\n\n" not in text
+        assert text.endswith("\n")
+        assert not text.endswith("\n\n")

@@ -1,0 +1,92 @@
+"""Paths are safe on every file system, unique, and never change."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.vault import paths
+from pipeline.vault.paths import Names
+from tests.fakes import MemoryStore
+from tests.vault.builders import Story, Workplace
+
+NASTY = (
+    "", "CON", "nul.txt", "a/b\\c", "../../etc/passwd", "..", ".", " .hidden", "-rf", "a:b*?", "x" * 300, "水" * 300,
+    "🌊" * 90, "É" * 255, "2024 in review", "name.", "a\x00b", "#^[]|%%", "Ünïcödé", "\u202eabc", "c:", "~", "%2e%2e%2f",
+    "Home", "readme",
+)  # fmt: skip
+anything = st.one_of(st.sampled_from(NASTY), st.text())
+
+
+def _is_safe(path: str) -> bool:
+    folder, _, stem = path.rpartition("/")
+    plain = re.fullmatch(r"[a-z][a-z0-9-]*[a-z0-9]", stem) is not None
+    return plain and len(stem) <= paths.MAX_STEM and re.fullmatch(r"[a-z]+/\d{4}(-\d\d)?", folder) is not None
+
+
+@settings(max_examples=300, deadline=None)
+@given(anything, anything, anything, anything)
+def test_every_stem_is_safe_and_short(query: str, session: str, perspective: str, url: str) -> None:
+    taken = Names()
+    stems = {
+        "reports/2026": paths.report_stem(query, session),
+        "sessions/2026": paths.session_stem(query, session),
+        "workers/2026-11": paths.worker_stem(query, session, perspective),
+        "sources/2026-11": paths.source_stem(url),
+    }
+    for folder, stem in stems.items():
+        assert _is_safe(taken.claim(folder, stem, query))
+        assert _is_safe(taken.claim(folder, stem, query + "again")), "also with a digest behind it"
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "same"]), st.text(max_size=3)), unique=True, max_size=20))
+def test_no_two_notes_have_one_stem(wanted: list[tuple[str, str]]) -> None:
+    taken = Names()
+    stems = [taken.claim("x/2026", stem, stem + key).rpartition("/")[2] for stem, key in wanted]
+    assert len({stem.casefold() for stem in stems}) == len(stems)
+
+
+@given(anything)
+def test_a_block_id_holds_only_what_obsidian_allows(fact_id: str) -> None:
+    assert re.fullmatch(r"q-[A-Za-z0-9-]+", paths.block_id(fact_id))
+
+
+def test_block_ids_of_different_facts_differ() -> None:
+    assert len({paths.block_id(name) for name in ("a b", "a_b", "ab", "a-b")}) == 4
+
+
+def _paths(store: MemoryStore, root: Path) -> set[str]:
+    place = Workplace(root, store)
+    place.build()
+    return {path.removesuffix(".md") for path in place.files() if path.endswith(".md")}
+
+
+def test_a_note_stays_where_it_is_when_others_come(tmp_path: Path) -> None:
+    store = MemoryStore()
+    Story(store).whole()
+    before = _paths(store, tmp_path)
+    Story(store, id="2026-12-01-power-cut-3f2a", date="2026-12-01").whole()
+    assert before < _paths(store, tmp_path)
+
+
+def test_two_sessions_that_want_one_name_have_the_same_names_in_whatever_order_they_come(tmp_path: Path) -> None:
+    late_first, early_first = MemoryStore(), MemoryStore()
+    for store, dates in ((late_first, ("12-01", "11-21")), (early_first, ("11-21", "12-01"))):
+        for date in dates:
+            Story(store, id=f"2026-{date}-power-cut-3f2a", date=f"2026-{date}").whole()
+            paths = _paths(store, tmp_path / dates[0])
+    assert paths == _paths(late_first, tmp_path / "12-01")
+    del late_first.streams["2026-11-21-power-cut-3f2a"]
+    assert _paths(late_first, tmp_path / "12-01") == _paths(late_first, tmp_path / "afresh")
+
+
+@pytest.mark.parametrize("query", NASTY[1:])
+def test_a_session_on_any_question_gets_safe_paths(query: str, tmp_path: Path) -> None:
+    store = MemoryStore()
+    Story(store, query=f"{query}?").whole()
+    paths = [path for path in _paths(store, tmp_path) if "/" in path and not path.startswith("topics/")]
+    assert all(map(_is_safe, paths)), paths
