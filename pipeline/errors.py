@@ -38,10 +38,7 @@ An error knows what happened (its text), what to do next (``hint``), whether the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from pipeline.domain.values import Cost
+from typing import Any, ClassVar
 
 NOT_FOUND = 5  # the exit code of a run in which nothing failed, and the sources did not answer some question
 
@@ -135,10 +132,10 @@ class SessionUnknown(ResearchError):
 class StepError(ResearchError):
     """A step's outside work failed; the loop records it as ``step.failed``.
 
-    ``cost`` is what it cost all the same (None: nothing), ``exchange`` the prompts with the raw replies (b"": nothing was sent).
+    ``cost`` is a ``Cost``, all the same (None: nothing), ``exchange`` prompts and raw replies (b"": nothing sent).
     """
 
-    cost: Cost | None = None
+    cost: Any = None
     exchange: bytes = b""
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pipeline.domain.questions import Question
-from pipeline.domain.values import Cost, Hit, LeftOut, TermStatistics, Value
+from pipeline.domain.values import Cost, Hit, LeftOut, Value
+from pipeline.text.ranking.term_statistics import TermStatistics
 
 A = TypeVar("A", bound=Value)
 
@@ -74,7 +75,7 @@ class Search(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A source as read: ``text`` in the format of ``pipeline.text.page_format``; ``url`` without fragment; dates as ISO 8601 or ""."""
+    """A source as read: ``text`` in the format of ``page_format``; ``url`` without fragment; dates as ISO 8601 or ""."""
 
     url: str
     title: str

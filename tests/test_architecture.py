@@ -9,47 +9,23 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "pipeline"
-LEAVES = {"errors", "text", "values", "page", "secret", "dotenv", "keys", "ledger", "stopping"}
-LEAVES |= {"clocktime", "folders", "fusion", "processes"}
-ROOMS = {"http", "documents"}  # what several adapters need: the way out, and the reading of formats
-RANKING = {"ranking"}  # how passages are cut, ranked and judged, for search and reasoner alike
-ADAPTERS = {"store", "reasoners", "search", "web", "projection", "site"}
-# From the inside out: a part knows only parts above it.
-LAYERS: tuple[set[str], ...] = (
-    LEAVES,
-    ROOMS | RANKING,
-    {"events", "questions", "plan", "steps", "starter", "queue", "watching", "ping", "schedule"},
-    {"services", "night_events"},
-    {"codec", "ports", "state", "settings", "reckoning"},
-    {"fold", "following", "guards"},
-    {"session", "evidence_gate"},
-    {"agenda", "evidence", "overview", "changes"},
-    {"edits"},
-    {"research", "presenting", "deciding"},
-    {"run"},
-    {"acts", "night_log", "bounds"},
+# The rooms from the inside out: a room imports only rooms of rows above its own.
+ROWS: tuple[set[str], ...] = (
+    {"errors"},
+    {"text", "system"},
+    {"domain"},
+    {"ports", "config"},
+    {"adapters", "research", "vault", "site"},
+    {"engine"},
     {"batch"},
     {"wiring"},
-    {"doors", "doctor"},
-    {"console"},
-    {"arguments", "completion", "logfile", "progress"},
-    {"shift", "telling", "rehearsal", "evaluate"},
-    {"nightly"},
-    {"log_command", "night_commands", "session_commands", "building_commands", "evaluate_command"},
+    {"ops", "evaluate"},
     {"cli"},
-    {"__main__"},
 )
-LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
-WIRING = {"wiring", "doors"}  # settings into adapters
-DOORS = LEAVES | {"ports", "questions", "events", "night_events", "codec"}
-ALLOWED = {
-    "store": DOORS,
-    "reasoners": DOORS | ROOMS | RANKING,
-    "search": DOORS | ROOMS | RANKING,
-    "web": DOORS | ROOMS,
-    "site": DOORS,
-    "projection": DOORS | {"session", "state", "fold"},
-}
+ROW = {room: number for number, rooms in enumerate(ROWS) for room in rooms}
+# Of the adapters none knows another; these two rooms serve several of them: the way out, and the reading of formats.
+SHARED_ADAPTERS = {"http", "documents"}
+MOST_FILES = 12  # in a folder, beside its folders
 
 
 def name_of(path: Path) -> str:
@@ -57,7 +33,7 @@ def name_of(path: Path) -> str:
 
 
 TREES = {name_of(path): ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))}
-OUTER = sorted(name for name in TREES if name != "pipeline")
+OUTER = sorted(name for name in TREES if name not in {"pipeline", "pipeline.__main__"})
 
 
 def imports(name: str) -> set[str]:
@@ -77,6 +53,10 @@ def part(name: str) -> str:
     return name.split(".")[1]
 
 
+def adapter(name: str) -> str:
+    return name.split(".")[2]
+
+
 def mentions(name: str) -> set[str]:
     """The names and dotted names that a module's code uses."""
     nodes = [node for node in ast.walk(TREES[name]) if isinstance(node, ast.Name | ast.Attribute | ast.alias)]
@@ -84,23 +64,32 @@ def mentions(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", OUTER)
-def test_a_module_knows_only_what_lies_further_inside(name: str) -> None:
+def test_a_module_imports_only_rooms_further_inside(name: str) -> None:
     foreign = {known for known in map(part, imports(name)) if known != part(name)}
-    if part(name) in ADAPTERS:
-        assert foreign <= ALLOWED[part(name)]
-    elif part(name) not in WIRING:
-        assert not foreign & ADAPTERS
-        within_leaves = LEAVES if part(name) in LEAVES else set()
-        assert all(LEVEL[known] < LEVEL[part(name)] for known in foreign - within_leaves)
+    assert all(ROW[known] < ROW[part(name)] for known in foreign), foreign
 
 
-def test_the_ranking_knows_pages_texts_and_values_and_nothing_else_of_ours() -> None:
-    known = {part(other) for name in OUTER if part(name) == "ranking" for other in imports(name)}
-    assert known - {"ranking"} <= {"page", "text", "values"}
+def test_only_the_wiring_imports_adapters_except_for_http_which_the_checks_and_the_monitor_use() -> None:
+    users = {part(name) for name in OUTER for known in imports(name) if part(known) == "adapters"} - {"adapters", "wiring"}
+    assert users <= {"ops"}
+    used = {adapter(known) for name in OUTER if part(name) == "ops" for known in imports(name) if part(known) == "adapters"}
+    assert used <= {"http"}
 
 
-def test_every_module_has_its_place() -> None:
-    assert {part(name) for name in OUTER} <= LEVEL.keys() | ADAPTERS
+def test_no_adapter_knows_another() -> None:
+    for name in (name for name in OUTER if part(name) == "adapters" and name.count(".") > 1):
+        others = {adapter(known) for known in imports(name) if part(known) == "adapters"} - {adapter(name)}
+        assert others <= (set() if adapter(name) in SHARED_ADAPTERS else SHARED_ADAPTERS), name
+
+
+def test_every_room_has_its_row_and_the_map_fits_on_one_screen() -> None:
+    assert {part(name) for name in OUTER} == ROW.keys()
+    assert len(ROW) <= 16
+
+
+def test_no_folder_holds_more_files_than_one_can_take_in() -> None:
+    folders = {path.parent for path in PACKAGE.rglob("*.py")} - {PACKAGE}
+    assert {folder: count for folder in folders if (count := len(list(folder.glob("*.py")))) > MOST_FILES} == {}
 
 
 def test_no_module_imports_itself_by_a_detour() -> None:
@@ -115,17 +104,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_only_the_command_line_prints_or_exits() -> None:
     speaking = {"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr", "click"}
-    commands = {
-        "arguments",
-        "cli",
-        "completion",
-        "console",
-        "log_command",
-        "night_commands",
-        "session_commands",
-        "building_commands",
-        "evaluate_command",
-    }
     by_themselves = {"pipeline.adapters.web.extraction.extraction_process", "pipeline.system.worker_pool"}
-    programs = {*(f"pipeline.{name}" for name in commands), *by_themselves}
-    assert {name for name in TREES if mentions(name) & speaking} == programs
+    beside = {"pipeline.ops.terminal"}
+    found = {name for name in TREES if mentions(name) & speaking}
+    assert {name for name in found if part(name) != "cli"} == by_themselves | beside

@@ -12,7 +12,8 @@ from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import Fact, Paragraph, Sentence, TermStatistics
+from pipeline.domain.values import Fact, Paragraph, Sentence
+from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.recorded import SMALL, stream
 
 NEW = {"statistics", "languages", "missing", "nearest", "doubted", "kind", "path", "lead", "start"}

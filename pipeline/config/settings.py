@@ -23,11 +23,11 @@ from pipeline.domain.values import ResearchConfig
 
 __all__ = [
     "QUEUE_FILE",
-    "Problem",
     "Keys",
     "Limits",
     "ModelChoice",
     "Price",
+    "Problem",
     "Query",
     "QueryLimits",
     "Queue",
@@ -79,7 +79,7 @@ class Workspace:
         return tuple(self.folder / name for name in self.queue.settings.corpus)
 
     def document_name(self, path: str) -> str:
-        """Return how a skipped document is called in messages; ``path`` as in ``pipeline.adapters.search.local.document_folder.SkippedFile``."""
+        """Return how a skipped document is called in messages; ``path`` as in ``document_folder.SkippedFile``."""
         is_of_another = len(self.queue.settings.corpus) > 1 and path.startswith("@")
         return path if is_of_another else f"{self.queue.settings.corpus[0]}/{path}"
 

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from pipeline.domain.events.session_events import NO_EVIDENCE
 from pipeline.domain.state import SessionState, admitted_facts, all_facts
 from pipeline.domain.steps import Fail, StartSynthesis
-from pipeline.domain.values import Fact, TermStatistics
+from pipeline.domain.values import Fact
 from pipeline.text.ranking.answerability import Judgement, is_nowhere, judged
 from pipeline.text.ranking.query_terms import Query, understood
 from pipeline.text.ranking.scoring import Ranked, scores, statistics_of
+from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import language_of
 
 _NEAREST = 3  # facts shown where there is no answer

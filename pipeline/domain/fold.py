@@ -306,5 +306,13 @@ def fold_id() -> str:
     A program whose fold changed must not read the snapshots of the one before it, and nobody should have to remember a number.
     """
     here = Path(__file__).parent
-    sources = (here / name for name in ("fold.py", "fusion.py", "state.py", "values.py", "events.py", "codec.py"))
+    names = (
+        "fold.py",
+        "state.py",
+        "values.py",
+        "events/session_events.py",
+        "events/json_codec.py",
+        "../text/ranking/rank_fusion.py",
+    )
+    sources = (here / name for name in names)
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]

@@ -17,11 +17,11 @@ from pipeline.domain.values import (
     Perspective,
     SectionPlan,
     Sentence,
-    TermStatistics,
     ValidatedFact,
     Value,
     Verdict,
 )
+from pipeline.text.ranking.term_statistics import TermStatistics
 
 A_co = TypeVar("A_co", bound=Value, covariant=True)
 FoldMode = Literal["granular", "deep"]
@@ -181,7 +181,7 @@ class ThoughtQuestion(Question[Thought]):
 class ObservationQuestion(Question[Observation]):
     """Which statements of this one page answer the questions?
 
-    ``text`` is the page in the format of ``pipeline.text.page_format``; ``focus`` holds the anchors that the search pointed at (may be
+    ``text`` is the page in the format of ``page_format``; ``focus`` holds the anchors that the search pointed at (may be
     empty); at most ``limit`` findings.
     """
 

@@ -1,6 +1,6 @@
 """What a session's events add up to: plain data and the questions one may put to it. No I/O, no clock, no events.
 
-Everything here is a fold of events (``pipeline.domain.session``), may be dumped to JSON and read back (snapshots), and holds its sets in
+Everything here is a fold of events (``session``), may be dumped to JSON and read back (snapshots), and holds its sets in
 orders that depend on the plan, never on which step happened to end first.
 """
 
@@ -30,11 +30,11 @@ from pipeline.domain.values import (
     SectionPlan,
     Sentence,
     SourceQuality,
-    TermStatistics,
     ValidatedFact,
     Verdict,
 )
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
+from pipeline.text.ranking.term_statistics import TermStatistics
 
 Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "not-found", "failed", "cancelled"]
 TERMINAL: frozenset[str] = frozenset({"complete", "not-found", "failed", "cancelled"})

@@ -6,11 +6,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from pipeline.text.ranking.rank_fusion import Origin
+
 NodeTask = Literal["search", "validate", "analyze", "synthesize"]
 Mode = Literal["fast", "deep"]
 ContradictionKind = Literal["number", "date", "version", "polarity", "claim"]
 Standing = Literal["corroborated", "single", "disputed"]
-Origin = Literal["own", "web"]
 
 
 class Value(BaseModel):
@@ -88,21 +89,6 @@ class LeftOut(Value):
     reason: str
 
 
-class TermStatistics(Value):
-    """What an index knows of words: its documents and passages, their usual length, and how many passages hold each stem.
-
-    ``body_stems`` and ``heading_stems`` are averages a passage. ``counts`` holds the stems that were asked about; none means 0.
-    ``language`` is Snowball's name of the one that the stems are of.
-    """
-
-    language: str = ""
-    documents: int = 0
-    passages: int = 0
-    body_stems: float = 0.0
-    heading_stems: float = 0.0
-    counts: dict[str, int] = {}
-
-
 class Perspective(Value):
     """A point of view that the topic is researched from. ``id`` is of ``[a-z0-9-]``."""
 
@@ -130,7 +116,7 @@ class Fact(Value):
     without a fragment; ``anchor`` the place in it, or "". ``digest`` is the SHA-256 of the stored page text.
     ``relevance`` is 0 to 1, the observer's own estimate; ``question`` the worker's question it answers. ``path`` are the page's
     title and the headings down to the quote's; ``lead`` is what the quote leans on, verbatim too: a table's header, the line that
-    introduces a list. ``start`` counts from 0 the characters before the quote in the page as ``pipeline.text.normalise.normalised``
+    introduces a list. ``start`` counts from 0 the characters before the quote in the page as ``normalised``
     gives it; -1 is not known. ``opens``: nothing stands between its heading and it.
     """
 

@@ -18,7 +18,7 @@ from pipeline.research import analysing, comparing, context_compression, gatheri
 from pipeline.research.planning import approved
 from pipeline.research.step_context import Outcome, StepContext
 
-__all__ = ["StepContext", "Outcome", "approved", "perform", "perform_pure"]
+__all__ = ["Outcome", "StepContext", "approved", "perform", "perform_pure"]
 
 _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.AskApproval: planning.ask_approval,

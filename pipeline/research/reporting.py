@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SUMMARY, Failure, Section, SessionState, contradictions, open_gaps, working_seconds
 from pipeline.domain.steps import Complete, Fail, MakeReport
-from pipeline.domain.values import Cost, Origin, Reference, ReportSection, Sentence
+from pipeline.domain.values import Cost, Reference, ReportSection, Sentence
 from pipeline.research.step_context import Outcome
 from pipeline.research.writing import sentences_of, supported
+from pipeline.text.ranking.rank_fusion import Origin
 
 _SKIPPED = {
     "SearchFor": ("search", "searches", "could not be made"),

@@ -170,6 +170,6 @@ class _Build:
 def layout_id() -> str:
     """Return a name for this very program, as far as it decides what notes say: the digest of its sources."""
     here = Path(__file__).parent
-    files = (*sorted(here.glob("*.py")), here.parent / "text.py", here.parent / "page.py")
+    files = (*sorted(here.rglob("*.py")), *sorted((here.parent / "text").glob("*.py")))
     sources = b"".join(path.read_bytes() for path in files)
     return hashlib.sha256(sources + fold_id().encode()).hexdigest()[:16]

@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
-from pipeline.errors import LogError
+from pipeline.errors import LogError, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.vault import invalidation
 from pipeline.vault.cache.catalogue import Catalogue, readings_from
@@ -22,7 +23,7 @@ from pipeline.vault.notes.night_note import night_note
 from pipeline.vault.notes.source_note import changes_of
 from pipeline.vault.notes.topic_note import topic_note, topics_of
 from pipeline.vault.output.generated_file import GeneratedFile, of_plain
-from pipeline.vault.output.static_files import copies
+from pipeline.vault.output.note import Plain
 from pipeline.vault.output.templates import Renderer
 from pipeline.vault.path_assignment import PathAssignment
 from pipeline.vault.render_pool import Crew
@@ -30,6 +31,30 @@ from pipeline.vault.render_task import FIGURE, RenderResult, SessionOrder, Sourc
 from pipeline.vault.session_card import Brief
 from pipeline.vault.source_diff import texts_of
 from pipeline.vault.vault_model import Night, Source, VaultModel
+
+STYLE_SHEET = "research.css"
+SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
+_RESTORE = "put it back: `research init` in an empty folder makes a fresh copy of all templates; no file was changed"
+
+
+def copies(templates: Path) -> Iterator[Plain]:
+    """Yield the bases and the style sheet that stand among the ``templates``; a base edited in the vault is its reader's.
+
+    Raises:
+        TemplateInvalid: one cannot be read, or is not UTF-8.
+    """
+    for file in sorted((templates / "bases").glob("*.base")):
+        yield Plain(f"bases/{file.name}", _text(file), yields=True)
+    yield Plain(SNIPPET, _text(templates / STYLE_SHEET))
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
+        raise TemplateInvalid(f"{file}: {what}", hint=_RESTORE) from error
+
 
 COPY = "copy"
 KINDS_OF: Mapping[str, frozenset[str]] = {

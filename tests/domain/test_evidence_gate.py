@@ -7,8 +7,9 @@ import pytest
 from pipeline.domain.evidence_gate import after_gathering, query_of, statistics
 from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Fail, StartSynthesis
-from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig, TermStatistics
+from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig
 from pipeline.text.ranking.scoring import Ranked, statistics_of
+from pipeline.text.ranking.term_statistics import TermStatistics
 
 OWN = (
     "An append-only log survives a power cut because each record is synced before it is acknowledged.",

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.adapters.search.fallback_chain import nobody, with_lost
-from pipeline.domain.values import Cost, Hit, LeftOut, Origin, TermStatistics
+from pipeline.domain.values import Cost, Hit, LeftOut
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
 from pipeline.ports import Search, SearchResult
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.rank_fusion import fused
+from pipeline.text.ranking.rank_fusion import Origin, fused
+from pipeline.text.ranking.term_statistics import TermStatistics
 
 Asked = SearchResult | ResearchError
 

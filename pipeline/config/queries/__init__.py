@@ -1,1 +1,1 @@
-"""``queries.yaml``: bytes → nodes with positions → values or faults; and appending. Reached through ``pipeline.config.settings``."""
+"""``queries.yaml``: bytes → nodes with positions → values or faults; and appending. Reached through ``settings``."""

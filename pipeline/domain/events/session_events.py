@@ -33,11 +33,11 @@ from pipeline.domain.values import (
     SectionPlan,
     Sentence,
     SourceQuality,
-    TermStatistics,
     ValidatedFact,
     Value,
     Verdict,
 )
+from pipeline.text.ranking.term_statistics import TermStatistics
 
 SCHEMA_MAJOR = 1
 SCHEMA_MINOR = 0

@@ -35,7 +35,7 @@ def found(text: str, alternatives: Iterable[str]) -> str:
 
 
 def found_in_normalised(text: str, alternatives: Iterable[str]) -> str:
-    """Return the same for a text that went through ``pipeline.text.normalise.normalised`` before, as large ones should only once."""
+    """Return the same for a text that went through ``normalised`` before, as large ones should only once."""
     hits = (pattern_of(alternative).search(text) for alternative in alternatives)
     return next((hit[0] for hit in hits if hit), "")
 

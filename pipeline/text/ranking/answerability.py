@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from pipeline.domain.values import TermStatistics
 from pipeline.text.ranking.query_terms import Query, Term, understood
 from pipeline.text.ranking.scoring import ELSEWHERE, Ranked, covered, rarity
+from pipeline.text.ranking.term_statistics import TermStatistics
 
 REFUSED = 0.35  # coverage below which a clause is refused, if there is little evidence too
 ENOUGH = 0.98  # evidence, in units of ln(passages)

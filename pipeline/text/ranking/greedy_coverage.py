@@ -11,8 +11,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipeline.domain.values import TermStatistics
 from pipeline.text.ranking.scoring import Ranked
+from pipeline.text.ranking.term_statistics import TermStatistics
 
 POOL = 150  # ranked passages that are chosen from
 _FIRST = 2  # the best of the whole question and of each part come first

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from pipeline.domain.values import Origin
-
+Origin = Literal["own", "web"]
 T = TypeVar("T")
 
 _K = 60  # Cormack, Clarke, Büttcher 2009

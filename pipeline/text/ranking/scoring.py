@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.domain.values import TermStatistics
 from pipeline.text.ranking.answer_types import served
 from pipeline.text.ranking.query_terms import Query, Term
+from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import stems
 
 COVERAGE, KINDS, OPENING = 1.6, 0.2, 0.1

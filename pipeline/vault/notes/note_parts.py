@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pipeline.domain.state import Report
-from pipeline.domain.values import Contradiction, Fact, Gap, Origin, Paragraph, Perspective, Sentence
+from pipeline.domain.values import Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text.normalise import one_line, slug
-from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault import paths
 from pipeline.vault.output import formatting
 from pipeline.vault.output.escaping import Link, host_of, plain

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 
 from pipeline.domain.state import Report, nearest_facts, workers_in_order, working_seconds
-from pipeline.domain.values import Origin
-from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.note_parts import (
     Citer,

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pipeline.domain.values import Origin
-from pipeline.text.ranking.rank_fusion import page_origin
+from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault import paths
 from pipeline.vault.notes.note_parts import (
     address_words,
@@ -47,7 +46,7 @@ class QuoteView:
     """A quote with its block id. ``standing`` is corroborated, single or disputed, "" when nobody looked.
 
     ``found_in`` are the session that found it first, which began at ``found_at``, and of each question that found it again the
-    latest session. ``is_plain``: it is one paragraph; else ``text`` and ``lead`` are a passage as ``pipeline.text.page_format`` has it.
+    latest session. ``is_plain``: it is one paragraph; else ``text`` and ``lead`` are a passage as ``page_format`` has it.
     """
 
     text: str

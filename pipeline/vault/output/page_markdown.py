@@ -1,4 +1,4 @@
-"""A quoted stretch of a source, in the format of ``pipeline.text.page_format``, as Markdown: lists, tables and code are such again.
+"""A quoted stretch of a source, in the format of ``page_format``, as Markdown: lists, tables and code are such again.
 
 Every word goes through ``inert``, so a passage does nothing in a vault, whatever it says.
 """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.domain.values import TermStatistics
 from pipeline.text.ranking.greedy_coverage import chosen, concepts
 from pipeline.text.ranking.scoring import Ranked, statistics_of
+from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.text.ranking.pages import ranked
 
 WORDS = st.lists(st.sampled_from(["seal", "torn", "record", "disk", "cache", "flush", "pump", "valve"]), min_size=1, max_size=25)

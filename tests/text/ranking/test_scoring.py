@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.domain.values import TermStatistics
 from pipeline.text.ranking.query_terms import understood
 from pipeline.text.ranking.scoring import BEST, Ranked, covered, importance, rarity, scores, statistics_of
+from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.text.ranking.pages import ranked
 
 QUESTION = "How does a journal survive a power cut?"

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from pipeline.adapters.reasoners.extractive.passage_choice import ranked_of
 from pipeline.domain.questions import Evaluation, EvaluationQuestion, Gaps, GapsQuestion
-from pipeline.domain.values import Fact, Gap, TermStatistics
+from pipeline.domain.values import Fact, Gap
 from pipeline.text.ranking.answerability import DOUBTED, is_nowhere, judged
 from pipeline.text.ranking.query_terms import understood
 from pipeline.text.ranking.scoring import statistics_of
+from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
 
 _SAMPLE = 8  # facts that tell the language

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from pipeline.domain.questions import Finding, Observation, ObservationQuestion
-from pipeline.domain.values import TermStatistics
 from pipeline.text.normalise import normalised
 from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.query_terms import understood
 from pipeline.text.ranking.scoring import BEST, Ranked, covered, scores, statistics_of
+from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import DEFAULT_LANGUAGE
 
 _READ_ON = 3  # of the best passages, those beside which all is taken

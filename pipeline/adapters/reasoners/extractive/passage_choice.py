@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from pipeline.domain.values import Fact, TermStatistics
+from pipeline.domain.values import Fact
 from pipeline.text.normalise import normalised
 from pipeline.text.ranking.greedy_coverage import chosen
 from pipeline.text.ranking.passages import text_key
 from pipeline.text.ranking.query_terms import Query, understood
 from pipeline.text.ranking.scoring import Ranked, scores
+from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import leans
 
 NUMBERS = frozenset({"duration", "count", "default", "date", "version"})

@@ -50,7 +50,7 @@ class Corpus:
         return [error for member in self._members if (error := _fault(member)) is not None]
 
     def scan(self) -> Iterator[FoundFile | SkippedFile]:
-        """Yield the files of all folders, as ``pipeline.adapters.search.local.document_folder.scan`` does; a folder that is missing is a skipped file.
+        """Yield the files of all folders, as ``scan`` does; a folder that is missing is a skipped file.
 
         Raises:
             CorpusUnusable: none of the folders can be used.

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.adapters.search.local.passage_index import Candidate, Index
-from pipeline.domain.values import Hit, TermStatistics
+from pipeline.domain.values import Hit
 from pipeline.text.ranking.greedy_coverage import POOL
 from pipeline.text.ranking.passages import text_key
 from pipeline.text.ranking.query_terms import Query, understood
 from pipeline.text.ranking.scoring import BEST, importance, scores
+from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import language_of
 
 _CANDIDATES = 400

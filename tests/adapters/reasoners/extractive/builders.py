@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pipeline.adapters.reasoners.extractive.observation import observe
 from pipeline.domain.questions import Finding, Observation, ObservationQuestion
-from pipeline.domain.values import Fact, Perspective, TermStatistics
+from pipeline.domain.values import Fact, Perspective
 from pipeline.research.gathering import _judged
 from pipeline.text.normalise import digest_of
 from pipeline.text.ranking.passages import passages
+from pipeline.text.ranking.term_statistics import TermStatistics
 
 
 def fact(claim: str, url: str = "corpus:a.md", *, relevance: float = 0.5, heading: str = "", question: str = "") -> Fact:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pipeline.adapters.reasoners.extractive.gaps import evaluate, find_gaps
 from pipeline.domain.questions import EvaluationQuestion, GapsQuestion
-from pipeline.domain.values import Fact, Gap, TermStatistics
+from pipeline.domain.values import Fact, Gap
+from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.adapters.reasoners.extractive.builders import fact, view
 from tests.adapters.reasoners.extractive.test_passage_choice import known_of
 

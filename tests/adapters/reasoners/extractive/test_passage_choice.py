@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.adapters.reasoners.extractive.passage_choice import Choice, choice, ranked_of
-from pipeline.domain.values import Fact, TermStatistics
+from pipeline.domain.values import Fact
 from pipeline.text.ranking.scoring import statistics_of
+from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.adapters.reasoners.extractive.builders import fact, facts_of_page
 
 BROAD = "How does an append-only log survive a power cut?"

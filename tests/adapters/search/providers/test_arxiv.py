@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.search.providers.arxiv import Arxiv
-from pipeline.adapters.search.providers.atom_feed import feed_in
+from pipeline.adapters.search.providers.arxiv import Arxiv, feed_in
 from pipeline.errors import Malformed, SearchFailed
 from tests.adapters.search.replies import Bench, reply
 
