@@ -31,7 +31,7 @@ from pipeline.domain.values import (
     Value,
     Verdict,
 )
-from pipeline.engine.loop import RunContext
+from pipeline.engine.run_context import RunContext
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
 from pipeline.ports import Answer, Page, Record, SearchResult, Snapshot
 from pipeline.research import StepContext

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import record_of
-from pipeline.engine.loop import RunContext
+from pipeline.engine.run_context import RunContext
 from pipeline.ports import EventStore
 from pipeline.text.times import timestamp
 

@@ -19,7 +19,8 @@ from pipeline.domain.events import batch_events as n
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of, seconds_between, working_seconds
 from pipeline.domain.values import Cost, ResearchConfig
-from pipeline.engine.loop import RunContext, run_session
+from pipeline.engine.loop import run_session
+from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import INTERRUPTED, ending_at, kept_for_writing
 from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError
 from pipeline.ports import EventStore

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.domain.events.batch_events import VaultFailed
     from pipeline.domain.events.session_events import EventBase
     from pipeline.domain.values import ResearchConfig
-    from pipeline.engine.loop import Listener, RunContext
+    from pipeline.engine.run_context import Listener, RunContext
     from pipeline.ops.unattended import UnattendedRun
     from pipeline.ports import EventStore
     from pipeline.wiring.session_adapters import AdapterFactory

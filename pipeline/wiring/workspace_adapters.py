@@ -17,7 +17,7 @@ from pipeline.config import scaffold
 from pipeline.config.service_selection import Documents, agent_of, own_servers, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, load_workspace
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.engine.loop import Listener, RunContext
+from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import CorpusUnusable
 from pipeline.system import durable_files
 from pipeline.system.process_lock import WorkspaceLock

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipeline.cli.run_workflow import RunEnvironment
     from pipeline.domain.session import ResearchSession
     from pipeline.domain.state import SessionState
-    from pipeline.engine.loop import RunContext
+    from pipeline.engine.run_context import RunContext
     from pipeline.ops.unattended import UnattendedRun
 
 
