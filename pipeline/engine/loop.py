@@ -55,7 +55,8 @@ async def run_session(
 class _SessionLoop:
     """One session's loop. ``_tasks`` are the steps under way; after ``fatal`` no other starts.
 
-    ``_spent`` is a cap that a step's next call would have passed. ``_asked_to_stop`` ends when somebody asks to stop; ``_until`` is the event loop's time at which what is still under way is abandoned.
+    ``_spent`` is a cap that a step's next call would have passed. ``_asked_to_stop`` ends when somebody asks to stop;
+    ``_until`` is the event loop's time at which what is still under way is abandoned.
     """
 
     def __init__(self, state: SessionState, recorder: Recorder, step_context: StepContext, context: RunContext) -> None:
