@@ -289,12 +289,12 @@ def a_store(say: Say = plainly) -> MemoryStore:
     return store
 
 
-def studies(store: MemoryStore) -> tuple[LoadedSession, ...]:
+def sessions(store: MemoryStore) -> tuple[LoadedSession, ...]:
     """The sessions of a store, opened, in order of their start."""
     found = [load.whole(name, (record.data for record in store.load(name))) for name in store.session_ids()]
     taken = Names()
     ordered = sorted(found, key=lambda opened: (opened.state.started_at, opened.state.id))
-    return tuple(opened.study(opened.card(taken)) for opened in ordered)
+    return tuple(opened.loaded(opened.card(taken)) for opened in ordered)
 
 
 @dataclass
