@@ -351,15 +351,16 @@ def test_after_a_killed_run_a_new_one_starts_at_once_and_goes_on(tmp_path: Path,
     assert {query["action"] for query in listed["queries"]} == {"done"}
 
 
-def test_every_command_has_help_and_stands_in_the_readme(research: Research, tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text()
+def test_every_command_and_option_has_help_and_is_documented(research: Research, tmp_path: Path) -> None:
+    documented = "".join((ROOT / "docs" / name).read_text() for name in ("commands.md", "evaluate.md"))
     for name, command in main.cli.commands.items():
         assert command.help, name
-        assert f"research {name}" in readme, name
+        assert f"**`research {name}" in documented, name
         assert research(tmp_path, name, "--help").code == 0
         for option in command.params:
             if isinstance(option, click.Option):
                 assert option.help, f"{name} {option.opts}"
+                assert any(f"`{form}" in documented for form in option.opts), f"{name} {option.opts}"
 
 
 def test_help_imports_nothing_heavy() -> None:
