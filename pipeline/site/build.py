@@ -37,12 +37,15 @@ _TEMPLATES = (*KINDS, OTHER, "list", "tags", "search", "404")
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """What a build did, as site paths, sorted. ``pages`` counts the notes' pages; ``problems`` say what was left out, and why."""
+    """What a build did, as site paths, sorted. ``pages`` counts the notes' pages; ``problems`` say what was left out, and why,
+    ``notices`` what stands there otherwise than one may expect, or is never shown.
+    """
 
     pages: int = 0
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

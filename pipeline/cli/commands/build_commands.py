@@ -26,7 +26,7 @@ _PORT = 8420
 def build(console: Console, everything: bool, check: bool, no_site: bool) -> None:
     """Bring the vault up to date with the events and the templates, and the web site with the vault; write only what differs."""
     require_workspace(console.folder)
-    report = bring_vault_up_to_date(console, "check" if check else "all" if everything else "new", site=False)
+    report = bring_vault_up_to_date(console, "check" if check else "all" if everything else "new")
     lines = _vault_lines(report, "to write" if check else "written", "to remove" if check else "removed")
     value: dict[str, Any] = {
         "written": report.written,
@@ -40,7 +40,8 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
         lines.append(f"site: {made.pages} notes; {len(made.written)} files written, {len(made.removed)} removed")
         value["site"] = {"pages": made.pages, "written": made.written, "removed": made.removed, "problems": made.problems}
     console.data(lines, value)
-    end(1 if report.problems or (check and (report.written or report.removed)) else 0)
+    left_out = value.get("site", {}).get("problems")
+    end(1 if report.problems or left_out or (check and (report.written or report.removed)) else 0)
 
 
 def _vault_lines(report: Any, written: str, removed: str) -> list[str]:
@@ -103,7 +104,7 @@ def _build_and_tell(console: Console, vault: bool, then: Callable[[], None]) -> 
     from pipeline.errors import ResearchError
 
     try:
-        report = bring_vault_up_to_date(console, site=False) if vault else None
+        report = bring_vault_up_to_date(console) if vault else None
         notes = len(report.written) if report else 0
         made = bring_site_up_to_date(console, steps=report.steps if report else None)
     except ResearchError as error:
