@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.engine import loop as running
 from pipeline.ops.terminal import LOG_FILE
+from pipeline.research import perform
 from tests.commanding import Said, said, workspace_in
 
 ROOT = Path(__file__).parent.parent
@@ -97,13 +96,11 @@ def test_a_quiet_build_says_why_it_ends_as_it_does(folder: Path, trouble: Callab
 
 
 def test_the_site_is_made_with_the_settings_that_were_read_at_the_start(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    perform = running.perform
-
     async def cut_short(*given: Any) -> Any:
         (folder / "queries.yaml").write_text("queries: [")
         return await perform(*given)
 
-    monkeypatch.setattr(running, "perform", cut_short)
+    monkeypatch.setattr("pipeline.engine.loop.perform", cut_short)
     assert said(folder, "-q", "run") == Said(0, "", "")
     assert len(list((folder / "site" / "reports").rglob("*.html"))) == 2
 
@@ -141,13 +138,3 @@ def test_an_act_on_a_session_says_what_was_not_made_of_it(folder: Path) -> None:
     (folder / "templates" / "site" / "session.html.j2").write_text("{{ page.no_such_name }}")
     told = said(folder, "-q", "cancel", "ships")
     assert (told.code, "is cancelled" in told.out, "no_such_name" in told.err) == (2, True, True)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_note_of_ones_own_that_may_not_be_read_is_named(folder: Path) -> None:
-    (folder / "vault" / "my").mkdir(exist_ok=True)
-    own = folder / "vault" / "my" / "closed.md"
-    own.write_text("# Closed\n")
-    own.chmod(0)
-    told = said(folder, "-q", "run")
-    assert (told.code, "my/closed.md" in told.err) == (1, True)
