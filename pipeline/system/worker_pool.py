@@ -1,18 +1,130 @@
-"""Processes that help this one: how many, how they come to be, and how they live."""
+"""Processes that help this one: how many, how they come to be, how they live, and work handed to them."""
 
 from __future__ import annotations
 
 import gc
+import logging
 import os
+import pickle
 import signal
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
     from multiprocessing.context import SpawnContext
+
+P = TypeVar("P")
+Q = TypeVar("Q")
+T = TypeVar("T")
 
 # Events and states hold no circles; to look for some as often as Python does takes a third of the time of reading a log.
 COLLECTION = (50_000, 20, 100)
+_log = logging.getLogger("pipeline.system.worker_pool")
+
+
+class Pool(Generic[P]):
+    """``number`` processes that work, started when the first work comes. Close it when done.
+
+    Work is a function of a place to work at and of what the work is about. ``here`` is this process's place; each other process
+    makes its own by ``furnish(given)``. When one of them dies (memory, usually) or cannot be started, this process does the rest.
+    """
+
+    def __init__(self, number: int, here: P, furnish: Callable[[Any], P], given: object) -> None:
+        self._number, self._here = number, here
+        self._furnish, self._given = furnish, given
+        self._pool: ProcessPoolExecutor | None = None
+        self._closers: list[Callable[[], object]] = []
+
+    @property
+    def helps(self) -> bool:
+        """Tell whether there are, or will be, other processes."""
+        return self._number > 0
+
+    def submit(self, work: Callable[[P, Q], T], about: Q) -> Work[T]:
+        """Hand work over; with no other process it is done when its result is asked for."""
+        future = None
+        if self._number:
+            try:
+                future = (self._pool or self._started()).submit(_serve, work, about)
+            except (OSError, RuntimeError) as error:
+                self.go_on_alone(error)
+        return Work(self.go_on_alone, future, partial(work, self._here, about))
+
+    def _started(self) -> ProcessPoolExecutor:
+        """The processes. What they must know may be much, so they read it from a file: a pipe that none reads blocks for ever."""
+        from concurrent.futures import ProcessPoolExecutor
+
+        file = NamedTemporaryFile(prefix="research-")  # noqa: SIM115 - it is closed when they have ended
+        self._closers.append(file.close)
+        pickle.dump((self._furnish, self._given), file, pickle.HIGHEST_PROTOCOL)
+        file.flush()
+        self._pool = pool = ProcessPoolExecutor(self._number, spawning(), _begin, (file.name,))
+        return pool
+
+    def go_on_alone(self, why: Exception) -> None:
+        """Do all further work in this process."""
+        if self._number:
+            _log.warning("a process that helps has ended or could not be started (%s); the work goes on without it", why)
+        self._number = 0
+
+    def close(self, *, wait: bool = True) -> None:
+        """End the processes; what they are at is dropped, or waited for if it has begun and we are to ``wait``."""
+        if self._pool:
+            self._pool.shutdown(wait=wait, cancel_futures=True)
+        for close in self._closers:
+            close()
+
+
+class Work(Generic[T]):
+    """Work that was handed over. If nobody does it, it is done ``here``."""
+
+    def __init__(self, go_on_alone: Callable[[Exception], None], future: Future[T] | None, here: Callable[[], T]) -> None:
+        self.future, self._here, self._go_on_alone = future, here, go_on_alone
+
+    @property
+    def done(self) -> bool:
+        """Tell whether no other process is at it any more."""
+        return self.future is None or self.future.done()
+
+    def result(self) -> T:
+        """Return what came of it; wait for that. Raises: what the work raises."""
+        from concurrent.futures.process import BrokenProcessPool
+
+        try:
+            return self.future.result() if self.future else self._here()
+        except BrokenProcessPool as error:
+            self._go_on_alone(error)
+            return self._here()
+
+    async def awaited(self) -> T:
+        """Return what came of it, other tasks going on meanwhile. Raises: what the work raises."""
+        from asyncio import wrap_future
+        from concurrent.futures.process import BrokenProcessPool
+
+        try:
+            return await wrap_future(self.future) if self.future else self._here()
+        except BrokenProcessPool as error:
+            self._go_on_alone(error)
+            return self._here()
+
+
+_place: Any = None  # of a process that does nothing but work for another
+
+
+def _begin(file: str) -> None:
+    global _place
+    furnish, given = pickle.loads(Path(file).read_bytes())  # noqa: S301 - written by the process that asks
+    _place = furnish(given)
+    begin()
+
+
+def _serve(work: Callable[[Any, Q], T], about: Q) -> T:
+    return work(_place, about)
 
 
 def processors(most: int) -> int:
