@@ -135,7 +135,7 @@ def _tried(missed: list[Missed], part: Literal["vault", "site"], make: Callable[
         return None
     named = list(report.problems[:_MOST_NAMED])
     if more := len(report.problems) - len(named):
-        from pipeline.cli.presentation import counted
+        from pipeline.text.normalise import counted
 
         named.append(f"and {counted(more, 'more file')}, which `research build` names")
     missed += [Missed(part, problem, "put that right, then run `research build`") for problem in named]

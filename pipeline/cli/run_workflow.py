@@ -234,7 +234,7 @@ def prepare(console: Console, workspace: Workspace, desks: AdapterFactory, searc
     Raises:
         CorpusUnusable, SearchFailed: the documents cannot be searched, and a session has nothing else.
     """
-    from pipeline.cli.presentation import counted
+    from pipeline.text.normalise import counted
 
     report = desks.prepare(needed=(LOCAL,) in searches)
     if report is None:
@@ -342,7 +342,7 @@ def _keep_state(console: Console, code: int, missed: Sequence[Missed]) -> bool:
 
 
 def _counts(account: dict[str, Any]) -> str:
-    from pipeline.cli.presentation import counted
+    from pipeline.text.normalise import counted
 
     parts = [counted(account["done"], "report")]
     parts += [f"{account['not_found']} not found"] if account["not_found"] else []

@@ -9,6 +9,7 @@ import click
 
 from pipeline.cli.messages import bring_site_up_to_date, bring_vault_up_to_date, require_workspace
 from pipeline.ops.terminal import Console, end
+from pipeline.text.normalise import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,9 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
     }
     if not check and not no_site:
         made = bring_site_up_to_date(console, everything=everything, steps=report.steps)
-        lines.append(f"site: {made.pages} notes; {len(made.written)} files written, {len(made.removed)} removed")
+        lines.append(
+            f"site: {counted(made.pages, 'note')}; {counted(len(made.written), 'file')} written, {len(made.removed)} removed"
+        )
         value["site"] = {"pages": made.pages, "written": made.written, "removed": made.removed, "problems": made.problems}
     console.data(lines, value)
     left_out = value.get("site", {}).get("problems")
@@ -45,7 +48,9 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
 
 
 def _vault_lines(report: Any, written: str, removed: str) -> list[str]:
-    lines = [f"{len(report.written)} notes {written}, {len(report.removed)} {removed}, {report.unchanged} as they were"]
+    lines = [
+        f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} as they were"
+    ]
     return lines + [f"set aside: {path}" for path in report.set_aside]
 
 
@@ -111,5 +116,7 @@ def _build_and_tell(console: Console, vault: bool, then: Callable[[], None]) -> 
         console.say(f"{error.message}\n  → {error.hint or 'all else is as it was'}", fg="red")
         return
     if notes or made.written or made.removed:
-        console.say(f"{notes} notes and {len(made.written)} files of the site written, {len(made.removed)} removed")
+        console.say(
+            f"{counted(notes, 'note')} and {counted(len(made.written), 'file')} of the site written, {len(made.removed)} removed"
+        )
         then()
