@@ -17,6 +17,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
+from pipeline.text.normalise import counted
 from tests.recorded import SMALL, after, before, stream
 
 CONFIG = SMALL | {"gap_rounds": 1, "context_tokens": 100}
