@@ -31,7 +31,7 @@ _NEEDS_SPACE = frozenset({"write", "open", "link", "mkdir"})
 class FileSystem:
     """Fails the operation number ``at`` (from 1; 0: none) with ``fault``; ``full`` fails all that need space from there on.
 
-    ``operations`` are those seen so far, by name; ``failed`` the paths of those that failed; ``outside`` the paths beyond ``root``
+    ``operations`` are those so far, by name; ``failed`` the paths of those that failed; ``outside`` the paths beyond ``root``
     that were written to.
     """
 
