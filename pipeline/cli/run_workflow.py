@@ -299,12 +299,18 @@ def _recorded(log: BatchLog, missed: Sequence[Missed], *first: EventBase) -> lis
 
 
 def _remember(console: Console, account: dict[str, Any]) -> bool:
-    """Write ``last-run.json``; tell whether the disk let us."""
+    """Write ``last-run.json``; tell whether it holds that now."""
+    import json
+
     from pipeline.wiring import workspace_adapters
 
     try:
         workspace_adapters.remember_run(console.folder, account)
     except OSError as error:
+        if workspace_adapters.last_run(console.folder) == json.loads(
+            json.dumps(account)
+        ):  # it is there, if perhaps not after a power cut
+            return True
         console.say(f"events/local/last-run.json was not written: {error.strerror}", always=True, fg="yellow")
         _log.error("last-run.json was not written: %s", error, extra=TOLD)
         return False
