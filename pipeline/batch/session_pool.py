@@ -25,7 +25,7 @@ from pipeline.engine.stopping import INTERRUPTED, ending_at, kept_for_writing
 from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
-from pipeline.text.normalise import one_line
+from pipeline.text.normalise import counted, one_line
 from pipeline.text.times import next_at, timestamp
 
 _log = logging.getLogger("pipeline.batch.session_pool")
@@ -184,10 +184,14 @@ class Night:
         reasons = (
             ("refused", f"a provider refuses: {self._refused}", self._refused is not None),
             ("stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason, stop.asked),
-            ("failures", f"{limits.max_failures} failures tonight", self._failed >= limits.max_failures),
+            ("failures", f"{counted(limits.max_failures, 'failure')} tonight", self._failed >= limits.max_failures),
             ("cap", f"tonight's {limits.cost_usd or 0:.2f} USD are spent", _reached(limits.cost_usd, spent.usd)),
-            ("cap", f"tonight's {limits.tokens} tokens are spent", _reached(limits.tokens, spent.total_tokens)),
-            ("cap", f"tonight's {limits.calls} calls are made", _reached(limits.calls, calls)),
+            (
+                "cap",
+                f"tonight's limit of {counted(limits.tokens or 0, 'token')} is reached",
+                _reached(limits.tokens, spent.total_tokens),
+            ),
+            ("cap", f"tonight's limit of {counted(limits.calls or 0, 'call')} is reached", _reached(limits.calls, calls)),
             ("cap", self.spent_out(), bool(self.spent_out())),
             ("cap", PASSED, self.context.gathering_left_s() <= 0),
         )

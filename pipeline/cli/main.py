@@ -20,6 +20,7 @@ from pipeline.cli.messages import glance, require_workspace, session_named, show
 from pipeline.cli.param_types import Flag, SessionName
 from pipeline.ops.terminal import Console, begin, errors_told, let_go
 from pipeline.system.worker_pool import COLLECTION
+from pipeline.text.normalise import counted
 
 if TYPE_CHECKING:
     from pipeline.config.settings import Keys, Workspace
@@ -55,9 +56,9 @@ def init(console: Console, directory: Path | None) -> None:
 
     folder = directory or console.folder
     laid = scaffold.lay_out(folder)
-    kept = f"; {len(laid.kept)} were there already and stay as they are" if laid.kept else ""
+    kept = f"; {counted(len(laid.kept), 'file')} stayed as before" if laid.kept else ""
     console.data(
-        [f"{len(laid.created)} files laid out in {folder}{kept}", f"next: research -C {folder} run"],
+        [f"{counted(len(laid.created), 'file')} laid out in {folder}{kept}", f"next: research -C {folder} run"],
         {"created": laid.created, "kept": laid.kept},
     )
 
@@ -124,8 +125,8 @@ def verify(console: Console, repair: bool) -> None:
     lines = [str(finding) for finding in findings]
     lines += [f"{entry.session}: {entry.where}: {entry.why}" for entry in unsupported]
     bad = len(findings) - len(harmless) + len(unsupported)
-    verdict = "sound" if not bad else f"{bad} faults" + ("; what could be repaired was" if repair else "; try --repair")
-    lines.append(f"{quotes} quotes and {citations} citations checked against stored pages: {verdict}")
+    verdict = "sound" if not bad else counted(bad, "fault") + ("; what could be repaired was" if repair else "; try --repair")
+    lines.append(f"{counted(quotes, 'quote')} and {counted(citations, 'citation')} checked against stored pages: {verdict}")
     value = {"findings": [str(f) for f in findings], "quotes": quotes, "citations": citations, "unsupported": len(unsupported)}
     console.data(lines, value)
     sys.exit(20 if bad else 0)
@@ -160,7 +161,6 @@ def doctor(console: Console, online: bool, schedule: bool) -> None:
     import asyncio
     from datetime import UTC, datetime
 
-    from pipeline.cli.presentation import counted
     from pipeline.config.settings import keys_of, load_workspace
     from pipeline.ops import doctor
 

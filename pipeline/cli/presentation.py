@@ -10,12 +10,7 @@ from pipeline.domain.agenda import agenda, node_ended
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState, nearest_facts, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
-from pipeline.text.normalise import clean, one_line
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return ``1 fact`` or ``7 facts``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+from pipeline.text.normalise import clean, counted, one_line
 
 
 def duration(seconds: float) -> str:

@@ -45,9 +45,12 @@ class Console:
     color: bool
     terminal: bool = False
 
-    def say(self, text: str, **style: Any) -> None:
-        """Print a message on stderr, unless we are to be quiet. A stderr that has gone away stops nobody's work."""
-        if not self.quiet:
+    def say(self, text: str, *, always: bool = False, **style: Any) -> None:
+        """Print a message on stderr; if we are to be quiet, only what is ``always`` said: that something was not made.
+
+        A stderr that has gone away stops nobody's work.
+        """
+        if always or not self.quiet:
             with suppress(OSError, ValueError):
                 click.secho(masked(text), err=True, color=self.color, **(style if self.color else {}))
 

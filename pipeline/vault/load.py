@@ -105,4 +105,5 @@ def batch_of(batch_id: str, records: Sequence[Record]) -> Batch | None:
         tuple(event for event in history if isinstance(event, n.QueryEnded)),
         next((event for event in reversed(history) if isinstance(event, n.BatchEnded)), None),
         started.archived,
+        tuple(f"{event.part}: {event.reason}" for event in history if isinstance(event, n.VaultFailed)),
     )

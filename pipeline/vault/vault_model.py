@@ -71,7 +71,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Batch:
-    """One run over the queue. ``archived``: the ids of the queries that stood in the queue before, and did no more."""
+    """One run over the queue. ``archived``: the ids of the queries that stood in the queue before, and did no more.
+
+    ``not_made``: of vault and site, and why.
+    """
 
     id: str
     started_at: str
@@ -80,6 +83,7 @@ class Batch:
     ended: tuple[n.QueryEnded, ...]
     end: n.BatchEnded | None
     archived: tuple[str, ...] = ()
+    not_made: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

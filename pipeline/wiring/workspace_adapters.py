@@ -15,7 +15,7 @@ from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
 from pipeline.config.service_selection import Documents, agent_of, own_servers, search_access
-from pipeline.config.settings import Keys, Settings, Workspace, load_workspace
+from pipeline.config.settings import Keys, Settings, Workspace
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import CorpusUnusable
@@ -55,6 +55,15 @@ def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
     durable_files.replace(
         local / "last-run.json", f"{json.dumps(account, ensure_ascii=False, indent=2)}\n".encode(), local / "tmp"
     )
+
+
+def last_run(folder: Path) -> dict[str, Any]:
+    """Return what ``remember_run`` put there, empty if that cannot be read."""
+    try:
+        found = json.loads((folder / "events" / "local" / "last-run.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def lock_of(folder: Path, program: str = "") -> WorkspaceLock:
@@ -224,12 +233,11 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
     )
 
 
-def build_site(folder: Path, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
-    """Bring the site up to date with the vault; ``steps`` as in ``pipeline.site.build.build_site``.
+def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
+    """Bring the site up to date with the vault; ``url`` and ``steps`` as in ``pipeline.site.build.build_site``.
 
     Raises:
         TemplateInvalid: a template is faulty; the site is as it was.
-        QueueInvalid: the settings cannot be read.
         ResearchError: the disk refuses.
     """
     from pipeline.site.build import Folders, build_site
@@ -237,7 +245,7 @@ def build_site(folder: Path, *, everything: bool = False, steps: Mapping[str, St
     own = folder / "templates" / "site"
     templates = own if own.is_dir() else scaffold.source() / "templates" / "site"
     folders = Folders(folder / "vault", templates, folder / "site", folder / "events" / "local")
-    return build_site(folders, url=load_workspace(folder).queue.settings.site_url, everything=everything, steps=steps)
+    return build_site(folders, url=url, everything=everything, steps=steps)
 
 
 def server_of(folder: Path, port: int) -> Server:

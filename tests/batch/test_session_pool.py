@@ -120,7 +120,7 @@ def test_money_spent_side_by_side_counts_while_it_is_spent() -> None:
     assert result.exit_code == 3
 
 
-@pytest.mark.parametrize(("caps", "words"), [({"tokens": 15}, "15 tokens"), ({"calls": 1}, "1 calls")])
+@pytest.mark.parametrize(("caps", "words"), [({"tokens": 15}, "15 tokens"), ({"calls": 1}, "1 call")])
 def test_tokens_and_calls_stop_the_night_as_money_does(caps: dict[str, int], words: str) -> None:
     result = bench(queue(query("pumps"), query("valves"), **caps)).work()
     assert (list(endings(result)), result.exit_code) == (["pumps"], 3)

@@ -176,7 +176,7 @@ class Story:
         gaps = (say("How loud is it?"),)
         self.scribe.note(
             e.WorkerEvaluated(worker_id=name, iteration=1, sufficient=False, gaps=gaps),
-            e.WorkerCompleted(worker_id=name, reason="1 iterations", facts=len(facts)),
+            e.WorkerCompleted(worker_id=name, reason="1 iteration", facts=len(facts)),
         )
 
     def _failure(self, step: str, error: str) -> e.StepFailed:

@@ -25,6 +25,7 @@ from hashlib import sha256
 from typing import Literal, NamedTuple
 
 from pipeline.ports import Record
+from pipeline.text.normalise import counted
 
 ZEROS = b"0" * 64
 
@@ -140,7 +141,7 @@ def _end(segment: Segment, rest: bytes, number: int, stream: str) -> None:
         segment.lines.append(line)
         segment.finding = Finding(segment.path, number, "torn", "the line end is missing; the record itself is whole and kept")
     else:
-        message = f"the last {len(rest)} bytes are a record cut while it was written; they are ignored"
+        message = f"a record was cut while it was written; the last {counted(len(rest), 'byte is', 'bytes are')} ignored"
         segment.finding = Finding(segment.path, number, "torn", message)
 
 

@@ -69,8 +69,9 @@ class BatchEnded(EventBase):
 
 
 class VaultFailed(EventBase):
-    """After the night the vault could not be brought up to date. ``exit_code`` is what the process ends with because of it."""
+    """After the night a ``part`` was not made, or not all of it. ``exit_code`` is what the process ends with because of it."""
 
     type: Literal["vault.failed"] = "vault.failed"
     reason: str
     exit_code: int
+    part: Literal["vault", "site"] = "vault"

@@ -9,6 +9,7 @@ from itertools import islice
 from pipeline.config.settings import Workspace
 from pipeline.errors import LogError
 from pipeline.ops.doctor.finding import Finding, fault, fine, note
+from pipeline.text.normalise import counted
 from pipeline.text.times import moment_of
 
 NEWEST = 200
@@ -35,7 +36,7 @@ def log_findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
         newest = max([*moments, *([newest] if newest else [])], default=None)
     if not faults:
         read = min(len(names), NEWEST)
-        yield fine("log", f"{read} of {len(names)} sessions were read, and are sound" if names else "no session yet")
+        yield fine("log", f"{read} of {counted(len(names), 'session')} read: all sound" if names else "no session yet")
     yield from _clock(workspace, now, newest)
 
 
