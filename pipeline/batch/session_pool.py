@@ -111,8 +111,9 @@ class Night:
                         continue
                     self._working += 1
                     group.create_task(self._attend(waiting.popleft(), log))
-        except* ResearchError as errors:
-            raise errors.exceptions[0] from None
+        except ExceptionGroup as group:  # of several that ended the night, one that has a message for its user
+            known = (error for error in group.exceptions if isinstance(error, ResearchError))
+            raise next(known, group.exceptions[0]) from None
         if halt := self._halt():
             self._skip(log, [_skipping(decision, *halt) for decision in waiting])
 

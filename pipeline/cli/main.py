@@ -16,7 +16,7 @@ from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.log_command import log
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.session_commands import approve, cancel, resume
-from pipeline.cli.messages import glance, require_workspace, session_named, show_session
+from pipeline.cli.messages import glance, refuse_unprintable, require_workspace, session_named, show_session
 from pipeline.cli.param_types import Flag, SessionName
 from pipeline.ops.terminal import Console, begin, errors_told, let_go
 from pipeline.system.worker_pool import COLLECTION
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 EXIT_CODES = """\b
 Exit codes: 0 done, or nothing to do; 1 some query failed; 2 usage, settings or queries.yaml;
 3 stopped by a cap, work remains; 4 a provider refuses us; 5 some question was not answered
-by the sources; 10 no workspace here; 11 locked by another run; 20 the log is damaged; 130, 143 interrupted."""
+by the sources; 10 no workspace here; 11 locked by another run; 12 the disk or a permission
+refuses; 20 the log is damaged; 130, 143 interrupted."""
 
 
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -42,6 +43,7 @@ by the sources; 10 no workspace here; 11 locked by another run; 20 the log is da
 def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: bool, no_color: bool) -> None:
     """Research the questions in queries.yaml; keep every answer in an event log; write the notes of an Obsidian vault."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
+    refuse_unprintable(folder)
     ctx.obj = Console(folder, quiet, verbose, as_json, color=terminal and not no_color, terminal=terminal)
     begin(quiet=quiet, verbose=verbose)
 
@@ -54,6 +56,7 @@ def init(console: Console, directory: Path | None) -> None:
     from pipeline.config import scaffold
 
     folder = directory or console.folder
+    refuse_unprintable(folder)
     laid = scaffold.lay_out(folder)
     kept = f"; {len(laid.kept)} were there already and stay as they are" if laid.kept else ""
     console.data(

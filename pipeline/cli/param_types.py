@@ -37,6 +37,19 @@ class Length(_Type):
         return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
+class Amount(_Type):
+    """A sum of money: a number from 0 on."""
+
+    name = "amount"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; ``nan`` compares with nothing, and ``inf`` is no cap."""
+        with suppress(ValueError):
+            if 0 <= (amount := float(value)) < float("inf"):
+                return amount
+        self.fail(f"{value!r} is no sum of money; write a number from 0 on: 0.50, 2", param, ctx)
+
+
 class Flag(click.Option):
     """A switch whose variable counts when it holds anything at all, as ``NO_COLOR`` does."""
 

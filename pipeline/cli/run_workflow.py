@@ -14,7 +14,7 @@ from pipeline.batch.scheduling import LEFT, Decision, Selection, archived, decid
 from pipeline.batch.totals import UP_TO_DATE
 from pipeline.cli.messages import bring_vault_up_to_date, glance
 from pipeline.config.service_selection import LOCAL
-from pipeline.errors import NOT_FOUND, LogError, ResearchError
+from pipeline.errors import NOT_FOUND, LogError, ResearchError, SystemRefused
 from pipeline.ops.terminal import TOLD, Console, mask_with
 
 if TYPE_CHECKING:
@@ -325,8 +325,10 @@ def _tell(console: Console, account: dict[str, Any]) -> None:
     lines += [f"{'vault':<11} not up to date: {account['vault']}"] if account["vault"] != UP_TO_DATE else []
     lines.append(f"{_counts(account)}; exit code {account['exit_code']}")
     if console.as_json or account["exit_code"] not in (0, NOT_FOUND) or not console.quiet:
-        with suppress(OSError):  # a terminal that hung up changes nothing about how the night ended
+        try:
             console.data(lines, account)
+        except (OSError, SystemRefused) as error:  # a terminal that hung up changes nothing about how the night ended
+            console.say(str(error), fg="yellow")
 
 
 def _effort(entry: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.errors import LogDamaged
+from pipeline.errors import LogUnreadable
 from pipeline.system import durable_files
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
@@ -132,8 +132,8 @@ def _states(folder: str) -> list[str]:
     return sorted(f"{name}:{found.st_size}:{found.st_mtime_ns}" for name, found in files)
 
 
-def _unreadable(folder: Path | str, error: OSError) -> LogDamaged:
-    return LogDamaged(f"{folder} cannot be read: {error.strerror}", hint="check the folder's permissions")
+def _unreadable(folder: Path | str, error: OSError) -> LogUnreadable:
+    return LogUnreadable(f"{folder} cannot be read: {error.strerror}", hint="check the folder's permissions")
 
 
 def _names(folder: Path) -> list[str]:

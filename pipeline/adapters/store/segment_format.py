@@ -108,6 +108,9 @@ def open_line(raw: bytes) -> Line | None:
 def parse(path: str, content: bytes, stream: str) -> Segment:
     """Return the sound prefix of a segment of ``stream``; ``path`` is how findings name it."""
     segment = Segment(path)
+    if not content:  # a segment appears whole, with its first records in it
+        segment.finding = Finding(path, 0, "corrupt", "the file is empty: its records are lost")
+        return segment
     rest = content[content.rfind(b"\n") + 1 :]
     for number, raw in enumerate(_complete_lines(content), 1):
         line = open_line(raw)

@@ -13,7 +13,7 @@ from pipeline.adapters.store.layout import Layout
 from pipeline.adapters.store.record_chain import join
 from pipeline.adapters.store.segment_format import Finding, Segment, seal
 from pipeline.adapters.store.stream_reader import read_segments
-from pipeline.errors import LogDamaged, LogUnwritable, ObjectMissing
+from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
 from pipeline.system.process_lock import Lock
 
@@ -69,7 +69,7 @@ def repair(root: Path) -> list[Repair]:
 def _verify_stream(layout: Layout, stream: str) -> list[Finding]:
     try:
         segments = read_segments(layout, stream)
-    except LogDamaged as error:
+    except LogUnreadable as error:
         return [Finding(layout.named(layout.folder(stream)), 0, "unreadable", error.message)]
     return join(segments).findings + list(_missing_objects(layout, segments))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import click
 
 from pipeline.cli.messages import latest_session, require_workspace, session_named
 from pipeline.cli.param_types import SessionName
-from pipeline.ops.terminal import Console, end
+from pipeline.ops.terminal import Console, end, put
 
 if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase
@@ -69,9 +68,7 @@ def _follow(console: Console, store: EventStore, name: str) -> None:
 def _print_new(console: Console, following: LogTail) -> bool:
     events = following.new()
     for event in events:
-        click.echo(_line(event, as_json=console.as_json, named=not following.name))
-    if events:
-        sys.stdout.flush()
+        put(_line(event, as_json=console.as_json, named=not following.name))
     return bool(events)
 
 
