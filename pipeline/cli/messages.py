@@ -25,7 +25,7 @@ def glance(console: Console, store: EventStore, *, look_only: bool = False) -> S
 
     known = read_all(store, workspace_adapters.summaries_of(console.folder, writable=not look_only))
     for error in known.damaged.values():
-        console.say(f"damaged: {error.message}", fg="red")
+        console.say(f"cannot be used: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
     return known
 
 

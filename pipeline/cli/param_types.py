@@ -44,10 +44,12 @@ class Amount(_Type):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; ``nan`` compares with nothing, and ``inf`` is no cap."""
+        amount = -1.0
         with suppress(ValueError):
-            if 0 <= (amount := float(value)) < float("inf"):
-                return amount
-        self.fail(f"{value!r} is no sum of money; write a number from 0 on: 0.50, 2", param, ctx)
+            amount = float(value)
+        if 0 <= amount < float("inf"):
+            return amount
+        return self.fail(f"{value!r} is no sum of money; write a number from 0 on: 0.50, 2", param, ctx)
 
 
 class Flag(click.Option):

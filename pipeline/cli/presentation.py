@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.batch.session_index import Summary, summary_of
 from pipeline.domain.agenda import agenda, node_ended
@@ -11,6 +11,11 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState, nearest_facts, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, one_line
+
+if TYPE_CHECKING:
+    from pipeline.adapters.store.verification import Repair
+
+_MOST_DROPPED = 20
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -31,6 +36,19 @@ def price(cost: Cost) -> str:
     if not cost.usd and not cost.total_tokens:
         return "nothing to pay"
     return f"{cost.usd:.4f} USD, {cost.total_tokens:,} tokens"
+
+
+def repair_lines(repair: Repair) -> Iterator[str]:
+    """Yield what was done to one file of the log, and where the file lies as it was."""
+    if not repair.copy:
+        what = "the whole log" if repair.path == "all" else f"session {repair.path}"
+        yield f"written off: {what}; a build takes its notes away, and a run may research its question again"
+        return
+    kept = f"{counted(repair.kept, 'record')} kept" if repair.kept else "taken out of the log"
+    yield f"repaired: {repair.path}: {kept}; as it was: events/{repair.copy}"
+    if repair.dropped:
+        shown = [*repair.dropped[:_MOST_DROPPED], *(["…"] if len(repair.dropped) > _MOST_DROPPED else [])]
+        yield f"  dropped {counted(len(repair.dropped), 'record')}: {'; '.join(shown)}"
 
 
 def happened(event: e.EventBase) -> str:

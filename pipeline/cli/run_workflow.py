@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
 from pipeline.batch.scheduling import LEFT, Decision, Selection, archived, decide
-from pipeline.batch.totals import UP_TO_DATE
+from pipeline.batch.totals import LOG_TROUBLE, UP_TO_DATE
 from pipeline.cli.messages import bring_vault_up_to_date, glance
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogError, ResearchError, SystemRefused
@@ -92,12 +92,14 @@ def place_of(console: Console, request: Request) -> RunEnvironment:
 
     Raises:
         NoWorkspace, QueueInvalid: there is no valid queue.
+        LogDamaged: the whole log is missing.
         UsageError: an id or a tag is unknown; the ``.env`` cannot be read.
     """
     from pipeline.config.settings import keys_of, load_workspace
     from pipeline.wiring import workspace_adapters
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    workspace_adapters.refuse_missing_log(console.folder)
     refuse_unknown(workspace.queue, request.selection)
     queue = workspace.queue
     automatic = "auto" in (queue.settings.search, *(query.search for query in queue.queries))
@@ -306,7 +308,8 @@ def _nothing_to_do(console: Console, decisions: Sequence[Decision], named: Seque
     if console.as_json or not console.quiet:
         console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in left]})
     bring_vault_up_to_date(console)
-    return 20 if any(d.action == "damaged" for d in left) else 0
+    causes = {d.cause for d in decisions if d.action == "damaged"}
+    return next((code for cause, code in LOG_TROUBLE.items() if cause in causes), 0)
 
 
 def _counts(account: dict[str, Any]) -> str:

@@ -79,6 +79,12 @@ def state_at(store: EventStore, session_id: str, version: int) -> SessionState:
     Raises:
         LogError: the log is damaged, forked, or written by a newer major version.
     """
-    session = ResearchSession(session_id)
-    session.replay(record.data for record in store.load(session_id) if record.version <= version)
-    return session.state
+    return state_of(session_id, decode_all(record.data for record in store.load(session_id) if record.version <= version))
+
+
+def state_of(session_id: str, events: Iterable[EventBase]) -> SessionState:
+    """Return the state that a session's events fold to."""
+    state = SessionState(id=session_id)
+    for event in events:
+        fold.apply(state, event)
+    return state

@@ -28,7 +28,7 @@ from pipeline.ports import Record
 
 ZEROS = b"0" * 64
 
-FindingKind = Literal["torn", "corrupt", "unreadable", "detached", "fork", "object", "missing"]
+FindingKind = Literal["torn", "corrupt", "unreadable", "detached", "fork", "object", "missing", "newer", "invalid"]
 
 _HASH_FIELD = len(b',"hash":"') + 64 + len(b'"}')
 _SEAL = len(b',"prev":"') + 64 + len(b'"') + _HASH_FIELD
@@ -47,7 +47,8 @@ class Finding:
     ``torn`` is harmless: an unacknowledged append that a crash cut. ``corrupt``: a line was altered or cut out.
     ``unreadable``: the system refuses to read the file.
     ``detached``: a segment continues a record that is not there. ``fork``: two segments continue the same record.
-    ``object``: a stored object's bytes are not those of its digest. ``missing``: an event names an object that is not stored.
+    ``object``: a stored object's bytes are not those of its digest. ``missing``: an event names an object, or a session,
+    that is not stored. ``newer``: a newer program wrote it. ``invalid``: the record is sound, and no event.
     """
 
     path: str
