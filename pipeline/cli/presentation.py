@@ -41,8 +41,9 @@ def price(cost: Cost) -> str:
 def repair_lines(repair: Repair) -> Iterator[str]:
     """Yield what was done to one file of the log, and where the file lies as it was."""
     if not repair.copy:
-        what = "the whole log" if repair.path == "all" else f"session {repair.path}"
-        yield f"written off: {what}; a build takes its notes away, and a run may research its question again"
+        after = "a build takes its notes away, and a run may research its question again"
+        whole = "written off: the whole log; a new one begins, and a run researches every question again"
+        yield whole if repair.path == "all" else f"written off: {repair.path}; {after}"
         return
     kept = f"{counted(repair.kept, 'record')} kept" if repair.kept else "taken out of the log"
     yield f"repaired: {repair.path}: {kept}; as it was: events/{repair.copy}"

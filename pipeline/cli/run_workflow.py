@@ -305,11 +305,12 @@ def _nothing_to_do(console: Console, decisions: Sequence[Decision], named: Seque
     again = {"failed": "the failed ones", "not-found": "those not found"}
     found = [words for action, words in again.items() if any(d.action == action for d in left)]
     lines += [f"  research retry tries {' and '.join(found)} again"] if found else []
-    if console.as_json or not console.quiet:
+    causes = {d.cause for d in decisions if d.action == "damaged"}
+    code = next((code for cause, code in LOG_TROUBLE.items() if cause in causes), 0)
+    if console.as_json or code or not console.quiet:
         console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in left]})
     bring_vault_up_to_date(console)
-    causes = {d.cause for d in decisions if d.action == "damaged"}
-    return next((code for cause, code in LOG_TROUBLE.items() if cause in causes), 0)
+    return code
 
 
 def _counts(account: dict[str, Any]) -> str:

@@ -114,7 +114,7 @@ def _lost_sessions(layout: Layout) -> Iterator[Finding]:
     for session in sorted(named.keys() - layout.written_off_sessions()):
         found_here = _readable(layout, session)
         if not any(segment.lines or (segment.finding and segment.finding.kind != "torn") for segment in found_here):
-            message = f"{named[session]} names this session, and its log is not here"
+            message = f"{named[session]} names it, and it is not here; bring it back from a backup, or --repair writes it off"
             yield Finding(f"sessions/{session}", 0, "missing", message)
 
 

@@ -127,10 +127,9 @@ def verify(console: Console, repair: bool) -> None:
         checked = _checked(console)
         lines += [line for one in done for line in repair_lines(one)] + [f"still there: {line}" for line in checked.lines]
         value |= {"repairs": [asdict(one) for one in done], "left": checked.lines}
+    hint = "; research verify --repair keeps what is sound" if checked.exit_code == 20 and not repair else ""
     faults = len(checked.bad) + len(checked.unsupported)
-    verdict = (
-        f"{counted(faults, 'fault')}{'' if repair else '; research verify --repair keeps what is sound'}" if faults else "sound"
-    )
+    verdict = f"{counted(faults, 'fault')}{hint}" if faults else "sound"
     lines.append(f"{checked.quotes} quotes and {checked.citations} citations checked against stored pages: {verdict}")
     more = {"quotes": checked.quotes, "citations": checked.citations, "unsupported": len(checked.unsupported)}
     console.data(lines, value | more)
