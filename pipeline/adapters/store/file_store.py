@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline.adapters.store import object_store, snapshots
 from pipeline.adapters.store.layout import Layout, is_plain
 from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
-from pipeline.adapters.store.segment_format import Finding, envelope_of
+from pipeline.adapters.store.segment_format import Finding, begins_with_envelope
 from pipeline.adapters.store.stream_reader import read_chain
 from pipeline.adapters.store.stream_writer import StreamWriter
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
@@ -185,6 +185,6 @@ def _unfit(stream: str, records: Sequence[Record], expected_version: int) -> str
     for version, record in enumerate(records, expected_version + 1):
         if record.version != version or record.session_id != stream:
             return f"record {record.id} is not version {version} of this stream"
-        if envelope_of(record.data) != record or not record.data.endswith(b"}") or b"\n" in record.data:
+        if not begins_with_envelope(record) or not record.data.endswith(b"}") or b"\n" in record.data:
             return f"the data of record {record.id} is not one line of JSON that begins with the record's own envelope"
     return ""
