@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.adapters.store import object_store
 from pipeline.adapters.store.segment_format import ZEROS, seal
 from tests.commanding import Said, said, workspace_in
 
@@ -42,7 +44,7 @@ def notes(workspace: Path) -> list[str]:
 
 
 def sessions(workspace: Path) -> int:
-    return len(list((workspace / "events" / "sessions").rglob("*.jsonl")))
+    return len(list((workspace / "events" / "sessions").iterdir()))
 
 
 def rewrite(segment: Path, change: Callable[[bytes], bytes]) -> None:
@@ -152,7 +154,7 @@ def test_a_newer_programs_log_asks_for_an_upgrade_and_is_not_called_damaged(work
 
 
 def test_a_record_of_a_bad_time_is_named_with_its_session_and_version(workspace: Path) -> None:
-    rewrite(segment_of(workspace), lambda data: data.replace(b'"version":2,', b'"version":2,').replace(b'"at":"2', b'"at":"x'))
+    rewrite(segment_of(workspace), lambda data: data.replace(b'"at":"2', b'"at":"x'))
     for command in (["verify"], ["run"], ["list"], ["doctor"]):
         ended = said(workspace, *command)
         assert ended.code == (0 if command == ["list"] else 20), command
@@ -184,13 +186,10 @@ def test_a_version_that_a_session_does_not_have_is_refused_with_the_range(worksp
 def test_a_stored_page_that_unpacks_without_end_is_named_and_not_unpacked(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pipeline.adapters.store import object_store
-
     monkeypatch.setattr(object_store, "LARGEST", 10_000)
     path = next((workspace / "events" / "objects").rglob("*.gz"))
     bomb = b"\0" * 1_000_000
-    object_store.gzip.compress(bomb)
-    path.write_bytes(object_store.gzip.compress(bomb))
+    path.write_bytes(gzip.compress(bomb))
     assert sha256(bomb).hexdigest() != path.stem
     ended = said(workspace, "verify")
     assert ended.code == 20

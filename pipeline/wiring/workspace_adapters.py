@@ -42,13 +42,14 @@ def store_of(folder: Path) -> FileStore:
 
 
 def refuse_missing_log(folder: Path) -> None:
-    """Refuse to work where the vault has notes of sessions and the log has no session at all.
+    """Refuse to work where the vault has notes of sessions and there is no log at all.
 
     Raises:
         LogDamaged: it is so, and the loss was not accepted.
     """
     store, notes = store_of(folder), folder / "vault" / "sessions"
-    if any(notes.rglob("*.md")) and not any(True for _ in store.session_ids()) and not store.written_off():
+    is_empty = not any(store.session_ids()) and not any((folder / "events" / "batches").glob("*.jsonl"))
+    if is_empty and any(notes.rglob("*.md")) and not store.written_off():
         hint = "bring events/ back from a backup or from git; to begin a new log all the same: research verify --repair"
         raise LogDamaged(f"the log is missing: {notes} has notes, and {folder / 'events'} has no session", hint=hint)
 
