@@ -183,12 +183,15 @@ def json_wanted() -> bool:
 
 
 def _fail(message: str, hint: str, code: int, kind: str) -> NoReturn:
-    with suppress(OSError, ValueError):
-        if json_wanted():
-            error = {"kind": kind, "message": message, "hint": hint}
-            click.echo(masked(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False)))
-        else:
-            click.echo(masked(f"research: {message}"), err=True)
-            if hint:
-                click.echo(masked(f"  → {hint}"), err=True)
+    error = {"kind": kind, "message": message, "hint": hint}
+    said = json_wanted() and _said(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False), err=False)
+    if not said:  # not wanted, or stdout is what fails
+        _said("\n".join([f"research: {message}", *([f"  → {hint}"] if hint else [])]), err=True)
     sys.exit(code)
+
+
+def _said(text: str, *, err: bool) -> bool:
+    with suppress(OSError, ValueError):
+        click.echo(masked(text), err=err)
+        return True
+    return False
