@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.batch.session_index import Summary, summary_of
 from pipeline.domain.agenda import agenda, node_ended
@@ -11,9 +11,6 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState, nearest_facts, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, one_line
-
-if TYPE_CHECKING:
-    from pipeline.adapters.store.verification import Repair
 
 _MOST_DROPPED = 20
 
@@ -38,8 +35,8 @@ def price(cost: Cost) -> str:
     return f"{cost.usd:.4f} USD, {cost.total_tokens:,} tokens"
 
 
-def repair_lines(repair: Repair) -> Iterator[str]:
-    """Yield what was done to one file of the log, and where the file lies as it was."""
+def repair_lines(repair: Any) -> Iterator[str]:
+    """Yield what a repair did to one file of the log (see ``store.verify.Repair``), and where the file lies as it was."""
     if not repair.copy:
         after = "a build takes its notes away, and a run may research its question again"
         whole = "written off: the whole log; a new one begins, and a run researches every question again"

@@ -18,7 +18,7 @@ from pipeline.config.service_selection import Documents, agent_of, own_servers, 
 from pipeline.config.settings import Keys, Settings, Workspace, load_workspace
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.engine.loop import Listener, RunContext
-from pipeline.errors import CorpusUnusable, LogDamaged
+from pipeline.errors import CorpusUnusable, LogDamaged, LogError, SchemaTooNew
 from pipeline.system import durable_files
 from pipeline.system.process_lock import WorkspaceLock
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
     from pipeline.adapters.search.fallback_chain import FallbackChain, Member
     from pipeline.adapters.search.local.local_search import LocalFolder
-    from pipeline.adapters.store.segment_format import Finding
+    from pipeline.adapters.store.segment_format import Finding, FindingKind
     from pipeline.adapters.store.verification import Repair
     from pipeline.errors import CorpusUnusable
     from pipeline.site.build import SiteReport
@@ -277,6 +277,14 @@ def verify_log(folder: Path) -> list[Finding]:
     except LogDamaged as error:
         findings.append(Finding("sessions", 0, "missing", error.message))
     return findings
+
+
+def undecodable(stream: str, error: LogError) -> Finding:
+    """Return that a stream of sound files holds what is no event, or what a newer program wrote."""
+    from pipeline.adapters.store.segment_format import Finding
+
+    kind: FindingKind = "newer" if isinstance(error, SchemaTooNew) else "invalid"
+    return Finding(stream, 0, kind, f"{error.message}\n  → {error.hint}")
 
 
 def repair_log(folder: Path) -> list[Repair]:

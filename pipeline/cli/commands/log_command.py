@@ -14,7 +14,6 @@ from pipeline.cli.param_types import SessionName
 from pipeline.ops.terminal import Console, end, put
 
 if TYPE_CHECKING:
-    from pipeline.adapters.store.segment_format import Finding
     from pipeline.domain.events.session_events import EventBase
     from pipeline.ops.citation_audit import Unsupported
     from pipeline.ops.log_tail import LogTail
@@ -88,13 +87,13 @@ def _line(event: EventBase, *, as_json: bool, named: bool) -> str:
 class _Checked:
     """What a check of the whole log found."""
 
-    findings: list[Finding]
+    findings: list[Any]
     quotes: int = 0
     citations: int = 0
     unsupported: list[Unsupported] = field(default_factory=list)
 
     @property
-    def bad(self) -> list[Finding]:
+    def bad(self) -> list[Any]:
         return [finding for finding in self.findings if finding.kind != "torn"]
 
     @property
@@ -138,10 +137,9 @@ def verify(console: Console, repair: bool) -> None:
 
 def _checked(console: Console) -> _Checked:
     """Check the files; then hold every session that can be read against its pages."""
-    from pipeline.adapters.store.segment_format import Finding
     from pipeline.domain.events.json_codec import decode_all
     from pipeline.domain.session import state_of
-    from pipeline.errors import LogError, SchemaTooNew
+    from pipeline.errors import LogError
     from pipeline.ops import citation_audit
     from pipeline.wiring import workspace_adapters
 
@@ -158,8 +156,7 @@ def _checked(console: Console) -> _Checked:
                 citation_audit.check(state_of(name, events), store) if not name.startswith("batch-") else citation_audit.NOTHING
             )
         except LogError as error:
-            message = f"{error.message}\n  → {error.hint}"
-            checked.findings.append(Finding(name, 0, "newer" if isinstance(error, SchemaTooNew) else "invalid", message))
+            checked.findings.append(workspace_adapters.undecodable(name, error))
             continue
         checked.quotes, checked.citations = checked.quotes + found.quotes, checked.citations + found.citations
         checked.unsupported += found.unsupported
