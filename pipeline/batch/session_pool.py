@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipeline.batch.batch_log import BatchLog
-from pipeline.batch.scheduling import LEFT, Decision, taken_up
+from pipeline.batch.scheduling import LEFT, Decision, cause_of, taken_up
 from pipeline.batch.session_actions import leads_anywhere, new_session, reopened
 from pipeline.batch.totals import NightResult, less, total
 from pipeline.config.queries.model import Limits, Query, Queue
@@ -86,7 +86,7 @@ class Night:
             LogError: the log cannot be written.
         """
         due, beyond = taken_up(decisions, limit)
-        left = [_skipping(d, "damaged" if d.action == "damaged" else "left") for d in decisions if d.action in LEFT]
+        left = [_skipping(d, d.cause) for d in decisions if d.action in LEFT]
         if not due:
             return NightResult(skipped=tuple(left))
         started_at = timestamp(self.context.now())
@@ -112,8 +112,9 @@ class Night:
                         continue
                     self._working += 1
                     group.create_task(self._attend(waiting.popleft(), log))
-        except* ResearchError as errors:
-            raise errors.exceptions[0] from None
+        except ExceptionGroup as group:  # of several that ended the night, one that has a message for its user
+            known = (error for error in group.exceptions if isinstance(error, ResearchError))
+            raise next(known, group.exceptions[0]) from None
         if halt := self._halt():
             self._skip(log, [_skipping(decision, *halt) for decision in waiting])
 
@@ -156,7 +157,9 @@ class Night:
         except LogUnwritable:
             raise
         except ResearchError as error:
-            return _ending(decision, state, "failed", one_line(str(error), 500), "damaged" if isinstance(error, LogError) else "")
+            return _ending(
+                decision, state, "failed", one_line(str(error), 500), cause_of(error) if isinstance(error, LogError) else ""
+            )
         except Exception as error:  # noqa: BLE001 - a fault of ours in one session must not cost the night the others
             _log.exception("%s ended unexpectedly", decision.query.id)
             return _ending(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")

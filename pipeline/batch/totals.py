@@ -13,6 +13,7 @@ from pipeline.engine.stopping import INTERRUPTED
 from pipeline.errors import NOT_FOUND
 
 UP_TO_DATE = "up to date"
+LOG_TROUBLE = {"damaged": 20, "unreadable": 12, "newer": 2}  # exit codes by a query's cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class NightResult:
         needs = (
             (self.stopped, bool(self.stopped)),
             (4, "refused" in causes),
-            (20, "damaged" in causes),
+            *((code, cause in causes) for cause, code in LOG_TROUBLE.items()),
             (1, self.failed > 0),
             (self.vault, bool(self.vault)),
             (3, bool({"cap", "limit", "stopped"} & causes)),

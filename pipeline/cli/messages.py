@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -29,7 +30,7 @@ def glance(console: Console, store: EventStore, *, look_only: bool = False) -> S
 
     known = read_all(store, workspace_adapters.summaries_of(console.folder, writable=not look_only))
     for error in known.damaged.values():
-        console.say(f"damaged: {error.message}", fg="red")
+        console.say(f"cannot be used: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
     return known
 
 
@@ -80,6 +81,22 @@ def require_workspace(folder: Path) -> None:
         raise NoWorkspace(
             f"{folder.resolve()} has no {QUEUE_FILE}", hint="research init makes a workspace; -C names another folder"
         )
+
+
+def refuse_unprintable(folder: Path) -> None:
+    """Refuse a workspace whose path is not UTF-8: neither the index nor a web page could name a file in it.
+
+    Raises:
+        UsageError: it is not.
+    """
+    from pipeline.errors import UsageError
+
+    path = os.fsencode(folder.absolute())
+    try:
+        path.decode("utf-8")
+    except UnicodeDecodeError:
+        shown = path.decode("utf-8", "backslashreplace")
+        raise UsageError(f"the path {shown} is not UTF-8", hint="rename the folder, or use another one") from None
 
 
 def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:

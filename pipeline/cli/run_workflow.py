@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
 from pipeline.batch.scheduling import LEFT, Decision, Selection, archived, decide
-from pipeline.batch.totals import UP_TO_DATE, parts
+from pipeline.batch.totals import LOG_TROUBLE, UP_TO_DATE, parts
 from pipeline.cli.messages import bring_up_to_date, glance, say_missed
 from pipeline.config.service_selection import LOCAL
-from pipeline.errors import NOT_FOUND, LogError, NoWorkspace, WorkspaceLocked
+from pipeline.errors import NOT_FOUND, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
 from pipeline.ops.terminal import TOLD, Console, mask_with
 
 if TYPE_CHECKING:
@@ -94,12 +94,14 @@ def place_of(console: Console, request: Request) -> RunEnvironment:
 
     Raises:
         NoWorkspace, QueueInvalid: there is no valid queue.
+        LogDamaged: the whole log is missing.
         UsageError: an id or a tag is unknown; the ``.env`` cannot be read.
     """
     from pipeline.config.settings import keys_of, load_workspace
     from pipeline.wiring import workspace_adapters
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    workspace_adapters.refuse_missing_log(console.folder)
     refuse_unknown(workspace.queue, request.selection)
     queue = workspace.queue
     automatic = "auto" in (queue.settings.search, *(query.search for query in queue.queries))
@@ -325,13 +327,14 @@ def _nothing_to_do(shift: UnattendedRun, place: RunEnvironment, decisions: Seque
     again = {"failed": "the failed ones", "not-found": "those not found"}
     found = [words for action, words in again.items() if any(d.action == action for d in left)]
     lines += [f"  research retry tries {' and '.join(found)} again"] if found else []
-    if console.as_json or not console.quiet:
+    causes = {d.cause for d in decisions if d.action == "damaged"}
+    code = next((code for cause, code in LOG_TROUBLE.items() if cause in causes), 0)
+    if console.as_json or code or not console.quiet:
         console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in left]})
     url = place.workspace.queue.settings.site_url
     missed = bring_up_to_date(console, url) and bring_up_to_date(console, url)
-    code = say_missed(console, missed)
+    code = code or say_missed(console, missed)
     shift.last_word = "nothing to do" if missed else ""
-    code = 20 if any(d.action == "damaged" for d in left) else code
     return code if _keep_state(console, code, missed) else code or 1
 
 
@@ -363,8 +366,10 @@ def _tell(console: Console, account: dict[str, Any]) -> None:
     lines += [f"{part:<11} not up to date: {account[part]}" for part in ("vault", "site") if account[part] != UP_TO_DATE]
     lines.append(f"{_counts(account)}; exit code {account['exit_code']}")
     if console.as_json or account["exit_code"] not in (0, NOT_FOUND) or not console.quiet:
-        with suppress(OSError):  # a terminal that hung up changes nothing about how the night ended
+        try:
             console.data(lines, account)
+        except (OSError, SystemRefused) as error:  # a terminal that hung up changes nothing about how the night ended
+            console.say(str(error), fg="yellow")
 
 
 def _effort(entry: dict[str, Any]) -> str:

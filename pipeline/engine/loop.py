@@ -22,7 +22,7 @@ from pipeline.domain.values import Cost
 from pipeline.engine.caps import reached_cap, time_left_s
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
+from pipeline.errors import AnswerInvalid, BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
 from pipeline.ports import EventStore
 from pipeline.research import Outcome, StepContext, perform, perform_pure
 from pipeline.text.normalise import digest_of, one_line
@@ -139,22 +139,26 @@ class _SessionLoop:
 
     def _collect(self, done: Iterable[asyncio.Task[Outcome]]) -> None:
         """Record what ended, in a fixed order. An answer that was paid for is recorded before any error is acted on."""
-        outcomes: list[Outcome] = []
+        outcomes: list[tuple[Step, Outcome]] = []
         for step, task in sorted(((self._tasks.pop(task), task) for task in done), key=lambda entry: entry[0].key):
             error = task.exception()
             if error is None:
-                outcomes.append(task.result())
+                outcomes.append((step, task.result()))
             elif not isinstance(error, Exception):
                 raise error
             elif isinstance(error, BudgetSpent) and not self._state.synthesis and not self._state.exhausted:
                 self._spent = error
-                outcomes += [failure_of(self._state, step, error)] if error.cost else []
+                outcomes += [(step, failure_of(self._state, step, error))] if error.cost else []
             elif isinstance(error, LogError):
                 self.fatal = error
             else:
                 self.fatal = error if isinstance(error, ProviderRefused) else self.fatal
-                outcomes.append(failure_of(self._state, step, error))
-        self._recorder.take(outcomes)
+                outcomes.append((step, failure_of(self._state, step, error)))
+        for step, outcome in outcomes:
+            try:
+                self._recorder.take([outcome])
+            except AnswerInvalid as error:  # it must fail its own step, not the log
+                self._recorder.take([failure_of(self._state, step, error)])
 
     async def _abandon_steps(self) -> None:
         """Cancel what is still under way. What ends all the same is kept; other answers will be asked for again."""

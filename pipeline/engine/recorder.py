@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.domain.events.json_codec import encode
+from pydantic_core import PydanticSerializationError
+
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.session import ResearchSession, record_of
+from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import LogError, LogUnwritable
-from pipeline.ports import EventStore
+from pipeline.errors import AnswerInvalid, LogError, LogUnwritable
+from pipeline.ports import EventStore, Record
 from pipeline.research import Outcome
 from pipeline.text.times import timestamp
 
@@ -21,6 +22,7 @@ class _Waiting:
     """What is folded and not stored yet."""
 
     events: list[EventBase] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
     objects: list[bytes] = field(default_factory=list)
 
 
@@ -54,14 +56,17 @@ class Recorder:
 
         Raises:
             CommandRefused: an event does not fit the state.
+            AnswerInvalid: an outcome holds half a surrogate pair; nothing of it was taken.
         """
-        outcomes = tuple(outcomes)
-        drafts = [draft for outcome in outcomes for draft in outcome.drafts]
-        if drafts and not self._opened:
-            drafts.insert(0, self._context.agent)
-            self._opened = True
-        self._waiting.objects += [data for outcome in outcomes for data in outcome.objects]
-        self._waiting.events += [self._stamped(draft) for draft in drafts]
+        for outcome in outcomes:
+            first = () if self._opened or not outcome.drafts else (self._context.agent,)
+            encoded = [self._encoded(draft, ahead) for ahead, draft in enumerate((*first, *outcome.drafts), 1)]
+            self._opened |= bool(first)
+            self._waiting.objects += outcome.objects
+            for event, record in encoded:
+                self._session.record(event)
+                self._waiting.events.append(event)
+                self._waiting.records.append(record)
 
     async def flush(self) -> None:
         """Return when all that was taken so far is stored.
@@ -89,7 +94,7 @@ class Recorder:
     def _append(self, taken: _Waiting) -> int:
         for data in taken.objects:
             self._store.put(data)
-        return self._store.append(self._session.id, [record_of(event) for event in taken.events], self._stored)
+        return self._store.append(self._session.id, taken.records, self._stored)
 
     def _written(self, events: Sequence[EventBase], version: int) -> None:
         self._stored = version
@@ -98,21 +103,22 @@ class Recorder:
         if self._session.state.version >= self._snapshot_at + self._context.snapshot_every:
             self.snapshot()
 
-    def _stamped(self, draft: EventBase) -> EventBase:
-        context = self._context
-        at = timestamp(context.now())
-        draft = _redacted(draft, context.redact)
-        return self._session.record(draft, run_id=context.run_id, event_id=context.new_id(), at=at)
+    def _encoded(self, draft: EventBase, ahead: int) -> tuple[EventBase, Record]:
+        """The draft as the event that comes ``ahead`` of the state, without any key, and its bytes, encoded once."""
+        context, name, version = self._context, self._session.id, self._session.state.version + ahead
+        envelope = (name, version, context.run_id, context.new_id(), timestamp(context.now()))
+        event = stamped(draft, *envelope)
+        try:
+            record = record_of(event)
+        except PydanticSerializationError as error:
+            raise AnswerInvalid(f"the answer holds text that is not Unicode: {error}") from error
+        if (clean := context.redact(record.data)) == record.data:
+            return event, record
+        event = stamped(type(draft).model_validate_json(clean), *envelope)  # the state must not hold a key either
+        return event, record_of(event)
 
     def snapshot(self) -> None:
         """Keep the state so that the next opening is quick; not one that holds events which could not be stored."""
         if self._snapshot_at < self._session.state.version == self._stored:
             self._store.save_snapshot(self._session.id, self._session.snapshot())
             self._snapshot_at = self._session.state.version
-
-
-def _redacted(draft: EventBase, redact: Callable[[bytes], bytes]) -> EventBase:
-    """The draft without any key that slipped into it, in the state as well as in the log."""
-    data = encode(draft)
-    clean = redact(data)
-    return draft if clean == data else type(draft).model_validate_json(clean)

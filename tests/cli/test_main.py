@@ -303,9 +303,9 @@ def test_damage_in_the_log_is_refused_and_named_and_repaired_with_a_copy_set_asi
     said = research(workspace, "verify")
     assert said.code == 20
     assert segment.name in said.out
-    research(workspace, "verify", "--repair")
+    assert research(workspace, "verify", "--repair").code == 0
     assert research(workspace, "show", "harbour").code == 0
-    assert bytes(data) in [path.read_bytes() for path in (workspace / "events" / "local").rglob("*.jsonl")]
+    assert bytes(data) in [path.read_bytes() for path in (workspace / "events" / "damaged").rglob("*.jsonl")]
     assert research(workspace, "run").code == 0
 
 

@@ -32,6 +32,7 @@ from pipeline.ops import citation_audit
 from pipeline.ops.terminal import LOG_FILE
 from pipeline.ports import Record
 from pipeline.wiring import workspace_adapters
+from tests.fakes import batches
 
 SECRET = "sk-or-v1-0123456789abcdef0123456789abcdef"  # noqa: S105 - nobody's
 WORDS = "These words are my own: keep them.\n\n%% not a marker\n"
@@ -219,7 +220,7 @@ def _told(space: Workspace, said: Said) -> Iterator[str]:
         yield f"a traceback was printed: {said.err[-2000:]}"
     if said.code and not said.err.strip() and not said.out.strip():
         yield f"exit {said.code}, and not a word"
-    ends = sorted((end for name in space.store.batch_ids() if (end := _end(space, name))), key=lambda end: end.at)
+    ends = sorted((end for name in batches(space.store) if (end := _end(space, name))), key=lambda end: end.at)
     if said.code == 0 and said.performed and (not ends or ends[-1].exit_code != 0):
         yield "exit 0, and the night's log says otherwise"
 

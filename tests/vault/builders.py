@@ -12,7 +12,7 @@ from pipeline.domain import plan
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.session import ResearchSession, record_of
+from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.values import (
     Changes,
     Contradiction,
@@ -72,7 +72,8 @@ class Scribe:
             self.seconds += 1
             at = f"{self.date}T02:{15 + self.seconds // 60:02d}:{self.seconds % 60:02d}.000Z"
             event_id = f"{self.id}-{self.session.state.version + 1:04d}"
-            event = self.session.record(draft, run_id=run, event_id=event_id, at=at)
+            event = stamped(draft, self.id, self.session.state.version + 1, run, event_id, at)
+            self.session.record(event)
             self.store.append(self.id, [record_of(event)], event.version - 1)
 
     def note_batch(self, *drafts: EventBase) -> None:

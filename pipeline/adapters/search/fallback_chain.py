@@ -57,11 +57,6 @@ class FallbackChain:
         """What a search costs in USD, by the dearest member."""
         return max((member.price for member in self._members), default=0.0)
 
-    @property
-    def refusals(self) -> tuple[str, ...]:
-        """What refused us so far, each in one sentence."""
-        return tuple(member.out.message for member in self._members if member.out is not None)
-
     async def search(self, query: str, limit: int) -> SearchResult:
         """Return the hits of the first member that can be asked.
 
