@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -10,9 +10,11 @@ from typing import Literal
 from pipeline.batch.edited_queries import edited_from
 from pipeline.batch.session_index import SessionIndex, Summary
 from pipeline.config.queries.model import Query, Queue
-from pipeline.text.normalise import slug
-from pipeline.text.times import moment_of
+from pipeline.text.normalise import same_question, slug
+from pipeline.text.times import moment_of, night_of
 
+DAY = timedelta(days=1)
+LATE_START = timedelta(hours=1)  # what a run may begin too early, or its questions come up too late, at most
 CLOCK_SLACK = timedelta(days=1)  # a session further ahead than that was begun by a clock that was wrong
 
 Action = Literal["resume", "new", "changed", "again", "retry", "done", "waiting", "not-found", "failed", "cancelled", "damaged"]
@@ -75,8 +77,9 @@ def decide(queue: Queue, known: SessionIndex, now: datetime, selection: Selectio
     """
     wanted = selection or Selection()
     latest = _latest(queue, known)
+    rhythm = _Rhythm(now, {summary.id: summary for summary in known.sessions})
     decisions = [
-        _damaged(query, latest.get(query.id), known) or _decision(query, latest.get(query.id), now, wanted)
+        _damaged(query, latest.get(query.id), known) or _decision(query, latest.get(query.id), rhythm, wanted)
         for query in queue.queries
         if wanted.holds(query)
     ]
@@ -113,7 +116,7 @@ def _damaged(query: Query, last: Summary | None, known: SessionIndex) -> Decisio
     return Decision(query, "damaged", f"the log of {mine[-1]} is damaged: research verify", mine[-1])
 
 
-def _decision(query: Query, last: Summary | None, now: datetime, wanted: Selection) -> Decision:
+def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selection) -> Decision:
     if last is None:
         return Decision(query, "new", "not researched yet")
     if why := _edited(query, last):
@@ -121,14 +124,14 @@ def _decision(query: Query, last: Summary | None, now: datetime, wanted: Selecti
     if not last.ended:
         return _unfinished(query, last)
     if last.status == "complete":
-        return _recurrence(query, last, now, f"done on {last.ended_at[:10]}", "done")
+        return _recurrence(query, last, rhythm, f"done on {last.ended_at[:10]}", "done")
     if last.status == "not-found" and not (wanted.retry_not_found or query.id in wanted.ids):
-        return _recurrence(query, last, now, last.end_reason or "the sources do not answer it", "not-found")
+        return _recurrence(query, last, rhythm, last.end_reason or "the sources do not answer it", "not-found")
     return _without_report(query, last, wanted)
 
 
 def _edited(query: Query, last: Summary) -> str:
-    if last.query != query.text:
+    if not same_question(last.query, query.text):
         return "the question was changed"
     return "it is to be researched in depth now" if (last.mode, query.mode) == ("fast", "deep") else ""
 
@@ -140,16 +143,51 @@ def _unfinished(query: Query, last: Summary) -> Decision:
     return Decision(query, "resume", reason, last.id)
 
 
-def _recurrence(query: Query, last: Summary, now: datetime, done: str, action: Action) -> Decision:
+def _recurrence(query: Query, last: Summary, rhythm: _Rhythm, done: str, action: Action) -> Decision:
     if query.every is None:
         return Decision(query, action, done, last.id)
-    started = moment_of(last.started_at)
-    if started > now + CLOCK_SLACK:
+    if moment_of(last.started_at) > rhythm.now + CLOCK_SLACK:
         return Decision(query, "again", f"{done}, by a clock that was ahead; due again", last.id)
-    next_time = started + query.every
-    if next_time <= now:
-        return Decision(query, "again", f"{done}; due again since {next_time.date()}", last.id)
-    return Decision(query, action, f"{done}; due again on {next_time.date()}", last.id)
+    due, when = (
+        rhythm.by_night(query.every.days, last) if query.every % DAY == timedelta() else rhythm.by_clock(query.every, last)
+    )
+    return Decision(query, "again" if due else action, f"{done}; due again {when}", last.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rhythm:
+    """When recurring questions are due: whole days count in nights, anything else as a length of time."""
+
+    now: datetime
+    sessions: Mapping[str, Summary]
+
+    def by_night(self, nights: int, last: Summary) -> tuple[bool, str]:
+        """Tell whether a question is due after ``last``, and since or in which night.
+
+        The nights are counted from the first session on the question, so that one which was late changes no weekday. After one
+        that was late by more than half of the interval, the question waits for the turn after the next.
+        """
+        first, latest = (night_of(moment_of(one.started_at)) for one in (self._first(last), last))
+        turn = first + timedelta(((latest - first).days // nights + 1) * nights)
+        turn += timedelta(nights if 2 * (turn - latest).days < nights else 0)
+        due = turn <= night_of(self.now)
+        return due, f"since the night to {turn}" if due else f"in the night to {turn}"
+
+    def by_clock(self, every: timedelta, last: Summary) -> tuple[bool, str]:
+        """Tell whether that length of time has passed, or nearly so: in a run a question waits for its turn."""
+        turn = moment_of(last.started_at) + every
+        due = turn - min(every / 10, LATE_START) <= self.now
+        return due, f"{'since' if due else 'at'} {turn.astimezone():%Y-%m-%d %H:%M}"
+
+    def _first(self, last: Summary) -> Summary:
+        """Return the first of the sessions that followed each other on the question of ``last``."""
+        first, seen = last, {last.id}
+        while (before := self.sessions.get(first.previous_session)) and same_question(before.query, last.query):
+            if before.id in seen:
+                break
+            seen.add(before.id)
+            first = before
+        return first
 
 
 def _without_report(query: Query, last: Summary, wanted: Selection) -> Decision:

@@ -69,6 +69,15 @@ def _bare(clock: time) -> time:
     return clock.replace(tzinfo=None, fold=0)
 
 
+def night_of(moment: datetime) -> date:
+    """Return the night that a moment belongs to, by the local clock: the day on which its morning comes.
+
+    A night lasts from noon to noon. Noon is as far from any night's start as can be, so a start that is some minutes early or late
+    stays in its night, midnight included. Clocks put forward or back make a night an hour shorter or longer, and nothing else.
+    """
+    return (moment.astimezone().replace(tzinfo=None) + timedelta(hours=12)).date()
+
+
 def timestamp(moment: datetime) -> str:
     """Return an aware ``moment`` as the envelope writes it: ``2026-11-21T02:15:00.123Z``."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
