@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -38,11 +38,16 @@ class Selection:
     retry_not_found: bool = False
 
     def holds(self, query: Query) -> bool:
-        """Tell whether the night is about this query. A tag stands for those below it: ``law`` for ``law/patents``."""
+        """Tell whether the night is about this query. A tag stands for those below it."""
         if not self.ids and not self.tags:
             return True
-        mine = [f"{tag.casefold()}/" for tag in query.tags]
-        return query.id in self.ids or any(tag.startswith(f"{wanted.casefold()}/") for wanted in self.tags for tag in mine)
+        return query.id in self.ids or is_tagged(query.tags, self.tags)
+
+
+def is_tagged(tags: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Tell whether one of the tags is wanted, or below one that is: ``law/patents`` below ``law``."""
+    mine = [f"{tag.casefold()}/" for tag in tags]
+    return any(tag.startswith(f"{one.casefold()}/") for one in wanted for tag in mine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,10 @@ def require_workspace(folder: Path) -> None:
 def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
     """Print what ``show`` tells about a session."""
     from pipeline.cli.presentation import show_lines, shown
+    from pipeline.wiring import workspace_adapters
 
-    console.data(list(show_lines(state, last)), shown(state))
+    report = workspace_adapters.report_of(console.folder)(state.id)
+    console.data(list(show_lines(state, last, console.path(report))), shown(state, report))
 
 
 def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new", *, site: bool = True) -> Any:

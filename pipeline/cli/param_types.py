@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from pipeline.text.times import clock_of, moment_after
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -35,6 +37,23 @@ class Length(_Type):
         if match is None:
             self.fail(f"{value!r} is no length of time; write a number with its unit: 30s, 90m, 12h", param, ctx)
         return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+class Since(Length):
+    """A moment in the past: how long ago, or a date, or a date with a time."""
+
+    name = "when"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]
+        """Return ``7d`` ago, ``2026-11-21`` or ``2026-11-21T06:30`` as a moment; without a zone it is the local clock's."""
+        now = datetime.now(UTC)
+        text = str(value).strip()
+        if _LENGTH.fullmatch(text):
+            return now - super().convert(text, param, ctx)
+        moment = moment_after(text if "T" in text or " " in text else f"{text}T00:00", now)
+        if moment is None or clock_of(text):
+            self.fail(f"{value!r} is no moment; write 7d (ago), 2026-11-21 or 2026-11-21T06:30", param, ctx)
+        return moment
 
 
 class Flag(click.Option):

@@ -15,7 +15,7 @@ from pipeline.batch.totals import UP_TO_DATE
 from pipeline.cli.messages import bring_vault_up_to_date, glance
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogError, ResearchError
-from pipeline.ops.terminal import TOLD, Console, mask_with
+from pipeline.ops.terminal import LOG_FILE, TOLD, Console, mask_with
 
 if TYPE_CHECKING:
     from pipeline.batch.totals import NightResult
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.cli.run_workflow")
-_MOST_SKIPPED = 5  # files that are named one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +225,7 @@ def prepare(console: Console, workspace: Workspace, desks: AdapterFactory, searc
     Raises:
         CorpusUnusable, SearchFailed: the documents cannot be searched, and a session has nothing else.
     """
-    from pipeline.cli.presentation import counted
+    from pipeline.cli.presentation import counted, first_few
 
     report = desks.prepare(needed=(LOCAL,) in searches)
     if report is None:
@@ -237,11 +236,10 @@ def prepare(console: Console, workspace: Workspace, desks: AdapterFactory, searc
             )
         return
     skipped = [f"skipped {workspace.document_name(problem.path)}: {problem.reason}" for problem in report.problems]
-    for line in skipped[:_MOST_SKIPPED]:
+    for line in first_few(skipped, f" files; {LOG_FILE} names them all"):
         console.say(line, fg="yellow")
-    if more := skipped[_MOST_SKIPPED:]:
-        console.say(f"… and {counted(len(more), 'more file')}; events/local/research.log names them", fg="yellow")
-        _log.info("%s", "; ".join(more))
+    if skipped:
+        _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=TOLD)
     console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
 
 
@@ -249,12 +247,14 @@ def _closed(place: RunEnvironment, result: NightResult) -> dict[str, Any]:
     """Bring the vault up to date; return the account of the night, which is remembered too. A vault that fails is part of it."""
     from pipeline.batch.totals import account
     from pipeline.domain.events.json_codec import decode_all
+    from pipeline.wiring import workspace_adapters
 
     events = list(decode_all(record.data for record in place.store.load(result.batch)))
     if failed := _vault_failure(place.console):
         _record_after(place, result.batch, events[-1].version, failed)
         events.append(failed)
-    value = account(events)
+    value, report = account(events), workspace_adapters.report_of(place.console.folder)
+    value["ended"] = [{**entry, "report": report(entry["session"])} for entry in value["ended"]]
     _remember(place.console, value)
     return value
 
@@ -298,8 +298,11 @@ def _remember(console: Console, account: dict[str, Any]) -> None:
 
 def _nothing_to_do(console: Console, decisions: Sequence[Decision], named: Sequence[str]) -> int:
     """Nothing is due. A vault that a stopped run left behind is still brought up to date."""
+    from pipeline.cli.presentation import first_few
+
     left = [d for d in decisions if d.action in LEFT or d.query.id in named]
-    lines = ["nothing to do", *(f"  {d.query.id}: {d.word}: {d.reason}" for d in left)]
+    told = [f"  {d.query.id}: {d.word}: {d.reason}" for d in left]
+    lines = ["nothing to do", *first_few(told, ": research list --why names them")]
     again = {"failed": "the failed ones", "not-found": "those not found"}
     found = [words for action, words in again.items() if any(d.action == action for d in left)]
     lines += [f"  research retry tries {' and '.join(found)} again"] if found else []
@@ -320,8 +323,11 @@ def _counts(account: dict[str, Any]) -> str:
 
 
 def _tell(console: Console, account: dict[str, Any]) -> None:
-    lines = [f"{e['status'].replace('-', ' '):<11} {e['query_id']}: {e['reason'] or _effort(e)}" for e in account["ended"]]
-    lines += [f"{'skipped':<11} {e['query_id']}: {e['reason']}" for e in account["skipped"]]
+    lines = []
+    for entry in account["ended"]:
+        lines.append(f"{entry['status'].replace('-', ' '):<11} {entry['query_id']}: {entry['reason'] or _effort(entry)}")
+        lines += [f"{'':<11} {console.path(entry['report'])}"] if entry["report"] else []
+    lines += _skipped_lines(account["skipped"])
     lines += [f"{'vault':<11} not up to date: {account['vault']}"] if account["vault"] != UP_TO_DATE else []
     lines.append(f"{_counts(account)}; exit code {account['exit_code']}")
     if console.as_json or account["exit_code"] not in (0, NOT_FOUND) or not console.quiet:
@@ -334,4 +340,18 @@ def _effort(entry: dict[str, Any]) -> str:
     from pipeline.domain.values import Cost
 
     cost = Cost(usd=entry["cost_usd"], total_tokens=entry["tokens"])
-    return f"{duration(entry['duration_s'])}, {price(cost)}; research show {entry['session']}"
+    show = "" if entry["report"] else f"; research show {entry['session']}"
+    return f"{duration(entry['duration_s'])}, {price(cost)}{show}"
+
+
+def _skipped_lines(skipped: Sequence[dict[str, Any]]) -> list[str]:
+    """A line for each query that was skipped; of many for the same cause the first few, and how many more."""
+    from pipeline.cli.presentation import first_few
+
+    lines = []
+    for cause in dict.fromkeys(entry["cause"] for entry in skipped):
+        mine = [entry for entry in skipped if entry["cause"] == cause]
+        reasons = {entry["reason"] for entry in mine}
+        why = reasons.pop() if len(reasons) == 1 else "research list --why names them"
+        lines += first_few([f"{'skipped':<11} {entry['query_id']}: {entry['reason']}" for entry in mine], f" are skipped: {why}")
+    return lines

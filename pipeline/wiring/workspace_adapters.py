@@ -224,6 +224,19 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
     )
 
 
+def report_of(folder: Path) -> Callable[[str], str]:
+    """Return what tells the path of a session's report in the workspace, "" where there is none."""
+    from pipeline.vault.cache.database import report_paths
+
+    paths = report_paths(folder / "events" / "local")
+
+    def report(session: str) -> str:
+        path = f"vault/{paths[session]}" if session in paths else ""
+        return path if path and (folder / path).exists() else ""
+
+    return report
+
+
 def build_site(folder: Path, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
     """Bring the site up to date with the vault; ``steps`` as in ``pipeline.site.build.build_site``.
 
