@@ -152,12 +152,12 @@ class Listed(NamedTuple):
 
 
 def list_lines(entries: Iterable[Listed], *, why: bool) -> list[str]:
-    """Return the lines for each entry: the question, its latest session, its report; with ``why`` also the reason."""
+    """Return the lines for each entry: the question, with ``why`` the reason, its latest session and that one's report."""
     lines = []
     for entry in entries:
         lines.append(f"{entry.word:<11} {entry.id:<40}  {one_line(entry.question, 70)}")
-        below = [_session_line(entry.latest)] if entry.latest else []
-        below += [entry.report, one_line(entry.reason, 300) if why else ""]
+        below = [one_line(entry.reason, 300) if why else ""]
+        below += [_session_line(entry.latest), entry.report] if entry.latest else []
         lines += [f"{'':<11} {line}" for line in below if line]
     return list(map(_plain, lines))
 

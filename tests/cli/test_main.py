@@ -242,8 +242,19 @@ def test_of_many_files_that_are_skipped_some_are_named_and_the_rest_counted(work
     said = research(workspace, "run")
     assert said.code == 0
     assert said.err.count("skipped corpus/") == 5
-    assert "… and 15 more files; events/local/research.log names them" in said.err
-    assert "noise19.md" in (workspace / "events" / "local" / "research.log").read_text()
+    assert "… and 15 more files; events/local/research.log names them all" in said.err
+    assert all(f"noise{number:02}.md" in logged(workspace) for number in range(20))
+
+
+def test_under_q_the_files_that_are_skipped_are_named_in_the_log_file_alone(workspace: Path, research: Research) -> None:
+    (workspace / "corpus" / "noise.md").write_bytes(bytes(range(256)) * 20)
+    said = research(workspace, "-q", "run")
+    assert (said.code, said.out, said.err) == (0, "", "")
+    assert "1 file of documents: skipped corpus/noise.md" in logged(workspace)
+
+
+def logged(workspace: Path) -> str:
+    return (workspace / "events" / "local" / "research.log").read_text()
 
 
 @pytest.mark.parametrize(
