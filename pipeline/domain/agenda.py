@@ -128,8 +128,8 @@ def _steps_ahead(state: SessionState) -> int:
         elif node.task == "validate" and not node_ended(state, node.id):
             number = validation_round(node)
             ahead += _checks_open(state.analyses[number]) if number < len(state.analyses) else 3
-    body = [section for name, section in state.sections.items() if name != SUMMARY]
-    texts = [(one.paragraphs is None) + (one.verdicts is None) for one in body] or [1, *[2] * state.config.min_sections]
+    sections = state.sections.values()
+    texts = [(one.paragraphs is None) + (one.verdicts is None) for one in sections] or [1, *[2] * state.config.min_sections]
     return ahead + sum(texts) + 2 * (SUMMARY not in state.sections)
 
 

@@ -213,6 +213,7 @@ class _Flight:
     """What is under way; an error after which nothing new may start; a cap that a step's next call would have passed.
 
     ``stopping`` ends when somebody asks to stop; ``until`` is the loop's time at which what is still under way is abandoned.
+    ``took`` are the seconds that each step took.
     """
 
     stopping: asyncio.Task[None]
@@ -220,6 +221,7 @@ class _Flight:
     fatal: Exception | None = None
     spent: BudgetSpent | None = None
     until: float | None = None
+    took: dict[Step, float] = field(default_factory=dict)
 
 
 def _advance(state: SessionState, recorder: Recorder, context: RunContext, flight: _Flight) -> bool:
@@ -261,10 +263,13 @@ def _start(state: SessionState, recorder: Recorder, step_context: StepContext, c
     new = [step for step in agenda(state) if step not in busy]
     asking = [step for step in new if not isinstance(step, Read)]
     for step in [*(step for step in new if isinstance(step, Read)), *asking[: max(0, free)]]:
-        flight.tasks[asyncio.create_task(_worked(step, state, recorder, step_context, context), name=step.key)] = step
+        work = _worked(step, state, recorder, step_context, context, flight)
+        flight.tasks[asyncio.create_task(work, name=step.key)] = step
 
 
-async def _worked(step: Step, state: SessionState, recorder: Recorder, step_context: StepContext, context: RunContext) -> Outcome:
+async def _worked(
+    step: Step, state: SessionState, recorder: Recorder, step_context: StepContext, context: RunContext, flight: _Flight
+) -> Outcome:
     """Perform a step.
 
     Reading waits for its turn at a host and bounds itself: it must not keep questions from being asked meanwhile.
@@ -273,8 +278,13 @@ async def _worked(step: Step, state: SessionState, recorder: Recorder, step_cont
         if context.stop.asked or _time_left_s(state, context) <= 0:  # it waited for its turn, and has not begun
             return Outcome(())
         announce.set(partial(_announced, recorder, step))
-        outcome = await perform(step, state, step_context)
-    return Outcome(tuple(_ending(draft, step) for draft in outcome.drafts), outcome.objects)
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        try:
+            outcome = await perform(step, state, step_context)
+        finally:
+            flight.took[step] = round(clock() - began, 3)
+    return Outcome(tuple(_ending(draft, step, flight.took[step]) for draft in outcome.drafts), outcome.objects)
 
 
 async def _announced(recorder: Recorder, step: Step, worst: Cost) -> None:
@@ -282,8 +292,8 @@ async def _announced(recorder: Recorder, step: Step, worst: Cost) -> None:
     await recorder.flush()
 
 
-def _ending(draft: EventBase, step: Step) -> EventBase:
-    return draft.model_copy(update={"step": step.key}) if isinstance(draft, Answered) else draft
+def _ending(draft: EventBase, step: Step, seconds: float) -> EventBase:
+    return draft.model_copy(update={"step": step.key, "seconds": seconds}) if isinstance(draft, Answered) else draft
 
 
 def _collect(state: SessionState, recorder: Recorder, flight: _Flight, done: Iterable[asyncio.Task[Outcome]]) -> None:
@@ -297,16 +307,16 @@ def _collect(state: SessionState, recorder: Recorder, flight: _Flight, done: Ite
             raise error
         elif isinstance(error, BudgetSpent) and not state.synthesis and not state.exhausted:
             flight.spent = error
-            outcomes += [_failed(state, step, error)] if error.cost else []
+            outcomes += [_failed(state, step, error, flight.took.get(step))] if error.cost else []
         elif isinstance(error, LogError):
             flight.fatal = error
         else:
             flight.fatal = error if isinstance(error, ProviderRefused) else flight.fatal
-            outcomes.append(_failed(state, step, error))
+            outcomes.append(_failed(state, step, error, flight.took.get(step)))
     recorder.take(outcomes)
 
 
-def _failed(state: SessionState, step: Step, error: Exception) -> Outcome:
+def _failed(state: SessionState, step: Step, error: Exception, seconds: float | None) -> Outcome:
     """A step's error as an event, with what it cost all the same.
 
     An error that is none of ours is a fault of the program: logged whole, never retried.
@@ -325,6 +335,7 @@ def _failed(state: SessionState, step: Step, error: Exception) -> Outcome:
         attempt=attempt,
         cost=(error.cost if isinstance(error, StepError) else None) or Cost(),
         exchange=digest_of(exchange) if exchange else "",
+        seconds=seconds,
     )
     return Outcome((event,), (exchange,) if exchange else ())
 

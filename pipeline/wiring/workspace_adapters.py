@@ -15,12 +15,13 @@ from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
 from pipeline.config.service_selection import Documents, agent_of, own_servers, search_access
-from pipeline.config.settings import Keys, Settings, Workspace, load_workspace
+from pipeline.config.settings import Keys, Settings, Workspace, environment, load_workspace
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.engine.loop import Listener, RunContext
 from pipeline.errors import CorpusUnusable
 from pipeline.system import durable_files
 from pipeline.system.process_lock import WorkspaceLock
+from pipeline.text.normalise import one_line
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from pipeline.system.folder_fingerprint import Step
     from pipeline.vault import BuildReport
     from pipeline.vault.build import Mode
+
+MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine
 
 
 def store_of(folder: Path) -> FileStore:
@@ -177,11 +180,13 @@ def prompts_of(folder: Path) -> Path:
 def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
     """Return the context of one run of this process."""
     run_id = secrets.token_hex(8)
+    host = socket.gethostname()
     agent = RunStarted(
-        host=socket.gethostname(),
+        host=host,
         process=os.getpid(),
         program=f"night-research {__version__}",
         branch=git_branch(workspace.folder),
+        agent=one_line(environment().get(MACHINE, ""), 100) or host,
     )
     snapshot_every = workspace.queue.settings.snapshot_every
     return RunContext(run_id, agent, snapshot_every=snapshot_every, listener=listener, redact=redact)
