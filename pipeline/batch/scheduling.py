@@ -17,9 +17,11 @@ DAY = timedelta(days=1)
 LATE_START = timedelta(hours=1)  # what a run may begin too early, or its questions come up too late, at most
 CLOCK_SLACK = timedelta(days=1)  # a session further ahead than that was begun by a clock that was wrong
 
-Action = Literal["resume", "new", "changed", "again", "retry", "done", "waiting", "not-found", "failed", "cancelled", "damaged"]
+Action = Literal[
+    "resume", "new", "changed", "again", "retry", "done", "waiting", "not-found", "failed", "cancelled", "damaged", "same"
+]
 DUE: frozenset[Action] = frozenset({"resume", "new", "changed", "again", "retry"})
-LEFT: frozenset[Action] = frozenset({"waiting", "not-found", "failed", "cancelled", "damaged"})
+LEFT: frozenset[Action] = frozenset({"waiting", "not-found", "failed", "cancelled", "damaged", "same"})
 _WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due", "not-found": "not found"}
 
 
@@ -56,7 +58,7 @@ class Decision:
 
     ``resume`` goes on with that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (its time has come)
     begin one that follows it; ``retry`` goes on with a failed one if that can lead anywhere, else begins one. The rest is left
-    as it is: ``not-found`` was researched, and the sources hold no answer.
+    as it is: ``not-found`` was researched, and the sources hold no answer; ``same`` is the question of another entry.
     """
 
     query: Query
@@ -84,7 +86,9 @@ def decide(queue: Queue, known: SessionIndex, now: datetime, selection: Selectio
     latest = _latest(queue, known)
     rhythm = _Rhythm(now, {summary.id: summary for summary in known.sessions})
     decisions = [
-        _damaged(query, latest.get(query.id), known) or _decision(query, latest.get(query.id), rhythm, wanted)
+        _repeated(query, queue)
+        or _damaged(query, latest.get(query.id), known)
+        or _decision(query, latest.get(query.id), rhythm, wanted)
         for query in queue.queries
         if wanted.holds(query)
     ]
@@ -106,10 +110,20 @@ def archived(queue: Queue, known: SessionIndex) -> tuple[Summary, ...]:
 def _latest(queue: Queue, known: SessionIndex) -> dict[str, Summary]:
     """Each query's latest session; that of a question which goes by another id since it was edited is one too."""
     latest = known.latest()
-    fresh = [query for query in queue.queries if query.id not in latest]
+    for query in queue.queries:
+        if query.same_as and query.id in latest:
+            latest.setdefault(query.same_as, latest[query.id])
+    fresh = [query for query in queue.queries if query.id not in latest and not query.same_as]
     ids = {query.id for query in queue.queries}
     gone = [summary for name, summary in latest.items() if name not in ids] if fresh else []
     return latest | edited_from(fresh, gone)
+
+
+def _repeated(query: Query, queue: Queue) -> Decision | None:
+    if not query.same_as:
+        return None
+    line = next(other.line for other in queue.queries if other.id == query.same_as)
+    return Decision(query, "same", f"the question of line {line}, {query.same_as}: that one is researched, this one is not")
 
 
 def _damaged(query: Query, last: Summary | None, known: SessionIndex) -> Decision | None:
