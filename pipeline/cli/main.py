@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -225,7 +226,7 @@ def _print_schedule(console: Console, workspace: Workspace, keys: Keys) -> None:
 
     from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
 
-    schedule = schedule_of(program_of(sys.argv[0], sys.executable), workspace.folder.resolve())
+    schedule = schedule_of(program_of(sys.argv[0], sys.executable), Path(os.path.realpath(workspace.folder)))
     unseen = keys_out_of_reach(keys)
     deadline = workspace.queue.settings.limits.deadline
     lines = schedule_lines(schedule, f"{deadline:%H:%M}" if deadline else "", unseen)

@@ -73,7 +73,7 @@ def require_workspace(folder: Path) -> None:
 
     if not (folder / QUEUE_FILE).exists():
         raise NoWorkspace(
-            f"{folder.resolve()} has no {QUEUE_FILE}", hint="research init makes a workspace; -C names another folder"
+            f"{folder.absolute()} has no {QUEUE_FILE}", hint="research init makes a workspace; -C names another folder"
         )
 
 

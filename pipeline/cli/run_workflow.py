@@ -165,22 +165,56 @@ def work(shift: UnattendedRun, request: Request) -> int:
         ResearchError: what ends the night before it begins, or a disk that refuses.
     """
     place = place_of(shift.console, request)
-    decisions = place.outlook(request).decisions
-    if not any(decision.due for decision in decisions):
-        return _nothing_to_do(place.console, decisions, request.selection.ids)
+    outlook = place.outlook(request)
+    if not _any_due(outlook) and outlook.archived == _archived_before(place.store):
+        return _nothing_to_do(place.console, outlook.decisions, request.selection.ids)
     with shift.locked(request.lock_wait):
         outlook = place.outlook(request)
+        if not _any_due(outlook):
+            _record_archived(place, outlook.archived)
+            return _nothing_to_do(place.console, outlook.decisions, request.selection.ids)
         try:
             result = shift.awaited(_worked(shift, place, outlook, request))
         except ResearchError as error:
             _remember(place.console, {"exit_code": error.exit_code, "error": error.message})
             raise
-        if not result.batch:
-            return _nothing_to_do(place.console, outlook.decisions, request.selection.ids)
         account = _closed(place, result)
     shift.last_word, shift.about = _counts(account), {"batch": account["batch"]}
     _tell(place.console, account)
     return int(account["exit_code"])
+
+
+def _any_due(outlook: Decisions) -> bool:
+    return any(decision.due for decision in outlook.decisions)
+
+
+def _archived_before(store: EventStore) -> tuple[str, ...]:
+    """Return the queries that the latest batch knew to be gone from the file."""
+    from pipeline.domain.events.batch_events import BatchStarted
+    from pipeline.domain.events.json_codec import decode_all
+
+    latest = max(store.batch_ids(), default="")
+    events = decode_all(record.data for record in store.load(latest)) if latest else iter(())
+    return next((event.archived for event in events if isinstance(event, BatchStarted)), ())
+
+
+def _record_archived(place: RunEnvironment, archived: Sequence[str]) -> None:
+    """Record a batch that did nothing but find queries gone from the file, or back in it.
+
+    Raises:
+        LogError: the log cannot be written.
+    """
+    from pipeline.batch.batch_log import BatchLog, new_batch_id
+    from pipeline.domain.events.batch_events import BatchEnded, BatchStarted
+    from pipeline.wiring import workspace_adapters
+
+    context = workspace_adapters.context_of(place.workspace, lambda _event, _state: None)
+    log = BatchLog(place.store, context, new_batch_id(context))
+    try:
+        start = BatchStarted(due=(), queue_digest=place.workspace.queue.digest, archived=tuple(archived))
+        log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))
+    finally:
+        place.store.release(log.id)
 
 
 async def _worked(shift: UnattendedRun, place: RunEnvironment, outlook: Decisions, request: Request) -> NightResult:

@@ -20,6 +20,7 @@ from pipeline.domain.events.session_events import RunStarted
 from pipeline.engine.loop import Listener, RunContext
 from pipeline.errors import CorpusUnusable
 from pipeline.system import durable_files
+from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.system.process_lock import WorkspaceLock
 from pipeline.text.normalise import one_line
 
@@ -194,11 +195,12 @@ def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes
 
 def git_branch(folder: Path) -> str:
     """Return the branch that the folder's git checkout is on, or "" (none, or detached)."""
-    for parent in (folder.resolve(), *folder.resolve().parents):
+    place = Path(os.path.realpath(folder))
+    for parent in (place, *place.parents):
         head = parent / ".git" / "HEAD"
         if head.is_file():
             try:
-                name = head.read_text("utf-8").strip()
+                name = plain_bytes(head, 1_000).decode().strip()
             except (OSError, UnicodeDecodeError):
                 return ""
             return name.removeprefix("ref: refs/heads/") if name.startswith("ref: ") else ""

@@ -35,7 +35,7 @@ def add_query(path: Path, text: str, **fields: Field) -> Query:
         QueueInvalid: the file as it stands cannot be read or has faults.
         UsageError: the question stands there already, or it or a field is not valid; the file is unchanged.
     """
-    target = path.resolve()
+    target = Path(os.path.realpath(path))
     with _turn(target.parent):
         before = contents(target)
         queue = checked(before, path.name)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.errors import TemplateInvalid
+from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.vault.output.note import Plain
 
 STYLE_SHEET = "research.css"
@@ -26,7 +27,7 @@ def copies(templates: Path) -> Iterator[Plain]:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return plain_bytes(file).decode()
     except (OSError, ValueError) as error:
         what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
         raise TemplateInvalid(f"{file}: {what}", hint=_RESTORE) from error
