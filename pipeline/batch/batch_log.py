@@ -12,9 +12,9 @@ from pipeline.ports import EventStore
 from pipeline.text.times import timestamp
 
 
-def new_batch_id(context: RunContext) -> str:
-    """Return an id for a batch that begins now; ids sort by their time."""
-    return f"batch-{timestamp(context.now())[:19].replace(':', '').lower()}-{secrets.token_hex(2)}"
+def new_batch_id(at: str) -> str:
+    """Return an id for a batch that begins at an envelope's time; ids sort by their time."""
+    return f"batch-{at[:19].replace(':', '').lower()}-{secrets.token_hex(2)}"
 
 
 @dataclass

@@ -88,7 +88,7 @@ class Night:
         if not due:
             return NightResult(skipped=tuple(left))
         started_at = timestamp(self.context.now())
-        log = BatchLog(self.store, self.context, new_batch_id(self.context))
+        log = BatchLog(self.store, self.context, new_batch_id(started_at))
         try:
             ids = tuple(decision.query.id for decision in due)
             log.record(n.BatchStarted(due=ids, queue_digest=self.queue.digest, archived=self.archived))

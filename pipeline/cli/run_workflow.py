@@ -16,6 +16,7 @@ from pipeline.cli.messages import bring_vault_up_to_date, glance
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogError, ResearchError
 from pipeline.ops.terminal import LOG_FILE, TOLD, Console, mask_with
+from pipeline.text.times import timestamp
 
 if TYPE_CHECKING:
     from pipeline.batch.totals import NightResult
@@ -209,7 +210,7 @@ def _record_archived(place: RunEnvironment, archived: Sequence[str]) -> None:
     from pipeline.wiring import workspace_adapters
 
     context = workspace_adapters.context_of(place.workspace, lambda _event, _state: None)
-    log = BatchLog(place.store, context, new_batch_id(context))
+    log = BatchLog(place.store, context, new_batch_id(timestamp(context.now())))
     try:
         start = BatchStarted(due=(), queue_digest=place.workspace.queue.digest, archived=tuple(archived))
         log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))

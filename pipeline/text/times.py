@@ -72,8 +72,8 @@ def _bare(clock: time) -> time:
 def night_of(moment: datetime) -> date:
     """Return the night that a moment belongs to, by the local clock: the day on which its morning comes.
 
-    A night lasts from noon to noon. Noon is as far from any night's start as can be, so a start that is some minutes early or late
-    stays in its night, midnight included. Clocks put forward or back make a night an hour shorter or longer, and nothing else.
+    A night lasts from noon to noon. Noon is as far from the start of any run at night as can be, so one that starts some minutes
+    early or late stays in its night, midnight included. Summer time makes one night shorter and one longer, and nothing else.
     """
     return (moment.astimezone().replace(tzinfo=None) + timedelta(hours=12)).date()
 

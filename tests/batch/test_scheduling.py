@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from random import Random
@@ -118,7 +119,7 @@ def nights_researched(every: timedelta, starts: list[datetime]) -> list[datetime
 def starts_of(nights: Iterable[int], at: tuple[int, int], jitter: Random) -> list[datetime]:
     """A start in each night, by the local clock, up to 20 minutes early or late; the clocks change twice on the way."""
     hour, minute = at
-    first = datetime(2026, 1, 5, hour, minute)  # noqa: DTZ001 - the local clock's, made aware below
+    first = datetime(2026, 1, 5, hour, minute)
     moments = (first + timedelta(days=night, minutes=jitter.uniform(-20, 20)) for night in nights)
     return [moment.astimezone(UTC).replace(microsecond=0) for moment in moments]
 
@@ -151,7 +152,7 @@ def test_after_missed_nights_a_question_is_caught_up_at_once_and_keeps_its_weekd
 @pytest.mark.usefixtures("zone")
 def test_what_a_person_has_researched_in_the_afternoon_is_not_researched_again_in_the_night_after() -> None:
     def at(day: int, hour: int) -> datetime:
-        return datetime(2026, 6, day, hour, 15).astimezone(UTC)  # noqa: DTZ001 - the local clock's
+        return datetime(2026, 6, day, hour, 15).astimezone(UTC)
 
     for first, second, due in (
         (at(1, 15), at(2, 2), False),  # in the afternoon by hand, then at night
@@ -290,3 +291,12 @@ def test_a_question_that_needs_a_longer_id_beside_a_like_one_is_still_done() -> 
     other = "How does an append-only log survive a power failure?"
     both = queue(asked(CUT, distinct_id(CUT)), asked(other, distinct_id(other)))
     assert [decision.action for decision in decide(both, known(researched(CUT)), NOW)] == ["done", "new"]
+
+
+def test_of_two_spellings_the_first_is_researched_unless_the_other_was_and_the_other_is_said_to_be_skipped() -> None:
+    first, second = query("pumps"), replace(query("pumps"), id="again", same_as="pumps", line=2)
+    decisions = decide(queue(first, second), known({}), NOW)
+    assert [(d.query.id, d.action, d.due) for d in decisions] == [("pumps", "new", True), ("again", "same", False)]
+    assert decisions[1].reason == "the question of line 1, pumps: that one is researched, this one is not"
+    decisions = decide(queue(first, second), known(last("pumps", query_id="again")), NOW)
+    assert [(d.query.id, d.action) for d in decisions] == [("pumps", "done"), ("again", "same")]

@@ -85,8 +85,8 @@ class Settings:
 class Query:
     """One entry of the queue. ``None`` means: not said, the settings or defaults decide.
 
-    ``text`` is one line: runs of white space are one space. ``line`` counts from 1. A higher ``priority`` comes first. ``same_as`` is
-    the id of an entry that asks the same: that one is researched, this one is not.
+    ``text`` is one line: runs of white space are one space. ``line`` counts from 1. A higher ``priority`` comes first.
+    ``same_as`` is the id of an entry that asks the same: that one is researched, this one is not.
     """
 
     text: str

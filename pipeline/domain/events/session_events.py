@@ -63,8 +63,8 @@ class Answered(EventBase):
     """An event that an outside answer ended in: what it cost, how long it took, the digest of the stored prompt and raw reply.
 
     ``exchange`` is "" when nothing was sent anywhere: the embedded reasoner's whole answer is the event itself. ``step`` is the
-    step that it ends; the calls announced for that step (``call.sent``) are settled by it. ``seconds`` are those that the step took,
-    waits and retries included; None in a log from before they were measured.
+    step that it ends; the calls announced for that step (``call.sent``) are settled by it. ``seconds`` is how long the step
+    took, waits and retries included; None in a log from before it was measured.
     """
 
     step: str = ""

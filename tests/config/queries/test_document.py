@@ -262,9 +262,8 @@ def test_arbitrary_bytes_are_a_queue_or_its_faults(data: bytes) -> None:
 
 
 def test_a_question_that_stands_twice_is_researched_once_whatever_its_case_and_spaces() -> None:
-    queue, faults = parse(
-        b"queries:\n- Why salt?\n- why  SALT?\n- {query: Why salt?, id: mine, tags: [sea]}\n- {query: why salt?, id: fast, mode: fast}\n"
-    )
+    entries = b"- Why salt?\n- why  SALT?\n- {query: Why salt?, id: mine}\n- {query: why salt?, id: fast, mode: fast}\n"
+    queue, faults = parse(b"queries:\n" + entries)
     assert faults == ()
     assert [query.same_as for query in queue.queries] == ["", "why-salt", "why-salt", ""]  # the last in another way
     assert [query.id for query in queue.queries][::2] == ["why-salt", "mine"]
