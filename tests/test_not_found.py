@@ -67,8 +67,8 @@ def test_the_nights_stream_carries_the_status(night: Path) -> None:
 
 def test_list_and_show_say_why_and_what_comes_nearest(night: Path) -> None:
     lines = said(night, "list", "--why").out.splitlines()
-    assert lines[2].startswith("not found   kafka")
-    assert re.search(WHY, lines[3])
+    place = next(place for place, line in enumerate(lines) if line.startswith("not found   kafka"))
+    assert re.search(WHY, lines[place + 1])
     shown = said(night, "show", "kafka").out
     assert re.search(rf"(?m)^status     not found: {WHY}", shown)
     assert "research retry kafka" in shown

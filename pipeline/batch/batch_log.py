@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 
 from pipeline.domain.events.session_events import EventBase
@@ -9,6 +10,11 @@ from pipeline.domain.session import record_of, stamped
 from pipeline.engine.run_context import RunContext
 from pipeline.ports import EventStore
 from pipeline.text.times import timestamp
+
+
+def new_batch_id(at: str) -> str:
+    """Return an id for a batch that begins at an envelope's time; ids sort by their time."""
+    return f"batch-{at[:19].replace(':', '').lower()}-{secrets.token_hex(2)}"
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.batch.scheduling import LEFT, Decision, taken_up
 from pipeline.batch.session_actions import leads_anywhere
+from pipeline.cli.presentation import first_few
 from pipeline.config.queries.model import Limits, Query
 from pipeline.config.service_selection import SearchChoice
 from pipeline.domain.state import SessionState
@@ -115,7 +116,8 @@ def plan_lines(plan: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
         lines.append(f"      {one_line(entry['reason'], 100)}; {entry['reasoner']}, {' '.join(entry['search'])}")
         lines.append(f"      {entry['log']}, {entry['report']}")
     for name, why in (("beyond_limit", "beyond the limit"), ("left", "left as it is")):
-        lines += [f"      {words[entry['action']]:<11} {entry['id']:<40}  {why}: {entry['reason']}" for entry in plan[name]]
+        told = [f"      {words[entry['action']]:<11} {entry['id']:<40}  {why}: {entry['reason']}" for entry in plan[name]]
+        lines += first_few(told, f" are {why}")
     chosen = dict.fromkeys((tuple(entry["search"]), entry["search_why"]) for entry in due)
     lines += [f"searches {SearchChoice(names, why).words}: {why}" for names, why in chosen]
     ends = f"; ends at {plan['ends_at']}" if plan["ends_at"] else ""

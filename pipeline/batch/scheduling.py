@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -11,14 +11,18 @@ from pipeline.batch.edited_queries import edited_from
 from pipeline.batch.session_index import SessionIndex, Summary
 from pipeline.config.queries.model import Query, Queue
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew
-from pipeline.text.normalise import slug
-from pipeline.text.times import moment_of
+from pipeline.text.normalise import same_question, slug
+from pipeline.text.times import moment_of, night_of
 
+DAY = timedelta(days=1)
+LATE_START = timedelta(hours=1)  # what a run may begin too early, or its questions come up too late, at most
 CLOCK_SLACK = timedelta(days=1)  # a session further ahead than that was begun by a clock that was wrong
 
-Action = Literal["resume", "new", "changed", "again", "retry", "done", "waiting", "not-found", "failed", "cancelled", "damaged"]
+Action = Literal[
+    "resume", "new", "changed", "again", "retry", "done", "waiting", "not-found", "failed", "cancelled", "damaged", "same"
+]
 DUE: frozenset[Action] = frozenset({"resume", "new", "changed", "again", "retry"})
-LEFT: frozenset[Action] = frozenset({"waiting", "not-found", "failed", "cancelled", "damaged"})
+LEFT: frozenset[Action] = frozenset({"waiting", "not-found", "failed", "cancelled", "damaged", "same"})
 _WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due", "not-found": "not found"}
 
 
@@ -37,11 +41,16 @@ class Selection:
     retry_not_found: bool = False
 
     def holds(self, query: Query) -> bool:
-        """Tell whether the night is about this query. A tag stands for those below it: ``law`` for ``law/patents``."""
+        """Tell whether the night is about this query. A tag stands for those below it."""
         if not self.ids and not self.tags:
             return True
-        mine = [f"{tag.casefold()}/" for tag in query.tags]
-        return query.id in self.ids or any(tag.startswith(f"{wanted.casefold()}/") for wanted in self.tags for tag in mine)
+        return query.id in self.ids or is_tagged(query.tags, self.tags)
+
+
+def is_tagged(tags: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Tell whether one of the tags is wanted, or below one that is: ``law/patents`` below ``law``."""
+    mine = [f"{tag.casefold()}/" for tag in tags]
+    return any(tag.startswith(f"{one.casefold()}/") for one in wanted for tag in mine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ class Decision:
 
     ``resume`` goes on with that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (its time has come)
     begin one that follows it; ``retry`` goes on with a failed one if that can lead anywhere, else begins one. The rest is left
-    as it is, by ``cause``: ``not-found`` was researched, and the sources hold no answer.
+    as it is, by ``cause``: ``not-found`` was researched, and no source answers it; ``same`` is the question of another entry.
     """
 
     query: Query
@@ -77,8 +86,11 @@ def decide(queue: Queue, known: SessionIndex, now: datetime, selection: Selectio
     """
     wanted = selection or Selection()
     latest = _latest(queue, known)
+    rhythm = _Rhythm(now, {summary.id: summary for summary in known.sessions})
     decisions = [
-        _damaged(query, latest.get(query.id), known) or _decision(query, latest.get(query.id), now, wanted)
+        _repeated(query, queue)
+        or _damaged(query, latest.get(query.id), known)
+        or _decision(query, latest.get(query.id), rhythm, wanted)
         for query in queue.queries
         if wanted.holds(query)
     ]
@@ -100,10 +112,20 @@ def archived(queue: Queue, known: SessionIndex) -> tuple[Summary, ...]:
 def _latest(queue: Queue, known: SessionIndex) -> dict[str, Summary]:
     """Each query's latest session; that of a question which goes by another id since it was edited is one too."""
     latest = known.latest()
-    fresh = [query for query in queue.queries if query.id not in latest]
+    for query in queue.queries:
+        if query.same_as and query.id in latest:
+            latest.setdefault(query.same_as, latest[query.id])
+    fresh = [query for query in queue.queries if query.id not in latest and not query.same_as]
     ids = {query.id for query in queue.queries}
     gone = [summary for name, summary in latest.items() if name not in ids] if fresh else []
     return latest | edited_from(fresh, gone)
+
+
+def _repeated(query: Query, queue: Queue) -> Decision | None:
+    if not query.same_as:
+        return None
+    line = next(other.line for other in queue.queries if other.id == query.same_as)
+    return Decision(query, "same", f"the question of line {line}, {query.same_as}: that one is researched, this one is not")
 
 
 def _damaged(query: Query, last: Summary | None, known: SessionIndex) -> Decision | None:
@@ -121,7 +143,7 @@ def cause_of(error: LogError) -> str:
     return "newer" if isinstance(error, SchemaTooNew) else "unreadable" if isinstance(error, LogUnreadable) else "damaged"
 
 
-def _decision(query: Query, last: Summary | None, now: datetime, wanted: Selection) -> Decision:
+def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selection) -> Decision:
     if last is None:
         return Decision(query, "new", "not researched yet")
     if why := _edited(query, last):
@@ -129,14 +151,14 @@ def _decision(query: Query, last: Summary | None, now: datetime, wanted: Selecti
     if not last.ended:
         return _unfinished(query, last)
     if last.status == "complete":
-        return _recurrence(query, last, now, f"done on {last.ended_at[:10]}", "done")
+        return _recurrence(query, last, rhythm, f"done on {last.ended_at[:10]}", "done")
     if last.status == "not-found" and not (wanted.retry_not_found or query.id in wanted.ids):
-        return _recurrence(query, last, now, last.end_reason or "the sources do not answer it", "not-found")
+        return _recurrence(query, last, rhythm, last.end_reason or "the sources do not answer it", "not-found")
     return _without_report(query, last, wanted)
 
 
 def _edited(query: Query, last: Summary) -> str:
-    if last.query != query.text:
+    if not same_question(last.query, query.text):
         return "the question was changed"
     return "it is to be researched in depth now" if (last.mode, query.mode) == ("fast", "deep") else ""
 
@@ -148,16 +170,51 @@ def _unfinished(query: Query, last: Summary) -> Decision:
     return Decision(query, "resume", reason, last.id)
 
 
-def _recurrence(query: Query, last: Summary, now: datetime, done: str, action: Action) -> Decision:
+def _recurrence(query: Query, last: Summary, rhythm: _Rhythm, done: str, action: Action) -> Decision:
     if query.every is None:
         return Decision(query, action, done, last.id)
-    started = moment_of(last.started_at)
-    if started > now + CLOCK_SLACK:
+    if moment_of(last.started_at) > rhythm.now + CLOCK_SLACK:
         return Decision(query, "again", f"{done}, by a clock that was ahead; due again", last.id)
-    next_time = started + query.every
-    if next_time <= now:
-        return Decision(query, "again", f"{done}; due again since {next_time.date()}", last.id)
-    return Decision(query, action, f"{done}; due again on {next_time.date()}", last.id)
+    due, when = (
+        rhythm.by_night(query.every.days, last) if query.every % DAY == timedelta() else rhythm.by_clock(query.every, last)
+    )
+    return Decision(query, "again" if due else action, f"{done}; due again {when}", last.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rhythm:
+    """When recurring questions are due: whole days count in nights, anything else as a length of time."""
+
+    now: datetime
+    sessions: Mapping[str, Summary]
+
+    def by_night(self, nights: int, last: Summary) -> tuple[bool, str]:
+        """Tell whether a question is due after ``last``, and since or in which night.
+
+        The nights are counted from the first session on the question, so that one which was late changes no weekday. After one
+        that was late by more than half of the interval, the question waits for the turn after the next.
+        """
+        first, latest = (night_of(moment_of(one.started_at)) for one in (self._first(last), last))
+        turn = first + timedelta(((latest - first).days // nights + 1) * nights)
+        turn += timedelta(nights if 2 * (turn - latest).days < nights else 0)
+        due = turn <= night_of(self.now)
+        return due, f"since the night to {turn}" if due else f"in the night to {turn}"
+
+    def by_clock(self, every: timedelta, last: Summary) -> tuple[bool, str]:
+        """Tell whether that length of time has passed, or nearly so: in a run a question waits for its turn."""
+        turn = moment_of(last.started_at) + every
+        due = turn - min(every / 10, LATE_START) <= self.now
+        return due, f"{'since' if due else 'at'} {turn.astimezone():%Y-%m-%d %H:%M}"
+
+    def _first(self, last: Summary) -> Summary:
+        """Return the first of the sessions that followed each other on the question of ``last``."""
+        first, seen = last, {last.id}
+        while (before := self.sessions.get(first.previous_session)) and same_question(before.query, last.query):
+            if before.id in seen:
+                break
+            seen.add(before.id)
+            first = before
+        return first
 
 
 def _without_report(query: Query, last: Summary, wanted: Selection) -> Decision:

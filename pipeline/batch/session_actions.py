@@ -20,7 +20,7 @@ from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
 from pipeline.research import Outcome, approved
 from pipeline.research.session_diff import earlier_of
-from pipeline.text.normalise import slug
+from pipeline.text.normalise import same_question, slug
 from pipeline.text.times import timestamp
 
 _log = logging.getLogger("pipeline.batch.session_actions")
@@ -52,7 +52,7 @@ async def new_session(store: EventStore, decision: Decision, config: ResearchCon
 
 
 def recalled(store: EventStore, decision: Decision) -> Earlier | None:
-    """Return what the latest complete session on the very same question knew; None if there is none that can be read."""
+    """Return what the latest complete session on the same question knew; None if there is none that can be read."""
     name = decision.session
     for _ in range(MOST_STEPS_BACK):
         if not name:
@@ -62,7 +62,7 @@ def recalled(store: EventStore, decision: Decision) -> Earlier | None:
         except LogError as error:
             _log.warning("what is new cannot be told: %s cannot be read: %s", name, error.message)
             return None
-        if state.query != decision.query.text:
+        if not same_question(state.query, decision.query.text):
             return None
         if state.status == "complete":
             return earlier_of(state)

@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import astuple, dataclass, field, fields
 from functools import cache
 
+from pipeline.domain.agenda import progress
 from pipeline.domain.fold import fold_id
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import TERMINAL, SessionState, working_seconds
@@ -22,7 +23,7 @@ from pipeline.text.normalise import digest_of
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What may be said of a session without opening it. Facts, sources and calls that were paid for are counts.
+    """What may be said of a session without opening it. Facts, sources, steps and calls that were paid for are counts.
 
     ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
     """
@@ -47,6 +48,8 @@ class Summary:
     tokens: int = 0
     usd: float = 0.0
     seconds: float = 0.0
+    steps: int = 0
+    steps_in_all: int = 0
 
     @property
     def ended(self) -> bool:
@@ -59,6 +62,7 @@ Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that
 
 def summary_of(state: SessionState) -> Summary:
     """Return what may be said of a session at a glance."""
+    done, in_all = progress(state)
     return Summary(
         id=state.id,
         version=state.version,
@@ -80,6 +84,8 @@ def summary_of(state: SessionState) -> Summary:
         tokens=state.spent.total_tokens,
         usd=state.spent.usd,
         seconds=working_seconds(state),
+        steps=done,
+        steps_in_all=in_all,
     )
 
 

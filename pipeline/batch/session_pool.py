@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pipeline.batch.batch_log import BatchLog
+from pipeline.batch.batch_log import BatchLog, new_batch_id
 from pipeline.batch.scheduling import LEFT, Decision, cause_of, taken_up
 from pipeline.batch.session_actions import leads_anywhere, new_session, reopened
 from pipeline.batch.totals import NightResult, less, total
@@ -90,7 +89,7 @@ class Night:
         if not due:
             return NightResult(skipped=tuple(left))
         started_at = timestamp(self.context.now())
-        log = BatchLog(self.store, self.context, f"batch-{started_at[:19].replace(':', '').lower()}-{secrets.token_hex(2)}")
+        log = BatchLog(self.store, self.context, new_batch_id(started_at))
         try:
             ids = tuple(decision.query.id for decision in due)
             log.record(n.BatchStarted(due=ids, queue_digest=self.queue.digest, archived=self.archived))

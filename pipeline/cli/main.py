@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,12 +18,16 @@ from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.session_commands import approve, cancel, resume
 from pipeline.cli.messages import glance, refuse_unprintable, require_workspace, session_named, show_session
-from pipeline.cli.param_types import Flag, SessionName
+from pipeline.cli.param_types import Flag, SessionName, Since
 from pipeline.ops.terminal import Console, begin, errors_told, let_go
 from pipeline.system.worker_pool import COLLECTION
 from pipeline.text.normalise import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from pipeline.batch.session_index import Summary
     from pipeline.config.settings import Keys, Workspace
     from pipeline.ops.doctor import Finding
 
@@ -66,34 +71,71 @@ def init(console: Console, directory: Path | None) -> None:
     )
 
 
+STATUSES = ("due", "interrupted", "changed", "done", "waiting", "not-found", "failed", "cancelled", "damaged", "same", "archived")
+
+
 @cli.command("list")
 @click.option("--why", is_flag=True, help="Say for each query why it stands where it does.")
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice(STATUSES),
+    help="Only what is listed so; due: all the next run takes up.",
+)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only queries with this tag; may be given several times.")
+@click.option("--since", type=Since(), metavar="WHEN", help="Only what was begun since: 7d, 2026-11-21, 2026-11-21T06:30.")
 @click.pass_obj
-def list_(console: Console, why: bool) -> None:
-    """List the queries of the queue and what became of them, then sessions whose query is gone."""
+def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[str, ...], since: datetime | None) -> None:
+    """List the queries of the queue with their latest sessions and reports, then sessions whose query is gone."""
     from datetime import UTC, datetime
 
-    from pipeline.batch.scheduling import archived, decide
-    from pipeline.cli.presentation import list_lines, listed
+    from pipeline.batch.scheduling import archived, decide, is_tagged
+    from pipeline.cli.presentation import Listed, list_lines, listed
     from pipeline.config.settings import load_workspace
+    from pipeline.text.times import timestamp
     from pipeline.wiring import workspace_adapters
 
     workspace = load_workspace(console.folder)
     known = glance(console, workspace_adapters.store_of(console.folder))
-    decisions = decide(workspace.queue, known, datetime.now(UTC))
-    gone = archived(workspace.queue, known)
+    report, first = workspace_adapters.report_of(console.folder), timestamp(since) if since else ""
+
+    def is_wanted(its_tags: Iterable[str], latest: Summary | None, *words: str) -> bool:
+        began = latest.started_at if latest else ""
+        return (
+            began >= first and (not tags or is_tagged(its_tags, tags)) and (not statuses or not set(words).isdisjoint(statuses))
+        )
+
+    of = {summary.id: summary for summary in known.sessions}
+    decisions = [
+        d
+        for d in decide(workspace.queue, known, datetime.now(UTC))
+        if is_wanted(d.query.tags, of.get(d.session), d.word.replace(" ", "-"), "due" if d.due else "")
+    ]
+    gone = [summary for summary in archived(workspace.queue, known) if is_wanted(summary.tags, summary, "archived")]
+    shown = {d.session for d in decisions} | {summary.id for summary in gone}
+    sessions = [one for one in known.sessions if is_wanted(one.tags, one, *statuses) and (one.id in shown or not statuses)]
     value = {
         "queries": [
             {"id": d.query.id, "query": d.query.text, "action": d.action, "reason": d.reason, "session": d.session}
             for d in decisions
         ],
         "archived": [summary.id for summary in gone],
-        "sessions": [listed(summary) for summary in known.sessions],
+        "sessions": [listed(summary, report(summary.id)) for summary in sessions],
     }
-    in_order = sorted(decisions, key=lambda decision: decision.query.line)
-    entries = [(d.word, d.query.id, d.query.text, d.reason) for d in in_order]
-    entries += [("archived", s.query_id, s.query, f"its query is gone from the file; {s.status}: {s.id}") for s in gone]
-    console.data(list_lines(entries, why=why) or ['the queue is empty: research add "your question"'], value)
+    entries = [
+        Listed(d.word, d.query.id, d.query.text, d.reason, of.get(d.session), console.path(report(d.session)))
+        for d in sorted(decisions, key=lambda decision: decision.query.line)
+    ]
+    why_gone = "its query is gone from the file; {}"
+    entries += [
+        Listed("archived", one.query_id, one.query, why_gone.format(one.status), one, console.path(report(one.id)))
+        for one in gone
+    ]
+    console.data(list_lines(entries, why=why) or [_NOTHING[bool(workspace.queue.queries)]], value)
+
+
+_NOTHING = ('the queue is empty: research add "your question"', "no query is like that")
 
 
 @cli.command()
@@ -150,7 +192,7 @@ def _print_schedule(console: Console, workspace: Workspace, keys: Keys) -> None:
 
     from pipeline.ops.cron_and_systemd import keys_out_of_reach, program_of, schedule_lines, schedule_of
 
-    schedule = schedule_of(program_of(sys.argv[0], sys.executable), workspace.folder.resolve())
+    schedule = schedule_of(program_of(sys.argv[0], sys.executable), Path(os.path.realpath(workspace.folder)))
     unseen = keys_out_of_reach(keys)
     deadline = workspace.queue.settings.limits.deadline
     lines = schedule_lines(schedule, f"{deadline:%H:%M}" if deadline else "", unseen)

@@ -79,7 +79,7 @@ def require_workspace(folder: Path) -> None:
 
     if not (folder / QUEUE_FILE).exists():
         raise NoWorkspace(
-            f"{folder.resolve()} has no {QUEUE_FILE}", hint="research init makes a workspace; -C names another folder"
+            f"{folder.absolute()} has no {QUEUE_FILE}", hint="research init makes a workspace; -C names another folder"
         )
 
 
@@ -102,8 +102,10 @@ def refuse_unprintable(folder: Path) -> None:
 def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
     """Print what ``show`` tells about a session."""
     from pipeline.cli.presentation import show_lines, shown
+    from pipeline.wiring import workspace_adapters
 
-    console.data(list(show_lines(state, last)), shown(state))
+    report = workspace_adapters.report_of(console.folder)(state.id)
+    console.data(list(show_lines(state, last, console.path(report))), shown(state, report))
 
 
 class Missed(NamedTuple):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from pipeline.text.times import clock_of, moment_after
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -50,6 +52,23 @@ class Amount(_Type):
         if 0 <= amount < float("inf"):
             return amount
         return self.fail(f"{value!r} is no sum of money; write a number from 0 on: 0.50, 2", param, ctx)
+
+
+class Since(Length):
+    """A moment in the past: how long ago, or a date, or a date with a time."""
+
+    name = "when"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]
+        """Return ``7d`` ago, ``2026-11-21`` or ``2026-11-21T06:30`` as a moment; without a zone it is the local clock's."""
+        now = datetime.now(UTC)
+        text = str(value).strip()
+        if _LENGTH.fullmatch(text):
+            return now - super().convert(text, param, ctx)
+        moment = moment_after(text if "T" in text or " " in text else f"{text}T00:00", now)
+        if moment is None or clock_of(text):
+            self.fail(f"{value!r} is no moment; write 7d (ago), 2026-11-21 or 2026-11-21T06:30", param, ctx)
+        return moment
 
 
 class Flag(click.Option):

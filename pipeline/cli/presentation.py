@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from pipeline.batch.session_index import Summary, summary_of
 from pipeline.domain.agenda import agenda, node_ended
@@ -13,6 +13,13 @@ from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, counted, one_line
 
 _MOST_DROPPED = 20
+MOST_NAMED = 5  # of what may be many
+
+
+def first_few(lines: Sequence[str], rest: str) -> list[str]:
+    """Return the first five lines, and one that counts the others; ``rest`` says what is to be said of those."""
+    more = len(lines) - MOST_NAMED
+    return [*lines[:MOST_NAMED], f"… and {more:,} more{rest}"] if more > 0 else list(lines)
 
 
 def duration(seconds: float) -> str:
@@ -123,8 +130,8 @@ def _plain(line: str) -> str:
     return clean(line).replace("\n", " ").replace("\t", " ")
 
 
-def listed(summary: Summary) -> dict[str, Any]:
-    """Return the facts about a session that a list shows."""
+def listed(summary: Summary, report: str = "") -> dict[str, Any]:
+    """Return the facts about a session that a list shows; ``report`` is its report's path."""
     return {
         "session": summary.id,
         "query": summary.query,
@@ -135,29 +142,51 @@ def listed(summary: Summary) -> dict[str, Any]:
         "facts": summary.facts,
         "sources": summary.sources,
         "usd": summary.usd,
+        "progress": {"done": summary.steps, "of": summary.steps_in_all},
+        "tags": list(summary.tags),
         "working_seconds": summary.seconds,
         "reason": summary.end_reason,
+        "report": report,
     }
 
 
-def list_lines(entries: Iterable[tuple[str, str, str, str]], *, why: bool) -> list[str]:
-    """Return a line for each entry (word, id, question, reason); with ``why`` a second one that holds the reason."""
+class Listed(NamedTuple):
+    """A question in a list: what it is called there and why, its latest session, and the path of that one's report."""
+
+    word: str
+    id: str
+    question: str
+    reason: str
+    latest: Summary | None
+    report: str = ""
+
+
+def list_lines(entries: Iterable[Listed], *, why: bool) -> list[str]:
+    """Return the lines for each entry: the question, with ``why`` the reason, its latest session and that one's report."""
     lines = []
-    for word, name, question, reason in entries:
-        lines.append(_plain(f"{word:<11} {name:<40}  {one_line(question, 70)}"))
-        lines += [_plain(f"{'':<11} {one_line(reason, 300)}")] if why else []
-    return lines
+    for entry in entries:
+        lines.append(f"{entry.word:<11} {entry.id:<40}  {one_line(entry.question, 70)}")
+        below = [one_line(entry.reason, 300) if why else ""]
+        below += [_session_line(entry.latest), entry.report] if entry.latest else []
+        lines += [f"{'':<11} {line}" for line in below if line]
+    return list(map(_plain, lines))
 
 
-def shown(state: SessionState) -> dict[str, Any]:
+def _session_line(summary: Summary) -> str:
+    """A session's id, when it began, how far it is, and what it cost, if anything."""
+    cost = Cost(usd=summary.usd, total_tokens=summary.tokens)
+    parts = [summary.id, f"{summary.started_at[:16].replace('T', ' ')}Z", steps_of(summary.steps, summary.steps_in_all)]
+    return ", ".join(parts + ([price(cost)] if summary.usd or summary.tokens else []))
+
+
+def shown(state: SessionState, report: str = "") -> dict[str, Any]:
     """Return all that ``show`` tells about a session, as plain values."""
     failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
     last = failures[-1] if failures else None
     return {
-        **listed(summary_of(state)),
+        **listed(summary_of(state), report),
         "version": state.version,
         "doing": [step.key for step in agenda(state)],
-        "progress": {"done": sum(node_ended(state, name) for name in state.nodes), "of": len(state.nodes)},
         "perspectives": [view.name for view in state.perspectives.values()],
         "waiting_for_approval": state.waiting,
         "plan": [view.model_dump(include={"id", "name", "focus", "questions"}) for view in state.perspectives.values()],
@@ -174,12 +203,17 @@ def shown(state: SessionState) -> dict[str, Any]:
     }
 
 
-def show_lines(state: SessionState, last_event: e.EventBase | None) -> Iterator[str]:
+def steps_of(done: int, in_all: int) -> str:
+    """Return how far a session is; how many steps there will be is an estimate until it has ended."""
+    return counted(done, "step") if done == in_all else f"{done:,} of about {counted(in_all, 'step')}"
+
+
+def show_lines(state: SessionState, last_event: e.EventBase | None, report: str = "") -> Iterator[str]:
     """Yield what ``show`` tells a person."""
-    yield from map(_plain, _show_lines(state, last_event))
+    yield from map(_plain, _show_lines(state, last_event, report))
 
 
-def _show_lines(state: SessionState, last_event: e.EventBase | None) -> Iterator[str]:
+def _show_lines(state: SessionState, last_event: e.EventBase | None, report: str) -> Iterator[str]:
     about = shown(state)
     yield one_line(state.query, 500)
     yield ""
@@ -188,11 +222,13 @@ def _show_lines(state: SessionState, last_event: e.EventBase | None) -> Iterator
     yield f"doing      {_doing(about['doing'], state)}"
     if last_event is not None:
         yield f"last       {last_event.at[:19].replace('T', ' ')}  {last_event.type}  {happened(last_event)}".rstrip()
-    yield f"progress   {about['progress']['done']} of {counted(about['progress']['of'], 'step')} of the plan"
+    yield f"progress   {steps_of(about['progress']['done'], about['progress']['of'])}"
     found = [counted(about["searches"], "search", "searches"), counted(about["pages"], "page"), counted(about["facts"], "fact")]
     yield f"found      {', '.join(found)} from {counted(about['sources'], 'source')}"
     cost = Cost(usd=state.spent.usd, total_tokens=state.spent.total_tokens)
     yield f"cost       {price(cost)}, {duration(working_seconds(state))} of work"
+    if report:
+        yield f"report     {report}"
     if about["last_error"]:
         yield f"last error {one_line(about['last_error'], 500)}"
     yield from _nearest_lines(state)

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from pipeline.cli.presentation import happened
-from pipeline.domain.agenda import node_ended
+from pipeline.domain.agenda import progress as steps_of
 from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, EventBase, ResearchFailed
 from pipeline.domain.state import SessionState
 from pipeline.ops.terminal import TOLD, Console, Forgiving
@@ -162,6 +162,6 @@ class Live:
             return
         if state.id not in self._rows:
             self._rows[state.id] = self._bars.add_task(one_line(state.query_id, 30), total=None, about="")
-        done = sum(node_ended(state, name) for name in state.nodes)
+        done, in_all = steps_of(state)
         about = f"{state.status}, {counted(len(state.facts), 'fact')}"
-        self._bars.update(self._rows[state.id], completed=done, total=len(state.nodes) or None, about=about)
+        self._bars.update(self._rows[state.id], completed=done, total=in_all if state.nodes else None, about=about)

@@ -15,7 +15,8 @@ from pipeline.batch.totals import LOG_TROUBLE, UP_TO_DATE, parts
 from pipeline.cli.messages import bring_up_to_date, glance, say_missed
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
-from pipeline.ops.terminal import TOLD, Console, mask_with
+from pipeline.ops.terminal import LOG_FILE, TOLD, Console, mask_with
+from pipeline.text.times import timestamp
 
 if TYPE_CHECKING:
     from pipeline.batch.batch_log import BatchLog
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pipeline.wiring.session_adapters import AdapterFactory
 
 _log = logging.getLogger("pipeline.cli.run_workflow")
-_MOST_SKIPPED = 5  # files that are named one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +180,14 @@ def work(shift: UnattendedRun, request: Request) -> int:
 
 def _work(shift: UnattendedRun, request: Request) -> int:
     place = place_of(shift.console, request)
-    decisions = place.outlook(request).decisions
-    if not any(decision.due for decision in decisions):
-        return _nothing_to_do(shift, place, decisions, request.selection.ids)
+    outlook = place.outlook(request)
+    if not _any_due(outlook) and outlook.archived == _archived_before(place.store):
+        return _nothing_to_do(shift, place, outlook.decisions, request.selection.ids)
     with shift.locked(request.lock_wait):
         outlook = place.outlook(request)
+        if not _any_due(outlook):
+            _record_archived(place, outlook.archived)
+            return _nothing_to_do(shift, place, outlook.decisions, request.selection.ids)
         result = shift.awaited(_worked(shift, place, outlook, request))
         if not result.batch:
             return _nothing_to_do(shift, place, outlook.decisions, request.selection.ids)
@@ -192,6 +195,38 @@ def _work(shift: UnattendedRun, request: Request) -> int:
     shift.last_word, shift.about = _counts(account), {"batch": account["batch"]}
     _tell(place.console, account)
     return int(account["exit_code"])
+
+
+def _any_due(outlook: Decisions) -> bool:
+    return any(decision.due for decision in outlook.decisions)
+
+
+def _archived_before(store: EventStore) -> tuple[str, ...]:
+    """Return the queries that the latest batch knew to be gone from the file."""
+    import json
+
+    latest = max((name for name in store.marks() if name.startswith("batch-")), default="")
+    records = store.load(latest) if latest else iter(())  # read without the events' models: nothing may be due
+    return next((tuple(json.loads(record.data).get("archived", ())) for record in records if record.type == "batch.started"), ())
+
+
+def _record_archived(place: RunEnvironment, archived: Sequence[str]) -> None:
+    """Record a batch that did nothing but find queries gone from the file, or back in it.
+
+    Raises:
+        LogError: the log cannot be written.
+    """
+    from pipeline.batch.batch_log import BatchLog, new_batch_id
+    from pipeline.domain.events.batch_events import BatchEnded, BatchStarted
+    from pipeline.wiring import workspace_adapters
+
+    context = workspace_adapters.context_of(place.workspace, lambda _event, _state: None)
+    log = BatchLog(place.store, context, new_batch_id(timestamp(context.now())))
+    try:
+        start = BatchStarted(due=(), queue_digest=place.workspace.queue.digest, archived=tuple(archived))
+        log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))
+    finally:
+        place.store.release(log.id)
 
 
 async def _worked(shift: UnattendedRun, place: RunEnvironment, outlook: Decisions, request: Request) -> NightResult:
@@ -236,6 +271,7 @@ def prepare(console: Console, workspace: Workspace, desks: AdapterFactory, searc
     Raises:
         CorpusUnusable, SearchFailed: the documents cannot be searched, and a session has nothing else.
     """
+    from pipeline.cli.presentation import first_few
     from pipeline.text.normalise import counted
 
     report = desks.prepare(needed=(LOCAL,) in searches)
@@ -247,11 +283,10 @@ def prepare(console: Console, workspace: Workspace, desks: AdapterFactory, searc
             )
         return
     skipped = [f"skipped {workspace.document_name(problem.path)}: {problem.reason}" for problem in report.problems]
-    for line in skipped[:_MOST_SKIPPED]:
+    for line in first_few(skipped, f" files; {LOG_FILE} names them all"):
         console.say(line, fg="yellow")
-    if more := skipped[_MOST_SKIPPED:]:
-        console.say(f"… and {counted(len(more), 'more file')}; events/local/research.log names them", fg="yellow")
-        _log.info("%s", "; ".join(more))
+    if skipped:
+        _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=TOLD)
     console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
 
 
@@ -259,15 +294,18 @@ def _closed(place: RunEnvironment, result: NightResult) -> dict[str, Any]:
     """Bring vault and site up to date; return the account of the night, which is remembered too, and says what was not made."""
     from pipeline.batch.totals import account
     from pipeline.domain.events.json_codec import decode_all
+    from pipeline.wiring import workspace_adapters
 
     events = list(decode_all(record.data for record in place.store.load(result.batch)))
     value = account([*events, *_not_made(place, result.batch, events[-1].version)])
+    report = workspace_adapters.report_of(place.console.folder)
+    value["ended"] = [{**entry, "report": report(entry["session"])} for entry in value["ended"]]
     if not _remember(place.console, value):
         value["exit_code"] = value["exit_code"] or 1
     return value
 
 
-def _not_made(place: RunEnvironment, session_pool: str, version: int) -> list[VaultFailed]:
+def _not_made(place: RunEnvironment, batch: str, version: int) -> list[VaultFailed]:
     """Bring vault and site up to date; record in the night's stream, print and return what was not made.
 
     Both are tried again at once, for what kept them may have passed; and once more after it was recorded, for the night's note.
@@ -279,13 +317,11 @@ def _not_made(place: RunEnvironment, session_pool: str, version: int) -> list[Va
     missed = bring_up_to_date(place.console, url) and bring_up_to_date(place.console, url)
     if not missed:
         return []
-    log = BatchLog(
-        place.store, workspace_adapters.context_of(place.workspace, lambda _event, _state: None), session_pool, version
-    )
+    log = BatchLog(place.store, workspace_adapters.context_of(place.workspace, lambda _event, _state: None), batch, version)
     failed = _recorded(log, missed, log.context.agent)
     later = [one for one in bring_up_to_date(place.console, url) if one not in missed]
     failed += _recorded(log, later) if later else []
-    place.store.release(session_pool)
+    place.store.release(batch)
     say_missed(place.console, missed + later)
     return failed
 
@@ -321,9 +357,12 @@ def _remember(console: Console, account: dict[str, Any]) -> bool:
 
 def _nothing_to_do(shift: UnattendedRun, place: RunEnvironment, decisions: Sequence[Decision], named: Sequence[str]) -> int:
     """Nothing is due. A vault that a stopped run left behind is still brought up to date."""
+    from pipeline.cli.presentation import first_few
+
     console = place.console
     left = [d for d in decisions if d.action in LEFT or d.query.id in named]
-    lines = ["nothing to do", *(f"  {d.query.id}: {d.word}: {d.reason}" for d in left)]
+    told = [f"  {d.query.id}: {d.word}: {d.reason}" for d in left]
+    lines = ["nothing to do", *first_few(told, ": research list --why names them")]
     again = {"failed": "the failed ones", "not-found": "those not found"}
     found = [words for action, words in again.items() if any(d.action == action for d in left)]
     lines += [f"  research retry tries {' and '.join(found)} again"] if found else []
@@ -361,8 +400,11 @@ def _counts(account: dict[str, Any]) -> str:
 
 
 def _tell(console: Console, account: dict[str, Any]) -> None:
-    lines = [f"{e['status'].replace('-', ' '):<11} {e['query_id']}: {e['reason'] or _effort(e)}" for e in account["ended"]]
-    lines += [f"{'skipped':<11} {e['query_id']}: {e['reason']}" for e in account["skipped"]]
+    lines = []
+    for entry in account["ended"]:
+        lines.append(f"{entry['status'].replace('-', ' '):<11} {entry['query_id']}: {entry['reason'] or _effort(entry)}")
+        lines += [f"{'':<11} {console.path(entry['report'])}"] if entry["report"] else []
+    lines += _skipped_lines(account["skipped"])
     lines += [f"{part:<11} not up to date: {account[part]}" for part in ("vault", "site") if account[part] != UP_TO_DATE]
     lines.append(f"{_counts(account)}; exit code {account['exit_code']}")
     if console.as_json or account["exit_code"] not in (0, NOT_FOUND) or not console.quiet:
@@ -377,4 +419,18 @@ def _effort(entry: dict[str, Any]) -> str:
     from pipeline.domain.values import Cost
 
     cost = Cost(usd=entry["cost_usd"], total_tokens=entry["tokens"])
-    return f"{duration(entry['duration_s'])}, {price(cost)}; research show {entry['session']}"
+    show = "" if entry["report"] else f"; research show {entry['session']}"
+    return f"{duration(entry['duration_s'])}, {price(cost)}{show}"
+
+
+def _skipped_lines(skipped: Sequence[dict[str, Any]]) -> list[str]:
+    """A line for each query that was skipped; of many for the same cause the first few, and how many more."""
+    from pipeline.cli.presentation import first_few
+
+    lines = []
+    for cause in dict.fromkeys(entry["cause"] for entry in skipped):
+        mine = [entry for entry in skipped if entry["cause"] == cause]
+        reasons = {entry["reason"] for entry in mine}
+        why = reasons.pop() if len(reasons) == 1 else "research list --why names them"
+        lines += first_few([f"{'skipped':<11} {entry['query_id']}: {entry['reason']}" for entry in mine], f" are skipped: {why}")
+    return lines

@@ -97,6 +97,56 @@ def _or_fail(state: SessionState, step: Step) -> Step:
     return Fail(failure.error, f"{type(step).__name__.lower()}: {failure.message}")
 
 
+# ---- how far it is ---------------------------------------------------------------------------------------------
+
+
+def progress(state: SessionState) -> tuple[int, int]:
+    """Return how many steps have ended, and how many there will be as far as can be seen: of each worker, one iteration more."""
+    done = _steps_done(state)
+    return done, done + (0 if state.ended else _steps_ahead(state))
+
+
+def _steps_done(state: SessionState) -> int:
+    iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
+    # A section of revision n was written n + 1 times, and each text but the last was checked for certain.
+    sections = [2 * one.revision + (one.paragraphs is not None) + (one.verdicts is not None) for one in state.sections.values()]
+    made = (state.survey is not None, bool(state.nodes), bool(state.sections))
+    worked = sum(1 + len(iteration.observed) + iteration.evaluated for iteration in iterations)
+    worked += sum(worker.folds for worker in state.workers.values())
+    cross_checked = sum(3 - _checks_open(analysis) for analysis in state.analyses)
+    failed = sum(failure.final for failure in state.failures.values())
+    return sum(made) + len(state.searches) + len(state.pages) + worked + cross_checked + sum(sections) + failed
+
+
+def _steps_ahead(state: SessionState) -> int:
+    if not state.nodes:
+        return (state.survey is None) + 1
+    ahead = 0
+    for node in state.nodes.values():
+        if node.task == "search" and not node_ended(state, node.id):
+            ahead += _iteration_ahead(state, state.workers.get(node.id))
+        elif node.task == "validate" and not node_ended(state, node.id):
+            number = validation_round(node)
+            ahead += _checks_open(state.analyses[number]) if number < len(state.analyses) else 3
+    sections = state.sections.values()
+    texts = [(one.paragraphs is None) + (one.verdicts is None) for one in sections] or [1, *[2] * state.config.min_sections]
+    return ahead + sum(texts) + 2 * (SUMMARY not in state.sections)
+
+
+def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
+    pages = 2 * state.config.pages_per_iteration  # each is read and observed
+    if worker is None or not worker.iterations or worker.iterations[-1].evaluated:
+        return 3 + pages
+    if searches := _open_searches(state, worker):
+        return len(searches) + pages + 1
+    reading = list(_reading(state, worker, len(worker.iterations)))
+    return sum(1 + isinstance(step, Read) for step in reading) + 1
+
+
+def _checks_open(analysis: Analysis) -> int:
+    return sum(part is None for part in (analysis.validated, analysis.contradictions, analysis.gaps))
+
+
 # ---- the plan's nodes ------------------------------------------------------------------------------------------
 
 

@@ -56,7 +56,7 @@ class _SessionLoop:
     """One session's loop. ``_tasks`` are the steps under way; after ``fatal`` no other starts.
 
     ``_spent`` is a cap that a step's next call would have passed. ``_asked_to_stop`` ends when somebody asks to stop;
-    ``_until`` is the event loop's time at which what is still under way is abandoned.
+    ``_until`` is the event loop's time at which what is still under way is abandoned. ``_seconds``: how long each step took.
     """
 
     def __init__(self, state: SessionState, recorder: Recorder, step_context: StepContext, context: RunContext) -> None:
@@ -65,6 +65,7 @@ class _SessionLoop:
         self._asked_to_stop = asyncio.create_task(context.stop.wait())
         self._spent: BudgetSpent | None = None
         self._until: float | None = None
+        self._seconds: dict[Step, float] = {}
         self.fatal: Exception | None = None
 
     async def run(self) -> None:
@@ -113,8 +114,13 @@ class _SessionLoop:
             if self._context.stop.asked or time_left_s(self._state, self._context) <= 0:
                 return Outcome(())  # it waited for its turn, and has not begun
             announce.set(partial(self._record_call, step))
-            outcome = await perform(step, self._state, self._step_context)
-        return Outcome(tuple(_of_step(draft, step) for draft in outcome.drafts), outcome.objects)
+            clock = asyncio.get_running_loop().time
+            began = clock()
+            try:
+                outcome = await perform(step, self._state, self._step_context)
+            finally:
+                self._seconds[step] = round(clock() - began, 3)
+        return Outcome(tuple(_of_step(draft, step, self._seconds[step]) for draft in outcome.drafts), outcome.objects)
 
     async def _record_call(self, step: Step, worst: Cost) -> None:
         self._recorder.take([Outcome((CallSent(step=step.key, worst=worst),))])
@@ -148,17 +154,17 @@ class _SessionLoop:
                 raise error
             elif isinstance(error, BudgetSpent) and not self._state.synthesis and not self._state.exhausted:
                 self._spent = error
-                outcomes += [(step, failure_of(self._state, step, error))] if error.cost else []
+                outcomes += [(step, failure_of(self._state, step, error, self._seconds.get(step)))] if error.cost else []
             elif isinstance(error, LogError):
                 self.fatal = error
             else:
                 self.fatal = error if isinstance(error, ProviderRefused) else self.fatal
-                outcomes.append((step, failure_of(self._state, step, error)))
+                outcomes.append((step, failure_of(self._state, step, error, self._seconds.get(step))))
         for step, outcome in outcomes:
             try:
                 self._recorder.take([outcome])
             except AnswerInvalid as error:  # it must fail its own step, not the log
-                self._recorder.take([failure_of(self._state, step, error)])
+                self._recorder.take([failure_of(self._state, step, error, self._seconds.get(step))])
 
     async def _abandon_steps(self) -> None:
         """Cancel what is still under way. What ends all the same is kept; other answers will be asked for again."""
@@ -168,11 +174,11 @@ class _SessionLoop:
         self._tasks = {task: step for task, step in self._tasks.items() if not task.cancelled()}
 
 
-def _of_step(draft: EventBase, step: Step) -> EventBase:
-    return draft.model_copy(update={"step": step.key}) if isinstance(draft, Answered) else draft
+def _of_step(draft: EventBase, step: Step, seconds: float) -> EventBase:
+    return draft.model_copy(update={"step": step.key, "seconds": seconds}) if isinstance(draft, Answered) else draft
 
 
-def failure_of(state: SessionState, step: Step, error: Exception) -> Outcome:
+def failure_of(state: SessionState, step: Step, error: Exception, seconds: float | None) -> Outcome:
     """Return a step's error as an event, with what the step cost all the same.
 
     An error that is none of ours is a fault of the program: logged whole, never retried.
@@ -191,5 +197,6 @@ def failure_of(state: SessionState, step: Step, error: Exception) -> Outcome:
         attempt=attempt,
         cost=(error.cost if isinstance(error, StepError) else None) or Cost(),
         exchange=digest_of(exchange) if exchange else "",
+        seconds=seconds,
     )
     return Outcome((event,), (exchange,) if exchange else ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -58,7 +59,7 @@ def program_of(argument: str, python: str) -> list[str]:
 
 def _absolute(path: Path) -> str:
     """The last part stays as it is: a link to Python is what makes it that of a virtual environment."""
-    return str(path.parent.resolve() / path.name)
+    return os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118 - it takes a link that leads to itself
 
 
 def keys_out_of_reach(keys: Keys) -> list[str]:

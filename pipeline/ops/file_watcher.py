@@ -6,6 +6,7 @@ takes the old one's name, a lock file beside it), so the work waits for a moment
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ class Changes(FileSystemEventHandler):
     """The changed files below the watched folders, gathered until somebody takes them."""
 
     def __init__(self, besides: Sequence[Path]) -> None:
-        self._besides = [str(path.resolve()) for path in besides]
+        self._besides = [os.path.realpath(path) for path in besides]
         self._arrived = threading.Condition()
         self._paths: set[str] = set()
         self._last = 0.0
@@ -73,7 +74,7 @@ class FileWatcher:
     def __init__(self, folders: Sequence[Path], besides: Sequence[Path] = (), *, polls: bool = False) -> None:
         self.changes = Changes(besides)
         self.polls = polls
-        self._folders = [folder.resolve() for folder in folders if folder.is_dir()]
+        self._folders = [Path(os.path.realpath(folder)) for folder in folders if folder.is_dir()]
         self._observer = self._started()
 
     def _started(self) -> BaseObserver:

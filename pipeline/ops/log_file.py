@@ -46,7 +46,7 @@ class _LogFile(RotatingFileHandler):
 @contextmanager
 def log_kept(folder: Path, largest: int = LARGEST) -> Iterator[None]:
     """Write what is logged meanwhile, from ``INFO`` upwards, to the workspace's log file."""
-    handler = _LogFile((folder / LOG_FILE).resolve(), maxBytes=largest, backupCount=OLDER, delay=True)
+    handler = _LogFile(os.path.realpath(folder / LOG_FILE), maxBytes=largest, backupCount=OLDER, delay=True)
     handler.setFormatter(_Lines("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
     root = logging.getLogger()
     level = root.level

@@ -19,6 +19,7 @@ from pipeline.adapters.http.call_and_reply import Call, judged_by_status
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
 from pipeline.errors import UsageError
+from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Secret
 
@@ -37,8 +38,7 @@ def address_in(path: Path) -> Secret:
     """
     hint = "it holds the monitor's address for this check, alone on one line"
     try:
-        with path.open(encoding="utf-8") as file:
-            url = file.read(4_000).strip()
+        url = plain_bytes(path, 4_000).decode().strip()
         origin_of(url)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"

@@ -54,6 +54,10 @@ class Console:
             with suppress(OSError, ValueError):
                 click.secho(masked(text), err=True, color=self.color, **(style if self.color else {}))
 
+    def path(self, inside: str) -> str:
+        """Return a path inside the workspace as it is reached from here; "" stays as it is."""
+        return str(self.folder / inside) if inside else ""
+
     def data(self, lines: list[str], value: Any) -> None:
         """Print a result on stdout: for a person, or as one JSON value."""
         put(masked(json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else "\n".join(lines)))

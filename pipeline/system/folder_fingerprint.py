@@ -6,12 +6,15 @@ is as it was, so that of a great many files only those of a few folders need to 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -88,3 +91,15 @@ def names_of_folders(folder: str) -> tuple[str, ...]:
     """
     with os.scandir(folder) as entries:
         return tuple(sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False)))
+
+
+def plain_bytes(path: Path, most: int = -1) -> bytes:
+    """Return the bytes of a regular file, ``most`` of them at most. Nothing else is read: a pipe would keep its reader waiting.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        return file.read(most)

@@ -31,6 +31,16 @@ def normalised(text: str) -> str:
     return " ".join(text.translate(_QUOTES).split())
 
 
+def same_question(a: str, b: str) -> bool:
+    """Tell whether two questions differ in case and white space at most."""
+    return a == b or spelling_free(a) == spelling_free(b)
+
+
+def spelling_free(question: str) -> str:
+    """Return what all spellings of a question have in common that differ only in case and white space."""
+    return " ".join(question.split()).casefold()
+
+
 def holds_quote(text: str, quote: str) -> bool:
     """Tell whether ``quote`` stands in ``text``, white space and quotation marks aside. An empty quote never does."""
     wanted = normalised(quote)

@@ -69,6 +69,15 @@ def _bare(clock: time) -> time:
     return clock.replace(tzinfo=None, fold=0)
 
 
+def night_of(moment: datetime) -> date:
+    """Return the night that a moment belongs to, by the local clock: the day on which its morning comes.
+
+    A night lasts from noon to noon. Noon is as far from the start of any run at night as can be, so one that starts some minutes
+    early or late stays in its night, midnight included. Summer time makes one night shorter and one longer, and nothing else.
+    """
+    return (moment.astimezone().replace(tzinfo=None) + timedelta(hours=12)).date()
+
+
 def timestamp(moment: datetime) -> str:
     """Return an aware ``moment`` as the envelope writes it: ``2026-11-21T02:15:00.123Z``."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pipeline.errors import LogError, TemplateInvalid
 from pipeline.ports import EventStore
+from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.vault import invalidation
 from pipeline.vault.cache.catalogue import Catalogue, readings_from
 from pipeline.vault.log_changes import LogChanges
@@ -50,7 +51,7 @@ def copies(templates: Path) -> Iterator[Plain]:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return plain_bytes(file).decode()
     except (OSError, ValueError) as error:
         what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
         raise TemplateInvalid(f"{file}: {what}", hint=_RESTORE) from error

@@ -15,12 +15,14 @@ from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
 from pipeline.config.service_selection import Documents, agent_of, own_servers, search_access
-from pipeline.config.settings import Keys, Settings, Workspace
+from pipeline.config.settings import Keys, Settings, Workspace, environment
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import CorpusUnusable, LogDamaged, LogError, SchemaTooNew
 from pipeline.system import durable_files
+from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.system.process_lock import WorkspaceLock
+from pipeline.text.normalise import one_line
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from pipeline.system.folder_fingerprint import Step
     from pipeline.vault import BuildReport
     from pipeline.vault.build import Mode
+
+MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine
 
 
 def store_of(folder: Path) -> FileStore:
@@ -200,11 +204,13 @@ def prompts_of(folder: Path) -> Path:
 def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
     """Return the context of one run of this process."""
     run_id = secrets.token_hex(8)
+    host = socket.gethostname()
     agent = RunStarted(
-        host=socket.gethostname(),
+        host=host,
         process=os.getpid(),
         program=f"night-research {__version__}",
         branch=git_branch(workspace.folder),
+        agent=one_line(environment().get(MACHINE, ""), 100) or host,
     )
     snapshot_every = workspace.queue.settings.snapshot_every
     return RunContext(run_id, agent, snapshot_every=snapshot_every, listener=listener, redact=redact)
@@ -212,11 +218,12 @@ def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes
 
 def git_branch(folder: Path) -> str:
     """Return the branch that the folder's git checkout is on, or "" (none, or detached)."""
-    for parent in (folder.resolve(), *folder.resolve().parents):
+    place = Path(os.path.realpath(folder))
+    for parent in (place, *place.parents):
         head = parent / ".git" / "HEAD"
         if head.is_file():
             try:
-                name = head.read_text("utf-8").strip()
+                name = plain_bytes(head, 1_000).decode().strip()
             except (OSError, UnicodeDecodeError):
                 return ""
             return name.removeprefix("ref: refs/heads/") if name.startswith("ref: ") else ""
@@ -246,6 +253,19 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
         state_dir=folder / "events" / "local",
         mode=mode,
     )
+
+
+def report_of(folder: Path) -> Callable[[str], str]:
+    """Return what tells the path of a session's report in the workspace, "" where there is none."""
+    from pipeline.vault.cache.database import report_paths
+
+    paths = report_paths(folder / "events" / "local")
+
+    def report(session: str) -> str:
+        path = f"vault/{paths[session]}" if session in paths else ""
+        return path if path and (folder / path).exists() else ""
+
+    return report
 
 
 def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
 
 from pipeline.batch.scheduling import Decision, Selection, archived, decide, taken_up
-from pipeline.batch.session_index import SessionIndex, summary_of
+from pipeline.batch.session_index import SessionIndex, Summary, summary_of
 from pipeline.config.queries.entries import distinct_id
 from pipeline.config.queries.model import Query
 from pipeline.domain.state import SessionState, Status
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import LogDamaged, LogError
 from pipeline.text.normalise import slug
+from pipeline.text.times import moment_of, timestamp
 from tests.nights import NOW, known, last, query, queue
 
 
@@ -79,12 +85,98 @@ def test_a_query_that_is_to_be_researched_in_depth_now_was_changed(before: Any, 
     assert decided(query("pumps", mode=now), last("pumps", config=ResearchConfig(mode=before))).action == action
 
 
-@pytest.mark.parametrize(("days_ago", "action"), [(6.9, "done"), (7, "again"), (30, "again")])
+@pytest.mark.parametrize(("days_ago", "action"), [(6, "done"), (6.9, "again"), (7, "again"), (30, "again")])
 def test_a_recurring_query_is_due_again_when_its_time_has_passed(days_ago: float, action: str) -> None:
     decision = decided(query("pumps", every=timedelta(days=7)), last("pumps", days_ago=days_ago))
     assert decision.action == action
     assert "due again" in decision.reason
     assert decision.session == "s-pumps"
+
+
+@pytest.fixture(params=["Europe/Berlin", "America/New_York", "Pacific/Chatham", "UTC"])
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def nights_researched(every: timedelta, starts: list[datetime]) -> list[datetime]:
+    """Those of a question's starts at which it was due; each session begins some minutes after its run."""
+    sessions: list[Summary] = []
+    for start in starts:
+        recurring = query("pumps", every=every)
+        (decision,) = decide(queue(recurring), SessionIndex(tuple(sessions)), start.astimezone(UTC))
+        if decision.due:
+            at = timestamp(start + timedelta(minutes=5))
+            name, before = f"s-{len(sessions)}", decision.session
+            latest = last("pumps", id=name, started_at=at, ended_at=at, previous_session=before)
+            sessions.append(summary_of(latest["pumps"]))
+    return [moment_of(state.started_at) - timedelta(minutes=5) for state in sessions]
+
+
+def starts_of(nights: Iterable[int], at: tuple[int, int], jitter: Random) -> list[datetime]:
+    """A start in each night, by the local clock, up to 20 minutes early or late; the clocks change twice on the way."""
+    hour, minute = at
+    first = datetime(2026, 1, 5, hour, minute)
+    moments = (first + timedelta(days=night, minutes=jitter.uniform(-20, 20)) for night in nights)
+    return [moment.astimezone(UTC).replace(microsecond=0) for moment in moments]
+
+
+TIMES = [(2, 15), (0, 0), (23, 50), (6, 30)]
+
+
+@pytest.mark.parametrize("at", TIMES)
+@pytest.mark.usefixtures("zone")
+def test_over_400_nights_a_daily_question_is_researched_once_a_night_and_a_weekly_one_on_its_weekday(at: tuple[int, int]) -> None:
+    starts = starts_of(range(400), at, Random(f"{at}"))
+    assert nights_researched(timedelta(days=1), starts) == starts
+    assert nights_researched(timedelta(days=7), starts) == starts[::7]
+    assert nights_researched(timedelta(days=1), sorted(starts * 2)) == starts  # a second run in a night finds nothing due
+
+
+@pytest.mark.parametrize("at", TIMES)
+@pytest.mark.usefixtures("zone")
+def test_after_missed_nights_a_question_is_caught_up_at_once_and_keeps_its_weekday(at: tuple[int, int]) -> None:
+    chance = Random(f"missed {at}")
+    nights = [0, *(night for night in range(1, 400) if chance.random() > 0.15)]
+    starts = starts_of(nights, at, chance)
+    assert nights_researched(timedelta(days=1), starts) == starts
+    weekly = [nights[starts.index(start)] for start in nights_researched(timedelta(days=7), starts)]
+    for before, night in pairwise(weekly):
+        turn = next(turn for turn in range(7 * (before // 7) + 7, 400, 7) if 2 * (turn - before) >= 7)
+        assert night == next(one for one in nights if one >= turn)
+
+
+@pytest.mark.usefixtures("zone")
+def test_what_a_person_has_researched_in_the_afternoon_is_not_researched_again_in_the_night_after() -> None:
+    def at(day: int, hour: int) -> datetime:
+        return datetime(2026, 6, day, hour, 15).astimezone(UTC)
+
+    for first, second, due in (
+        (at(1, 15), at(2, 2), False),  # in the afternoon by hand, then at night
+        (at(2, 2), at(2, 11), False),  # the morning still belongs to the night before
+        (at(2, 2), at(2, 12), True),  # from noon on it is the next night
+        (at(2, 12), at(4, 2), True),
+    ):
+        assert nights_researched(timedelta(days=1), [first, second]) == [first, second][: 1 + due]
+
+
+@pytest.mark.parametrize(("hours", "due"), [(5.3, False), (5.5, True), (6, True), (6.5, True)])
+def test_hours_are_a_length_of_time_and_may_be_a_tenth_shorter(hours: float, due: bool) -> None:
+    decision = decided(query("pumps", every=timedelta(hours=6)), last("pumps", days_ago=hours / 24))
+    assert decision.due is due
+
+
+def test_a_recurring_question_says_in_which_night_it_is_due_again() -> None:
+    decision = decided(query("pumps", every=timedelta(days=7)), last("pumps", days_ago=1))
+    assert decision.reason.endswith(f"due again in the night to {(NOW + timedelta(days=6)).date()}")
+
+
+def test_another_spelling_of_a_question_is_not_researched_again() -> None:
+    state = last("pumps", query="how  do PUMPS behave?")
+    assert decided(query("pumps"), state).action == "done"
 
 
 @pytest.mark.parametrize(("days_ahead", "action"), [(0.5, "done"), (2, "again"), (4_000, "again")])
@@ -199,3 +291,12 @@ def test_a_question_that_needs_a_longer_id_beside_a_like_one_is_still_done() -> 
     other = "How does an append-only log survive a power failure?"
     both = queue(asked(CUT, distinct_id(CUT)), asked(other, distinct_id(other)))
     assert [decision.action for decision in decide(both, known(researched(CUT)), NOW)] == ["done", "new"]
+
+
+def test_of_two_spellings_the_first_is_researched_unless_the_other_was_and_the_other_is_said_to_be_skipped() -> None:
+    first, second = query("pumps"), replace(query("pumps"), id="again", same_as="pumps", line=2)
+    decisions = decide(queue(first, second), known({}), NOW)
+    assert [(d.query.id, d.action, d.due) for d in decisions] == [("pumps", "new", True), ("again", "same", False)]
+    assert decisions[1].reason == "the question of line 1, pumps: that one is researched, this one is not"
+    decisions = decide(queue(first, second), known(last("pumps", query_id="again")), NOW)
+    assert [(d.query.id, d.action) for d in decisions] == [("pumps", "done"), ("again", "same")]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -242,8 +244,19 @@ def test_of_many_files_that_are_skipped_some_are_named_and_the_rest_counted(work
     said = research(workspace, "run")
     assert said.code == 0
     assert said.err.count("skipped corpus/") == 5
-    assert "… and 15 more files; events/local/research.log names them" in said.err
-    assert "noise19.md" in (workspace / "events" / "local" / "research.log").read_text()
+    assert "… and 15 more files; events/local/research.log names them all" in said.err
+    assert all(f"noise{number:02}.md" in logged(workspace) for number in range(20))
+
+
+def test_under_q_the_files_that_are_skipped_are_named_in_the_log_file_alone(workspace: Path, research: Research) -> None:
+    (workspace / "corpus" / "noise.md").write_bytes(bytes(range(256)) * 20)
+    said = research(workspace, "-q", "run")
+    assert (said.code, said.out, said.err) == (0, "", "")
+    assert "1 file of documents: skipped corpus/noise.md" in logged(workspace)
+
+
+def logged(workspace: Path) -> str:
+    return (workspace / "events" / "local" / "research.log").read_text()
 
 
 @pytest.mark.parametrize(
@@ -368,3 +381,47 @@ def test_help_imports_nothing_heavy() -> None:
     code = f"import sys, pipeline.cli.main; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", [".env", "queries.yaml", "templates/vault/report.md.j2", "templates/vault/bases/reports.base"])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: socket.socket(socket.AF_UNIX).bind(str(path))], ids=["pipe", "socket"])
+def test_a_pipe_or_socket_where_a_file_belongs_is_refused_with_a_message(
+    workspace: Path, research: Research, name: str, make: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "templates", workspace / "templates", dirs_exist_ok=True)
+    place = workspace / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
+    monkeypatch.chdir(place.parent)  # a socket's path may not be long
+    make(Path(place.name))
+    said = research(workspace, "run")
+    assert said.code == 2
+    assert place.name in said.err
+
+
+def test_a_link_that_leads_to_itself_ends_neither_a_run_nor_doctor(workspace: Path, research: Research) -> None:
+    (workspace / "corpus" / "self.md").symlink_to("self.md")
+    said = research(workspace, "run")
+    assert said.code == 0
+    assert "skipped corpus/self.md: a link that leads back to itself" in said.err
+    assert research(workspace, "doctor").code == 0
+    (workspace / ".env").symlink_to(".env")
+    for command in ("run", "doctor", "list"):
+        assert research(workspace, command).code in {0, 2}
+    (workspace / "loop").symlink_to("loop")
+    assert research(workspace / "loop", "doctor").code == 2
+
+
+def test_answers_say_how_long_they_took_and_runs_which_machine_acted(
+    workspace: Path, research: Research, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESEARCH_MACHINE", "attic")
+    assert research(workspace, "run").code == 0
+    lines = [json.loads(line) for path in (workspace / "events" / "sessions").rglob("*.jsonl") for line in path.open()]
+    answers = [line for line in lines if "exchange" in line]
+    assert answers
+    assert all(line["seconds"] >= 0 for line in answers)
+    assert {line["agent"] for line in lines if line["type"] == "run.started"} == {"attic"}
+    before = {path: path.read_bytes() for path in (workspace / "vault").rglob("*.md")}
+    assert research(workspace, "build", "--all").code == 0
+    assert before == {path: path.read_bytes() for path in (workspace / "vault").rglob("*.md")}

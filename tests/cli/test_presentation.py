@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pipeline.batch.session_index import summary_of
 from pipeline.cli.presentation import duration, happened, listed, log_line, price, show_lines, shown
 from pipeline.domain import fold
+from pipeline.domain.agenda import progress
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
 from pipeline.domain.state import SessionState
@@ -134,20 +135,36 @@ def test_show_tells_the_last_error() -> None:
     assert "last error early: ReadFailed: early" in told(state)
 
 
+def answered(events: list[e.EventBase]) -> list[e.EventBase]:
+    return [event for event in events if isinstance(event, e.Answered)]
+
+
+@pytest.mark.parametrize("config", [SMALL, CONFIG], ids=["plain", "with gaps and folds"])
+def test_progress_counts_every_step_and_never_goes_back(config: dict[str, Any]) -> None:
+    state, done = SessionState(id="s1"), 0
+    for event in stream(**config):
+        fold.apply(state, event)
+        done += isinstance(event, e.Answered)
+        taken, in_all = progress(state)
+        assert taken == done
+        assert in_all > taken or state.ended or event.type in {"claims.checked", "changes.found", "report.generated"}
+    assert 0 < done == progress(state)[1]
+
+
 def test_show_tells_each_node_of_the_plan_with_its_facts() -> None:
     state, _ = after(e.ResearchCompleted)
     lines = told(state).splitlines()
     assert [line.split()[:2] for line in lines[-len(state.nodes) :]] == [
         ["completed" if node.task == "search" else "done", node.id] for node in state.nodes.values()
     ]
-    assert "progress   6 of 6 steps of the plan" in lines
+    assert f"progress   {len(answered(stream()))} steps" in lines
 
 
 def test_what_is_shown_and_listed_is_plain_json() -> None:
     state, _ = after(e.ResearchCompleted)
     about = json.loads(json.dumps(shown(state)))
     assert about.items() >= json.loads(json.dumps(listed(summary_of(state)))).items()
-    assert about["progress"] == {"done": 6, "of": 6}
+    assert about["progress"] == {"done": len(answered(stream())), "of": len(answered(stream()))}
     assert about["calls"] == state.spent.calls > 0
 
 

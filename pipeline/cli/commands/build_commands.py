@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,7 @@ def _work_on_changes(console: Console, poll: bool, then: Callable[[], None]) -> 
 
 def _only_the_site(folder: Path, changed: frozenset[str]) -> bool:
     """Tell whether nothing changed but how the site looks."""
-    return all(path.startswith(f"{(folder / 'templates' / 'site').resolve()}/") for path in changed)
+    return all(path.startswith(f"{os.path.realpath(folder / 'templates' / 'site')}/") for path in changed)
 
 
 def _build_and_tell(console: Console, vault: bool, then: Callable[[], None]) -> None:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,10 +16,11 @@ from pathlib import Path
 from pipeline.config.queries.document import checked, contents, parse
 from pipeline.config.queries.entries import distinct_id
 from pipeline.config.queries.model import Query, Queue
-from pipeline.config.queries.problems import Problems
-from pipeline.config.queries.yaml_nodes import UNREADABLE, Listing, Node, Scalar, decoded, nodes
+from pipeline.config.queries.problems import Problems, quoted
+from pipeline.config.queries.yaml_nodes import Listing, Node, Scalar, decoded, nodes
 from pipeline.config.queries.yaml_nodes import Mapping as MappingNode
 from pipeline.errors import SystemRefused, UsageError
+from pipeline.text.normalise import same_question
 
 Field = str | int | float | Sequence[str]
 
@@ -38,7 +37,7 @@ def add_query(path: Path, text: str, **fields: Field) -> Query:
         UsageError: the question stands there already, or it or a field is not valid; the file is unchanged.
         SystemRefused: the file cannot be written; it is unchanged.
     """
-    target = path.resolve()
+    target = Path(os.path.realpath(path))
     with _turn(target.parent):
         before = contents(target)
         queue = checked(before, path.name)
@@ -67,9 +66,8 @@ def _turn(folder: Path) -> Iterator[None]:
 
 
 def _refuse_repeat(queue: Queue, text: str) -> None:
-    wanted = " ".join(text.split()).casefold()
     for query in queue.queries:
-        if query.text.casefold() == wanted:
+        if same_question(query.text, text):
             raise UsageError(f"the question already stands in line {query.line}", hint=f"its id is {query.id}")
 
 
@@ -107,7 +105,7 @@ def _queries(root: Node | None) -> Node:
 
 
 def _flow_entry(source: str, listed: Listing, text: str, fields: Mapping[str, Field]) -> str:
-    entry = _quoted(text)
+    entry = quoted(text)
     if fields:
         entry = "{" + ", ".join(f"{key}: {_written(value)}" for key, value in {"query": text, **fields}.items()) + "}"
     if not listed.children:
@@ -119,9 +117,9 @@ def _flow_entry(source: str, listed: Listing, text: str, fields: Mapping[str, Fi
 def _block_entry(source: str, listed: Node, text: str, fields: Mapping[str, Field]) -> tuple[int, str]:
     newline = "\r\n" if "\r\n" in source else "\n"
     indent = " " * (listed.column - 1 if isinstance(listed, Listing) else 2)
-    lines = [f"{indent}- {_quoted(text)}"]
+    lines = [f"{indent}- {quoted(text)}"]
     if fields:
-        lines = [f"{indent}- query: {_quoted(text)}", *(f"{indent}  {key}: {_written(value)}" for key, value in fields.items())]
+        lines = [f"{indent}- query: {quoted(text)}", *(f"{indent}  {key}: {_written(value)}" for key, value in fields.items())]
     offset = _offset(source, _last(listed))
     before = "" if source[:offset].endswith(("\n", "\r")) else newline
     return offset, before + newline.join(lines) + newline
@@ -141,20 +139,12 @@ def _offset(source: str, last: Node) -> int:
     return len(source) if all(not line.strip() or line.lstrip().startswith("#") for line in rest) else offset
 
 
-def _quoted(text: str) -> str:
-    return UNREADABLE.sub(_escaped, json.dumps(text, ensure_ascii=False))
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return "".join(f"\\u{ord(char):04x}" for char in match[0])
-
-
 def _written(value: Field) -> str:
     if isinstance(value, str):
-        return _quoted(value)
+        return quoted(value)
     if isinstance(value, int | float):
         return str(value)
-    return "[" + ", ".join(_quoted(item) for item in value) + "]"
+    return "[" + ", ".join(quoted(item) for item in value) + "]"
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from pipeline.config.queries.fields import Reader, choice, duration, kind, listing, mapping, money, near, text, whole
+from pipeline.config.queries.fields import Reader, as_written, choice, duration, kind, listing, mapping, money, near, text, whole
 from pipeline.config.queries.model import Query
-from pipeline.config.queries.problems import Problems, shown
+from pipeline.config.queries.problems import Problems, quoted, shown
 from pipeline.config.queries.settings_section import MOST, model, search
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
 from pipeline.text import normalise as texts
@@ -61,9 +61,15 @@ def _is_text_with_colon(node: Mapping, faults: Problems) -> bool:
         return False
     if near(key.value, tuple(_FIELDS)) and " " not in key.value and not key.value[:1].isupper():
         return False
-    whole_text = f"{key.value}: {value.value}"
-    faults.add(key, f"{shown(whole_text)} is read as a key and its value", f"put it in quotes: - {shown(whole_text)}")
+    whole_text = f"{_said(key)}: {_said(value)}".strip()
+    others = "query: " if len(node.children) > 2 else ""
+    faults.add(key, f"{shown(whole_text)} is read as a key and its value", f"put it in quotes: - {others}{quoted(whole_text)}")
     return True
+
+
+def _said(node: Scalar) -> str:
+    """What was written, quotation marks and what follows a # included."""
+    return f"{node.value if node.plain else quoted(node.value)}{node.tail}"
 
 
 def _question(node: Node, faults: Problems) -> str | None:
@@ -74,6 +80,8 @@ def _question(node: Node, faults: Problems) -> str | None:
         return None
     if not texts.clean(question).strip():
         faults.add(node, "an empty text", _WANTED)
+    elif not any(map(str.isalnum, question)):
+        faults.add(node, f"{shown(question)} has no letter and no digit: there is nothing to search for", _WANTED)
     elif len(question) > MAX_CHARACTERS:
         faults.add(node, f"a question of {len(question):,} characters", f"shorten it to {MAX_CHARACTERS:,}")
     else:
@@ -84,7 +92,7 @@ def _question(node: Node, faults: Problems) -> str | None:
 def _is_cut(node: Scalar, faults: Problems) -> bool:
     if node.tail:
         left = f"ends at {shown(node.value)}" if node.value else "is empty"
-        hint = "put the question in quotes; or, before a comment, write two spaces"
+        hint = f"put the question in quotes: {quoted(_said(node).strip())}; or, before a comment, write two spaces"
         faults.add(node, f"the question {left}: {shown(node.tail.strip())} is read as a comment", hint)
     elif node.runs_on:
         hint = "start both entries in one column; or put the text in quotes"
@@ -96,7 +104,7 @@ def _id(node: Node, faults: Problems) -> str | None:
     name = text(node, faults, "write an id, such as eu-batteries")
     if name is None or (_ID.fullmatch(name) and len(name) <= MAX_ID):
         return name
-    hint = f"write at most {MAX_ID} of a-z, 0-9 and -, such as {texts.slug(name, MAX_ID)}"
+    hint = f"write at most {MAX_ID} of a-z, 0-9 and -, such as {as_written(texts.slug(name, MAX_ID))}"
     faults.add(node, f"{shown(name)} is no id", hint)
     return name
 
@@ -131,24 +139,39 @@ _FIELDS: dict[str, Reader] = {
 
 
 def _identified(found: list[tuple[Node, Query]], faults: Problems) -> tuple[Query, ...]:
-    kept = _without_repeats(found, faults)
-    slugs = _slugs(query for _, query in kept)
-    named = [(node, query if query.id else replace(query, id=_derived(query.text, slugs))) for node, query in kept]
-    _report_clashes(named, faults)
-    return tuple(query for _, query in named)
+    firsts = _firsts([query for _, query in found])
+    slugs = _slugs(query for place, (_, query) in enumerate(found) if place not in firsts)
+    named: list[Query] = []
+    for place, (_, query) in enumerate(found):
+        if place in firsts:
+            name = query.id or distinct_id(f"{query.text} {place}")
+            named.append(replace(query, id=name, same_as=named[firsts[place]].id))
+        else:
+            named.append(query if query.id else replace(query, id=_derived(query.text, slugs)))
+    _report_clashes([(node, query) for (node, _), query in zip(found, named, strict=True)], faults)
+    return tuple(named)
 
 
-def _without_repeats(found: list[tuple[Node, Query]], faults: Problems) -> list[tuple[Node, Query]]:
-    kept: list[tuple[Node, Query]] = []
-    lines: dict[str, int] = {}
-    for node, query in found:
-        if not query.id and (first := lines.get(query.text.casefold())):
-            faults.add(node, f"the question of line {first} again", "remove one of the two, or give this one an id")
-            continue
-        if not query.id:
-            lines[query.text.casefold()] = query.line
-        kept.append((node, query))
-    return kept
+def _firsts(found: list[Query]) -> dict[int, int]:
+    """For the place of each entry that repeats another, that one's place.
+
+    An entry with an id of its own may ask the same to have it researched in another way.
+    """
+    asked: dict[str, list[int]] = defaultdict(list)
+    firsts: dict[int, int] = {}
+    for place, query in enumerate(found):
+        same = asked[texts.spelling_free(query.text)]
+        first = next((other for other in same if not query.id or _manner(found[other]) == _manner(query)), None)
+        if first is None:
+            same.append(place)
+        else:
+            firsts[place] = first
+    return firsts
+
+
+def _manner(query: Query) -> Query:
+    """What decides how a question is researched."""
+    return replace(query, text="", id="", line=0, every=None, tags=(), priority=0)
 
 
 def _slugs(found: Iterable[Query]) -> dict[str, set[str]]:

@@ -8,7 +8,7 @@ from datetime import time, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
 
-from pipeline.config.queries.problems import Problems, shown
+from pipeline.config.queries.problems import Problems, quoted, shown
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
 from pipeline.text.times import clock_of
 
@@ -76,9 +76,14 @@ def text(node: Node, faults: Problems, wanted: str = "write a text") -> str | No
 def _is_other(node: Scalar, faults: Problems) -> bool:
     for pattern, meaning in _OTHER:
         if pattern.fullmatch(node.value):
-            faults.add(node, f"{shown(node.value)} without quotes is {meaning}, not text", f'write "{node.value[:60]}"')
+            faults.add(node, f"{shown(node.value)} without quotes is {meaning}, not text", f"write {quoted(node.value)}")
             return True
     return False
+
+
+def as_written(text: str) -> str:
+    """Return a text as it may stand in the file: with quotes if it would be taken for something else without them."""
+    return quoted(text) if any(pattern.fullmatch(text) for pattern, _ in _OTHER) else text
 
 
 def choice(*words: str) -> Reader:

@@ -86,6 +86,7 @@ class Query:
     """One entry of the queue. ``None`` means: not said, the settings or defaults decide.
 
     ``text`` is one line: runs of white space are one space. ``line`` counts from 1. A higher ``priority`` comes first.
+    ``same_as`` is the id of an entry that asks the same: that one is researched, this one is not.
     """
 
     text: str
@@ -106,6 +107,7 @@ class Query:
     search: Literal["auto"] | tuple[str, ...] | None = None
     model: str | None = None
     approve: Literal["plan"] | None = None
+    same_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)

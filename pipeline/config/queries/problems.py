@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,6 +11,8 @@ from typing import Protocol
 from pipeline.errors import QueueInvalid
 
 _LISTED = 200
+# What the parser refuses or takes for a line end; none of it lies beyond U+FFFF.
+UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+")
 
 
 class Positioned(Protocol):
@@ -59,6 +63,11 @@ def invalid(faults: Sequence[Problem]) -> QueueInvalid:
         lines.append(f"… and {len(faults) - _LISTED:,} more")
     count = "one fault" if len(faults) == 1 else f"{len(faults):,} faults"
     return QueueInvalid("\n".join(lines), hint=f"correct the {count} above; nothing was started")
+
+
+def quoted(text: str) -> str:
+    """Return ``text`` as YAML in double quotes, on one line: whatever is in it, it is read as it is here."""
+    return UNREADABLE.sub(lambda match: "".join(f"\\u{ord(char):04x}" for char in match[0]), json.dumps(text, ensure_ascii=False))
 
 
 def shown(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from pipeline.config.queries.problems import Problems
+from pipeline.config.queries.problems import Problems, quoted
 
 if TYPE_CHECKING:
     from yaml import MarkedYAMLError
@@ -17,6 +17,9 @@ _AFTER_CLOSING = re.compile(r"""["'\]}] *\Z""")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _TABBED = re.compile(r"^ *(\t)[ \t]*[^\s#]", re.MULTILINE)
 _QUOTES = 'put the text in quotes: "…"'
+_QUESTION = re.compile(r"(?P<indent> *)(?:- +(?![a-z_]+:(?: |\Z))|(?:- +)?query: +)(?P<text>\S(?:.*\S)?)\s*")
+_KEY = re.compile(r"[a-z_]+:(?: |\Z)")
+_OPENING = "\"'[{"  # what starts so is a text in quotes or a list already, only not a whole one
 
 # The parser's words → ours. The first that fits; True: the fault lies where the unfinished part began.
 _PLAIN = (
@@ -63,15 +66,26 @@ def explain(error: MarkedYAMLError, text: str, faults: Problems) -> None:
         if words in problem:
             if at_start and error.context_mark:
                 line, column = error.context_mark.line + 1, error.context_mark.column + 1
-            faults.add_at(line, column, message, hint)
+            faults.add_at(line, column, message, _quoting(hint, text, line))
             return
-    faults.add_at(line, column, f"this is not valid YAML: {problem}", _QUOTES)
+    faults.add_at(line, column, f"this is not valid YAML: {problem}", _quoting(_QUOTES, text, line))
+
+
+def _quoting(hint: str, text: str, line: int) -> str:
+    """The hint with the question itself in quotes, where the line holds one and all of it."""
+    lines = _LINE_END.split(text)
+    entry = _QUESTION.fullmatch(lines[line - 1]) if line <= len(lines) else None
+    if _QUOTES not in hint or entry is None or entry["text"][0] in _OPENING:
+        return hint
+    after = next((other for other in lines[line:] if other.strip()), "")
+    goes_on = len(after) - len(after.lstrip(" ")) > len(entry["indent"]) and not _KEY.match(after.strip())
+    return hint if goes_on else hint.replace(_QUOTES, f"put the text in quotes: {quoted(entry['text'])}")
 
 
 def _explain_start(text: str, line: int, column: int, offset: int, faults: Problems) -> None:
     char = text[offset : offset + 1]
     if char != "\t" and "\t" not in text[text.rfind("\n", 0, offset) + 1 : offset]:
-        faults.add_at(line, column, f"a text cannot start with {char} unquoted", _QUOTES)
+        faults.add_at(line, column, f"a text cannot start with {char} unquoted", _quoting(_QUOTES, text, line))
         return
     faults.add_at(line, column, *_TAB)
     lines = Lines(text)

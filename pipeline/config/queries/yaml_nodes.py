@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.config.queries.problems import Problems
+from pipeline.config.queries.problems import UNREADABLE, Problems
 from pipeline.config.queries.syntax_errors import Lines, explain
 
 Event = Any  # the parser's events: their stubs say nothing of style, tag or value
@@ -17,10 +17,9 @@ Event = Any  # the parser's events: their stubs say nothing of style, tag or val
 MAX_BYTES = 1_048_576
 MAX_DEPTH = 20
 
-# What the parser refuses or takes for a line end; none of it lies beyond U+FFFF.
-UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+")
 _ENTRY = re.compile(r"[\r\n] *- ")
 _LINE_END = re.compile(r"[\r\n]")
+_CONFLICT = re.compile(r"^<{7} .*?^={7}$.*?^>{7} .*?$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -93,7 +92,21 @@ def decoded(data: bytes, faults: Problems) -> str | None:
             *Lines(text).place(text.index("\0")), "the file is not text: it holds a zero byte", "save it as text, in UTF-8"
         )
         return None
+    if _hold_conflicts(text, faults):
+        return None
     return _readable(text, faults)
+
+
+def _hold_conflicts(text: str, faults: Problems) -> bool:
+    """Tell whether git left two versions in the file; whatever else is wrong with it comes of that."""
+    lines = Lines(text)
+    hint = "keep what you want of both versions, and delete the lines that start with <<<<<<<, ||||||| , ======= and >>>>>>>"
+    found = list(_CONFLICT.finditer(text.replace("\r\n", " \n")))
+    for match in found:
+        line = lines.place(match.start())[0]
+        until = lines.place(match.end())[0]
+        faults.add_at(line, 1, f"conflict marks of git, up to line {until}: two versions that nobody has merged", hint)
+    return bool(found)
 
 
 def _readable(text: str, faults: Problems) -> str:

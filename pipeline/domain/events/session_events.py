@@ -60,19 +60,21 @@ E = TypeVar("E", bound=EventBase)
 
 
 class Answered(EventBase):
-    """An event that an outside answer ended in: what it cost, and the digest of the stored prompt and raw reply.
+    """An event that an outside answer ended in: what it cost, how long it took, the digest of the stored prompt and raw reply.
 
     ``exchange`` is "" when nothing was sent anywhere: the embedded reasoner's whole answer is the event itself. ``step`` is the
-    step that it ends; the calls announced for that step (``call.sent``) are settled by it.
+    step that it ends; the calls announced for that step (``call.sent``) are settled by it. ``seconds`` is how long the step
+    took, waits and retries included; None in a log from before it was measured.
     """
 
     step: str = ""
     cost: Cost = Cost()
     exchange: str = ""
+    seconds: float | None = None
 
 
 class RunStarted(EventBase):
-    """First in every segment: who writes."""
+    """First in every segment: who writes. ``agent`` is the name by which others know the machine, ``program`` has the version."""
 
     type: Literal["run.started"] = "run.started"
     host: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import subprocess
@@ -13,6 +14,7 @@ from pipeline.config.service_selection import LOCAL, searches_for
 from pipeline.config.settings import QUEUE_FILE, Workspace
 from pipeline.errors import CorpusUnusable, UsageError
 from pipeline.ops.doctor.finding import Finding, fault, fine, note
+from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.text.normalise import counted
 
 LEAST_FREE = 50_000_000
@@ -61,15 +63,20 @@ def _writable(folder: Path) -> Iterator[Finding]:
         yield fine("permissions", "settings, templates and log are written by you alone")
 
 
+def _real(path: Path) -> Path:
+    """The path without links. ``Path.resolve`` raises at a link that leads to itself, before Python 3.13; this does not."""
+    return Path(os.path.realpath(path))
+
+
 def _git(folder: Path, secret_files: list[Path]) -> Iterator[Finding]:
-    inside = [path for path in secret_files if path.resolve().is_relative_to(folder.resolve())]
+    inside = [path for path in secret_files if _real(path).is_relative_to(_real(folder))]
     if not inside or _git_says(folder, "rev-parse", "--is-inside-work-tree") != 0:
         return
     for path in inside:
-        if _git_says(folder, "ls-files", "--error-unmatch", "--", str(path.resolve())) == 0:
+        if _git_says(folder, "ls-files", "--error-unmatch", "--", str(_real(path))) == 0:
             todo = f"git rm --cached {path.name}, list it in .gitignore, and get new keys: the old ones are in the history"
             yield fault("keys", f"{path} is tracked by git", todo)
-        elif _git_says(folder, "check-ignore", "-q", "--", str(path.resolve())) != 0:
+        elif _git_says(folder, "check-ignore", "-q", "--", str(_real(path))) != 0:
             yield fault(
                 "keys", f"{path} is not ignored by git and would be added with the rest", f"list {path.name} in .gitignore"
             )
@@ -124,7 +131,7 @@ def _templates(folder: Path) -> Iterator[Finding]:
     faults = 0
     for path in paths:
         try:
-            Environment(autoescape=True).parse(path.read_text("utf-8"))
+            Environment(autoescape=True).parse(plain_bytes(path).decode())
         except (TemplateSyntaxError, OSError, UnicodeDecodeError) as error:
             faults += 1
             place = f":{error.lineno}" if isinstance(error, TemplateSyntaxError) else ""

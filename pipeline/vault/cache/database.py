@@ -67,6 +67,16 @@ def copied(folder: Path) -> sqlite3.Connection:
     return base
 
 
+def report_paths(folder: Path) -> dict[str, str]:
+    """Return where the vault's reports are, by session; empty when no vault was built or that is not known."""
+    select = "SELECT substr(owner, 9), path FROM files WHERE path > 'reports/' AND path < 'reports0' AND owner LIKE 'session:%'"
+    try:
+        with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
+            return dict(stored.execute(select))
+    except sqlite3.Error:
+        return {}
+
+
 def lost(folder: Path) -> None:
     """Throw away a file that turned out to be damaged.
 

@@ -20,6 +20,7 @@ from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.runtime import Macro
 
 from pipeline.errors import TemplateInvalid
+from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.system.worker_pool import Bounded, bounded
 from pipeline.text.normalise import digest_of
 from pipeline.vault.output import escaping, formatting, page_markdown, user_blocks
@@ -195,7 +196,7 @@ class Renderer:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return plain_bytes(path)
     except OSError as error:
         raise TemplateInvalid(f"{path}: cannot be read: {error.strerror}", hint=_RESTORE) from error
 

@@ -154,11 +154,78 @@ def test_a_changed_question_is_researched_again_and_one_that_is_gone_is_archived
     assert [query["action"] for query in listed["queries"]] == ["changed"]
     assert [name[11:-5] for name in listed["archived"]] == ["ships"]
     lines = said(folder, "list", "--why").out.splitlines()
-    assert [line.split()[0] for line in lines[::2]] == ["changed", "archived"]
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["changed", "archived"]
     assert "the question was changed" in lines[1]
     assert said(folder, "run").code == 0
     sessions = {entry["session"]: entry for entry in json.loads(said(folder, "--json", "list").out)["sessions"]}
     assert len(sessions) == 3
+
+
+ASKED = "  - {query: 'How deep is the harbour, by mark %d?', mode: fast}\n"
+
+
+def test_of_many_queries_beyond_the_limit_a_few_are_named_and_the_rest_counted(folder: Path) -> None:
+    (folder / "queries.yaml").write_text("queries:\n" + "".join(ASKED % number for number in range(60)))
+    assert "… and 53 more are skipped: the limit of 2 is reached" in said(folder, "run", "--limit", "2").out
+    assert len(last_run(folder)["skipped"]) == 58
+    rehearsed = said(folder, "run", "--limit", "2", "--dry-run").out
+    assert "… and 51 more are beyond the limit" in rehearsed
+    assert len(rehearsed.splitlines()) < 20
+
+
+def test_when_nothing_is_due_a_few_of_what_is_left_are_named_and_the_rest_counted(folder: Path) -> None:
+    (folder / "queries.yaml").write_text("queries:\n" + "".join(f"  - Zyzzyva xylophone {number}?\n" for number in range(9)))
+    said(folder, "run")
+    lines = said(folder, "run").out.splitlines()
+    assert lines[6] == "… and 4 more: research list --why names them"
+
+
+# ---- the list ------------------------------------------------------------------------------------------------------
+
+
+def listed_ids(folder: Path, *args: str) -> list[str]:
+    value = json.loads(said(folder, "--json", "list", *args).out)
+    known = {entry["session"] for entry in value["sessions"]}
+    assert {query["session"] for query in value["queries"]} - {""} <= known
+    return [query["id"] for query in value["queries"]]
+
+
+def test_the_list_tells_session_time_steps_and_report_and_run_prints_the_report(folder: Path) -> None:
+    ran = said(folder, "run", "harbour").out
+    (report,) = (folder / "vault" / "reports").rglob("*.md")
+    assert str(report) in ran
+    lines = said(folder, "list").out.splitlines()
+    (about,) = json.loads(said(folder, "--json", "list").out)["sessions"]
+    assert [line.split()[:2] for line in lines[::3]] == [["done", "harbour"], ["due", "ships"]]
+    assert lines[1].split(", ") == [
+        f"{'':<11} {about['session']}", about["started"][:16].replace("T", " ") + "Z", f"{about['progress']['done']} steps",
+    ]  # fmt: skip
+    assert lines[2].strip() == str(report) == str(folder / about["report"])
+    assert f"report     {report}" in said(folder, "show", "harbour").out
+    report.unlink()
+    assert str(report) not in said(folder, "list").out  # a path that leads nowhere is not shown
+
+
+def test_the_list_can_be_narrowed_by_status_tag_and_time(folder: Path) -> None:
+    said(without_answers(folder), "run", "harbour", "more")
+    (folder / "queries.yaml").write_text(
+        (folder / "queries.yaml").read_text() + "  - {query: Why salt?, id: salt, tags: [sea]}\n"
+    )
+    everything = listed_ids(folder)
+    for args, ids in (
+        (["--status", "due"], {"salt", "nonsense"}),
+        (["--status", "not-found"], {"more"}),
+        (["--status", "not-found", "--status", "done"], {"more", "harbour"}),
+        (["--tag", "sea"], {"harbour", "salt"}),
+        (["--tag", "sea", "--status", "due"], {"salt"}),
+        (["--since", "1h"], {"harbour", "more"}),
+        (["--since", "2020-01-01", "--tag", "SEA"], {"harbour"}),
+        (["--since", "2999-12-31T06:30"], set()),
+        ([], set(everything)),
+    ):
+        assert set(listed_ids(folder, *args)) == ids, args
+    assert said(folder, "list", "--since", "2999-12-31").out == "no query is like that\n"
+    assert said(folder, "list", "--since", "06:30").code == 2
 
 
 # ---- trying again --------------------------------------------------------------------------------------------------
@@ -206,7 +273,10 @@ def agreeing(folder: Path, told: Said) -> dict[str, Any]:
     name = batches(store)[-1]
     events = list(decode_all(record.data for record in store.load(name)))
     summary: dict[str, Any] = json.loads(told.out)
-    assert summary == account(events) == last_run(folder)
+    assert summary == last_run(folder)
+    reports = {str(path.relative_to(folder)) for path in (folder / "vault" / "reports").rglob("*.md")}
+    assert {entry.pop("report") for entry in summary["ended"]} - {""} <= reports
+    assert summary == account(events)
     (end,) = [event for event in events if isinstance(event, BatchEnded)]
     failed = [event for event in events if isinstance(event, VaultFailed)]
     assert told.code == summary["exit_code"] == (failed[0].exit_code if failed else end.exit_code)

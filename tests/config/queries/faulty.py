@@ -122,10 +122,11 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     (LIST + "- query: a\n  search: [wikipeda]\n", 3, 12, '"wikipeda" is not known', "did you mean wikipedia?"),
     (LIST + "- query: a\n  approve: report\n", 3, 12, '"report" is not known', "write plan"),
     # ids that clash
-    (LIST + "- Why?\n- why?\n", 3, 3, "the question of line 2 again", "remove one"),
+    (LIST + "- query: '?!'\n", 2, 10, "no letter and no digit", "write a question"),
+    (LIST + "<<<<<<< ours\n- a\n=======\n- b\n>>>>>>> theirs\n", 2, 1, "conflict marks of git, up to line 6", "delete the lines"),
+    (LIST + "- query: a\n  id: 'No!'\n", 3, 7, "is no id", 'such as "no"'),
     (LIST + "- a b\n- query: c\n  id: a-b\n", 3, 3, "the id a-b is taken by line 2", "another id"),
     (LIST + "- query: a\n  id: x\n- query: b\n  id: x\n", 4, 3, "the id x is taken by line 2", "another id"),
-    ("queries: [Why?, Why?]\n", 1, 17, "the question of line 1 again", "remove one"),
     ("queries: [Why?, {query: b, id: why}]\n", 1, 17, "the id why is taken by line 1", "another id"),
     # settings
     ("settings: [a]\nqueries: [a]\n", 1, 11, "a list where a mapping belongs", "key: value"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from datetime import time, timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.config.queries.document import checked, parse, read
@@ -231,7 +232,7 @@ def test_an_error_of_the_disk_is_translated(tmp_path: Path, monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr("pipeline.config.queries.document.plain_bytes", refuse)
     (tmp_path / "queries.yaml").touch()
     with pytest.raises(QueueInvalid, match="cannot be read: Permission denied"):
         read(tmp_path / "queries.yaml")
@@ -258,3 +259,32 @@ def test_arbitrary_bytes_are_a_queue_or_its_faults(data: bytes) -> None:
     else:
         assert all(query.text and query.id for query in queue.queries)
         assert len({query.id for query in queue.queries}) == len(queue.queries)
+
+
+def test_a_question_that_stands_twice_is_researched_once_whatever_its_case_and_spaces() -> None:
+    entries = b"- Why salt?\n- why  SALT?\n- {query: Why salt?, id: mine}\n- {query: why salt?, id: fast, mode: fast}\n"
+    queue, faults = parse(b"queries:\n" + entries)
+    assert faults == ()
+    assert [query.same_as for query in queue.queries] == ["", "why-salt", "why-salt", ""]  # the last in another way
+    assert [query.id for query in queue.queries][::2] == ["why-salt", "mine"]
+    assert len({query.id for query in queue.queries}) == 4
+
+
+_FIX = re.compile(r'(?:in quotes: |write )(?:- )?(?P<query>query: )?(?P<text>"(?:[^"\\]|\\.)*")')
+_PARTS = [*"Why is?ab C12 :'\"#-[]{}@>|&*!%`,\\é", ": ", " #", " - "]
+_LINE = st.lists(st.sampled_from(_PARTS), min_size=1, max_size=25).map("".join)
+
+
+@given(_LINE.map(str.strip).filter(lambda line: any(map(str.isalpha, line))), st.sampled_from(["- ", "- query: "]))
+@example('What\'s "up": yes?', "- ")
+@example('2026-01-01 "what"', "- ")
+@example("b: c", "- query: ")
+def test_a_suggested_fix_is_valid_and_means_what_was_written(line: str, start: str) -> None:
+    _, faults = parse(f"queries:\n{start}{line}\n".encode())
+    for fault in faults:
+        fix = _FIX.search(fault.hint)
+        if fix is None or "…" in fix["text"]:
+            continue
+        queue, wrong = parse(f"queries:\n- {fix['query'] or ''}{fix['text']}\n".encode())
+        assert wrong == ()
+        assert queue.queries[0].text.replace(" ", "") == line.replace(" ", "")
