@@ -34,7 +34,7 @@ class Difference:
 
     @property
     def sure(self) -> bool:
-        """Tell whether the interval leaves out zero, and rests on enough questions to say so."""
+        """Return whether the interval leaves out zero, and rests on enough questions to say so."""
         return self.questions >= FEWEST and (self.low > 0 or self.high < 0)
 
 

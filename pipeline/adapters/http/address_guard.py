@@ -124,7 +124,7 @@ def _check_host(host: str) -> None:
 
 
 def is_public(address: str) -> bool:
-    """Tell whether ``address`` belongs to the public internet. What is not an address at all does not."""
+    """Return whether ``address`` belongs to the public internet. What is not an address at all does not."""
     try:
         found = ip_address(address)
     except ValueError:

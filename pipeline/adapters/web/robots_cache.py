@@ -34,7 +34,7 @@ class RobotsCache:
         self._kept: dict[str, _Kept] = {}
 
     def knows(self, url: str) -> bool:
-        """Tell whether the rules for ``url`` are at hand."""
+        """Return whether the rules for ``url`` are at hand."""
         kept = self._kept.get(site_of(url))
         return kept is not None and kept.until > self._clock()
 

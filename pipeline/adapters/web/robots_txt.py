@@ -28,7 +28,7 @@ class Rules:
     delay_s: float = 0.0
 
     def allow(self, url: str) -> bool:
-        """Tell whether ``url`` may be read: the longest pattern that fits decides, for reading when two are as long."""
+        """Return whether ``url`` may be read: the longest pattern that fits decides, for reading when two are as long."""
         parts = urlsplit(url)
         path = _normal((parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
         if path == "/robots.txt":

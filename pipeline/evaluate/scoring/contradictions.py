@@ -35,7 +35,7 @@ def side_of(fact: Fact) -> Side:
 
 
 def same(stated: Side, quoted: Side) -> bool:
-    """Tell whether a quote is that sentence: of the same document, and one holds the other, marks and case aside."""
+    """Return whether a quote is that sentence: of the same document, and one holds the other, marks and case aside."""
     if quoted.document not in (stated.document, PurePosixPath(stated.document).stem):
         return False
     one, other = bare_words(stated.sentence), bare_words(quoted.sentence)
@@ -43,7 +43,7 @@ def same(stated: Side, quoted: Side) -> bool:
 
 
 def is_pair(pair: Planted | Near, first: Side, second: Side) -> bool:
-    """Tell whether two quotes are the two sides of ``pair``, in either order."""
+    """Return whether two quotes are the two sides of ``pair``, in either order."""
     return (same(pair.a, first) and same(pair.b, second)) or (same(pair.a, second) and same(pair.b, first))
 
 

@@ -42,7 +42,7 @@ class Placed:
     first: bool = True
 
     def follows(self, other: Placed | None) -> bool:
-        """Tell whether it comes right after ``other`` in the same page."""
+        """Return whether it comes right after ``other`` in the same page."""
         return other is not None and self.start >= 0 and self.digest == other.digest and self.start == other.end
 
 
@@ -113,7 +113,7 @@ def _placed(paragraph: Iterable[Stated], state: SessionState, pages: StoredPages
 
 
 def _opens(fact: Fact, pages: StoredPages) -> bool:
-    """Tell whether a fact's quote comes right behind a heading of its page."""
+    """Return whether a fact's quote comes right behind a heading of its page."""
     return fact.start >= 0 and _HEADING_END.search(pages.get(fact.digest).text[: fact.start].rstrip()[-200:]) is not None
 
 
@@ -153,7 +153,7 @@ def _openers(paragraphs: Iterable[list[Placed]]) -> Iterator[Placed]:
 
 
 def _is_alone(text: str, stated: Iterable[Stated]) -> bool:
-    """Tell whether a sentence is all that is stated; within a passage a short one is no fragment."""
+    """Return whether a sentence is all that is stated; within a passage a short one is no fragment."""
     return any(one.text.strip() == text for one in stated)
 
 

@@ -163,6 +163,6 @@ def _no_documents(folder: Corpus, problems: tuple[SkippedFile, ...]) -> CorpusUn
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Tell whether the cache itself is at fault, not the disk or another process."""
+    """Return whether the cache itself is at fault, not the disk or another process."""
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "no such table" in str(error) or "no such column" in str(error)

@@ -37,12 +37,12 @@ def page_text(data: bytes, content_type: str, url: str) -> Document:
 
 
 def _html(found: Sniffed, name: str) -> Document:
-    from pipeline.adapters.documents.html.html_to_page import read_html, refuse_bombs
+    from pipeline.adapters.documents.html.html_to_page import read_html, refuse_costly_markup
     from pipeline.adapters.web.extraction.boilerplate import visible
     from pipeline.adapters.web.extraction.soft_404 import why_no_page
 
     source = _capped(found, MAX_HTML)
-    refuse_bombs(source)
+    refuse_costly_markup(source)
     try:
         document = read_html(visible(source), name)
     except ReadFailed as error:

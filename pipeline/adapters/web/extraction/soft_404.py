@@ -59,7 +59,7 @@ def why_no_page(source: str, title: str, text: str) -> str:
 
 
 def _is_shell(source: str) -> bool:
-    """Tell whether the page itself has next to no words, navigation included, but programs to make some."""
+    """Return whether the page itself has next to no words, navigation included, but programs to make some."""
     if not _SCRIPT.search(source):
         return False
     written = len(_NO_WORDS.sub(" ", source).split())
