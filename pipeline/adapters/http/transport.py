@@ -58,12 +58,7 @@ _FAULT_RULES = (
     _FaultRule((httpx.LocalProtocolError, httpx.UnsupportedProtocol), "the request cannot be sent", False, False),
     _FaultRule((httpx.RemoteProtocolError,), "the connection was cut, or the reply is not HTTP"),
     _FaultRule((httpx.TransportError, OSError), "the connection broke"),
-    _FaultRule(
-        (httpx.InvalidURL, UnicodeError),
-        "the address or a header holds invalid characters",
-        passing=False,
-        sent=False,
-    ),
+    _FaultRule((httpx.InvalidURL, UnicodeError), "the address or a header is not valid", passing=False, sent=False),
 )
 
 
