@@ -1,4 +1,6 @@
-"""Every file operation of a night fails once, in each of four ways; then comes a clean night. Prints operations and what broke.
+"""Every file operation of a night, its vault and its site fails once, in each of four ways; then comes a clean night.
+
+What was not made must show in exit code, ``last-run.json``, log and stderr alike. Prints operations and what broke.
 
 Run: python -m bench.faults [--processes N]
 """

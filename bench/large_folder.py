@@ -15,10 +15,10 @@ from pathlib import Path
 
 from pipeline.batch import scheduling, session_pool
 from pipeline.batch.session_index import read_all
-from pipeline.cli.presentation import counted
 from pipeline.config.settings import Keys, config_for, load_workspace
 from pipeline.domain.session import ResearchSession
 from pipeline.ops import citation_audit
+from pipeline.text.normalise import counted
 from pipeline.wiring import workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
 

@@ -38,7 +38,7 @@ from pipeline.config.api_keys import Keys, read_keys
 from pipeline.config.queries.model import Query, Queue
 from pipeline.config.settings import Workspace, config_for, load_workspace
 from pipeline.domain.values import ResearchConfig
-from pipeline.engine.loop import RunContext
+from pipeline.engine.run_context import RunContext
 from pipeline.ports import EventStore
 from pipeline.system.worker_pool import COLLECTION
 from pipeline.wiring import workspace_adapters

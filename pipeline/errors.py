@@ -9,13 +9,15 @@
     │   └── CorpusUnusable                 the documents' folder is missing, unreadable or empty
     ├── NoWorkspace                    10  there is no queries.yaml here
     ├── WorkspaceLocked                11  another run works here
-    ├── LogError                       20  the event log cannot be trusted or written
+    ├── SystemRefused                  12  the disk, a permission or the terminal does not allow what has to be done
+    ├── LogError                       20  the event log cannot be trusted
     │   ├── VersionConflict                somebody else appended first
     │   ├── LogDamaged                     a record was altered, cut or lost
     │   ├── LogForked                      two segments continue the same record
     │   ├── EventRejected                  the same event id with other content
-    │   ├── SchemaTooNew                   written by a newer major version of this program
-    │   ├── LogUnwritable                  the disk refuses (full, read-only, failing)
+    │   ├── SchemaTooNew               2   written by a newer major version of this program
+    │   ├── LogUnwritable              12  the disk refuses (full, read-only, failing)
+    │   ├── LogUnreadable              12  the system does not let us read it; nothing says that it is damaged
     │   └── ObjectMissing                  a stored page or exchange is gone or altered
     ├── CommandRefused                 1   the session's state does not allow it
     ├── SessionUnknown                 2   no session of that name
@@ -85,8 +87,14 @@ class WorkspaceLocked(ResearchError):
     exit_code = 11
 
 
+class SystemRefused(ResearchError):
+    """The disk, a permission or the terminal does not allow what has to be done."""
+
+    exit_code = 12
+
+
 class LogError(ResearchError):
-    """The event log cannot be trusted or written."""
+    """The event log cannot be trusted, read or written."""
 
     exit_code = 20
 
@@ -110,9 +118,19 @@ class EventRejected(LogError):
 class SchemaTooNew(LogError):
     """The log was written by a newer major version of this program."""
 
+    exit_code = 2
+
 
 class LogUnwritable(LogError):
     """The disk refuses to store an event."""
+
+    exit_code = SystemRefused.exit_code
+
+
+class LogUnreadable(LogError):
+    """The system does not let us read the log."""
+
+    exit_code = SystemRefused.exit_code
 
 
 class ObjectMissing(LogError):

@@ -129,7 +129,7 @@ class EventStore(Protocol):
         Raises:
             VersionConflict: the stream is at another version.
             EventRejected: a stored id with other data.
-            LogDamaged, LogForked: the stream cannot be continued.
+            LogDamaged, LogForked, LogUnreadable: the stream cannot be continued.
             LogUnwritable: the disk refuses; nothing of this batch is acknowledged.
             WorkspaceLocked: another process writes this stream.
         """
@@ -139,7 +139,7 @@ class EventStore(Protocol):
         """Return the records of versions above ``after`` in order; empty for an unknown stream. Takes no lock.
 
         Raises:
-            LogDamaged, LogForked: the stream cannot be trusted.
+            LogDamaged, LogForked, LogUnreadable: the stream cannot be trusted.
         """
         ...
 
@@ -147,15 +147,15 @@ class EventStore(Protocol):
         """Yield the ids of all sessions, sorted."""
         ...
 
-    def batch_ids(self) -> Iterator[str]:
-        """Yield the ids of all batches, sorted."""
-        ...
-
     def marks(self) -> Mapping[str, str]:
         """Return an opaque mark for each session and batch, by id, sorted: it differs whenever the stream differs.
 
         What was derived from a stream under one mark still holds while the mark is the same; no stream is read for it.
         """
+        ...
+
+    def written_off(self) -> Collection[str]:
+        """Return the ids of sessions whose log is missing, and whose loss the user has accepted."""
         ...
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:

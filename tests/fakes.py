@@ -31,9 +31,9 @@ from pipeline.domain.values import (
     Value,
     Verdict,
 )
-from pipeline.engine.loop import RunContext
+from pipeline.engine.run_context import RunContext
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
-from pipeline.ports import Answer, Page, Record, SearchResult, Snapshot
+from pipeline.ports import Answer, EventStore, Page, Record, SearchResult, Snapshot
 from pipeline.research import StepContext
 from pipeline.text.normalise import digest_of
 
@@ -234,6 +234,15 @@ class FakeReasoner:
         return q.FoldedContext(summary=f"{len(question.facts)} facts so far")
 
 
+def batches(store: EventStore) -> list[str]:
+    """The ids of all nights, sorted."""
+    return [name for name in store.marks() if name.startswith("batch-")]
+
+
+def _apart(name: str) -> tuple[bool, str]:
+    return name.startswith("batch-"), name
+
+
 class MemoryStore:
     """The port ``EventStore`` over dictionaries."""
 
@@ -241,6 +250,7 @@ class MemoryStore:
         self.streams: dict[str, list[Record]] = {}
         self.objects: dict[str, bytes] = {}
         self.snapshots: dict[str, Snapshot] = {}
+        self.given_up: set[str] = set()
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
         stream = self.streams.setdefault(session_id, [])
@@ -259,11 +269,11 @@ class MemoryStore:
     def session_ids(self) -> Iterator[str]:
         return iter(sorted(name for name in self.streams if not name.startswith("batch-")))
 
-    def batch_ids(self) -> Iterator[str]:
-        return iter(sorted(name for name in self.streams if name.startswith("batch-")))
+    def written_off(self) -> set[str]:
+        return self.given_up
 
     def marks(self) -> Mapping[str, str]:
-        return {name: str(len(self.streams[name])) for name in (*self.session_ids(), *self.batch_ids()) if self.streams[name]}
+        return {name: str(len(self.streams[name])) for name in sorted(self.streams, key=_apart) if self.streams[name]}
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
         snapshot = self.snapshots.get(session_id)

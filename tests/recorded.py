@@ -11,7 +11,8 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
-from pipeline.engine.loop import Recorder, run_session
+from pipeline.engine.loop import run_session
+from pipeline.engine.recorder import Recorder
 from pipeline.ports import Record
 from pipeline.research import Outcome
 from tests.fakes import Journal, MemoryStore, context_for, desk_for, started

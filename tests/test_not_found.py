@@ -19,7 +19,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.batch_events import QueryEnded
 from pipeline.domain.events.json_codec import decode_all
 from tests.commanding import said, workspace_in
-from tests.fakes import MemoryStore
+from tests.fakes import MemoryStore, batches
 from tests.nights import NOW, known, last, query, queue
 from tests.vault import links
 from tests.vault.builders import Story, Workplace
@@ -60,7 +60,7 @@ def test_the_last_run_says_how_many_were_not_found(night: Path) -> None:
 
 def test_the_nights_stream_carries_the_status(night: Path) -> None:
     store = FileStore(night / "events")
-    events = decode_all(record.data for record in store.load(max(store.batch_ids())))
+    events = decode_all(record.data for record in store.load(max(batches(store))))
     statuses = {event.query_id: event.status for event in events if isinstance(event, QueryEnded)}
     assert statuses == {"harbour": "complete", "kafka": "not-found"}
 

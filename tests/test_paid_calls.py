@@ -12,7 +12,8 @@ from pipeline.domain.questions import Question
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost, Value
-from pipeline.engine.loop import Recorder, run_session
+from pipeline.engine.loop import run_session
+from pipeline.engine.recorder import Recorder
 from pipeline.ports import Answer
 from pipeline.research import Outcome, StepContext
 from tests.fakes import FakeReasoner, Journal, MemoryStore, context_for, desk_for, started

@@ -17,6 +17,7 @@ import pytest
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.batch_events import BatchEnded, QueryEnded
 from pipeline.domain.events.json_codec import decode_all
+from tests.fakes import batches
 
 ROOT = Path(__file__).parent.parent
 KEY = "sk-or-v1-canary0standin0secret0"
@@ -82,7 +83,7 @@ def workspace(folder: Path, server: Server | None = None, questions: int = 2) ->
 
 def night_of(folder: Path) -> tuple[list[QueryEnded], BatchEnded]:
     store = FileStore(folder / "events")
-    batch = max(store.batch_ids())
+    batch = max(batches(store))
     events = list(decode_all(record.data for record in store.load(batch)))
     (end,) = [event for event in events if isinstance(event, BatchEnded)]
     return [event for event in events if isinstance(event, QueryEnded)], end

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.session import record_of
-from pipeline.engine.loop import RunContext
+from pipeline.domain.session import record_of, stamped
+from pipeline.engine.run_context import RunContext
 from pipeline.ports import EventStore
 from pipeline.text.times import timestamp
 
@@ -29,10 +29,6 @@ class BatchLog:
         if self.version == 0:
             drafts = (self.context.agent, *drafts)
         at = timestamp(self.context.now())
-        stamped = [self._stamped(draft, self.version + place, at) for place, draft in enumerate(drafts, start=1)]
-        self.version = self.store.append(self.id, [record_of(event) for event in stamped], self.version)
-
-    def _stamped(self, draft: EventBase, version: int, at: str) -> EventBase:
-        context = self.context
-        envelope = {"id": context.new_id(), "session_id": self.id, "version": version, "at": at, "run_id": context.run_id}
-        return draft.model_copy(update=envelope)
+        run_id, numbered = self.context.run_id, enumerate(drafts, self.version + 1)
+        events = [stamped(draft, self.id, version, run_id, self.context.new_id(), at) for version, draft in numbered]
+        self.version = self.store.append(self.id, [record_of(event) for event in events], self.version)

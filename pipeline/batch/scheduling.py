@@ -10,6 +10,7 @@ from typing import Literal
 from pipeline.batch.edited_queries import edited_from
 from pipeline.batch.session_index import SessionIndex, Summary
 from pipeline.config.queries.model import Query, Queue
+from pipeline.errors import LogError, LogUnreadable, SchemaTooNew
 from pipeline.text.normalise import slug
 from pipeline.text.times import moment_of
 
@@ -49,13 +50,14 @@ class Decision:
 
     ``resume`` goes on with that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (its time has come)
     begin one that follows it; ``retry`` goes on with a failed one if that can lead anywhere, else begins one. The rest is left
-    as it is: ``not-found`` was researched, and the sources hold no answer.
+    as it is, by ``cause``: ``not-found`` was researched, and the sources hold no answer.
     """
 
     query: Query
     action: Action
     reason: str
     session: str = ""
+    cause: str = "left"
 
     @property
     def due(self) -> bool:
@@ -110,7 +112,13 @@ def _damaged(query: Query, last: Summary | None, known: SessionIndex) -> Decisio
     mine = [name for name in known.damaged if name[11:-5] == slug(query.id, 40) and name[:10] >= since]
     if not mine:
         return None
-    return Decision(query, "damaged", f"the log of {mine[-1]} is damaged: research verify", mine[-1])
+    error = known.damaged[mine[-1]]
+    return Decision(query, "damaged", f"{error.message} → {error.hint or 'research verify'}", mine[-1], cause_of(error))
+
+
+def cause_of(error: LogError) -> str:
+    """Return the night's word for why a log cannot be read."""
+    return "newer" if isinstance(error, SchemaTooNew) else "unreadable" if isinstance(error, LogUnreadable) else "damaged"
 
 
 def _decision(query: Query, last: Summary | None, now: datetime, wanted: Selection) -> Decision:

@@ -14,7 +14,8 @@ from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
 from pipeline.domain.steps import StartWorker
 from pipeline.domain.values import Earlier, Perspective, ResearchConfig
-from pipeline.engine.loop import Recorder, RunContext
+from pipeline.engine.recorder import Recorder
+from pipeline.engine.run_context import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
 from pipeline.research import Outcome, approved

@@ -15,7 +15,7 @@ from functools import cache
 from pipeline.domain.fold import fold_id
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import TERMINAL, SessionState, working_seconds
-from pipeline.errors import LogError
+from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore, SummaryCache
 from pipeline.text.normalise import digest_of
 
@@ -54,6 +54,9 @@ class Summary:
         return self.status in TERMINAL
 
 
+Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that it names
+
+
 def summary_of(state: SessionState) -> Summary:
     """Return what may be said of a session at a glance."""
     return Summary(
@@ -82,7 +85,10 @@ def summary_of(state: SessionState) -> Summary:
 
 @dataclass(frozen=True, slots=True)
 class SessionIndex:
-    """The sessions that can be read, in order of their ids, and why the others cannot, by id."""
+    """The sessions that can be read, in order of their ids, and why the others cannot, by id.
+
+    One of which the log is missing, although a night names it, cannot be read; unless its user has written it off.
+    """
 
     sessions: tuple[Summary, ...] = ()
     damaged: Mapping[str, LogError] = field(default_factory=dict)
@@ -102,12 +108,21 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
     marks = store.marks()
     known = kept.read(_layout_id()) if kept else {}
     lines = ((name, line) for name, (mark, line) in known.items() if marks.get(name) == mark)
-    summaries = {name: summary for name, line in lines if (summary := _decoded(line))}
-    fresh, damaged = _opened(store, (name for name in marks if name not in summaries))
+    entries = {name: entry for name, line in lines if (entry := _decoded(name, line)) is not None}
+    fresh, damaged = _opened(store, (name for name in marks if name not in entries))
     if kept:
-        _keep(kept, marks, fresh, known.keys() - summaries.keys())
-    summaries |= fresh
-    return SessionIndex(tuple(summaries[name] for name in marks if name in summaries), damaged)
+        _keep(kept, marks, fresh, known.keys() - entries.keys())
+    entries |= fresh
+    there = {name: entry for name in marks if isinstance(entry := entries.get(name), Summary)}
+    named = {session for entry in entries.values() if isinstance(entry, tuple) for session in entry}
+    lost = named - {name for name, summary in there.items() if summary.version} - damaged.keys()
+    damaged |= {name: _lost(name) for name in sorted(lost - set(store.written_off() if lost else ()))}
+    return SessionIndex(tuple(summary for name, summary in there.items() if name not in damaged), damaged)
+
+
+def _lost(name: str) -> LogDamaged:
+    hint = f"bring events/sessions/{name} back from a backup or from git, or write it off: research verify --repair"
+    return LogDamaged(f"the log of {name} is missing, though a run names it", hint=hint)
 
 
 def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str]) -> None:
@@ -117,28 +132,37 @@ def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str]) -> 
     _keep(kept, marks, fresh, {name for name, mark in known.items() if marks.get(name) != mark})
 
 
-def _opened(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Summary], dict[str, LogError]]:
-    """The summaries of those of the streams that are sessions, and why some cannot be read."""
-    summaries: dict[str, Summary] = {}
+def _opened(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], dict[str, LogError]]:
+    """What there is to know of the streams, and why some sessions cannot be read."""
+    entries: dict[str, Entry] = {}
     damaged: dict[str, LogError] = {}
     for name in names:
-        if not name.startswith("batch-"):
-            try:
-                summaries[name] = summary_of(ResearchSession.open(store, name).state)
-            except LogError as error:
+        is_session = not name.startswith("batch-")
+        try:
+            entries[name] = summary_of(ResearchSession.open(store, name).state) if is_session else _named_by(store, name)
+        except LogError as error:
+            if is_session:  # of a night that cannot be read, building the vault says so
                 damaged[name] = error
-    return summaries, damaged
+    return entries, damaged
 
 
-def _keep(kept: SummaryCache, marks: Mapping[str, str], fresh: Mapping[str, Summary], outdated: AbstractSet[str]) -> None:
+def _named_by(store: EventStore, batch: str) -> tuple[str, ...]:
+    ended = (json.loads(record.data) for record in store.load(batch) if record.type == "query.ended")
+    return tuple(session for event in ended if (session := event.get("session")))
+
+
+def _keep(kept: SummaryCache, marks: Mapping[str, str], fresh: Mapping[str, Entry], outdated: AbstractSet[str]) -> None:
     if fresh or outdated:
-        lines = {name: (marks[name], json.dumps(astuple(summary))) for name, summary in fresh.items()}
+        plain = {name: astuple(entry) if isinstance(entry, Summary) else entry for name, entry in fresh.items()}
+        lines = {name: (marks[name], json.dumps(values)) for name, values in plain.items()}
         kept.write(_layout_id(), lines, outdated - fresh.keys())
 
 
-def _decoded(line: str) -> Summary | None:
+def _decoded(name: str, line: str) -> Entry | None:
     try:
         values = json.loads(line)
+        if name.startswith("batch-"):
+            return tuple(values)
         values[_TAGS] = tuple(values[_TAGS])
         return Summary(*values)
     except (ValueError, TypeError, IndexError):

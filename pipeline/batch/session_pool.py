@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipeline.batch.batch_log import BatchLog
-from pipeline.batch.scheduling import LEFT, Decision, taken_up
+from pipeline.batch.scheduling import LEFT, Decision, cause_of, taken_up
 from pipeline.batch.session_actions import leads_anywhere, new_session, reopened
 from pipeline.batch.totals import NightResult, less, total
 from pipeline.config.queries.model import Limits, Query, Queue
@@ -19,12 +19,13 @@ from pipeline.domain.events import batch_events as n
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of, seconds_between, working_seconds
 from pipeline.domain.values import Cost, ResearchConfig
-from pipeline.engine.loop import RunContext, run_session
+from pipeline.engine.loop import run_session
+from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import INTERRUPTED, ending_at, kept_for_writing
 from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
-from pipeline.text.normalise import one_line
+from pipeline.text.normalise import counted, one_line
 from pipeline.text.times import next_at, timestamp
 
 _log = logging.getLogger("pipeline.batch.session_pool")
@@ -85,7 +86,7 @@ class Night:
             LogError: the log cannot be written.
         """
         due, beyond = taken_up(decisions, limit)
-        left = [_skipping(d, "damaged" if d.action == "damaged" else "left") for d in decisions if d.action in LEFT]
+        left = [_skipping(d, d.cause) for d in decisions if d.action in LEFT]
         if not due:
             return NightResult(skipped=tuple(left))
         started_at = timestamp(self.context.now())
@@ -111,8 +112,9 @@ class Night:
                         continue
                     self._working += 1
                     group.create_task(self._attend(waiting.popleft(), log))
-        except* ResearchError as errors:
-            raise errors.exceptions[0] from None
+        except ExceptionGroup as group:  # of several that ended the night, one that has a message for its user
+            known = (error for error in group.exceptions if isinstance(error, ResearchError))
+            raise next(known, group.exceptions[0]) from None
         if halt := self._halt():
             self._skip(log, [_skipping(decision, *halt) for decision in waiting])
 
@@ -155,7 +157,9 @@ class Night:
         except LogUnwritable:
             raise
         except ResearchError as error:
-            return _ending(decision, state, "failed", one_line(str(error), 500), "damaged" if isinstance(error, LogError) else "")
+            return _ending(
+                decision, state, "failed", one_line(str(error), 500), cause_of(error) if isinstance(error, LogError) else ""
+            )
         except Exception as error:  # noqa: BLE001 - a fault of ours in one session must not cost the night the others
             _log.exception("%s ended unexpectedly", decision.query.id)
             return _ending(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
@@ -183,10 +187,14 @@ class Night:
         reasons = (
             ("refused", f"a provider refuses: {self._refused}", self._refused is not None),
             ("stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason, stop.asked),
-            ("failures", f"{limits.max_failures} failures tonight", self._failed >= limits.max_failures),
+            ("failures", f"{counted(limits.max_failures, 'failure')} tonight", self._failed >= limits.max_failures),
             ("cap", f"tonight's {limits.cost_usd or 0:.2f} USD are spent", _reached(limits.cost_usd, spent.usd)),
-            ("cap", f"tonight's {limits.tokens} tokens are spent", _reached(limits.tokens, spent.total_tokens)),
-            ("cap", f"tonight's {limits.calls} calls are made", _reached(limits.calls, calls)),
+            (
+                "cap",
+                f"tonight's limit of {counted(limits.tokens or 0, 'token')} is reached",
+                _reached(limits.tokens, spent.total_tokens),
+            ),
+            ("cap", f"tonight's limit of {counted(limits.calls or 0, 'call')} is reached", _reached(limits.calls, calls)),
             ("cap", self.spent_out(), bool(self.spent_out())),
             ("cap", PASSED, self.context.gathering_left_s() <= 0),
         )

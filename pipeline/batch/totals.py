@@ -13,12 +13,13 @@ from pipeline.engine.stopping import INTERRUPTED
 from pipeline.errors import NOT_FOUND
 
 UP_TO_DATE = "up to date"
+LOG_TROUBLE = {"damaged": 20, "unreadable": 12, "newer": 2}  # exit codes by a query's cause
 
 
 @dataclass(frozen=True, slots=True)
 class NightResult:
     """What became of a night. ``stopped`` is the exit code of whatever signal stopped it, 0 for none; ``vault`` likewise that of
-    what kept the vault from being brought up to date.
+    what kept vault or site from being brought up to date.
     """
 
     batch: str = ""
@@ -54,7 +55,7 @@ class NightResult:
         needs = (
             (self.stopped, bool(self.stopped)),
             (4, "refused" in causes),
-            (20, "damaged" in causes),
+            *((code, cause in causes) for cause, code in LOG_TROUBLE.items()),
             (1, self.failed > 0),
             (self.vault, bool(self.vault)),
             (3, bool({"cap", "limit", "stopped"} & causes)),
@@ -81,7 +82,6 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
     end = next(
         (event for event in events if isinstance(event, n.BatchEnded)), n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
     )
-    vault = next((event.reason for event in events if isinstance(event, n.VaultFailed)), "")
     return {
         "batch": result.batch,
         "started_at": events[0].at if events else "",
@@ -95,10 +95,18 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "left_out": len(result.skipped),
         "cost_usd": end.cost.usd,
         "tokens": end.cost.total_tokens,
-        "vault": vault or UP_TO_DATE,
+        **parts(event for event in events if isinstance(event, n.VaultFailed)),
         "ended": [_outcome(event) for event in result.ended],
         "skipped": [event.model_dump(include={"query_id", "reason", "cause"}) for event in result.skipped],
     }
+
+
+def parts(failed: Iterable[n.VaultFailed]) -> dict[str, str]:
+    """Return by part what kept the vault and the site from being up to date, or that they are."""
+    reasons: dict[str, list[str]] = {"vault": [], "site": []}
+    for event in failed:
+        reasons[event.part].append(event.reason)
+    return {part: "; ".join(why) or UP_TO_DATE for part, why in reasons.items()}
 
 
 def _outcome(event: n.QueryEnded) -> dict[str, Any]:

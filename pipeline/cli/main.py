@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,13 +13,14 @@ from pipeline import __version__
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
-from pipeline.cli.commands.log_command import log
+from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.session_commands import approve, cancel, resume
-from pipeline.cli.messages import glance, require_workspace, session_named, show_session
+from pipeline.cli.messages import glance, refuse_unprintable, require_workspace, session_named, show_session
 from pipeline.cli.param_types import Flag, SessionName
 from pipeline.ops.terminal import Console, begin, errors_told, let_go
 from pipeline.system.worker_pool import COLLECTION
+from pipeline.text.normalise import counted
 
 if TYPE_CHECKING:
     from pipeline.config.settings import Keys, Workspace
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 EXIT_CODES = """\b
 Exit codes: 0 done, or nothing to do; 1 some query failed; 2 usage, settings or queries.yaml;
 3 stopped by a cap, work remains; 4 a provider refuses us; 5 some question was not answered
-by the sources; 10 no workspace here; 11 locked by another run; 20 the log is damaged; 130, 143 interrupted."""
+by the sources; 10 no workspace here; 11 locked by another run; 12 the disk or a permission
+refuses; 20 the log is damaged; 130, 143 interrupted."""
 
 
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -42,6 +44,7 @@ by the sources; 10 no workspace here; 11 locked by another run; 20 the log is da
 def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: bool, no_color: bool) -> None:
     """Research the questions in queries.yaml; keep every answer in an event log; write the notes of an Obsidian vault."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
+    refuse_unprintable(folder)
     ctx.obj = Console(folder, quiet, verbose, as_json, color=terminal and not no_color, terminal=terminal)
     begin(quiet=quiet, verbose=verbose)
 
@@ -54,10 +57,11 @@ def init(console: Console, directory: Path | None) -> None:
     from pipeline.config import scaffold
 
     folder = directory or console.folder
+    refuse_unprintable(folder)
     laid = scaffold.lay_out(folder)
-    kept = f"; {len(laid.kept)} were there already and stay as they are" if laid.kept else ""
+    kept = f"; {counted(len(laid.kept), 'file')} stayed as before" if laid.kept else ""
     console.data(
-        [f"{len(laid.created)} files laid out in {folder}{kept}", f"next: research -C {folder} run"],
+        [f"{counted(len(laid.created), 'file')} laid out in {folder}{kept}", f"next: research -C {folder} run"],
         {"created": laid.created, "kept": laid.kept},
     )
 
@@ -100,55 +104,18 @@ def show(console: Console, session: str, version: int | None) -> None:
     """Show SESSION: what it is doing, what just happened, the last error, progress, cost. Works while a run goes on."""
     from pipeline.domain.events.json_codec import decode
     from pipeline.domain.session import ResearchSession, state_at
+    from pipeline.errors import UsageError
     from pipeline.wiring import workspace_adapters
 
     require_workspace(console.folder)
     store = workspace_adapters.store_of(console.folder)
     name = session_named(console.folder, store, session)
-    state = state_at(store, name, version) if version else ResearchSession.open(store, name).state
+    newest = ResearchSession.open(store, name).state
+    if version and version > newest.version:
+        raise UsageError(f"{name} has no version {version}", hint=f"it has the versions 1 to {newest.version}")
+    state = state_at(store, name, version) if version else newest
     last = [record for record in store.load(name, after=max(0, state.version - 1)) if record.version == state.version]
     show_session(console, state, decode(last[0].data) if last else None)
-
-
-@cli.command()
-@click.option("--repair", is_flag=True, help="Set damaged files aside and keep the longest sound part.")
-@click.pass_obj
-def verify(console: Console, repair: bool) -> None:
-    """Check the whole log: every record's hash, the chain, every stored page, and that each quote stands in its page."""
-    from pipeline.wiring import workspace_adapters
-
-    require_workspace(console.folder)
-    findings = workspace_adapters.verify_log(console.folder, repair=repair)
-    harmless = [finding for finding in findings if finding.kind == "torn"]
-    quotes, citations, unsupported = _check_evidence(console)
-    lines = [str(finding) for finding in findings]
-    lines += [f"{entry.session}: {entry.where}: {entry.why}" for entry in unsupported]
-    bad = len(findings) - len(harmless) + len(unsupported)
-    verdict = "sound" if not bad else f"{bad} faults" + ("; what could be repaired was" if repair else "; try --repair")
-    lines.append(f"{quotes} quotes and {citations} citations checked against stored pages: {verdict}")
-    value = {"findings": [str(f) for f in findings], "quotes": quotes, "citations": citations, "unsupported": len(unsupported)}
-    console.data(lines, value)
-    sys.exit(20 if bad else 0)
-
-
-def _check_evidence(console: Console) -> tuple[int, int, list[Any]]:
-    """Hold every readable session against its pages; a session that cannot be read is named by the log's own findings."""
-    from pipeline.domain.session import state_at
-    from pipeline.errors import LogError
-    from pipeline.ops import citation_audit
-    from pipeline.wiring import workspace_adapters
-
-    store = workspace_adapters.store_of(console.folder)
-    quotes, citations = 0, 0
-    unsupported: list[Any] = []
-    for name in store.session_ids():
-        try:
-            checked = citation_audit.check(state_at(store, name, sys.maxsize), store)
-        except LogError:
-            continue
-        quotes, citations = quotes + checked.quotes, citations + checked.citations
-        unsupported += checked.unsupported
-    return quotes, citations, unsupported
 
 
 @cli.command()
@@ -160,7 +127,6 @@ def doctor(console: Console, online: bool, schedule: bool) -> None:
     import asyncio
     from datetime import UTC, datetime
 
-    from pipeline.cli.presentation import counted
     from pipeline.config.settings import keys_of, load_workspace
     from pipeline.ops import doctor
 
@@ -226,7 +192,7 @@ def add(
     console.data([f"added as {query.id}"], {"id": query.id, "query": query.text})
 
 
-for command in (build, watch, serve, run, retry, log, resume, cancel, approve, evaluate, completion):
+for command in (build, watch, serve, run, retry, log, verify, resume, cancel, approve, evaluate, completion):
     cli.add_command(command)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pipeline.ops.terminal import Console
+from pipeline.ops.terminal import TOLD, Console
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from pipeline.ports import EventStore
     from pipeline.system.folder_fingerprint import Step
 
+_MOST_NAMED = 5  # files that were not made
+_log = logging.getLogger("pipeline.cli.messages")
+
 
 def glance(console: Console, store: EventStore, *, look_only: bool = False) -> SessionIndex:
     """Return what the log holds at a glance; say which sessions cannot be read. ``look_only``: nothing is kept of it."""
@@ -24,7 +30,7 @@ def glance(console: Console, store: EventStore, *, look_only: bool = False) -> S
 
     known = read_all(store, workspace_adapters.summaries_of(console.folder, writable=not look_only))
     for error in known.damaged.values():
-        console.say(f"damaged: {error.message}", fg="red")
+        console.say(f"cannot be used: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
     return known
 
 
@@ -77,6 +83,22 @@ def require_workspace(folder: Path) -> None:
         )
 
 
+def refuse_unprintable(folder: Path) -> None:
+    """Refuse a workspace whose path is not UTF-8: neither the index nor a web page could name a file in it.
+
+    Raises:
+        UsageError: it is not.
+    """
+    from pipeline.errors import UsageError
+
+    path = os.fsencode(folder.absolute())
+    try:
+        path.decode("utf-8")
+    except UnicodeDecodeError:
+        shown = path.decode("utf-8", "backslashreplace")
+        raise UsageError(f"the path {shown} is not UTF-8", hint="rename the folder, or use another one") from None
+
+
 def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
     """Print what ``show`` tells about a session."""
     from pipeline.cli.presentation import show_lines, shown
@@ -84,24 +106,78 @@ def show_session(console: Console, state: SessionState, last: EventBase | None) 
     console.data(list(show_lines(state, last)), shown(state))
 
 
-def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new", *, site: bool = True) -> Any:
-    """Build the vault, and ``site`` from it; name what could not be written; remember the sessions at a glance.
+class Missed(NamedTuple):
+    """A ``part`` that was not made, or not all of it: why, what to do next, and the exit code that this means."""
 
-    Return the vault's report. A site that cannot be made is told of, no more: the notes are there.
-    """
-    from pipeline.batch.session_index import refresh
+    part: Literal["vault", "site"]
+    reason: str
+    hint: str
+    exit_code: int = 1
+
+
+def bring_up_to_date(console: Console, site_url: str) -> list[Missed]:
+    """Build the vault, and the site from it; return what was not made. Nothing is raised, and only notices are printed."""
+    missed: list[Missed] = []
+    report = _tried(missed, "vault", lambda: _vault(console.folder, "new"))
+    if report is not None:
+        from pipeline.wiring import workspace_adapters
+
+        made = _tried(missed, "site", lambda: workspace_adapters.build_site(console.folder, site_url, steps=report.steps))
+        _notice(console, made)
+    return missed
+
+
+def say_missed(console: Console, missed: Iterable[Missed]) -> int:
+    """Print and log what was not made; return the exit code that this means, 0 for nothing."""
+    codes = []
+    for part, reason, hint, code in missed:
+        console.say(f"the {part} is not up to date: {reason}\n  → {hint}", always=True, fg="red")
+        _log.error("the %s is not up to date: %s", part, reason, extra=TOLD)
+        codes.append(code)
+    return next(iter(codes), 0)
+
+
+def _tried(missed: list[Missed], part: Literal["vault", "site"], make: Callable[[], Any]) -> Any:
+    """What was made, None if it failed as a whole; what was not made is added to ``missed``."""
     from pipeline.errors import ResearchError
+
+    try:
+        report = make()
+    except ResearchError as error:
+        missed.append(Missed(part, error.message, error.hint or "research build", error.exit_code))
+        return None
+    except Exception as error:  # noqa: BLE001 - whatever it is, the work is done and its account is owed
+        _log.error("the %s could not be built", part, exc_info=error, extra=TOLD)
+        missed.append(Missed(part, f"{type(error).__name__}: {error}", "research build"))
+        return None
+    named = list(report.problems[:_MOST_NAMED])
+    if more := len(report.problems) - len(named):
+        from pipeline.text.normalise import counted
+
+        named.append(f"and {counted(more, 'more file')}, which `research build` names")
+    missed += [Missed(part, problem, "put that right, then run `research build`") for problem in named]
+    return report
+
+
+def _vault(folder: Path, mode: Literal["new", "all", "check"]) -> Any:
+    from pipeline.batch.session_index import refresh
     from pipeline.wiring import workspace_adapters
 
-    report = workspace_adapters.build(console.folder, mode)
-    refresh(workspace_adapters.store_of(console.folder), workspace_adapters.summaries_of(console.folder), report.marks)
+    report = workspace_adapters.build(folder, mode)
+    refresh(workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder), report.marks)
+    return report
+
+
+def _notice(console: Console, report: Any) -> None:
+    for notice in report.notices if report else ():
+        console.say(f"the site: {notice}", fg="yellow")
+
+
+def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:
+    """Build the vault; name what could not be written; remember the sessions at a glance. Return the vault's report."""
+    report = _vault(console.folder, mode)
     for problem in report.problems:
-        console.say(f"not written: {problem}", fg="yellow")
-    if site:
-        try:
-            bring_site_up_to_date(console, steps=report.steps)
-        except ResearchError as error:
-            console.say(f"the site is not up to date: {error.message}\n  → {error.hint or 'research build'}", fg="red")
+        console.say(f"not written: {problem}", always=True, fg="yellow")
     return report
 
 
@@ -110,9 +186,12 @@ def bring_site_up_to_date(console: Console, *, everything: bool = False, steps: 
 
     ``steps`` tell what a build of the vault just did in its folders.
     """
+    from pipeline.config.settings import load_workspace
     from pipeline.wiring import workspace_adapters
 
-    report = workspace_adapters.build_site(console.folder, everything=everything, steps=steps)
+    url = load_workspace(console.folder).queue.settings.site_url
+    report = workspace_adapters.build_site(console.folder, url, everything=everything, steps=steps)
     for problem in report.problems:
-        console.say(f"left out of the site: {problem}", fg="yellow")
+        console.say(f"left out of the site: {problem}", always=True, fg="yellow")
+    _notice(console, report)
     return report

@@ -37,6 +37,21 @@ class Length(_Type):
         return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
+class Amount(_Type):
+    """A sum of money: a number from 0 on."""
+
+    name = "amount"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; ``nan`` compares with nothing, and ``inf`` is no cap."""
+        amount = -1.0
+        with suppress(ValueError):
+            amount = float(value)
+        if 0 <= amount < float("inf"):
+            return amount
+        return self.fail(f"{value!r} is no sum of money; write a number from 0 on: 0.50, 2", param, ctx)
+
+
 class Flag(click.Option):
     """A switch whose variable counts when it holds anything at all, as ``NO_COLOR`` does."""
 

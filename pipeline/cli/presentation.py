@@ -10,12 +10,9 @@ from pipeline.domain.agenda import agenda, node_ended
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState, nearest_facts, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
-from pipeline.text.normalise import clean, one_line
+from pipeline.text.normalise import clean, counted, one_line
 
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return ``1 fact`` or ``7 facts``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+_MOST_DROPPED = 20
 
 
 def duration(seconds: float) -> str:
@@ -31,6 +28,20 @@ def price(cost: Cost) -> str:
     if not cost.usd and not cost.total_tokens:
         return "nothing to pay"
     return f"{cost.usd:.4f} USD, {cost.total_tokens:,} tokens"
+
+
+def repair_lines(repair: Any) -> Iterator[str]:
+    """Yield what a repair did to one file of the log (see ``store.verify.Repair``), and where the file lies as it was."""
+    if not repair.copy:
+        after = "a build takes its notes away, and a run may research its question again"
+        whole = "written off: the whole log; a new one begins, and a run researches every question again"
+        yield whole if repair.path == "all" else f"written off: {repair.path}; {after}"
+        return
+    kept = f"{counted(repair.kept, 'record')} kept" if repair.kept else "taken out of the log"
+    yield f"repaired: {repair.path}: {kept}; as it was: events/{repair.copy}"
+    if repair.dropped:
+        shown = [*repair.dropped[:_MOST_DROPPED], *(["…"] if len(repair.dropped) > _MOST_DROPPED else [])]
+        yield f"  dropped {counted(len(repair.dropped), 'record')}: {'; '.join(shown)}"
 
 
 def happened(event: e.EventBase) -> str:

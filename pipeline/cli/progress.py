@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
-from pipeline.cli.presentation import counted, happened
+from pipeline.cli.presentation import happened
 from pipeline.domain.agenda import node_ended
 from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, EventBase, ResearchFailed
 from pipeline.domain.state import SessionState
 from pipeline.ops.terminal import TOLD, Console, Forgiving
-from pipeline.text.normalise import one_line
+from pipeline.text.normalise import counted, one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
 from pipeline.batch.scheduling import LEFT, Decision, Selection, archived, decide
-from pipeline.batch.totals import UP_TO_DATE
-from pipeline.cli.messages import bring_vault_up_to_date, glance
+from pipeline.batch.totals import LOG_TROUBLE, UP_TO_DATE, parts
+from pipeline.cli.messages import bring_up_to_date, glance, say_missed
 from pipeline.config.service_selection import LOCAL
-from pipeline.errors import NOT_FOUND, LogError, ResearchError
+from pipeline.errors import NOT_FOUND, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
 from pipeline.ops.terminal import TOLD, Console, mask_with
 
 if TYPE_CHECKING:
+    from pipeline.batch.batch_log import BatchLog
     from pipeline.batch.totals import NightResult
+    from pipeline.cli.messages import Missed
     from pipeline.config.queries.model import Query
     from pipeline.config.service_selection import Documents, SearchChoice
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain.events.batch_events import VaultFailed
     from pipeline.domain.events.session_events import EventBase
     from pipeline.domain.values import ResearchConfig
-    from pipeline.engine.loop import Listener, RunContext
+    from pipeline.engine.run_context import Listener, RunContext
     from pipeline.ops.unattended import UnattendedRun
     from pipeline.ports import EventStore
     from pipeline.wiring.session_adapters import AdapterFactory
@@ -92,12 +94,14 @@ def place_of(console: Console, request: Request) -> RunEnvironment:
 
     Raises:
         NoWorkspace, QueueInvalid: there is no valid queue.
+        LogDamaged: the whole log is missing.
         UsageError: an id or a tag is unknown; the ``.env`` cannot be read.
     """
     from pipeline.config.settings import keys_of, load_workspace
     from pipeline.wiring import workspace_adapters
 
     workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    workspace_adapters.refuse_missing_log(console.folder)
     refuse_unknown(workspace.queue, request.selection)
     queue = workspace.queue
     automatic = "auto" in (queue.settings.search, *(query.search for query in queue.queries))
@@ -160,24 +164,30 @@ async def _planned(place: RunEnvironment, request: Request, decisions: Sequence[
 
 
 def work(shift: UnattendedRun, request: Request) -> int:
-    """Do a night's work; return the process's exit code.
+    """Do a night's work; return the process's exit code. What ends it before its time is remembered as the last run's end.
 
     Raises:
         ResearchError: what ends the night before it begins, or a disk that refuses.
     """
+    try:
+        return _work(shift, request)
+    except (NoWorkspace, WorkspaceLocked):  # it was no run here
+        raise
+    except Exception as error:
+        _remember(shift.console, {"exit_code": getattr(error, "exit_code", 1), "error": str(error) or type(error).__name__})
+        raise
+
+
+def _work(shift: UnattendedRun, request: Request) -> int:
     place = place_of(shift.console, request)
     decisions = place.outlook(request).decisions
     if not any(decision.due for decision in decisions):
-        return _nothing_to_do(place.console, decisions, request.selection.ids)
+        return _nothing_to_do(shift, place, decisions, request.selection.ids)
     with shift.locked(request.lock_wait):
         outlook = place.outlook(request)
-        try:
-            result = shift.awaited(_worked(shift, place, outlook, request))
-        except ResearchError as error:
-            _remember(place.console, {"exit_code": error.exit_code, "error": error.message})
-            raise
+        result = shift.awaited(_worked(shift, place, outlook, request))
         if not result.batch:
-            return _nothing_to_do(place.console, outlook.decisions, request.selection.ids)
+            return _nothing_to_do(shift, place, outlook.decisions, request.selection.ids)
         account = _closed(place, result)
     shift.last_word, shift.about = _counts(account), {"batch": account["batch"]}
     _tell(place.console, account)
@@ -226,7 +236,7 @@ def prepare(console: Console, workspace: Workspace, desks: AdapterFactory, searc
     Raises:
         CorpusUnusable, SearchFailed: the documents cannot be searched, and a session has nothing else.
     """
-    from pipeline.cli.presentation import counted
+    from pipeline.text.normalise import counted
 
     report = desks.prepare(needed=(LOCAL,) in searches)
     if report is None:
@@ -246,71 +256,102 @@ def prepare(console: Console, workspace: Workspace, desks: AdapterFactory, searc
 
 
 def _closed(place: RunEnvironment, result: NightResult) -> dict[str, Any]:
-    """Bring the vault up to date; return the account of the night, which is remembered too. A vault that fails is part of it."""
+    """Bring vault and site up to date; return the account of the night, which is remembered too, and says what was not made."""
     from pipeline.batch.totals import account
     from pipeline.domain.events.json_codec import decode_all
 
     events = list(decode_all(record.data for record in place.store.load(result.batch)))
-    if failed := _vault_failure(place.console):
-        _record_after(place, result.batch, events[-1].version, failed)
-        events.append(failed)
-    value = account(events)
-    _remember(place.console, value)
+    value = account([*events, *_not_made(place, result.batch, events[-1].version)])
+    if not _remember(place.console, value):
+        value["exit_code"] = value["exit_code"] or 1
     return value
 
 
-def _vault_failure(console: Console) -> VaultFailed | None:
-    """Bring the vault up to date; return what kept it from that, told already, or None."""
-    from pipeline.domain.events.batch_events import VaultFailed
+def _not_made(place: RunEnvironment, session_pool: str, version: int) -> list[VaultFailed]:
+    """Bring vault and site up to date; record in the night's stream, print and return what was not made.
 
-    try:
-        bring_vault_up_to_date(console)
-    except ResearchError as error:
-        console.say(f"the vault is not up to date: {error.message}\n  → {error.hint or 'research build'}", fg="red")
-        return VaultFailed(reason=error.message, exit_code=error.exit_code)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the night's work is done and its account is owed
-        _log.error("the vault could not be built", exc_info=error, extra=TOLD)
-        console.say(f"the vault is not up to date: {error}\n  → research build", fg="red")
-        return VaultFailed(reason=f"{type(error).__name__}: {error}", exit_code=1)
-    return None
-
-
-def _record_after(place: RunEnvironment, session_pool: str, version: int, event: EventBase) -> None:
-    """Add to a night's stream what came after its end; a disk that refuses has been told of already."""
+    Both are tried again at once, for what kept them may have passed; and once more after it was recorded, for the night's note.
+    """
     from pipeline.batch.batch_log import BatchLog
     from pipeline.wiring import workspace_adapters
 
-    context = workspace_adapters.context_of(place.workspace, lambda _event, _state: None)
-    with suppress(LogError):
-        BatchLog(place.store, context, session_pool, version).record(context.agent, event)
+    url = place.workspace.queue.settings.site_url
+    missed = bring_up_to_date(place.console, url) and bring_up_to_date(place.console, url)
+    if not missed:
+        return []
+    log = BatchLog(
+        place.store, workspace_adapters.context_of(place.workspace, lambda _event, _state: None), session_pool, version
+    )
+    failed = _recorded(log, missed, log.context.agent)
+    later = [one for one in bring_up_to_date(place.console, url) if one not in missed]
+    failed += _recorded(log, later) if later else []
     place.store.release(session_pool)
+    say_missed(place.console, missed + later)
+    return failed
 
 
-def _remember(console: Console, account: dict[str, Any]) -> None:
-    """Write ``last-run.json``; a disk that refuses has been told of already, or will be."""
+def _recorded(log: BatchLog, missed: Sequence[Missed], *first: EventBase) -> list[VaultFailed]:
+    """Add to a night's stream what came after its end; a disk that refuses has been told of already."""
+    from pipeline.domain.events.batch_events import VaultFailed
+
+    failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in missed]
+    with suppress(LogError):
+        log.record(*first, *failed)
+    return failed
+
+
+def _remember(console: Console, account: dict[str, Any]) -> bool:
+    """Write ``last-run.json``; tell whether it holds that now."""
+    import json
+
     from pipeline.wiring import workspace_adapters
 
     try:
         workspace_adapters.remember_run(console.folder, account)
     except OSError as error:
-        console.say(f"events/local/last-run.json was not written: {error.strerror}", fg="yellow")
+        if workspace_adapters.last_run(console.folder) == json.loads(
+            json.dumps(account)
+        ):  # it is there, if perhaps not after a power cut
+            return True
+        console.say(f"events/local/last-run.json was not written: {error.strerror}", always=True, fg="yellow")
+        _log.error("last-run.json was not written: %s", error, extra=TOLD)
+        return False
+    return True
 
 
-def _nothing_to_do(console: Console, decisions: Sequence[Decision], named: Sequence[str]) -> int:
+def _nothing_to_do(shift: UnattendedRun, place: RunEnvironment, decisions: Sequence[Decision], named: Sequence[str]) -> int:
     """Nothing is due. A vault that a stopped run left behind is still brought up to date."""
+    console = place.console
     left = [d for d in decisions if d.action in LEFT or d.query.id in named]
     lines = ["nothing to do", *(f"  {d.query.id}: {d.word}: {d.reason}" for d in left)]
     again = {"failed": "the failed ones", "not-found": "those not found"}
     found = [words for action, words in again.items() if any(d.action == action for d in left)]
     lines += [f"  research retry tries {' and '.join(found)} again"] if found else []
-    if console.as_json or not console.quiet:
+    causes = {d.cause for d in decisions if d.action == "damaged"}
+    code = next((code for cause, code in LOG_TROUBLE.items() if cause in causes), 0)
+    if console.as_json or code or not console.quiet:
         console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in left]})
-    bring_vault_up_to_date(console)
-    return 20 if any(d.action == "damaged" for d in left) else 0
+    url = place.workspace.queue.settings.site_url
+    missed = bring_up_to_date(console, url) and bring_up_to_date(console, url)
+    code = code or say_missed(console, missed)
+    shift.last_word = "nothing to do" if missed else ""
+    return code if _keep_state(console, code, missed) else code or 1
+
+
+def _keep_state(console: Console, code: int, missed: Sequence[Missed]) -> bool:
+    """Let the account of the last night be, unless vault and site are otherwise than it says, or it ended in an error."""
+    from pipeline.domain.events.batch_events import VaultFailed
+    from pipeline.wiring import workspace_adapters
+
+    now = parts(VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in missed)
+    before = workspace_adapters.last_run(console.folder)
+    if "error" not in before and all(before.get(part, UP_TO_DATE) == how for part, how in now.items()):
+        return True
+    return _remember(console, {"exit_code": code, "nothing_to_do": True, **now})
 
 
 def _counts(account: dict[str, Any]) -> str:
-    from pipeline.cli.presentation import counted
+    from pipeline.text.normalise import counted
 
     parts = [counted(account["done"], "report")]
     parts += [f"{account['not_found']} not found"] if account["not_found"] else []
@@ -322,11 +363,13 @@ def _counts(account: dict[str, Any]) -> str:
 def _tell(console: Console, account: dict[str, Any]) -> None:
     lines = [f"{e['status'].replace('-', ' '):<11} {e['query_id']}: {e['reason'] or _effort(e)}" for e in account["ended"]]
     lines += [f"{'skipped':<11} {e['query_id']}: {e['reason']}" for e in account["skipped"]]
-    lines += [f"{'vault':<11} not up to date: {account['vault']}"] if account["vault"] != UP_TO_DATE else []
+    lines += [f"{part:<11} not up to date: {account[part]}" for part in ("vault", "site") if account[part] != UP_TO_DATE]
     lines.append(f"{_counts(account)}; exit code {account['exit_code']}")
     if console.as_json or account["exit_code"] not in (0, NOT_FOUND) or not console.quiet:
-        with suppress(OSError):  # a terminal that hung up changes nothing about how the night ended
+        try:
             console.data(lines, account)
+        except (OSError, SystemRefused) as error:  # a terminal that hung up changes nothing about how the night ended
+            console.say(str(error), fg="yellow")
 
 
 def _effort(entry: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.errors import ResearchError, UsageError
+from pipeline.errors import SystemRefused, UsageError
 
 PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault")
 # In a checkout the vault also holds what runs have made; only this of it is starter material.
@@ -33,7 +33,7 @@ def lay_out(folder: Path) -> Laid:
 
     Raises:
         UsageError: ``folder`` is a file.
-        ResearchError: the disk refuses.
+        SystemRefused: the disk refuses.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, not a folder", hint="name a folder for the workspace")
@@ -49,7 +49,10 @@ def lay_out(folder: Path) -> Laid:
             shutil.copyfile(source() / name, target)
             created.append(name.as_posix())
     except OSError as error:
-        raise ResearchError(f"{folder} cannot be filled: {error.strerror}", hint="check the folder's permissions") from error
+        where = error.filename2 or error.filename or folder
+        raise SystemRefused(
+            f"{where} cannot be written: {error.strerror}", hint="free space, or let this user write there"
+        ) from error
     return Laid(tuple(created), tuple(kept))
 
 

@@ -56,7 +56,7 @@ from pipeline.domain.steps import (
     WriteSection,
 )
 from pipeline.domain.values import Gap, PlanNode
-from pipeline.text.normalise import tokens
+from pipeline.text.normalise import counted, tokens
 
 MAX_REVISIONS = 1
 
@@ -160,7 +160,7 @@ def _between_iterations(state: SessionState, worker: Worker) -> Iterator[Step]:
     if done and worker.iterations[-1].sufficient:
         yield FinishWorker(worker.id, "knows enough")
     elif done >= state.config.iterations:
-        yield FinishWorker(worker.id, f"{done} iterations")
+        yield FinishWorker(worker.id, f"{counted(done, 'iteration')}")
     elif (fold := Fold(worker.id, worker.folds + 1)) and _context_is_full(state, worker, fold):
         yield fold
     else:
@@ -263,7 +263,7 @@ def _no_evidence(state: SessionState) -> Fail:
     looked = f"{searches} search{'' if searches == 1 else 'es'}, {pages} page{'' if pages == 1 else 's'} read"
     if last is not None and not _anything_observed(state):
         return Fail(last.error, f"no evidence could be gathered ({looked}): {_in_words(last)}")
-    without = f"; {len(failed)} steps failed, the last: {_in_words(last)}" if last is not None else ""
+    without = f"; {counted(len(failed), 'step')} failed, the last: {_in_words(last)}" if last is not None else ""
     refusal = refused(state)
     return replace(refusal, reason=f"{refusal.reason} ({looked}{without})")
 

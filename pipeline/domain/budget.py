@@ -71,11 +71,6 @@ class Budget:
         """Calls made and settled."""
         return self._calls
 
-    @property
-    def reserved_usd(self) -> float:
-        """US dollars set aside for calls under way."""
-        return sum(entry.nano_usd for entry in self._open) / _NANO
-
     def check(self, worst: Cost, calls: int = 1) -> None:
         """Tell whether a call of that worst case may be sent now; ``calls`` as in ``Reservation``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from typing import TypeVar
 
 from pydantic import TypeAdapter
 
@@ -22,10 +23,7 @@ def _state_codec() -> TypeAdapter[SessionState]:
 
 
 class ResearchSession:
-    """The events so far as a state, and the only way to add one.
-
-    Event ids and the envelope's time (RFC 3339, UTC, milliseconds) come from outside: a session is a function of its input.
-    """
+    """The events so far as a state, and the only way to add one."""
 
     def __init__(self, session_id: str, state: SessionState | None = None) -> None:
         self.state = state or SessionState(id=session_id)
@@ -49,23 +47,27 @@ class ResearchSession:
         for event in decode_all(datas):
             fold.apply(self.state, event)
 
-    def record(self, draft: EventBase, *, run_id: str, event_id: str, at: str) -> EventBase:
-        """Guard, stamp and fold one drafted event; return it stamped.
+    def record(self, event: EventBase) -> None:
+        """Guard and fold the next event, which is stamped.
 
         Raises:
             CommandRefused: the session's state does not allow it; nothing has changed.
         """
-        if why := refusal(self.state, draft):
-            raise CommandRefused(f"{draft.type} was refused: {why}", hint="this is a fault of the program; the log is unharmed")
-        event = draft.model_copy(
-            update={"id": event_id, "session_id": self.id, "version": self.state.version + 1, "at": at, "run_id": run_id}
-        )
+        if why := refusal(self.state, event):
+            raise CommandRefused(f"{event.type} was refused: {why}", hint="this is a fault of the program; the log is unharmed")
         fold.apply(self.state, event)
-        return event
 
     def snapshot(self) -> Snapshot:
         """Return the state as a snapshot of its version."""
         return Snapshot(self.state.version, fold.fold_id(), _state_codec().dump_json(self.state))
+
+
+E = TypeVar("E", bound=EventBase)
+
+
+def stamped(draft: E, session_id: str, version: int, run_id: str, event_id: str, at: str) -> E:
+    """Return a drafted event with its envelope."""
+    return draft.model_copy(update={"id": event_id, "session_id": session_id, "version": version, "at": at, "run_id": run_id})
 
 
 def record_of(event: EventBase) -> Record:
@@ -79,6 +81,12 @@ def state_at(store: EventStore, session_id: str, version: int) -> SessionState:
     Raises:
         LogError: the log is damaged, forked, or written by a newer major version.
     """
-    session = ResearchSession(session_id)
-    session.replay(record.data for record in store.load(session_id) if record.version <= version)
-    return session.state
+    return state_of(session_id, decode_all(record.data for record in store.load(session_id) if record.version <= version))
+
+
+def state_of(session_id: str, events: Iterable[EventBase]) -> SessionState:
+    """Return the state that a session's events fold to."""
+    state = SessionState(id=session_id)
+    for event in events:
+        fold.apply(state, event)
+    return state

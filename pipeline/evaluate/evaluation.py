@@ -21,6 +21,7 @@ from pipeline.evaluate.question_set.question_set import Dataset
 from pipeline.evaluate.scoring.outcome import Outcome
 from pipeline.evaluate.scoring.question_scores import Scorer
 from pipeline.evaluate.scoring.stored_pages import StoredPages
+from pipeline.text.normalise import counted
 from pipeline.wiring import workspace_adapters
 
 Say = Callable[[str], None]
@@ -70,7 +71,7 @@ class Evaluation:
 
     def _run(self, setup: Setup, place: Path, baseline: Baseline | None, ids: Mapping[str, str]) -> Result:
         entries = self.dataset.entries
-        self.say(f"researching {len(entries)} questions")
+        self.say(f"researching {counted(len(entries), 'question')}")
         start, processor = time.perf_counter(), _processor_seconds()
         outcomes = asyncio.run(research(place, setup.keys, ids, lambda done: self.progress(done, len(entries))))
         seconds, processor = time.perf_counter() - start, _processor_seconds() - processor

@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.evaluate.evaluation import Result
 from pipeline.evaluate.figures import FIGURES, FORMS, Figure, Score
 from pipeline.evaluate.question_set.question_set import HALVES
-from pipeline.text.normalise import one_line
+from pipeline.text.normalise import counted, one_line
 
 _WIDTH = 62
 
@@ -20,7 +20,7 @@ def totals_lines(scores: Sequence[Score]) -> Iterator[str]:
     for half in HALVES:
         of_half = [score for score in scores if score.half == half]
         if of_half:
-            yield f"{half}: {len(of_half)} questions ({', '.join(_kinds(of_half))})"
+            yield f"{half}: {counted(len(of_half), 'question')} ({', '.join(_kinds(of_half))})"
             yield from _groups(of_half)
 
 
@@ -50,7 +50,8 @@ def shown(figure: Figure, value: float) -> str:
 def run_lines(result: Result) -> Iterator[str]:
     """Yield the lines about a run's wall-clock and CPU time."""
     number = max(1, len(result.scores))
-    yield f"{len(result.scores)} sessions in {result.seconds:.1f} s, index included ({result.seconds / number:.2f} s each)"
+    sessions = counted(len(result.scores), "session")
+    yield f"{sessions} in {result.seconds:.1f} s, index included ({result.seconds / number:.2f} s each)"
     yield f"{result.processor_seconds:.1f} processor seconds ({result.processor_seconds / number:.2f} s each)"
 
 
@@ -61,7 +62,7 @@ def failure_lines(result: Result) -> Iterator[str]:
         reasons = Counter(
             result.outcomes[score.id].reason for score in failed if score.half == "dev" and score.id in result.outcomes
         )
-        yield f"{len(failed)} of {len(result.scores)} sessions failed; they count as answering nothing"
+        yield f"{len(failed)} of {counted(len(result.scores), 'session')} failed; they count as answering nothing"
         yield from (f"  {count} x {one_line(reason)}" for reason, count in reasons.most_common(5))
 
 

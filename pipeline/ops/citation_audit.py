@@ -30,6 +30,9 @@ class Checked:
     unsupported: tuple[Unsupported, ...]
 
 
+NOTHING = Checked(0, 0, ())
+
+
 def check(state: SessionState, store: EventStore) -> Checked:
     """Check one session's facts and report. Reads each stored page once."""
     wrong = list(_wrong_quotes(state, store))

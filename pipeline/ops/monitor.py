@@ -23,7 +23,6 @@ from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Secret
 
 DEADLINE_S = 10.0
-LONGEST_BODY = 2_000  # characters
 _SECRET_FROM = 16  # characters; a shorter part of the address may be a name
 _POLICY = Policy(attempts=2, call_deadline_s=DEADLINE_S, retry_after_cap_s=2)
 

@@ -45,15 +45,36 @@ class Console:
     color: bool
     terminal: bool = False
 
-    def say(self, text: str, **style: Any) -> None:
-        """Print a message on stderr, unless we are to be quiet. A stderr that has gone away stops nobody's work."""
-        if not self.quiet:
+    def say(self, text: str, *, always: bool = False, **style: Any) -> None:
+        """Print a message on stderr; if we are to be quiet, only what is ``always`` said: that something was not made.
+
+        A stderr that has gone away stops nobody's work.
+        """
+        if always or not self.quiet:
             with suppress(OSError, ValueError):
                 click.secho(masked(text), err=True, color=self.color, **(style if self.color else {}))
 
     def data(self, lines: list[str], value: Any) -> None:
         """Print a result on stdout: for a person, or as one JSON value."""
-        click.echo(masked(json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else "\n".join(lines)))
+        put(masked(json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else "\n".join(lines)))
+
+
+def put(text: str) -> None:
+    """Print on stdout.
+
+    Raises:
+        BrokenPipeError: nobody reads it any more.
+        SystemRefused: it cannot be written, on a full disk for example.
+    """
+    from pipeline.errors import SystemRefused
+
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        hint = "write the output to a place with free space; what was recorded is safe"
+        raise SystemRefused(f"standard output cannot be written: {error.strerror}", hint=hint) from error
 
 
 class Forgiving:
@@ -121,7 +142,7 @@ def end_at_once(code: int) -> NoReturn:
 @contextmanager
 def errors_told() -> Iterator[None]:
     """Turn every error into one clear message and the right exit code. A fault of ours is logged, not shown as a traceback."""
-    from pipeline.errors import ResearchError
+    from pipeline.errors import ResearchError, SystemRefused
 
     try:
         yield
@@ -138,6 +159,11 @@ def errors_told() -> Iterator[None]:
         _fail("interrupted", "all that was answered is recorded; research run goes on from there", 130, "Interrupted")
     except BrokenPipeError:
         sys.exit(1)
+    except OSError as error:
+        logging.getLogger("pipeline").info("refused by the system", exc_info=error)
+        hint = "free space or allow it there, then try again; what was recorded is safe; -v shows where it happened"
+        what = f"{error.filename or 'the system refuses'}: {error.strerror or error}"
+        _fail(what, hint, SystemRefused.exit_code, SystemRefused.__name__)
     except Exception as error:
         logging.getLogger("pipeline").info("unexpected", exc_info=error)
         hint = f"this is a fault of the program; what was recorded is safe; -v shows where it happened, of a run also {LOG_FILE}"
@@ -160,12 +186,15 @@ def json_wanted() -> bool:
 
 
 def _fail(message: str, hint: str, code: int, kind: str) -> NoReturn:
-    with suppress(OSError, ValueError):
-        if json_wanted():
-            error = {"kind": kind, "message": message, "hint": hint}
-            click.echo(masked(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False)))
-        else:
-            click.echo(masked(f"research: {message}"), err=True)
-            if hint:
-                click.echo(masked(f"  → {hint}"), err=True)
+    error = {"kind": kind, "message": message, "hint": hint}
+    said = json_wanted() and _said(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False), err=False)
+    if not said:  # not wanted, or stdout is what fails
+        _said("\n".join([f"research: {message}", *([f"  → {hint}"] if hint else [])]), err=True)
     sys.exit(code)
+
+
+def _said(text: str, *, err: bool) -> bool:
+    with suppress(OSError, ValueError):
+        click.echo(masked(text), err=err)
+        return True
+    return False

@@ -22,7 +22,7 @@ from pipeline.ops.terminal import TOLD, Console, end, end_at_once, mask_with
 from pipeline.text.normalise import one_line
 
 if TYPE_CHECKING:
-    from pipeline.engine.loop import RunContext
+    from pipeline.engine.run_context import RunContext
     from pipeline.ops.monitor import MonitorPing
 
 T = TypeVar("T")

@@ -8,12 +8,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pydantic_core import PydanticSerializationError
-
 from pipeline.domain import steps as s
-from pipeline.domain.events.json_codec import encode
 from pipeline.domain.state import SessionState
-from pipeline.errors import AnswerInvalid
 from pipeline.research import analysing, comparing, context_compression, gathering, planning, reporting, writing
 from pipeline.research.planning import approved
 from pipeline.research.step_context import Outcome, StepContext
@@ -64,15 +60,4 @@ async def perform(step: s.Step, state: SessionState, context: StepContext) -> Ou
     Raises:
         StepError: the outside failed, or its answer is unusable.
     """
-    outcome = await _ASKING[type(step)](step, state, context)
-    _refuse_what_cannot_be_stored(outcome)
-    return outcome
-
-
-def _refuse_what_cannot_be_stored(outcome: Outcome) -> None:
-    """Half a surrogate pair deep inside an answer must fail its own step, not the log."""
-    try:
-        for draft in outcome.drafts:
-            encode(draft)
-    except PydanticSerializationError as error:
-        raise AnswerInvalid(f"the answer holds text that is not Unicode: {error}") from error
+    return await _ASKING[type(step)](step, state, context)

@@ -15,7 +15,7 @@ from pipeline.domain.questions import FoldedContext, FoldQuestion, WorkerContext
 from pipeline.domain.state import Iteration, SessionState, Worker, asked_queries, chosen_pages, facts_of
 from pipeline.domain.steps import Fold
 from pipeline.research.step_context import Outcome, StepContext, paid
-from pipeline.text.normalise import clean, one_line, tokens
+from pipeline.text.normalise import clean, counted, one_line, tokens
 
 RECENT = 5  # interactions that stand in a prompt as they were
 _SHARE = 8  # a level's part of the context budget is one in so many
@@ -45,7 +45,7 @@ def _interactions(state: SessionState, worker: Worker) -> Iterator[str]:
     for number, step in enumerate(worker.iterations, start=1):
         yield f"Thought {number}: {one_line(step.reasoning, 600)} Searched for: {'; '.join(step.queries) or 'nothing'}."
         for url in _observed(state, worker, number, step):
-            yield f"Read {one_line(state.pages[url].title)}: {len(step.observed[url].facts)} facts."
+            yield f"Read {one_line(state.pages[url].title)}: {counted(len(step.observed[url].facts), 'fact')}."
         if step.evaluated:
             yield f"Evaluation {number}: still open: {'; '.join(step.gaps) or 'nothing'}."
 

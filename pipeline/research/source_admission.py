@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pipeline.domain.state import PageDone
 from pipeline.domain.values import Fact, SourceQuality, ValidatedFact
-from pipeline.text.normalise import normalised
+from pipeline.text.normalise import counted, normalised
 
 WEIGHTS = {"relevance": 0.35, "standing": 0.25, "authority": 0.15, "freshness": 0.1, "independence": 0.15}
 ADMITTED_FROM = 0.3
@@ -76,7 +76,9 @@ def _relevance(facts: Sequence[Fact]) -> tuple[float, str]:
 def _standing(facts: Sequence[Fact], weighing: _Weighing) -> tuple[float, str]:
     fared = Counter(weighing.standings.get(fact.id, "single") for fact in facts)
     borne_out, disputed = fared["corroborated"], fared["disputed"]
-    why = f"{borne_out} of {len(facts)} facts borne out by other sources" + (f", {disputed} disputed" if disputed else "")
+    why = f"{borne_out} of {counted(len(facts), 'fact')} borne out by other sources" + (
+        f", {disputed} disputed" if disputed else ""
+    )
     return 0.5 + 0.5 * (borne_out - disputed) / len(facts), why
 
 
@@ -106,4 +108,4 @@ def _independence(facts: Sequence[Fact], weighing: _Weighing) -> tuple[float, st
     shared = sum(weighing.copies[normalised(fact.quote)] > 1 for fact in facts)
     if not shared:
         return 1.0, ""
-    return 1 - shared / len(facts), f"{shared} of {len(facts)} quotes stand word for word in another source"
+    return 1 - shared / len(facts), f"{shared} of {counted(len(facts), 'quote')} word for word in another source"

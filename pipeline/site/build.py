@@ -19,11 +19,11 @@ from pipeline.site.change_scan import ScanResult, Survey
 from pipeline.site.files import Staged
 from pipeline.site.markdown import long_tables
 from pipeline.site.page_templates import Layout
-from pipeline.site.pages.auxiliary_pages import Extras
+from pipeline.site.pages.auxiliary_pages import Extras, shortened
 from pipeline.site.pages.list_pages import navigation
 from pipeline.site.pages.page_values import Site
 from pipeline.site.pages.sitemap import Maps
-from pipeline.site.paths import has_product, is_image, page_of, product_of
+from pipeline.site.paths import has_product, is_image, is_shortened, page_of, product_of
 from pipeline.site.render_pool import Crew
 from pipeline.site.render_task import Job, Task, key_of
 from pipeline.site.search_index.segments import Pending
@@ -37,12 +37,15 @@ _TEMPLATES = (*KINDS, OTHER, "list", "tags", "search", "404")
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """What a build did, as site paths, sorted. ``pages`` counts the notes' pages; ``problems`` say what was left out, and why."""
+    """What a build did, as site paths, sorted. ``pages`` counts the notes' pages; ``problems`` say what was left out, and why,
+    ``notices`` what stands there otherwise than one may expect, or is never shown.
+    """
 
     pages: int = 0
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,7 @@ class _Build:
             for made in crew.made():
                 self._standing.add(made.page, made.key, made.source)
                 staged.paths += [made.page] if made.staged else []
+                extras.notices += [shortened(made.source)] if made.staged and is_shortened(made.source) else []
             return self._placed(staged, site, pending, extras, others)
         except BaseException:
             files.discard(self._folders.site, [*staged.paths, *map(page_of, todo.pages)])
@@ -213,7 +217,8 @@ class _Build:
             self._catalogue.remember("site", key_of(site))
             self._catalogue.remember("lists", "made")
             pending.done()
-        return SiteReport(self._count(), tuple(sorted(written)), removed, tuple(extras.problems))
+        problems = (*self._survey.unreadable, *extras.problems)
+        return SiteReport(self._count(), tuple(sorted(written)), removed, problems, tuple(extras.notices))
 
     def _stale(self, others: set[str]) -> set[str]:
         """What was made once, and is no more: of files that are gone, and what no file makes."""

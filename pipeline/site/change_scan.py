@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import isdir, isfile
 from pathlib import Path
 
 from pipeline.site.cache.catalogue import VAULT, Catalogue
@@ -41,11 +42,13 @@ class ScanResult:
 class Survey:
     """The state of the vault against what is known of it. ``steps`` tell what somebody just did in its folders, if anybody did.
 
-    ``changed`` are the files that are new or were written since they were read, ``gone`` those that are no more.
+    ``changed`` are the files that are new or were written since they were read, ``gone`` those that are no more; ``unreadable``
+    says which files and folders are left out because they cannot be read.
     """
 
     def __init__(self, catalogue: Catalogue, vault: Path, steps: Mapping[str, Step], *, everything: bool) -> None:
-        self._catalogue = catalogue
+        self._catalogue, self._vault = catalogue, vault
+        self.unreadable: list[str] = []
         self._marks: dict[str, str | None] = {}
         self.changed: dict[str, Look] = {}
         self.gone: set[str] = set()
@@ -78,6 +81,8 @@ class Survey:
             self._marks[folder] = step.after
 
     def _compare(self, folder: str, found: Folder, everything: bool) -> None:
+        if found is NO_FOLDER and isdir(self._vault / folder):  # noqa: PTH112 - as below
+            self.unreadable.append(f"{folder}: the folder cannot be read")
         now, known = dict(_wanted(folder, found)), self._catalogue.files_in(folder)
         self.changed |= {path: look for path, look in now.items() if everything or known.get(path) != look}
         self.gone |= known.keys() - now.keys()
@@ -112,6 +117,8 @@ class Survey:
             unread.difference_update(record.face.path for record, _ in batch)
             yield batch
         self._catalogue.put_marks(VAULT, self._marks | {folder_of(path): "" for path in unread})
+        there = filter(lambda path: isfile(self._vault / path), sorted(unread))  # noqa: PTH113 - a path's own method may raise
+        self.unreadable += [f"{path}: it cannot be read" for path in there]
 
     def _change(self, path: str, before: Seen, old: Mapping[str, str], new: Mapping[str, str]) -> Change:
         return Change(before, seen(self._catalogue, path), (old.get(path, ""), new.get(path, "")))

@@ -42,7 +42,10 @@ def all_folders(
         try:
             found = None if path in passed else look(place)
             names = found.folders if found else names_of_folders(place)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
+        except PermissionError:
+            yield path, NO_FOLDER
+            continue
+        except (FileNotFoundError, NotADirectoryError):
             continue
         yield path, found
         waiting += [f"{path}/{name}" if path else name for name in names if is_seen(name) and (path or name not in aside)]

@@ -12,6 +12,7 @@ from jinja2.meta import find_referenced_templates
 
 from pipeline.errors import TemplateInvalid
 from pipeline.site.pages.page_values import Site
+from pipeline.system.worker_pool import Bounded, TooMuch, bounded
 from pipeline.text.normalise import digest_of
 
 _ADVICE = (
@@ -20,12 +21,16 @@ _ADVICE = (
 _RESTORE = "put it back: `research init` in an empty folder makes a fresh copy of all templates; the site is as it was"
 
 
+class _PageEnvironment(Bounded, Environment):
+    pass
+
+
 class Layout:
     """The templates in ``folder``: ``<name>.html.j2``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._environment = Environment(
+        self._environment = _PageEnvironment(
             loader=FileSystemLoader(folder), undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
         )
         self.digest = cache(self._digest)
@@ -66,18 +71,19 @@ class Layout:
         """Return a page as its template makes it.
 
         Raises:
-            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, or fails on this page.
+            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this page, or does not end.
         """
         file = f"{name}.html.j2"
         try:
-            return self._environment.get_template(file).render(site=site, page=page).encode("utf-8", "replace")
+            with bounded() as sized:
+                return sized(self._environment.get_template(file).render(site=site, page=page)).encode("utf-8", "replace")
         except TemplateSyntaxError as error:
             raise self._invalid(error.name or file, error.lineno, error.message or "syntax error") from error
         except TemplateNotFound as error:
             raise TemplateInvalid(f"{self._folder / str(error.name)}: is missing", hint=_RESTORE) from error
         except Exception as error:
             place, line = self._place_of(error, file)
-            what = str(error) if isinstance(error, TemplateError) else f"{type(error).__name__}: {error}"
+            what = str(error) if isinstance(error, TemplateError | TooMuch) else f"{type(error).__name__}: {error}"
             raise self._invalid(place, line, f"{what} (while writing {page.path})") from error
 
     def _place_of(self, error: BaseException, name: str) -> tuple[str, int]:

@@ -22,6 +22,7 @@ IMAGES = frozenset({".avif", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp"})
 _PLAIN = re.compile(r"[A-Za-z0-9/._-]*")
 _NO_WORD = re.compile(r"[^\w]+")
 _PART_BYTES = 150
+_NAME_BYTES = 250  # most file systems take 255; until it is in place, a file has a longer name
 
 
 def stem_of(path: str) -> str:
@@ -44,12 +45,12 @@ def suffix_of(path: str) -> str:
 @lru_cache(maxsize=20_000)
 def page_of(path: str) -> str:
     """Return the site's path of a note's page."""
-    return "index.html" if path == HOME else _free(path.removesuffix(".md")) + ".html"
+    return "index.html" if path == HOME else _fitting(_free(path.removesuffix(".md")) + ".html")
 
 
 def file_of(path: str) -> str:
     """Return the site's path of an image."""
-    return _free(path)
+    return _fitting(_free(path))
 
 
 def is_image(path: str) -> bool:
@@ -70,6 +71,21 @@ def product_of(path: str) -> str:
 def _free(path: str) -> str:
     first = path.partition("/")[0].lower()
     return f"notes/{path}" if first in _OWN or _MAPS.fullmatch(first) else path
+
+
+def is_shortened(path: str) -> bool:
+    """Tell whether a note's or an image's name is too long for the site, so that what is made of it has a shorter one."""
+    return path != HOME and stem_of(path) not in product_of(path)
+
+
+def _fitting(path: str) -> str:
+    folder, slash, name = path.rpartition("/")
+    data = name.encode()
+    if len(data) <= _NAME_BYTES:
+        return path
+    stem, dot, suffix = name.rpartition(".")
+    room = _NAME_BYTES - len(f"{dot}{suffix}-{'0' * 16}".encode())
+    return f"{folder}{slash}{stem.encode()[:room].decode(errors='ignore')}-{digest_of(data)[:16]}{dot}{suffix}"
 
 
 def root_of(page: str) -> str:

@@ -44,7 +44,8 @@ class Lock:
         except OSError as error:
             self.release()
             raise LogUnwritable(
-                f"no lock can be made at {self._path}: {error.strerror}", hint="check space and permissions there"
+                f"no lock can be made at {self._path}: {error.strerror}",
+                hint="free some space, or let this user write there; then try again",
             ) from error
 
     def release(self) -> None:

@@ -68,3 +68,8 @@ def digest_of(data: bytes) -> str:
 def tokens(text: str) -> int:
     """Estimate a text's tokens without a download: UTF-8 bytes / 3, rounded up (errs on the high side)."""
     return -(-len(text.encode("utf-8", "replace")) // 3)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return ``1 fact`` or ``7 facts``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

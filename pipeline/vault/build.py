@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
@@ -34,6 +35,7 @@ from pipeline.vault.path_assignment import Clash, shelve
 from pipeline.vault.render_task import Unreadable
 
 Mode = Literal["new", "all", "check"]
+_LOST = "its log is missing, so they stay; bring it back from a backup, or write it off: research verify --repair"
 _SWEPT = "swept"  # kept under this name: that no file is left which should have gone
 
 
@@ -43,7 +45,8 @@ def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: P
     ``templates`` holds ``<kind>.md.j2`` for each kind of note; what is remembered between builds is kept in ``state_dir``. Mode
     ``new`` makes only what shows something new; ``all`` makes everything; ``check`` makes everything and tells what would be done
     to the vault, but does nothing. The same events and templates always give the same bytes; a second build writes nothing. A
-    session whose log is damaged is named in the report's problems, its notes stay as they are, and no file is removed then.
+    session whose log is damaged or missing is named in the report's problems, its notes stay as they are, and no file is removed
+    then; the notes of one that is written off go.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.
@@ -134,7 +137,10 @@ class _Build:
 
     def _placed(self, making: Making, files: Sequence[GeneratedFile]) -> BuildReport:
         output = Output(self._tree, self._catalogue.files, trusting=self._mode == "new", dry=self._mode == "check")
-        stale = self._stale(making, {fresh.path for fresh in files})
+        gone = making.gone() if self._catalogue.recall(_SWEPT) else set(self._catalogue.files.owners()) - making.standing()
+        sessions = (owner.removeprefix("session:") for owner in sorted(gone) if owner.startswith("session:"))
+        making.news.problems += [f"the notes of {name}: {_LOST}" for name in sessions if self._is_lost(name)]
+        stale = self._stale(making, gone, {fresh.path for fresh in files})
         output.place(files, [] if making.news.problems else sorted(stale))
         done = output.done
         self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in done.refused})))
@@ -150,10 +156,15 @@ class _Build:
             self._marks,
         )
 
-    def _stale(self, making: Making, placed: AbstractSet[str]) -> set[str]:
-        """The files that are no longer made: those of owners that stand no more, and what an owner has no more."""
+    def _is_lost(self, name: str) -> bool:
+        """Tell whether a session's log is missing, and nobody has accepted that."""
+        with suppress(LogError):  # damage is another problem, and named already
+            return name not in self._store.written_off() and not self._store.load(name)
+        return False
+
+    def _stale(self, making: Making, gone: AbstractSet[str], placed: AbstractSet[str]) -> set[str]:
+        """The files that are no longer made: those of owners that are ``gone``, and what an owner has no more."""
         known = self._catalogue.files
-        gone = making.gone() if self._catalogue.recall(_SWEPT) else set(known.owners()) - making.standing()
         stale = {path for owner in gone for path, _kind in known.of_owner(owner)}
         stale.update(path for owner, made in making.made.items() for path, kind in known.of_owner(owner) if kind in made)
         return stale - placed

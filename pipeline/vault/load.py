@@ -50,7 +50,7 @@ class Opened:
         """Return the session's card; its names are claimed from ``taken``."""
         return card_of(self.state, self.reported_at, taken)
 
-    def study(self, named: Card) -> LoadedSession:
+    def loaded(self, named: Card) -> LoadedSession:
         """Return the session with its whole card, its notes standing where ``named`` says."""
         card = self.card(Names())
         card = replace(card, session_path=named.session_path, report_path=named.report_path, workers=named.workers)
@@ -105,4 +105,5 @@ def batch_of(batch_id: str, records: Sequence[Record]) -> Batch | None:
         tuple(event for event in history if isinstance(event, n.QueryEnded)),
         next((event for event in reversed(history) if isinstance(event, n.BatchEnded)), None),
         started.archived,
+        tuple(f"{event.part}: {event.reason}" for event in history if isinstance(event, n.VaultFailed)),
     )

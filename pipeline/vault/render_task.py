@@ -86,14 +86,14 @@ def _source(order: SourceOrder, library: VaultModel, renderer: Renderer) -> Rend
 
 def _session(order: SessionOrder, library: VaultModel, renderer: Renderer) -> RenderResult:
     try:
-        study = load.whole(order.name, order.events).study(library.by_id[order.name])
+        loaded = load.whole(order.name, order.events).loaded(library.by_id[order.name])
     except LogError as error:
         raise Unreadable(order.name, error) from error
     owner = f"session:{order.name}"
-    files = tuple(rendered(renderer, owner, content) for content in _contents(library, study, order.wanted))
+    files = tuple(rendered(renderer, owner, content) for content in _contents(library, loaded, order.wanted))
     if not order.learn:
         return RenderResult(files)
-    return RenderResult(files, study.card, kept(readings_of(study.state, study.reported_at, study.standings)))
+    return RenderResult(files, loaded.card, kept(readings_of(loaded.state, loaded.card.reported_at, loaded.standings)))
 
 
 def rendered(renderer: Renderer, owner: str, content: Note | Plain) -> GeneratedFile:
@@ -107,16 +107,16 @@ def rendered(renderer: Renderer, owner: str, content: Note | Plain) -> Generated
     return generated_file.of_note(owner, content, renderer.render(content))
 
 
-def _contents(library: VaultModel, study: LoadedSession, wanted: frozenset[str]) -> Iterator[Note | Plain]:
+def _contents(library: VaultModel, loaded: LoadedSession, wanted: frozenset[str]) -> Iterator[Note | Plain]:
     """The files of one session that are of the ``wanted`` kinds: its own, its report's, its workers', its drawings."""
-    report = study.state.report
+    report = loaded.state.report
     if "session" in wanted:
-        yield session_note(library, study)
+        yield session_note(library, loaded)
     if "report" in wanted and report:
-        yield report_note(library, study, report)
-    elif "report" in wanted and study.state.status == "not-found":
-        yield report_note(library, study)
+        yield report_note(library, loaded, report)
+    elif "report" in wanted and loaded.state.status == "not-found":
+        yield report_note(library, loaded)
     if "worker" in wanted:
-        yield from (worker_note(library, study, worker) for worker in workers_in_order(study.state))
+        yield from (worker_note(library, loaded, worker) for worker in workers_in_order(loaded.state))
     if FIGURE in wanted:
-        yield from chain([canvas_of(study)], charts_of(study))
+        yield from chain([canvas_of(loaded)], charts_of(loaded))

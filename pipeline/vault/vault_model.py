@@ -14,61 +14,18 @@ from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState, facts_of, standings, workers_in_order
 from pipeline.domain.values import Fact, ValidatedFact
-from pipeline.vault.session_card import Card, Reading, WorkerCard, linked
+from pipeline.vault.session_card import Card, Reading, linked
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class LoadedSession:
-    """One session opened: its card, state and events. What a card says of a session a study says too."""
+    """One session opened: its card, state and events."""
 
     card: Card
     state: SessionState
     events: tuple[e.EventBase, ...]
-
-    @property
-    def id(self) -> str:
-        """The session's id."""
-        return self.card.id
-
-    @property
-    def query(self) -> str:
-        """The question."""
-        return self.card.query
-
-    @property
-    def session_path(self) -> str:
-        """Where the session's note stands."""
-        return self.card.session_path
-
-    @property
-    def report_path(self) -> str:
-        """Where the report stands, "" without one."""
-        return self.card.report_path
-
-    @property
-    def report_title(self) -> str:
-        """The title of the report; the question without one."""
-        return self.card.report_title
-
-    @property
-    def reported_at(self) -> str:
-        """When the report was finished, "" without one."""
-        return self.card.reported_at
-
-    @property
-    def answered(self) -> bool:
-        """Tell whether it has a report that answers something."""
-        return self.card.answered
-
-    def worker(self, worker_id: str) -> WorkerCard:
-        """Return one of the workers.
-
-        Raises:
-            KeyError: the session has no such worker.
-        """
-        return self.card.worker(worker_id)
 
     @cached_property
     def worker_paths(self) -> dict[str, str]:
@@ -114,7 +71,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Batch:
-    """One run over the queue. ``archived``: the ids of the queries that stood in the queue before, and did no more."""
+    """One run over the queue. ``archived``: the ids of the queries that stood in the queue before, and did no more.
+
+    ``not_made``: of vault and site, and why.
+    """
 
     id: str
     started_at: str
@@ -123,6 +83,7 @@ class Batch:
     ended: tuple[n.QueryEnded, ...]
     end: n.BatchEnded | None
     archived: tuple[str, ...] = ()
+    not_made: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
 from pipeline.config.service_selection import Documents, agent_of, own_servers, search_access
-from pipeline.config.settings import Keys, Settings, Workspace, load_workspace
+from pipeline.config.settings import Keys, Settings, Workspace
 from pipeline.domain.events.session_events import RunStarted
-from pipeline.engine.loop import Listener, RunContext
-from pipeline.errors import CorpusUnusable
+from pipeline.engine.run_context import Listener, RunContext
+from pipeline.errors import CorpusUnusable, LogDamaged, LogError, SchemaTooNew
 from pipeline.system import durable_files
 from pipeline.system.process_lock import WorkspaceLock
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
     from pipeline.adapters.search.fallback_chain import FallbackChain, Member
     from pipeline.adapters.search.local.local_search import LocalFolder
-    from pipeline.adapters.store.segment_format import Finding
+    from pipeline.adapters.store.segment_format import Finding, FindingKind
+    from pipeline.adapters.store.verification import Repair
     from pipeline.errors import CorpusUnusable
     from pipeline.site.build import SiteReport
     from pipeline.site.serve import Server
@@ -38,6 +39,19 @@ if TYPE_CHECKING:
 def store_of(folder: Path) -> FileStore:
     """Return the workspace's event store."""
     return FileStore(folder / "events")
+
+
+def refuse_missing_log(folder: Path) -> None:
+    """Refuse to work where the vault has notes of sessions and there is no log at all.
+
+    Raises:
+        LogDamaged: it is so, and the loss was not accepted.
+    """
+    store, notes = store_of(folder), folder / "vault" / "sessions"
+    is_empty = not any(store.session_ids()) and not any((folder / "events" / "batches").glob("*.jsonl"))
+    if is_empty and any(notes.rglob("*.md")) and not store.written_off():
+        hint = "bring events/ back from a backup or from git; to begin a new log all the same: research verify --repair"
+        raise LogDamaged(f"the log is missing: {notes} has notes, and {folder / 'events'} has no session", hint=hint)
 
 
 def summaries_of(folder: Path, *, writable: bool = True) -> Summaries:
@@ -55,6 +69,15 @@ def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
     durable_files.replace(
         local / "last-run.json", f"{json.dumps(account, ensure_ascii=False, indent=2)}\n".encode(), local / "tmp"
     )
+
+
+def last_run(folder: Path) -> dict[str, Any]:
+    """Return what ``remember_run`` put there, empty if that cannot be read."""
+    try:
+        found = json.loads((folder / "events" / "local" / "last-run.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def lock_of(folder: Path, program: str = "") -> WorkspaceLock:
@@ -215,6 +238,7 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
     """
     from pipeline.vault import build_vault
 
+    refuse_missing_log(folder)
     return build_vault(
         store_of(folder),
         templates=templates_of(folder),
@@ -224,12 +248,11 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
     )
 
 
-def build_site(folder: Path, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
-    """Bring the site up to date with the vault; ``steps`` as in ``pipeline.site.build.build_site``.
+def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
+    """Bring the site up to date with the vault; ``url`` and ``steps`` as in ``pipeline.site.build.build_site``.
 
     Raises:
         TemplateInvalid: a template is faulty; the site is as it was.
-        QueueInvalid: the settings cannot be read.
         ResearchError: the disk refuses.
     """
     from pipeline.site.build import Folders, build_site
@@ -237,7 +260,7 @@ def build_site(folder: Path, *, everything: bool = False, steps: Mapping[str, St
     own = folder / "templates" / "site"
     templates = own if own.is_dir() else scaffold.source() / "templates" / "site"
     folders = Folders(folder / "vault", templates, folder / "site", folder / "events" / "local")
-    return build_site(folders, url=load_workspace(folder).queue.settings.site_url, everything=everything, steps=steps)
+    return build_site(folders, url=url, everything=everything, steps=steps)
 
 
 def server_of(folder: Path, port: int) -> Server:
@@ -251,11 +274,34 @@ def server_of(folder: Path, port: int) -> Server:
     return Server(folder / "site", port)
 
 
-def verify_log(folder: Path, *, repair: bool) -> list[Finding]:
-    """Check the whole log; with ``repair`` set damaged files aside and keep what is sound."""
+def verify_log(folder: Path) -> list[Finding]:
+    """Check the whole log."""
     from pipeline.adapters.store import verification
+    from pipeline.adapters.store.segment_format import Finding
 
     findings = verification.verify(folder / "events")
-    if repair and findings:
-        verification.repair(folder / "events")
+    try:
+        refuse_missing_log(folder)
+    except LogDamaged as error:
+        findings.append(Finding("sessions", 0, "missing", error.message))
     return findings
+
+
+def undecodable(stream: str, error: LogError) -> Finding:
+    """Return that a stream of sound files holds what is no event, or what a newer program wrote."""
+    from pipeline.adapters.store.segment_format import Finding
+
+    kind: FindingKind = "newer" if isinstance(error, SchemaTooNew) else "invalid"
+    return Finding(stream, 0, kind, f"{error.message}\n  → {error.hint}")
+
+
+def repair_log(folder: Path) -> list[Repair]:
+    """Set damaged files aside, keep what is sound, and write off what is missing; return what was done."""
+    from pipeline.adapters.store import verification
+
+    done = verification.repair(folder / "events")
+    try:
+        refuse_missing_log(folder)
+    except LogDamaged:
+        done.append(verification.write_off(folder / "events", "all"))
+    return done

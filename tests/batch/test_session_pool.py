@@ -21,7 +21,7 @@ from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderR
 from pipeline.ports import Answer
 from pipeline.research import StepContext
 from pipeline.text.times import moment_of
-from tests.fakes import A, FakeReasoner, Journal, MemoryStore, context_for
+from tests.fakes import A, FakeReasoner, Journal, MemoryStore, batches, context_for
 from tests.nights import NOW, Nothing, bench, down, endings, events_of, known, last, query, queue, sessions
 
 
@@ -45,7 +45,7 @@ def test_a_night_researches_what_is_due_in_order_and_says_so_in_its_own_stream()
     assert isinstance(end, n.BatchEnded)
     assert (end.done, end.failed, end.skipped, end.exit_code) == (2, 0, 1, 0)
     assert endings(result) == {"valves": "complete", "pumps": "complete"}
-    assert list(night.store.batch_ids()) == [result.batch]
+    assert batches(night.store) == [result.batch]
     assert [event.reason for event in result.skipped] == ["failed: no luck"]
 
 
@@ -120,7 +120,7 @@ def test_money_spent_side_by_side_counts_while_it_is_spent() -> None:
     assert result.exit_code == 3
 
 
-@pytest.mark.parametrize(("caps", "words"), [({"tokens": 15}, "15 tokens"), ({"calls": 1}, "1 calls")])
+@pytest.mark.parametrize(("caps", "words"), [({"tokens": 15}, "15 tokens"), ({"calls": 1}, "1 call")])
 def test_tokens_and_calls_stop_the_night_as_money_does(caps: dict[str, int], words: str) -> None:
     result = bench(queue(query("pumps"), query("valves"), **caps)).work()
     assert (list(endings(result)), result.exit_code) == (["pumps"], 3)
@@ -269,7 +269,7 @@ def test_a_session_with_a_damaged_log_is_named_and_does_not_stop_the_others() ->
     store, waiting = damaged_store()
     result = bench(queue(query("pumps"), query("valves")), store=store).work(waiting)
     assert endings(result) == {"pumps": "failed", "valves": "complete"}
-    assert "a record is no event" in result.ended[0].reason
+    assert "is no event" in result.ended[0].reason
     assert result.ended[0].session == waiting["pumps"].id
     assert (result.ended[0].cause, result.exit_code) == ("damaged", 20)
 

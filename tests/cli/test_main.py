@@ -303,9 +303,9 @@ def test_damage_in_the_log_is_refused_and_named_and_repaired_with_a_copy_set_asi
     said = research(workspace, "verify")
     assert said.code == 20
     assert segment.name in said.out
-    research(workspace, "verify", "--repair")
+    assert research(workspace, "verify", "--repair").code == 0
     assert research(workspace, "show", "harbour").code == 0
-    assert bytes(data) in [path.read_bytes() for path in (workspace / "events" / "local").rglob("*.jsonl")]
+    assert bytes(data) in [path.read_bytes() for path in (workspace / "events" / "damaged").rglob("*.jsonl")]
     assert research(workspace, "run").code == 0
 
 
@@ -351,15 +351,16 @@ def test_after_a_killed_run_a_new_one_starts_at_once_and_goes_on(tmp_path: Path,
     assert {query["action"] for query in listed["queries"]} == {"done"}
 
 
-def test_every_command_has_help_and_stands_in_the_readme(research: Research, tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text()
+def test_every_command_and_option_has_help_and_is_documented(research: Research, tmp_path: Path) -> None:
+    documented = "".join((ROOT / "docs" / name).read_text() for name in ("commands.md", "evaluate.md"))
     for name, command in main.cli.commands.items():
         assert command.help, name
-        assert f"research {name}" in readme, name
+        assert f"**`research {name}" in documented, name
         assert research(tmp_path, name, "--help").code == 0
         for option in command.params:
             if isinstance(option, click.Option):
                 assert option.help, f"{name} {option.opts}"
+                assert any(f"`{form}" in documented for form in option.opts), f"{name} {option.opts}"
 
 
 def test_help_imports_nothing_heavy() -> None:

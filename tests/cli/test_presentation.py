@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.batch.session_index import summary_of
-from pipeline.cli.presentation import counted, duration, happened, listed, log_line, price, show_lines, shown
+from pipeline.cli.presentation import duration, happened, listed, log_line, price, show_lines, shown
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
+from pipeline.text.normalise import counted
 from tests.recorded import SMALL, after, before, stream
 
 CONFIG = SMALL | {"gap_rounds": 1, "context_tokens": 100}

@@ -12,7 +12,8 @@ from pipeline.cli.progress import Lines, Live, Tally, progress_on
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
-from pipeline.engine.loop import Recorder, run_session
+from pipeline.engine.loop import run_session
+from pipeline.engine.recorder import Recorder
 from pipeline.errors import SearchFailed
 from pipeline.ops.terminal import Console
 from pipeline.research import Outcome

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.config import scaffold
 from pipeline.config.settings import load_workspace
-from pipeline.errors import ResearchError, UsageError
+from pipeline.errors import SystemRefused, UsageError
 from pipeline.wiring import workspace_adapters
 
 
@@ -74,7 +74,7 @@ def test_a_file_is_no_folder_for_a_workspace(tmp_path: Path) -> None:
 
 def test_a_file_in_the_way_of_a_folder_is_told_as_our_error(tmp_path: Path) -> None:
     (tmp_path / "corpus").write_text("not a folder")
-    with pytest.raises(ResearchError, match="cannot be filled"):
+    with pytest.raises(SystemRefused, match="corpus cannot be written"):
         scaffold.lay_out(tmp_path)
 
 

@@ -16,7 +16,7 @@ from pipeline.domain import fold
 from pipeline.domain import steps as s
 from pipeline.domain.agenda import agenda, worthwhile_gaps
 from pipeline.domain.events import session_events as e
-from pipeline.domain.session import ResearchSession
+from pipeline.domain.session import ResearchSession, stamped
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Gap
 from pipeline.research import Outcome, perform, perform_pure
@@ -58,7 +58,8 @@ class Walk:
             self.store.put(data)
         for draft in outcome.drafts:
             number = f"{self.state.version + 1:05d}"
-            self.session.record(draft, run_id="run-1", event_id=number, at="2026-11-21T02:15:00.000Z")
+            version = self.session.state.version + 1
+            self.session.record(stamped(draft, self.session.id, version, "run-1", number, "2026-11-21T02:15:00.000Z"))
 
     async def go(self) -> SessionState:
         for count in range(BOUND):

@@ -13,7 +13,9 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, all_facts
-from pipeline.engine.loop import Recorder, RunContext, run_session
+from pipeline.engine.loop import run_session
+from pipeline.engine.recorder import Recorder
+from pipeline.engine.run_context import RunContext
 from pipeline.errors import LogUnwritable, ProviderRefused, ReadFailed, SearchFailed
 from pipeline.research import Outcome
 from pipeline.text.normalise import holds_quote

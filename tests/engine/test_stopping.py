@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
-from pipeline.engine.loop import Recorder, RunContext, run_session
+from pipeline.engine.loop import run_session
+from pipeline.engine.recorder import Recorder
+from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import WRITING, SteadyClock, Stop, ending_at, kept_for_writing, signals_heard
 from pipeline.errors import ProviderRefused
 from pipeline.research import Outcome

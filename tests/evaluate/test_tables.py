@@ -21,8 +21,8 @@ RESULT = Result(SCORES, {"open": Outcome("report"), "hidden": Outcome("failed", 
 def test_each_half_has_its_totals() -> None:
     lines = list(totals_lines(SCORES))
     assert [line for line in lines if not line.startswith(" ")] == [
-        "dev: 1 questions (1 narrow)",
-        "held-out: 1 questions (1 narrow)",
+        "dev: 1 question (1 narrow)",
+        "held-out: 1 question (1 narrow)",
     ]
 
 

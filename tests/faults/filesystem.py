@@ -31,19 +31,26 @@ _NEEDS_SPACE = frozenset({"write", "open", "link", "mkdir"})
 class FileSystem:
     """Fails the operation number ``at`` (from 1; 0: none) with ``fault``; ``full`` fails all that need space from there on.
 
-    ``operations`` are those seen so far, by name; ``outside`` the paths beyond ``root`` that were written to.
+    ``operations`` are those so far, by name; ``failed`` the paths of those that failed; ``outside`` the paths beyond ``root``
+    that were written to.
     """
 
     root: Path
     at: int = 0
     fault: Fault = "EIO"
     operations: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     happens: Callable[[], object] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def met(self, name: str, place: str) -> str:
         """Count an operation; return the name of the error to raise, "short" for a write that stops half-way, or ""."""
+        failure = self._failure(name, place)
+        self.failed += [place] if failure else []
+        return failure
+
+    def _failure(self, name: str, place: str) -> str:
         if not Path(place).is_relative_to(self.root):
             if not place.startswith(("/dev/", "/proc/", "pipe:", "socket:", "anon_inode:")):
                 self.outside.append(f"{name} {place}")

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
@@ -20,13 +21,18 @@ import pytest
 from pipeline import research
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.verification import verify
+from pipeline.batch.totals import UP_TO_DATE
 from pipeline.cli.main import main
 from pipeline.domain.events import batch_events
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
 from pipeline.engine import loop
+from pipeline.errors import NOT_FOUND
 from pipeline.ops import citation_audit
+from pipeline.ops.terminal import LOG_FILE
 from pipeline.ports import Record
+from pipeline.wiring import workspace_adapters
+from tests.fakes import batches
 
 SECRET = "sk-or-v1-0123456789abcdef0123456789abcdef"  # noqa: S105 - nobody's
 WORDS = "These words are my own: keep them.\n\n%% not a marker\n"
@@ -160,6 +166,36 @@ def broken(space: Workspace, said: Said, known: dict[str, set[str]]) -> list[str
     return [*wrong, *_words_gone(space), *_told(space, said), *_secrets(space, said)]
 
 
+def disagreeing(space: Workspace, said: Said, failed: Sequence[str]) -> Iterator[str]:
+    """Yield where exit code, ``last-run.json``, log file and stderr of a quiet night contradict each other, or the truth.
+
+    ``failed`` are the files at which an operation failed: of these two files the night could then say nothing there.
+    """
+    bad = said.code not in {0, NOT_FOUND}
+    last = workspace_adapters.last_run(space.folder)
+    remembered = not any("last-run.json" in place or place.endswith("/local/tmp") for place in failed)
+    if remembered and last.get("exit_code") != said.code:
+        yield f"exit {said.code}, and last-loop.json says {last}"
+    log = (space.folder / LOG_FILE).read_text() if (space.folder / LOG_FILE).exists() else ""
+    if not any(LOG_FILE in place for place in failed) and not log.rstrip().endswith(f"exit code {said.code}"):
+        yield f"exit {said.code}, and the log file ends in {log[-200:]}"
+    if bad != bool(said.err.strip()):
+        yield f"exit {said.code}, and on stderr stands {said.err!r}"
+    with TemporaryDirectory() as beside:
+        missed = _missed(space.copy(Path(beside) / "copy"))
+    if missed and not bad:
+        yield f"exit 0, and not made: {missed}"
+    if remembered and not missed and any(last.get(part, UP_TO_DATE) != UP_TO_DATE for part in ("vault", "site")):
+        yield f"all is made, and last-loop.json says {last}"
+
+
+def _missed(space: Workspace) -> list[str]:
+    """What a build has to make after the night."""
+    said = space.research("--json", "build")
+    report = json.loads(said.out)
+    return [*report.get("written", [said.err]), *report.get("removed", []), *report.get("site", {}).get("written", [])]
+
+
 def _lost(space: Workspace) -> Iterator[str]:
     for stream in {name for name, _ in space.acknowledged}:
         stored = {record.version: record.data for record in space.store.load(stream)}
@@ -184,7 +220,7 @@ def _told(space: Workspace, said: Said) -> Iterator[str]:
         yield f"a traceback was printed: {said.err[-2000:]}"
     if said.code and not said.err.strip() and not said.out.strip():
         yield f"exit {said.code}, and not a word"
-    ends = sorted((end for name in space.store.batch_ids() if (end := _end(space, name))), key=lambda end: end.at)
+    ends = sorted((end for name in batches(space.store) if (end := _end(space, name))), key=lambda end: end.at)
     if said.code == 0 and said.performed and (not ends or ends[-1].exit_code != 0):
         yield "exit 0, and the night's log says otherwise"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -128,3 +129,75 @@ def _in_a_process(space: Workspace) -> Said:
         [sys.executable, "-m", "pipeline", "-C", str(space.folder), "run"], capture_output=True, text=True, check=False
     )
     return Said(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("command", [["run"], ["-q", "run"]])
+def test_a_folder_of_sessions_that_takes_nothing_new_is_named_and_is_no_damage(
+    evening: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    space = evening.copy(tmp_path / "workspace")
+    real = os.mkdir
+
+    def refused(path: str | os.PathLike[str], *more: int, **named: int) -> None:
+        if "sessions" in Path(path).parts:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        real(path, *more, **named)
+
+    monkeypatch.setattr(os, "mkdir", refused)
+    said = space.research(*command)
+    assert said.code == 12
+    assert "cannot be written: Permission denied" in said.err
+    assert "unexpected" not in said.err
+    assert "damaged" not in said.err
+
+
+def test_a_full_disk_and_a_lock_that_cannot_be_made_are_no_damage(evening: Workspace, tmp_path: Path) -> None:
+    space = evening.copy(tmp_path / "workspace")
+    with faulty(space.folder, 1, "full"):
+        said = space.research("run")
+    assert said.code == 12
+    assert "No space left on device" in said.err
+    assert "free some space" in said.err
+
+
+def test_a_question_that_cannot_be_added_is_said_with_path_and_reason(
+    evening: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = evening.copy(tmp_path / "workspace")
+
+    def refused(**_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    before = (space.folder / "queries.yaml").read_bytes()
+    monkeypatch.setattr("tempfile.mkstemp", refused)
+    said = space.research("add", "Why do tides come twice a day?")
+    assert said.code == 12
+    assert "queries.yaml cannot be written: Read-only file system" in said.err
+    assert (space.folder / "queries.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["--json", "list"], ["--help"]])
+def test_an_output_that_cannot_be_written_is_no_fault_of_the_program(evening: Workspace, arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "pipeline", "-C", str(evening.folder), *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 12
+    assert "No space left on device" in done.stderr
+    assert "fault of the program" not in done.stderr
+
+
+@pytest.mark.parametrize("amount", ["nan", "inf", "-inf", "-1", "much"])
+def test_a_cap_that_is_no_sum_of_money_is_refused(evening: Workspace, amount: str) -> None:
+    said = evening.research("run", "--max-cost", amount, "--dry-run")
+    assert said.code == 2
+    assert "is no sum of money" in said.err
+
+
+def test_a_path_that_is_not_utf_8_is_refused_before_anything_is_written(evening: Workspace, tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/n\xff"))
+    shutil.copytree(evening.folder, folder)
+    for command in ("list", "run", "init"):
+        said = evening.research("-C", str(folder), command)
+        assert said.code == 2
+        assert "not UTF-8" in said.err
+        assert "rename the folder" in said.err

@@ -12,7 +12,8 @@ from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.session import ResearchSession, state_at
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
-from pipeline.engine.loop import Recorder, run_session
+from pipeline.engine.loop import run_session
+from pipeline.engine.recorder import Recorder
 from pipeline.ops.citation_audit import check
 from pipeline.research import Outcome
 from tests.fakes import Journal, context_for, desk_for, started

@@ -9,7 +9,9 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
-from pipeline.engine.loop import Recorder, RunContext, run_session
+from pipeline.engine.loop import run_session
+from pipeline.engine.recorder import Recorder
+from pipeline.engine.run_context import RunContext
 from pipeline.ops.log_tail import LogTail, is_over
 from pipeline.research import Outcome
 from tests.fakes import Journal, MemoryStore, context_for, desk_for, started

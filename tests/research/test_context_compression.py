@@ -99,7 +99,7 @@ def test_a_context_holds_the_last_five_interactions_and_all_that_was_used() -> N
     assert len(context.recent) == RECENT
     assert context.recent[-3:] == (
         "Thought 3: Why 3? Searched for: query 3.",
-        "Read Page 3: 1 facts.",
+        "Read Page 3: 1 fact.",
         "Evaluation 3: still open: What of pumps?.",
     )
     assert context.queries == ("query 1", "query 2", "query 3")

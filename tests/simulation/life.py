@@ -25,7 +25,7 @@ from pipeline.config.queries.model import Limits, Query, Queue, Settings
 from pipeline.config.settings import config_for
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.state import SessionState
-from pipeline.engine.loop import RunContext
+from pipeline.engine.run_context import RunContext
 from pipeline.errors import ResearchError
 from pipeline.ports import Record
 from pipeline.research import StepContext

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import ResearchError, TemplateInvalid
+from pipeline.site.paths import encoded
 from tests.site.scratch import Scratch, cold, note
 
 VAULT = {
@@ -202,6 +205,43 @@ def test_many_notes_are_made_by_several_processes_and_look_the_same(
         scratch.build()
     assert "templates/site/README.md" in caught.value.hint
     assert scratch.files() == whole
+
+
+@pytest.mark.parametrize("letter", ["x", "é"])
+def test_a_name_that_is_too_long_for_the_site_is_shortened_and_named(scratch: Scratch, letter: str) -> None:
+    name = (letter * 249)[: 249 // len(letter.encode())]
+    scratch.write(f"my/{name}.md", note("Long", "Its image is ![[long]]."))
+    scratch.write(f"my/{name}.png", b"an image")
+    scratch.write("my/short.md", note("Short", f"It links [[{name}]] and ![[my/{name}.png]]."))
+    report = scratch.build()
+    assert [notice.split()[0] for notice in sorted(report.notices)] == [f"my/{name}.md", f"my/{name}.png"]
+    page, image = (notice.split()[-1] for notice in sorted(report.notices))
+    assert "Its image is" in scratch.html(page)
+    html = scratch.html("my/short.html")
+    assert f"../{encoded(page)}" in html
+    assert f"../{encoded(image)}" in html
+    assert scratch.build().written == ()
+    scratch.remove(f"my/{name}.md")
+    assert page in scratch.build().removed
+
+
+@pytest.mark.parametrize("cannot", ["folder", "note"])
+def test_what_cannot_be_read_is_left_out_alone_and_named(scratch: Scratch, cannot: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch.write("closed/note.md", note("Closed", "Words."))
+    scandir, opened = os.scandir, os.open
+
+    def refuse(place: Any, *given: Any, **more: Any) -> Any:
+        if str(place).endswith("vault/closed" if cannot == "folder" else "closed/note.md"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return (scandir if cannot == "folder" else opened)(place, *given, **more)
+
+    monkeypatch.setattr(os, "scandir" if cannot == "folder" else "open", refuse)
+    named = {"folder": "closed: the folder cannot be read", "note": "closed/note.md: it cannot be read"}[cannot]
+    assert [scratch.build().problems for _ in range(2)] == [(named,)] * 2
+    assert (scratch.folder / "site" / "index.html").exists()
+    monkeypatch.undo()
+    assert scratch.build().problems == ()
+    assert (scratch.folder / "site" / "closed" / "note.html").exists()
 
 
 def test_only_what_a_build_made_is_removed(scratch: Scratch) -> None:

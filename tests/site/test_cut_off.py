@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 from collections.abc import Callable
@@ -10,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import ResearchError
 from pipeline.site import files
 from pipeline.site.cache.built_files import BuiltFiles
 from pipeline.site.cache.catalogue import Catalogue
+from pipeline.site.pages.page_values import Site
+from pipeline.site.render_task import Job
 from pipeline.system.folder_fingerprint import Look
 from tests.site.scratch import Scratch, cold, note
 
@@ -133,19 +135,22 @@ def test_what_a_killed_build_left_beside_the_pages_goes(scratch: Scratch) -> Non
     assert scratch.files() == {**whole, "my/.mine.tmp": b"somebody's own"}
 
 
-def _die(*_: object) -> None:
-    """A maker that ends at once."""
+def _deadly(_self: object, _protocol: int) -> tuple[object, tuple[int]]:
+    """For pickle: whoever reads it is dead at once."""
+    return os._exit, (1,)
 
 
-def test_makers_that_end_are_told_of_and_the_next_build_makes_it_good(scratch: Scratch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("deadly", [Job, Site], ids=["at their start", "at their work"])
+def test_makers_that_die_are_done_without(
+    scratch: Scratch, tmp_path: Path, deadly: type, caplog: pytest.LogCaptureFixture
+) -> None:
     _changed(scratch)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.site.render_pool.WORTH_IT", 1)
         patch.setattr("pipeline.site.render_pool.processors", lambda _most: 2)
-        patch.setattr("pipeline.site.render_pool._serve", _die)
-        with pytest.raises(ResearchError, match="a process that makes pages has ended"):
-            scratch.build()
-    scratch.build()
+        patch.setattr(deadly, "__reduce_ex__", _deadly)
+        assert scratch.build().problems == ()
+    assert caplog.text.count("the work goes on without it") == 2
     assert scratch.files() == cold(scratch, tmp_path / "other")
 
 

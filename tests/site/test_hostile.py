@@ -153,7 +153,7 @@ def test_a_drawing_that_may_act_is_not_copied(tmp_path: Path, drawing: str) -> N
     report = scratch.build()
     assert "img/a.svg" not in scratch.files()
     assert "img/b.svg" in scratch.files()
-    assert report.problems == ("img/a.svg: not copied: it may run scripts",)
+    assert report.notices == ("img/a.svg is not copied: it may run scripts",)
 
 
 def test_properties_that_cannot_be_read_do_not_hide_the_note(tmp_path: Path) -> None:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from pipeline.system.worker_pool import processors
+from pipeline.system.worker_pool import Pool, processors
 
 ROOT = Path(__file__).parents[2]
 POOL = """
 import multiprocessing, os, signal, sys, time
-from concurrent.futures import ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
-from pipeline.system.worker_pool import begin, spawning
+from pipeline.system.worker_pool import Pool
+from tests.system.test_worker_pool import _busy, _place
 if __name__ == "__main__":
-    with ProcessPoolExecutor(2, spawning(), begin) as pool:
-        wait([pool.submit(time.sleep, 0.1) for _ in range(2)])
-        helping = sorted(process.pid for process in multiprocessing.active_children())
-        os.kill(helping[int(sys.argv[1])], signal.SIGKILL)
-        with suppress(BrokenProcessPool):  # the pool has noticed
-            while True:
-                pool.submit(os.getpid).result()
+    pool = Pool(2, "here", _place, "there")
+    for work in [pool.submit(_busy, 0.1) for _ in range(2)]:
+        work.result()
+    helping = sorted(process.pid for process in multiprocessing.active_children())
+    os.kill(helping[int(sys.argv[1])], signal.SIGKILL)
+    while pool.submit(_busy, 0).result() != os.getpid():  # the pool has not noticed yet
+        pass
+    assert not pool.helps
+    pool.close()
     print(len(helping))
 """
 
@@ -39,3 +41,37 @@ def test_a_pool_of_which_a_process_dies_at_rest_comes_to_its_end(victim: str) ->
     """The one that died may have held what the other waits for; then that one must be ended."""
     ended = subprocess.run([sys.executable, "-c", POOL, victim], cwd=ROOT, capture_output=True, timeout=60, check=False)
     assert ended.stdout == b"2\n", ended.stderr
+
+
+def _refuse(*_given: object, **_more: object) -> None:
+    raise OSError(11, "Resource temporarily unavailable")
+
+
+def _place(given: str) -> str:
+    return given
+
+
+def _busy(_place: str, seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def _joined(place: str, about: str) -> str:
+    return f"{place} {about}"
+
+
+def test_where_no_process_can_be_started_the_work_is_done_here(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", _refuse)
+    pool = Pool(2, "here", _place, "there")
+    assert [pool.submit(_joined, about).result() for about in ("one", "two")] == ["here one", "here two"]
+    pool.close()
+    assert caplog.text.count("goes on without it") == 1
+
+
+def test_work_is_done_at_the_other_processs_own_place() -> None:
+    pool = Pool(1, "here", _place, "there")
+    work = pool.submit(_joined, "one")
+    assert (work.result(), work.done) == ("there one", True)
+    pool.close()

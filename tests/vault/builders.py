@@ -12,7 +12,7 @@ from pipeline.domain import plan
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.session import ResearchSession, record_of
+from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.values import (
     Changes,
     Contradiction,
@@ -72,7 +72,8 @@ class Scribe:
             self.seconds += 1
             at = f"{self.date}T02:{15 + self.seconds // 60:02d}:{self.seconds % 60:02d}.000Z"
             event_id = f"{self.id}-{self.session.state.version + 1:04d}"
-            event = self.session.record(draft, run_id=run, event_id=event_id, at=at)
+            event = stamped(draft, self.id, self.session.state.version + 1, run, event_id, at)
+            self.session.record(event)
             self.store.append(self.id, [record_of(event)], event.version - 1)
 
     def note_batch(self, *drafts: EventBase) -> None:
@@ -176,7 +177,7 @@ class Story:
         gaps = (say("How loud is it?"),)
         self.scribe.note(
             e.WorkerEvaluated(worker_id=name, iteration=1, sufficient=False, gaps=gaps),
-            e.WorkerCompleted(worker_id=name, reason="1 iterations", facts=len(facts)),
+            e.WorkerCompleted(worker_id=name, reason="1 iteration", facts=len(facts)),
         )
 
     def _failure(self, step: str, error: str) -> e.StepFailed:
@@ -289,12 +290,12 @@ def a_store(say: Say = plainly) -> MemoryStore:
     return store
 
 
-def studies(store: MemoryStore) -> tuple[LoadedSession, ...]:
+def sessions(store: MemoryStore) -> tuple[LoadedSession, ...]:
     """The sessions of a store, opened, in order of their start."""
     found = [load.whole(name, (record.data for record in store.load(name))) for name in store.session_ids()]
     taken = Names()
     ordered = sorted(found, key=lambda opened: (opened.state.started_at, opened.state.id))
-    return tuple(opened.study(opened.card(taken)) for opened in ordered)
+    return tuple(opened.loaded(opened.card(taken)) for opened in ordered)
 
 
 @dataclass

@@ -68,6 +68,7 @@ class Life:
         if names:
             gone = names[number % len(names)]
             del self.place.store.streams[gone]
+            self.place.store.given_up.add(gone)
             self.stories = [story for story in self.stories if story.id != gone]
 
     def edit_template(self, number: int) -> None:
@@ -127,6 +128,7 @@ class Life:
         store, names = self.place.store, list(self.place.store.session_ids())
         if len(names) > 1 and isinstance(store, Failing):
             del store.streams[names[(number + 1) % len(names)]]
+            store.given_up.add(names[(number + 1) % len(names)])
             self.stories = [story for story in self.stories if story.id in store.streams]
             store.failing = names[number % len(names)]
             assert self.place.build().removed == () or not _has_facts(store)

@@ -96,14 +96,6 @@ class HttpClient:
             await self._sleep(wait)
         raise AssertionError("the attempts are counted above")
 
-    def available_in(self, service: str) -> float:
-        """Return the seconds until ``service`` may be asked: 0 for now, infinity if it refuses access for good."""
-        circuit = self._circuits.get(service)
-        if circuit is None:
-            return 0.0
-        now = self._clock()
-        return float("inf") if circuit.refusal else max(circuit.blocked_s(now), circuit.rest_until - now, 0.0)
-
     def check(self, url: str) -> None:
         """Check an address without connecting to it.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline.adapters.store import object_store, snapshots
 from pipeline.adapters.store.layout import Layout, is_plain
 from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
-from pipeline.adapters.store.segment_format import Finding, envelope_of
+from pipeline.adapters.store.segment_format import Finding, begins_with_envelope
 from pipeline.adapters.store.stream_reader import read_chain
 from pipeline.adapters.store.stream_writer import StreamWriter
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
@@ -29,11 +29,10 @@ _log = logging.getLogger("pipeline.adapters.store")
 class FileStore:
     """The port ``EventStore`` over files; ``root`` is the log's folder, made by the first write.
 
-    ``findings`` holds the torn ends met so far: appends that a crash cut and that were never acknowledged. Each is logged once.
+    A torn end, an append that a crash cut and that was never acknowledged, is logged once; after that only ``verify`` names it.
     """
 
     def __init__(self, root: Path) -> None:
-        self.findings: list[Finding] = []
         self._layout = Layout(root)
         self._writers: dict[str, StreamWriter] = {}
         self._guard = threading.Lock()
@@ -45,7 +44,7 @@ class FileStore:
         Raises:
             VersionConflict: the stream is at another version.
             EventRejected: a stored id with other data, or records that do not fit the stream or each other.
-            LogDamaged, LogForked: the stream cannot be continued.
+            LogDamaged, LogForked, LogUnreadable: the stream cannot be continued.
             LogUnwritable: the disk refuses; nothing of this batch is acknowledged.
             WorkspaceLocked: another process writes this stream.
         """
@@ -57,7 +56,7 @@ class FileStore:
         """Return the records of versions above ``after``; all of the stream is verified.
 
         Raises:
-            LogDamaged, LogForked: the stream cannot be trusted.
+            LogDamaged, LogForked, LogUnreadable: the stream cannot be trusted.
         """
         return [line.record for line in self._chain(session_id).lines[after:]]
 
@@ -65,13 +64,13 @@ class FileStore:
         """Yield the ids of all sessions, sorted."""
         return self._layout.sessions()
 
-    def batch_ids(self) -> Iterator[str]:
-        """Yield the ids of all batches, sorted."""
-        return self._layout.batches()
-
     def marks(self) -> Mapping[str, str]:
         """Return a mark for each session and batch, by id, sorted: the names, sizes and times of its segments."""
         return dict(self._layout.marks())
+
+    def written_off(self) -> frozenset[str]:
+        """Return the ids of sessions whose log is missing, and whose loss the user has accepted."""
+        return self._layout.written_off_sessions()
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
         """Return the latest snapshot by that fold whose event is still the stored one, else None."""
@@ -138,10 +137,19 @@ class FileStore:
     def _chain(self, stream: str) -> RecordChain:
         chain = refuse_damage(read_chain(self._layout, stream), stream)
         for finding in chain.torn:
-            if finding not in self.findings:
-                self.findings.append(finding)
-                _log.warning("%s", finding)
+            self._warn_once(finding)
         return chain
+
+    def _warn_once(self, finding: Finding) -> None:
+        mark = self._layout.local / "torn" / digest_of(str(finding).encode())[:16]
+        if not _log.isEnabledFor(logging.WARNING):
+            return
+        with contextlib.suppress(OSError):  # what cannot be noted is logged again the next time
+            if mark.exists():
+                return
+            mark.parent.mkdir(exist_ok=True)
+            mark.touch()
+        _log.warning("%s; nothing is lost by it, and research verify --repair cuts it off", finding)
 
     def _hash_of(self, stream: str, version: int) -> bytes | None:
         writer = self._writers.get(stream)
@@ -177,6 +185,6 @@ def _unfit(stream: str, records: Sequence[Record], expected_version: int) -> str
     for version, record in enumerate(records, expected_version + 1):
         if record.version != version or record.session_id != stream:
             return f"record {record.id} is not version {version} of this stream"
-        if envelope_of(record.data) != record or not record.data.endswith(b"}") or b"\n" in record.data:
+        if not begins_with_envelope(record) or not record.data.endswith(b"}") or b"\n" in record.data:
             return f"the data of record {record.id} is not one line of JSON that begins with the record's own envelope"
     return ""

@@ -5,7 +5,9 @@
     sessions/<session id>/events/<first version, 6 digits>-<run id>.jsonl
     batches/<batch id>.jsonl
     objects/<2 hex>/<sha256>.gz
-    local/            locks, snapshots, scratch files, copies set aside; never committed
+    damaged/<time>/…  files as they were before a repair; no command reads or removes them
+    damaged/written-off/<session id>   its log is missing, and its user has accepted that
+    local/            locks, snapshots, scratch files; never committed
     .gitattributes
 
 A name that is taken (a run that goes on after its file failed, a second run of one batch) gets ``~2``, ``~3`` … before
@@ -20,7 +22,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.errors import LogDamaged
+from pipeline.errors import LogUnreadable
 from pipeline.system import durable_files
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
@@ -35,6 +37,7 @@ class Layout:
         self.root = root
         self.local = root / "local"
         self.scratch = self.local / "tmp"
+        self.damaged = root / "damaged"
 
     def prepare(self) -> None:
         """Make what a log has before its first record: ``.gitattributes``, and a ``local/`` that git ignores."""
@@ -93,6 +96,14 @@ class Layout:
         """Return the place of an object."""
         return self.root / "objects" / digest[:2] / f"{digest}.gz"
 
+    def written_off(self, session: str) -> Path:
+        """Return the place of the mark that a session's loss is accepted."""
+        return self.damaged / "written-off" / session
+
+    def written_off_sessions(self) -> frozenset[str]:
+        """Return the ids of the sessions whose loss is accepted."""
+        return frozenset(_names(self.damaged / "written-off"))
+
     def lock(self, stream: str) -> Path:
         """Return the place of a stream's lock."""
         return self.local / "locks" / f"{stream}.lock"
@@ -132,8 +143,8 @@ def _states(folder: str) -> list[str]:
     return sorted(f"{name}:{found.st_size}:{found.st_mtime_ns}" for name, found in files)
 
 
-def _unreadable(folder: Path | str, error: OSError) -> LogDamaged:
-    return LogDamaged(f"{folder} cannot be read: {error.strerror}", hint="check the folder's permissions")
+def _unreadable(folder: Path | str, error: OSError) -> LogUnreadable:
+    return LogUnreadable(f"{folder} cannot be read: {error.strerror}", hint="check the folder's permissions")
 
 
 def _names(folder: Path) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pipeline.adapters.store.segment_format import ZEROS, Finding, Line, Segment
-from pipeline.errors import LogDamaged, LogForked
+from pipeline.errors import LogDamaged, LogForked, LogUnreadable
 
 
 @dataclass(slots=True)
@@ -56,10 +56,14 @@ def refuse_damage(chain: RecordChain, stream: str) -> RecordChain:
     """Return the chain if it can be trusted.
 
     Raises:
+        LogUnreadable: the system does not let us read a file.
         LogDamaged: a record was altered, cut out or lost; the message names file and line.
         LogForked: two segments continue the same record.
     """
     bad = [finding for finding in chain.findings if finding.kind != "torn"]
+    for finding in bad:
+        if finding.kind == "unreadable":  # what goes on from it would look detached
+            raise LogUnreadable(f"{stream}: {finding.path}: {finding.message}", hint="check the permissions, and the disk")
     for finding in bad:
         if finding.kind != "fork":
             raise LogDamaged(

@@ -25,10 +25,11 @@ from hashlib import sha256
 from typing import Literal, NamedTuple
 
 from pipeline.ports import Record
+from pipeline.text.normalise import counted
 
 ZEROS = b"0" * 64
 
-FindingKind = Literal["torn", "corrupt", "unreadable", "detached", "fork", "object", "missing"]
+FindingKind = Literal["torn", "corrupt", "unreadable", "detached", "fork", "object", "missing", "newer", "invalid"]
 
 _HASH_FIELD = len(b',"hash":"') + 64 + len(b'"}')
 _SEAL = len(b',"prev":"') + 64 + len(b'"') + _HASH_FIELD
@@ -47,7 +48,8 @@ class Finding:
     ``torn`` is harmless: an unacknowledged append that a crash cut. ``corrupt``: a line was altered or cut out.
     ``unreadable``: the system refuses to read the file.
     ``detached``: a segment continues a record that is not there. ``fork``: two segments continue the same record.
-    ``object``: a stored object's bytes are not those of its digest. ``missing``: an event names an object that is not stored.
+    ``object``: a stored object's bytes are not those of its digest. ``missing``: an event names an object, or a session,
+    that is not stored. ``newer``: a newer program wrote it. ``invalid``: the record is sound, and no event.
     """
 
     path: str
@@ -93,6 +95,14 @@ def envelope_of(data: bytes) -> Record | None:
     return Record(identity.decode(), session_id.decode(), int(version), kind.decode(), at.decode(), run_id.decode(), data)
 
 
+def begins_with_envelope(record: Record) -> bool:
+    """Tell whether ``envelope_of`` would read the same record from its data, without parsing them."""
+    identity, session_id, version, kind, at, run_id, data = record
+    text = f'{{"id":"{identity}","session_id":"{session_id}","version":{version},"type":"{kind}","at":"{at}","run_id":"{run_id}"'
+    is_plain = text.isascii() and text.isprintable() and text.count('"') == 22 and '""' not in text and "\\" not in text
+    return is_plain and data.startswith(text.encode()) and data[len(text) : len(text) + 1] in (b",", b"}")
+
+
 def open_line(raw: bytes) -> Line | None:
     """Return the record in one line (without its line end), or None when the line does not verify."""
     digest = sha256(raw[:-_HASH_FIELD]).hexdigest().encode()
@@ -108,6 +118,9 @@ def open_line(raw: bytes) -> Line | None:
 def parse(path: str, content: bytes, stream: str) -> Segment:
     """Return the sound prefix of a segment of ``stream``; ``path`` is how findings name it."""
     segment = Segment(path)
+    if not content:  # a segment appears whole, with its first records in it
+        segment.finding = Finding(path, 0, "corrupt", "the file is empty: its records are lost")
+        return segment
     rest = content[content.rfind(b"\n") + 1 :]
     for number, raw in enumerate(_complete_lines(content), 1):
         line = open_line(raw)
@@ -140,7 +153,7 @@ def _end(segment: Segment, rest: bytes, number: int, stream: str) -> None:
         segment.lines.append(line)
         segment.finding = Finding(segment.path, number, "torn", "the line end is missing; the record itself is whole and kept")
     else:
-        message = f"the last {len(rest)} bytes are a record cut while it was written; they are ignored"
+        message = f"a record was cut while it was written; the last {counted(len(rest), 'byte is', 'bytes are')} ignored"
         segment.finding = Finding(segment.path, number, "torn", message)
 
 

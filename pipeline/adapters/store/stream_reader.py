@@ -13,7 +13,7 @@ def read_segments(layout: Layout, stream: str) -> list[Segment]:
     """Return the stream's segments, each as far as it is sound.
 
     Raises:
-        LogDamaged: the stream's folder cannot be read.
+        LogUnreadable: the stream's folder cannot be read.
     """
     return [_read_segment(layout, path, stream) for path in layout.segments(stream)]
 
@@ -22,7 +22,7 @@ def read_chain(layout: Layout, stream: str) -> RecordChain:
     """Return the stream joined to one chain; see its ``findings``.
 
     Raises:
-        LogDamaged: the stream's folder cannot be read.
+        LogUnreadable: the stream's folder cannot be read.
     """
     return join(read_segments(layout, stream))
 

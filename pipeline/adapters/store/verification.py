@@ -1,9 +1,9 @@
-"""Reading everything once to find what nothing else would notice, and cutting damage out without losing a byte of it."""
+"""Reading everything to find what nothing else would notice, and cutting damage out without losing a byte of it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,25 +11,28 @@ from pathlib import Path
 from pipeline.adapters.store import object_store
 from pipeline.adapters.store.layout import Layout
 from pipeline.adapters.store.record_chain import join
-from pipeline.adapters.store.segment_format import Finding, Segment, seal
+from pipeline.adapters.store.segment_format import Finding, Segment, envelope_of, seal
 from pipeline.adapters.store.stream_reader import read_segments
-from pipeline.errors import LogDamaged, LogUnwritable, ObjectMissing
+from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
 from pipeline.system.process_lock import Lock
 
+_NAMED_SESSION = re.compile(rb'"type":"query\.ended".*?,"session":"([^"]+)"')
 _NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What was done to one file. ``kept`` counts the records that stayed (0: the file was removed).
+    """What was done to one file. ``kept`` counts the records that stayed (0: the file was removed), ``dropped`` names the others.
 
-    ``path`` and ``copy``, where the whole file as it was lies now, are relative to the log's folder.
+    ``path`` and ``copy``, where the whole file as it was lies now, are relative to the log's folder. Without a copy the session
+    ``path`` was missing, and is written off.
     """
 
     path: str
     copy: str
-    kept: int
+    kept: int = 0
+    dropped: tuple[str, ...] = ()
 
 
 def verify(root: Path) -> list[Finding]:
@@ -38,39 +41,55 @@ def verify(root: Path) -> list[Finding]:
     findings: list[Finding] = []
     for stream in layout.streams():
         findings += _verify_stream(layout, stream)
-    return findings + list(_damaged_objects(layout))
+    return [*findings, *_lost_sessions(layout), *_damaged_objects(layout)]
 
 
 def repair(root: Path) -> list[Repair]:
     """Keep the longest sound prefix of every damaged stream; return what was done.
 
-    A copy of each file is set aside first, in ``local/set-aside/<time>/``. A segment that continues a record which is not
-    there, and an object whose bytes are not those of its digest, are set aside as a whole. Forks lose nothing and are left.
+    A copy of each file is set aside first, in ``damaged/<time>/``. A segment that continues a record which is not there, and an
+    object whose bytes are not those of its digest, are set aside as a whole. Forks lose nothing and are left. A session of which
+    nothing is there, although a night names it, is written off.
 
     Raises:
         WorkspaceLocked: a run writes one of the damaged streams.
         LogUnwritable: the disk refuses.
     """
     layout = Layout(root)
-    aside = layout.local / "set-aside" / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    aside = layout.damaged / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     done: list[Repair] = []
     try:
         for stream in layout.streams():
             if _cuts(read_segments(layout, stream)):
                 done += _repair_stream(layout, stream, aside)
         for finding in _damaged_objects(layout):
-            done.append(_set_aside(layout, finding.path, aside, kept=0))
+            done.append(_set_aside(layout, finding.path, aside))
             _remove(root / finding.path)
+        done += [write_off(root, Path(finding.path).name) for finding in _lost_sessions(layout)]
     except OSError as error:
         raise LogUnwritable(f"the log cannot be repaired: {error}", hint="check space and permissions") from error
     return done
 
 
-def _verify_stream(layout: Layout, stream: str) -> list[Finding]:
+def write_off(root: Path, session: str) -> Repair:
+    """Accept for good that a session's log is missing.
+
+    Raises:
+        LogUnwritable: the disk refuses.
+    """
+    layout = Layout(root)
+    mark = layout.written_off(session)
     try:
-        segments = read_segments(layout, stream)
-    except LogDamaged as error:
-        return [Finding(layout.named(layout.folder(stream)), 0, "unreadable", error.message)]
+        layout.prepare()
+        durable_files.make_directories(mark.parent)
+        durable_files.replace(mark, b"Its log was missing, and its user wrote it off.\n", layout.scratch)
+    except OSError as error:
+        raise LogUnwritable(f"{mark} cannot be written: {error.strerror}", hint="check space and permissions") from error
+    return Repair(session, "")
+
+
+def _verify_stream(layout: Layout, stream: str) -> list[Finding]:
+    segments = _readable(layout, stream)
     return join(segments).findings + list(_missing_objects(layout, segments))
 
 
@@ -82,6 +101,29 @@ def _missing_objects(layout: Layout, segments: list[Segment]) -> Iterator[Findin
                 if digest not in seen and not layout.object(digest).exists():
                     yield Finding(segment.path, number, "missing", f"the record names object {digest}, which is not stored")
                 seen.add(digest)
+
+
+def _lost_sessions(layout: Layout) -> Iterator[Finding]:
+    """The sessions that a night names and of which nothing is there, unless they are written off."""
+    named: dict[str, str] = {}
+    for batch in layout.batches():
+        for segment in _readable(layout, batch):
+            for line in segment.lines:
+                if found := _NAMED_SESSION.search(line.record.data):
+                    named.setdefault(found[1].decode(), segment.path)
+    for session in sorted(named.keys() - layout.written_off_sessions()):
+        found_here = _readable(layout, session)
+        if not any(segment.lines or (segment.finding and segment.finding.kind != "torn") for segment in found_here):
+            message = f"{named[session]} names it, and it is not here; bring it back from a backup, or --repair writes it off"
+            yield Finding(f"sessions/{session}", 0, "missing", message)
+
+
+def _readable(layout: Layout, stream: str) -> list[Segment]:
+    try:
+        return read_segments(layout, stream)
+    except LogUnreadable as error:
+        path = layout.named(layout.folder(stream))
+        return [Segment(path, finding=Finding(path, 0, "unreadable", error.message))]
 
 
 def _damaged_objects(layout: Layout) -> Iterator[Finding]:
@@ -110,7 +152,7 @@ def _repair_stream(layout: Layout, stream: str, aside: Path) -> list[Repair]:
     lock.acquire()
     try:
         cuts = _cuts(read_segments(layout, stream))
-        done = [_set_aside(layout, name, aside, kept=len(lines)) for name, lines in cuts.items()]
+        done = [_set_aside(layout, name, aside, lines) for name, lines in cuts.items()]
         for name, lines in cuts.items():
             _keep(layout, layout.root / name, b"".join(lines))
         return done
@@ -118,11 +160,18 @@ def _repair_stream(layout: Layout, stream: str, aside: Path) -> list[Repair]:
         lock.release()
 
 
-def _set_aside(layout: Layout, name: str, aside: Path, kept: int) -> Repair:
-    copy = aside / name
+def _set_aside(layout: Layout, name: str, aside: Path, kept: Sequence[bytes] = ()) -> Repair:
+    copy, content = aside / name, (layout.root / name).read_bytes()
     durable_files.make_directories(copy.parent)
-    durable_files.close(durable_files.create(copy, (layout.root / name).read_bytes(), layout.scratch))
-    return Repair(name, layout.named(copy), kept)
+    durable_files.close(durable_files.create(copy, content, layout.scratch))
+    lines = content.splitlines()[len(kept) :] if name.endswith(".jsonl") else []
+    dropped = tuple(_described(raw, number) for number, raw in enumerate(lines, len(kept) + 1))
+    return Repair(name, layout.named(copy), len(kept), dropped)
+
+
+def _described(raw: bytes, number: int) -> str:
+    found = envelope_of(raw)
+    return f"version {found.version}, {found.type}" if found else f"line {number}, which cannot be read"
 
 
 def _keep(layout: Layout, path: Path, content: bytes) -> None:

@@ -9,6 +9,7 @@ import click
 
 from pipeline.cli.messages import bring_site_up_to_date, bring_vault_up_to_date, require_workspace
 from pipeline.ops.terminal import Console, end
+from pipeline.text.normalise import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,7 @@ _PORT = 8420
 def build(console: Console, everything: bool, check: bool, no_site: bool) -> None:
     """Bring the vault up to date with the events and the templates, and the web site with the vault; write only what differs."""
     require_workspace(console.folder)
-    report = bring_vault_up_to_date(console, "check" if check else "all" if everything else "new", site=False)
+    report = bring_vault_up_to_date(console, "check" if check else "all" if everything else "new")
     lines = _vault_lines(report, "to write" if check else "written", "to remove" if check else "removed")
     value: dict[str, Any] = {
         "written": report.written,
@@ -37,14 +38,19 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
     }
     if not check and not no_site:
         made = bring_site_up_to_date(console, everything=everything, steps=report.steps)
-        lines.append(f"site: {made.pages} notes; {len(made.written)} files written, {len(made.removed)} removed")
+        lines.append(
+            f"site: {counted(made.pages, 'note')}; {counted(len(made.written), 'file')} written, {len(made.removed)} removed"
+        )
         value["site"] = {"pages": made.pages, "written": made.written, "removed": made.removed, "problems": made.problems}
     console.data(lines, value)
-    end(1 if report.problems or (check and (report.written or report.removed)) else 0)
+    left_out = value.get("site", {}).get("problems")
+    end(1 if report.problems or left_out or (check and (report.written or report.removed)) else 0)
 
 
 def _vault_lines(report: Any, written: str, removed: str) -> list[str]:
-    lines = [f"{len(report.written)} notes {written}, {len(report.removed)} {removed}, {report.unchanged} as they were"]
+    lines = [
+        f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} as they were"
+    ]
     return lines + [f"set aside: {path}" for path in report.set_aside]
 
 
@@ -103,12 +109,14 @@ def _build_and_tell(console: Console, vault: bool, then: Callable[[], None]) -> 
     from pipeline.errors import ResearchError
 
     try:
-        report = bring_vault_up_to_date(console, site=False) if vault else None
+        report = bring_vault_up_to_date(console) if vault else None
         notes = len(report.written) if report else 0
         made = bring_site_up_to_date(console, steps=report.steps if report else None)
     except ResearchError as error:
         console.say(f"{error.message}\n  → {error.hint or 'all else is as it was'}", fg="red")
         return
     if notes or made.written or made.removed:
-        console.say(f"{notes} notes and {len(made.written)} files of the site written, {len(made.removed)} removed")
+        console.say(
+            f"{counted(notes, 'note')} and {counted(len(made.written), 'file')} of the site written, {len(made.removed)} removed"
+        )
         then()

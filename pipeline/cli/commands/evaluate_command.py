@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.ops.terminal import Console, end
+from pipeline.text.normalise import counted
 
 if TYPE_CHECKING:
     from pipeline.evaluate.evaluation import Result
@@ -84,14 +85,17 @@ def _convert(console: Console, folder: Path, kind: str, source: Path) -> None:
     from pipeline.evaluate.question_set.public_formats import convert
 
     questions, documents = convert(kind, source, folder)
-    lines = [f"{questions} questions and {documents} documents written to {folder}", f"next: research evaluate {folder}"]
+    lines = [
+        f"{counted(questions, 'question')} and {counted(documents, 'document')} written to {folder}",
+        f"next: research evaluate {folder}",
+    ]
     console.data(lines, {"questions": questions, "documents": documents})
 
 
 def _write(console: Console, dataset: Dataset, result: Result, kind: str, path: Path) -> None:
     from pipeline.evaluate.report_export import write
 
-    console.say(f"{write(kind, path, dataset, result.outcomes)} reports written to {path}", dim=True)
+    console.say(f"{counted(write(kind, path, dataset, result.outcomes), 'report')} written to {path}", dim=True)
 
 
 def _check(console: Console, dataset: Dataset) -> None:
@@ -99,7 +103,7 @@ def _check(console: Console, dataset: Dataset) -> None:
     from pipeline.evaluate.evaluation import faults_of
 
     faults = faults_of(dataset)
-    lines = faults or [f"the documents hold the expected answers of all {len(dataset.entries)} questions"]
+    lines = faults or [f"the documents hold the expected answers of all {counted(len(dataset.entries), 'question')}"]
     console.data(lines, {"faults": faults})
     end(1 if faults else 0)
 
@@ -145,8 +149,9 @@ def _repeated(results: list[Result], value: dict[str, Any]) -> list[str]:
     shown = [name for name in differing if halves[name] == "dev"]
     value["repeat"] = {"runs": len(results), "differing": len(differing), "ids": shown}
     if not differing:
-        return [f"{len(results)} runs: all reports are equal"]
-    return [f"{len(results)} runs: {len(differing)} of {len(halves)} reports differ: {', '.join(shown) or 'held-out ones'}"]
+        return [f"{counted(len(results), 'run')}: all reports are equal"]
+    which = ", ".join(shown) or "held-out ones"
+    return [f"{counted(len(results), 'run')}: {len(differing)} of {counted(len(halves), 'report')} differ: {which}"]
 
 
 def _compared(first: Result, second: Result, value: dict[str, Any]) -> list[str]:

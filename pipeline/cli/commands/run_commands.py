@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from pipeline.cli.param_types import Length, QueryId
+from pipeline.cli.param_types import Amount, Length, QueryId
 from pipeline.ops.terminal import Console, begin, end
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -21,7 +21,7 @@ _OPTIONS = (
     ),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Take up N queries at most."),
     click.option("--deadline", metavar="TIME", help='End by then: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.'),
-    click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Spend no more than that tonight."),
+    click.option("--max-cost", type=Amount(), metavar="USD", help="Spend no more than that tonight."),
     click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Begin nothing new after N failures."),
     click.option("--dry-run", is_flag=True, help="Say what would be done and what it may cost; write nothing, ask nobody."),
     click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something fails."),

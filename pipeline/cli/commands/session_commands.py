@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.messages import bring_vault_up_to_date, session_named, show_session
+from pipeline.cli.messages import bring_up_to_date, say_missed, session_named, show_session
 from pipeline.cli.param_types import Length, SessionName
 from pipeline.errors import NOT_FOUND
 from pipeline.ops.terminal import Console, end
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipeline.cli.run_workflow import RunEnvironment
     from pipeline.domain.session import ResearchSession
     from pipeline.domain.state import SessionState
-    from pipeline.engine.loop import RunContext
+    from pipeline.engine.run_context import RunContext
     from pipeline.ops.unattended import UnattendedRun
 
 
@@ -38,10 +38,10 @@ def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
             context = context_of(place, lambda _event, _state: None, shift)
             opened = session_actions.reopened(place.store, name, context)
             state = shift.awaited(_resumed(place, shift, opened))
-            bring_vault_up_to_date(console)
+            missed = _vault_and_site(place)
         show_session(console, state, None)
         shift.last_word = f"{name} is {state.status}"
-        end(_exit_code(state, shift))
+        end(_exit_code(state, shift) or missed)
 
 
 def _exit_code(state: SessionState, shift: UnattendedRun) -> int:
@@ -81,8 +81,8 @@ def cancel(console: Console, session: str, reason: str) -> None:
 
     name, place, context = _by_hand(console, session)
     state = session_actions.cancelled(place.store, name, context, reason).state
-    bring_vault_up_to_date(console)
     console.data([f"{name} is cancelled"], {"session": name, "status": state.status, "reason": state.end_reason})
+    end(_vault_and_site(place))
 
 
 @click.command()
@@ -107,10 +107,15 @@ def approve(console: Console, session: str, file: Path | None, lines: tuple[str,
     views += perspectives_of(lines)
     name, place, context = _by_hand(console, session)
     state = session_actions.plan_approved(place.store, name, context, views).state
-    bring_vault_up_to_date(console)
     perspectives = [view.name for view in state.perspectives.values()]
     told = [f"approved: {name}", *(f"  {title}" for title in perspectives), "next: research run"]
     console.data(told, {"session": name, "approved": True, "perspectives": perspectives})
+    end(_vault_and_site(place))
+
+
+def _vault_and_site(place: RunEnvironment) -> int:
+    """Bring both up to date; return the exit code of what was not made, 0 for nothing."""
+    return say_missed(place.console, bring_up_to_date(place.console, place.workspace.queue.settings.site_url))
 
 
 def _by_hand(console: Console, session: str) -> tuple[str, RunEnvironment, RunContext]:

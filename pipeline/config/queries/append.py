@@ -5,6 +5,7 @@ The new text is checked by reading the whole result: it must say what the file s
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -20,7 +21,7 @@ from pipeline.config.queries.model import Query, Queue
 from pipeline.config.queries.problems import Problems
 from pipeline.config.queries.yaml_nodes import UNREADABLE, Listing, Node, Scalar, decoded, nodes
 from pipeline.config.queries.yaml_nodes import Mapping as MappingNode
-from pipeline.errors import UsageError
+from pipeline.errors import SystemRefused, UsageError
 
 Field = str | int | float | Sequence[str]
 
@@ -35,6 +36,7 @@ def add_query(path: Path, text: str, **fields: Field) -> Query:
         NoWorkspace: there is no such file.
         QueueInvalid: the file as it stands cannot be read or has faults.
         UsageError: the question stands there already, or it or a field is not valid; the file is unchanged.
+        SystemRefused: the file cannot be written; it is unchanged.
     """
     target = path.resolve()
     with _turn(target.parent):
@@ -157,8 +159,11 @@ def _written(value: Field) -> str:
 
 def _replace(path: Path, data: bytes) -> None:
     """Put ``data`` in the file's place at once, with the file's mode."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    name = ""
     try:
+        if not os.access(path, os.W_OK):  # it could be replaced all the same, but whoever protected it did not mean that
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -166,7 +171,7 @@ def _replace(path: Path, data: bytes) -> None:
         Path(name).chmod(path.stat().st_mode & 0o7777)
         Path(name).replace(path)
     except OSError as error:
-        Path(name).unlink(missing_ok=True)
-        raise UsageError(
-            f"{path} cannot be written: {error.strerror}", hint="free space, or let this user write there"
-        ) from error
+        if name:
+            Path(name).unlink(missing_ok=True)
+        hint = "free space, or let this user write there; the question was not added"
+        raise SystemRefused(f"{path} cannot be written: {error.strerror}", hint=hint) from error

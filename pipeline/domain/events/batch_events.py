@@ -21,8 +21,8 @@ class QuerySkipped(EventBase):
     """A query of the queue that this night did not take up, and why: ``cause`` in one word, ``reason`` in full.
 
     Causes: ``left`` (failed, not found, cancelled or waiting for approval since an earlier night), ``damaged`` (its log),
-    ``limit`` (on the number of queries), ``cap`` (money, tokens, calls or time), ``failures`` (too many), ``refused`` (by a
-    provider), ``stopped``.
+    ``unreadable`` (the system does not let us read its log), ``newer`` (a newer program wrote it), ``limit`` (on the number of
+    queries), ``cap`` (money, tokens, calls or time), ``failures`` (too many), ``refused`` (by a provider), ``stopped``.
     """
 
     type: Literal["query.skipped"] = "query.skipped"
@@ -36,8 +36,8 @@ class QueryEnded(EventBase):
     """What became of a query tonight. ``session`` is its session's id, ``cost`` and ``duration_s`` that session's sums so far.
 
     ``status`` is ``complete``, ``not-found`` (the sources hold no answer), ``failed``, ``waiting`` (its plan, for approval) or
-    ``interrupted``, by ``cause``: ``refused``, ``cap`` or ``stopped``. The cause of a failure is ``damaged`` if its own log
-    brought it about.
+    ``interrupted``, by ``cause``: ``refused``, ``cap`` or ``stopped``. The cause of a failure is ``damaged``, ``unreadable``
+    or ``newer`` if its own log brought it about.
     """
 
     type: Literal["query.ended"] = "query.ended"
@@ -69,8 +69,9 @@ class BatchEnded(EventBase):
 
 
 class VaultFailed(EventBase):
-    """After the night the vault could not be brought up to date. ``exit_code`` is what the process ends with because of it."""
+    """After the night a ``part`` was not made, or not all of it. ``exit_code`` is what the process ends with because of it."""
 
     type: Literal["vault.failed"] = "vault.failed"
     reason: str
     exit_code: int
+    part: Literal["vault", "site"] = "vault"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -76,15 +77,17 @@ def decode(data: bytes) -> EventBase:
     """Return the event that ``data``, one JSON object, holds.
 
     Raises:
-        LogDamaged: it is no event: not JSON, or a known type with missing or ill-typed fields.
+        LogDamaged: it is no event: not JSON, a known type with missing or ill-typed fields, or its time is none.
         SchemaTooNew: it opens a run that a newer major version of this program wrote.
     """
     try:
         event = _ADAPTER.validate_json(data)
     except ValidationError as error:
-        return _decode_other(data, error)
+        event = _decode_other(data, error)
     if isinstance(event, e.RunStarted):
-        _refuse_newer(event.schema_version)
+        _refuse_newer(event)
+    if event.at:
+        _refuse_bad_time(event)
     return event
 
 
@@ -108,20 +111,37 @@ def _lifted(data: bytes, schema: tuple[int, int]) -> bytes:
 
 def _decode_other(data: bytes, error: ValidationError) -> EventBase:
     faults = error.errors(include_url=False)
-    if any(fault["type"] == "union_tag_invalid" for fault in faults):
-        try:
-            return e.UnknownEvent.model_validate_json(data)
-        except ValidationError as envelope_error:
-            faults = envelope_error.errors(include_url=False)
-    first = faults[0]
-    where = ".".join(str(part) for part in first["loc"])
-    raise LogDamaged(f"a record is no event: {where or 'line'}: {first['msg']}") from error
+    event = None
+    try:
+        event = e.UnknownEvent.model_validate_json(data)
+        if any(fault["type"] == "union_tag_invalid" for fault in faults):
+            return event
+    except ValidationError as envelope_error:
+        faults = envelope_error.errors(include_url=False)
+    where = ".".join(str(part) for part in faults[0]["loc"])
+    raise _damaged(event, f"{where or 'line'}: {faults[0]['msg']}") from error
 
 
-def _refuse_newer(schema: str) -> None:
+def _refuse_bad_time(event: EventBase) -> None:
+    try:
+        if datetime.fromisoformat(event.at).tzinfo is not None:
+            return
+    except ValueError:
+        pass
+    raise _damaged(event, f"at: {event.at!r} is no time")
+
+
+def _damaged(event: EventBase | None, why: str) -> LogDamaged:
+    where = f"version {event.version} of {event.session_id}" if event else "a record"
+    hint = "the record was not written by this program; bring the log back from a backup or from git"
+    return LogDamaged(f"{where} is no event: {why}", hint=hint)
+
+
+def _refuse_newer(event: e.RunStarted) -> None:
+    schema = event.schema_version
     major = schema.partition(".")[0]
     if not major.isdigit() or int(major) > e.SCHEMA_MAJOR:
         raise SchemaTooNew(
-            f"the log was written with event schema {schema}; this program reads up to {e.SCHEMA_MAJOR}.x",
+            f"the log of {event.session_id} was written with event schema {schema}; this program reads up to {e.SCHEMA_MAJOR}.x",
             hint="upgrade night-research on this machine",
         )

@@ -13,6 +13,7 @@ from pipeline.config.service_selection import LOCAL, searches_for
 from pipeline.config.settings import QUEUE_FILE, Workspace
 from pipeline.errors import CorpusUnusable, UsageError
 from pipeline.ops.doctor.finding import Finding, fault, fine, note
+from pipeline.text.normalise import counted
 
 LEAST_FREE = 50_000_000
 LITTLE_FREE = 500_000_000
@@ -107,7 +108,7 @@ def _corpus(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         return
     for missing in unusable_folders(workspace):
         yield fault("documents", missing.message, missing.hint) if wanted else note("documents", missing.message)
-    text = f"{found} files in {', '.join(settings.corpus)}" + (f", {skipped} skipped" if skipped else "")
+    text = f"{counted(found, 'file')} in {', '.join(settings.corpus)}" + (f", {skipped} skipped" if skipped else "")
     if wanted and not found:
         yield fault("documents", text, "put documents there, or name another folder under settings: corpus:")
     else:

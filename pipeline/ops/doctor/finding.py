@@ -39,6 +39,6 @@ def fault(about: str, text: str, todo: str, exit_code: int = 2) -> Finding:
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """Return the exit code of a whole examination: a damaged log first, then settings, then refusals, then the rest."""
+    """Return the exit code of a whole examination: a damaged log first, then settings, the system, refusals, the rest."""
     codes = {finding.exit_code for finding in findings}
-    return next((code for code in (20, 2, 4, 1) if code in codes), 0)
+    return next((code for code in (20, 2, 12, 4, 1) if code in codes), 0)

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from pipeline.config.settings import Workspace
+from pipeline.domain.events.json_codec import decode
 from pipeline.errors import LogError
 from pipeline.ops.doctor.finding import Finding, fault, fine, note
+from pipeline.text.normalise import counted
 from pipeline.text.times import moment_of
 
 NEWEST = 200
@@ -18,24 +20,35 @@ EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
 
 def log_findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
     """Yield how log and clock stand. The newest sessions are read whole, the stored pages are not: ``verify`` does all."""
-    from pipeline.wiring.workspace_adapters import store_of
+    from pipeline.wiring.workspace_adapters import refuse_missing_log, store_of
 
     store = store_of(workspace.folder)
     names = sorted(store.session_ids(), reverse=True)
     newest: datetime | None = None
     faults = 0
+    try:
+        refuse_missing_log(workspace.folder)
+    except LogError as error:
+        faults += 1
+        yield fault("log", error.message, error.hint, error.exit_code)
     for name in islice(names, NEWEST):
         try:
             records = store.load(name)
+            for record in (record for record in records if record.type == "run.started"):
+                decode(record.data)  # it names the program's schema
+            moments = [moment_of(record.at) for record in records[-1:]]
+        except ValueError:
+            faults += 1
+            yield fault("log", f"{name}: the time of its last record is none", "research verify names all damage", 20)
+            continue
         except LogError as error:
             faults += 1
-            yield fault("log", f"{name}: {error.message}", "research verify names each damaged file; --repair sets it aside", 20)
+            yield fault("log", f"{name}: {error.message}", error.hint or "research verify names all damage", error.exit_code)
             continue
-        moments = [moment_of(record.at) for record in records[-1:]]
         newest = max([*moments, *([newest] if newest else [])], default=None)
     if not faults:
         read = min(len(names), NEWEST)
-        yield fine("log", f"{read} of {len(names)} sessions were read, and are sound" if names else "no session yet")
+        yield fine("log", f"{read} of {counted(len(names), 'session')} read: all sound" if names else "no session yet")
     yield from _clock(workspace, now, newest)
 
 

@@ -11,7 +11,7 @@ from pipeline.config.service_selection import OPENROUTER, ModelServer, reasoner_
 from pipeline.config.settings import Keys, Workspace
 from pipeline.errors import CorpusUnusable, Malformed, ProviderRefused, StepError, UsageError
 from pipeline.ops.doctor.finding import Finding, fault, fine
-from pipeline.text.normalise import one_line
+from pipeline.text.normalise import counted, one_line
 
 PROBE = "history of the bicycle"
 _WAIT = "try again later; if it stays, check the address and the network"
@@ -89,7 +89,7 @@ async def _search(name: str, workspace: Workspace, keys: Keys, http: HttpClient)
         return _failed(f"search {name}", error)
     if not result.hits:
         return fault(f"search {name}", f"it answers, but finds nothing for {PROBE!r}", "check the provider's own settings", 1)
-    return fine(f"search {name}", f"it answers, with {len(result.hits)} hits")
+    return fine(f"search {name}", f"it answers, with {counted(len(result.hits), 'hit')}")
 
 
 def _failed(about: str, error: StepError | CorpusUnusable) -> Finding:

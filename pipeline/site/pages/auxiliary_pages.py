@@ -16,7 +16,7 @@ from pipeline.site.page_templates import Layout
 from pipeline.site.pages import feeds, list_pages
 from pipeline.site.pages.page_values import Site
 from pipeline.site.pages.pagination import NoteList, moves_of, shelves
-from pipeline.site.paths import file_of, suffix_of
+from pipeline.site.paths import file_of, is_shortened, product_of, suffix_of
 from pipeline.site.render_task import key_of
 from pipeline.system.folder_fingerprint import Look
 from pipeline.text.normalise import digest_of
@@ -37,6 +37,7 @@ class Extras:
         self._staged = staged
         self._standing = standing
         self.problems: list[str] = []
+        self.notices: list[str] = []
 
     def _put(self, path: str, key: str, make: Callable[[], bytes]) -> None:
         """Make a file unless what stands there has this key."""
@@ -94,11 +95,20 @@ class Extras:
 
     def _copy(self, vault: Path, path: str, key: str) -> None:
         data = read(vault, path)
-        if data is None or (suffix_of(path) == ".svg" and _ACTIVE.search(data)):
-            self.problems.append(f"{path}: not copied: {'it may run scripts' if data else 'it cannot be read'}")
+        if data is None:
+            self.problems.append(f"{path}: not copied: it cannot be read")
             return
+        if suffix_of(path) == ".svg" and _ACTIVE.search(data):
+            self.notices.append(f"{path} is not copied: it may run scripts")
+            return
+        self.notices += [shortened(path)] if is_shortened(path) else []
         self._staged.write_if_new(file_of(path), data)
         self._standing.add(file_of(path), key, path)
+
+
+def shortened(path: str) -> str:
+    """Return what is to be said of a file with a name that is too long."""
+    return f"{path} has too long a name; what is made of it is called {product_of(path)}"
 
 
 def _below(folder: Path) -> Iterator[str]:

@@ -29,35 +29,35 @@ def canvas_path(session_path: str) -> str:
     return f"canvas/{session_path.rpartition('/')[2]}.canvas"
 
 
-def canvas_of(study: LoadedSession) -> Plain:
+def canvas_of(loaded: LoadedSession) -> Plain:
     """Return a session's canvas."""
-    layers = [Layer("Question", [_question(study)])]
+    layers = [Layer("Question", [_question(loaded)])]
     edges: list[Edge] = []
     last = _QUESTION
-    for number, nodes in enumerate(_rounds(study)):
-        layers += _gathering(study, number, nodes)
+    for number, nodes in enumerate(_rounds(loaded)):
+        layers += _gathering(loaded, number, nodes)
         edges += _ways(last, nodes)
-        if number < len(study.state.analyses):
-            layers.append(Layer("Cross-checking" if not number else "Cross-checking again", [_analysis(study, number)]))
-            edges += [Edge(_worker_id(node), _analysis_id(number), _found(study, node)) for node in nodes]
+        if number < len(loaded.state.analyses):
+            layers.append(Layer("Cross-checking" if not number else "Cross-checking again", [_analysis(loaded, number)]))
+            edges += [Edge(_worker_id(node), _analysis_id(number), _found(loaded, node)) for node in nodes]
             last = _analysis_id(number)
-    layers.append(Layer("Report" if study.answered else "Outcome", [_end(study)]))
-    edges += _endings(study, last)
-    return Plain(canvas_path(study.session_path), _written(placed(layers), arrows(edges)))
+    layers.append(Layer("Report" if loaded.card.answered else "Outcome", [_end(loaded)]))
+    edges += _endings(loaded, last)
+    return Plain(canvas_path(loaded.card.session_path), _written(placed(layers), arrows(edges)))
 
 
-def _rounds(study: LoadedSession) -> Iterator[Sequence[PlanNode]]:
+def _rounds(loaded: LoadedSession) -> Iterator[Sequence[PlanNode]]:
     """Yield the search nodes of each round: the perspectives first, then the gaps of each gap round."""
     rounds: dict[int, list[PlanNode]] = {}
     order: dict[tuple[str, ...], int] = {}
-    for node in search_nodes(study.state):
+    for node in search_nodes(loaded.state):
         rounds.setdefault(order.setdefault(node.depends_on, len(order)), []).append(node)
     yield from rounds.values()
 
 
-def _gathering(study: LoadedSession, number: int, nodes: Sequence[PlanNode]) -> Iterator[Layer]:
-    yield Layer("Open questions" if number else "Perspectives", [_view(study, node, gap=bool(number)) for node in nodes])
-    yield Layer("Follow-ups" if number else "Workers", [_worker(study, node) for node in nodes])
+def _gathering(loaded: LoadedSession, number: int, nodes: Sequence[PlanNode]) -> Iterator[Layer]:
+    yield Layer("Open questions" if number else "Perspectives", [_view(loaded, node, gap=bool(number)) for node in nodes])
+    yield Layer("Follow-ups" if number else "Workers", [_worker(loaded, node) for node in nodes])
 
 
 def _ways(last: str, nodes: Sequence[PlanNode]) -> Iterator[Edge]:
@@ -66,14 +66,14 @@ def _ways(last: str, nodes: Sequence[PlanNode]) -> Iterator[Edge]:
         yield Edge(_view_id(node), _worker_id(node))
 
 
-def _endings(study: LoadedSession, last: str) -> Iterator[Edge]:
+def _endings(loaded: LoadedSession, last: str) -> Iterator[Edge]:
     """What leads to the end: the last check, or whatever was under way when there was none."""
-    state = study.state
+    state = loaded.state
     if state.analyses or not state.nodes:
         yield Edge(last, _END, formatting.count(len(state.facts), "fact") if state.facts else "")
         return
     for node in search_nodes(state):
-        yield Edge(_worker_id(node), _END, _found(study, node))
+        yield Edge(_worker_id(node), _END, _found(loaded, node))
 
 
 def _view_id(node: PlanNode) -> str:
@@ -88,33 +88,33 @@ def _analysis_id(number: int) -> str:
     return f"analysis-{number}"
 
 
-def _found(study: LoadedSession, node: PlanNode) -> str:
-    return formatting.count(len(study.facts[node.id]), "fact") if node.id in study.facts else ""
+def _found(loaded: LoadedSession, node: PlanNode) -> str:
+    return formatting.count(len(loaded.facts[node.id]), "fact") if node.id in loaded.facts else ""
 
 
-def _question(study: LoadedSession) -> Tile:
-    words = f"## {inert(one_line(study.state.query, 160))}\n\n{session_link(study, 'How this was researched').inline}"
+def _question(loaded: LoadedSession) -> Tile:
+    words = f"## {inert(one_line(loaded.state.query, 160))}\n\n{session_link(loaded.card, 'How this was researched').inline}"
     return Tile(_QUESTION, 300, 260, text=words)
 
 
-def _view(study: LoadedSession, node: PlanNode, *, gap: bool) -> Tile:
-    view = study.state.perspectives[node.perspective]
+def _view(loaded: LoadedSession, node: PlanNode, *, gap: bool) -> Tile:
+    view = loaded.state.perspectives[node.perspective]
     name, focus = inert(one_line(perspective_name(view), 120)), inert(one_line(view.focus, 120))
     words = f"**{name}**" if gap or not focus else f"**{name}**\n\n{focus}"
     return Tile(_view_id(node), 280, 190, text=words, colour=ORANGE if gap else "")
 
 
-def _worker(study: LoadedSession, node: PlanNode) -> Tile:
-    worker = study.state.workers.get(node.id)
+def _worker(loaded: LoadedSession, node: PlanNode) -> Tile:
+    worker = loaded.state.workers.get(node.id)
     if worker is None:
         return Tile(_worker_id(node), 320, 80, text="Never begun")
-    return Tile(_worker_id(node), 320, 190, file=f"{study.worker_paths[worker.id]}.md", colour=_WORKER_COLOURS[worker.status])
+    return Tile(_worker_id(node), 320, 190, file=f"{loaded.worker_paths[worker.id]}.md", colour=_WORKER_COLOURS[worker.status])
 
 
-def _analysis(study: LoadedSession, number: int) -> Tile:
-    analysis = study.state.analyses[number]
+def _analysis(loaded: LoadedSession, number: int) -> Tile:
+    analysis = loaded.state.analyses[number]
     finished = analysis.gaps is not None
-    colour: Colour = GREEN if finished else RED if study.state.status == "failed" else YELLOW
+    colour: Colour = GREEN if finished else RED if loaded.state.status == "failed" else YELLOW
     return Tile(_analysis_id(number), 240, 210, text="\n\n".join(_told(analysis)), colour=colour)
 
 
@@ -127,10 +127,10 @@ def _told(analysis: Analysis) -> Iterator[str]:
     yield f"{formatting.count(len(analysis.gaps or ()), 'question')} open"
 
 
-def _end(study: LoadedSession) -> Tile:
-    state = study.state
-    if study.report_path:
-        return Tile(_END, 420, 560, file=f"{study.report_path}.md", colour=GREEN if study.answered else ORANGE)
+def _end(loaded: LoadedSession) -> Tile:
+    state = loaded.state
+    if loaded.card.report_path:
+        return Tile(_END, 420, 560, file=f"{loaded.card.report_path}.md", colour=GREEN if loaded.card.answered else ORANGE)
     if not state.ended:
         return Tile(_END, 300, 120, text="Unfinished: there is no report yet", colour=YELLOW)
     reason = inert(one_line(formatting.sentence(state.end_reason), 240))

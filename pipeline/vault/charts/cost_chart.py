@@ -32,16 +32,16 @@ class Curve:
         return self.points[-1][1] if self.points else 0.0
 
 
-def cost_chart(study: LoadedSession, seconds: Sequence[float]) -> str:
+def cost_chart(loaded: LoadedSession, seconds: Sequence[float]) -> str:
     """Return the sums of a session over its time as SVG, never without a curve; ``seconds`` are those of each event."""
-    axis = axis_of(study.events, seconds, LEFT, RIGHT)
-    curves = curves_of(study.events, seconds)
+    axis = axis_of(loaded.events, seconds, LEFT, RIGHT)
+    curves = curves_of(loaded.events, seconds)
     height = _TOP + len(curves) * _PANEL + (len(curves) - 1) * _GAP + _FOOT
     parts: list[Markup] = []
     for number, curve in enumerate(curves):
         parts.append(svg.group(_panel(curve, axis, _TOP + number * (_PANEL + _GAP)), curve.name))
     names = formatting.joined([curve.name.lower() for curve in curves])
-    return svg.document(WIDTH, height, f"{names.capitalize()} over time: {study.state.query}", _description(curves, axis), parts)
+    return svg.document(WIDTH, height, f"{names.capitalize()} over time: {loaded.state.query}", _description(curves, axis), parts)
 
 
 def curves_of(history: Sequence[e.EventBase], seconds: Sequence[float]) -> tuple[Curve, ...]:

@@ -31,20 +31,20 @@ class Lane:
         return sorted(second for seconds in self.marks.values() for second in seconds)
 
 
-def lanes_of(study: LoadedSession, seconds: Sequence[float], name_of: Callable[[Worker], str]) -> tuple[Lane, ...]:
+def lanes_of(loaded: LoadedSession, seconds: Sequence[float], name_of: Callable[[Worker], str]) -> tuple[Lane, ...]:
     """Return the lanes that have marks, in order of the work; ``name_of`` gives a worker's words."""
-    workers = {worker.id: _worker_lane(study, worker, name_of(worker)) for worker in workers_in_order(study.state)}
+    workers = {worker.id: _worker_lane(loaded, worker, name_of(worker)) for worker in workers_in_order(loaded.state)}
     lanes = {PLANNING: Lane(PLANNING), **workers, CHECKING: Lane(CHECKING), WRITING: Lane(WRITING)}
-    owners = _owners(study.events)
-    for event, second in zip(study.events, seconds, strict=True):
+    owners = _owners(loaded.events)
+    for event, second in zip(loaded.events, seconds, strict=True):
         if (found := _mark(event, owners)) and found[0] in lanes:
             lanes[found[0]].marks.setdefault(found[1], []).append(second)
     return tuple(lane for lane in lanes.values() if lane.marks)
 
 
-def _worker_lane(study: LoadedSession, worker: Worker, name: str) -> Lane:
+def _worker_lane(loaded: LoadedSession, worker: Worker, name: str) -> Lane:
     outcome = {"completed": "done", "failed": "failed", "running": "open"}[worker.status]
-    found = len(study.facts[worker.id])
+    found = len(loaded.facts[worker.id])
     return Lane(name, outcome, f"{found} fact{'' if found == 1 else 's'}")
 
 

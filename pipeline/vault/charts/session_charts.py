@@ -16,8 +16,8 @@ def chart_path(session_path: str, chart: str) -> str:
     return f"charts/{session_path.rpartition('/')[2]}-{chart}.svg"
 
 
-def charts_of(study: LoadedSession) -> Iterator[Plain]:
+def charts_of(loaded: LoadedSession) -> Iterator[Plain]:
     """Yield a session's charts."""
-    seconds = seconds_of(study.events)
-    yield Plain(chart_path(study.session_path, "timeline"), timeline_chart(study, seconds))
-    yield Plain(chart_path(study.session_path, "cost"), cost_chart(study, seconds))
+    seconds = seconds_of(loaded.events)
+    yield Plain(chart_path(loaded.card.session_path, "timeline"), timeline_chart(loaded, seconds))
+    yield Plain(chart_path(loaded.card.session_path, "cost"), cost_chart(loaded, seconds))

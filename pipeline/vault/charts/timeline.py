@@ -28,27 +28,27 @@ _SHAPES = {
 }
 
 
-def timeline_chart(study: LoadedSession, seconds: Sequence[float]) -> str:
+def timeline_chart(loaded: LoadedSession, seconds: Sequence[float]) -> str:
     """Return the timeline as SVG; ``seconds`` are those of each event since the first."""
-    axis = axis_of(study.events, seconds, LEFT, RIGHT)
-    lanes = lanes_of(study, seconds, lambda worker: _name(study, worker))
+    axis = axis_of(loaded.events, seconds, LEFT, RIGHT)
+    lanes = lanes_of(loaded, seconds, lambda worker: _name(loaded, worker))
     bottom = _TOP + _LANE * max(1, len(lanes))
     shapes = (svg.shape(kind, points) for kind, points in _SHAPES.items() if any(kind in lane.marks for lane in lanes))
-    parts = [svg.element("defs", {}, *shapes), *_head(study, axis), *frame(axis, _TOP, bottom)]
+    parts = [svg.element("defs", {}, *shapes), *_head(loaded, axis), *frame(axis, _TOP, bottom)]
     for number, lane in enumerate(lanes):
         parts.append(svg.group(_lane(lane, axis, _TOP + _LANE * number), _said(lane)))
     if not lanes:
         parts.append(svg.text((LEFT + RIGHT) / 2, _TOP + _LANE / 2 + 4, "Nothing was asked or read", "soft middle"))
     parts.append(svg.group(_legend(lanes, bottom + _FOOT - 18)))
-    return svg.document(WIDTH, bottom + _FOOT, f"Timeline: {study.state.query}", _description(study, axis, lanes), parts)
+    return svg.document(WIDTH, bottom + _FOOT, f"Timeline: {loaded.state.query}", _description(loaded, axis, lanes), parts)
 
 
-def _name(study: LoadedSession, worker: Worker) -> str:
-    return perspective_name(study.state.perspectives[worker.perspective_id])
+def _name(loaded: LoadedSession, worker: Worker) -> str:
+    return perspective_name(loaded.state.perspectives[worker.perspective_id])
 
 
-def _head(study: LoadedSession, axis: TimeAxis) -> Iterator[Markup]:
-    began = study.events[0].at
+def _head(loaded: LoadedSession, axis: TimeAxis) -> Iterator[Markup]:
+    began = loaded.events[0].at
     yield svg.text(16, 24, "Timeline", "head")
     runs = f" in {len(axis.runs)} stretches" if len(axis.runs) > 1 else ""
     words = f"from {formatting.day(began)}, {formatting.clock(began)} UTC · {formatting.duration(axis.worked)} of work{runs}"
@@ -93,11 +93,11 @@ def _said(lane: Lane) -> str:
     return f"{lane.name}: {', '.join(told)}"
 
 
-def _description(study: LoadedSession, axis: TimeAxis, lanes: Sequence[Lane]) -> str:
+def _description(loaded: LoadedSession, axis: TimeAxis, lanes: Sequence[Lane]) -> str:
     results = [f"{lane.name} ({lane.result})" for lane in lanes if lane.result]
     pauses = [formatting.duration(length) for *_, length in axis.pauses()]
     parts = [
-        f"{formatting.duration(axis.worked)} of work, {formatting.count(len(study.events), 'event')}.",
+        f"{formatting.duration(axis.worked)} of work, {formatting.count(len(loaded.events), 'event')}.",
         f"Perspectives: {formatting.joined(results)}." if results else "",
         f"Pauses: {formatting.joined(pauses)}." if pauses else "",
     ]

@@ -60,6 +60,7 @@ class NightView:
     open: tuple[Worked, ...]
     skipped: tuple[Skipped, ...]
     left_out: int
+    not_made: tuple[str, ...]
     batches: tuple[BatchRow, ...]
     seconds: float
     usd: float
@@ -98,6 +99,7 @@ def night_view(library: VaultModel, night: Night) -> NightView:
         open=tuple(entry for entry in worked if entry.outcome not in {"done", "not found", "failed"}),
         skipped=skipped,
         left_out=sum(len(group.queries) for group in skipped),
+        not_made=tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
         batches=batches,
         seconds=sum(batch.seconds for batch in batches),
         usd=sum(batch.usd for batch in batches),

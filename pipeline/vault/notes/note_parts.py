@@ -93,27 +93,22 @@ def open_questions(gaps: Iterable[Gap]) -> tuple[Open, ...]:
     return tuple(Open(reason, tuple(questions)) for reason, questions in reasons.items())
 
 
-def report_title(session: Card | LoadedSession) -> str:
-    """Return the title of a session's report; the question while there is none."""
-    return session.report_title
-
-
-def report_link(session: Card | LoadedSession) -> Link | None:
+def report_link(session: Card) -> Link | None:
     """Return the link to a session's report, None without one."""
     return Link(session.report_path, session.report_title) if session.report_path else None
 
 
-def session_link(session: Card | LoadedSession, words: str = "") -> Link:
+def session_link(session: Card, words: str = "") -> Link:
     """Return the link to a session's note, shown as ``words`` or as the question."""
     return Link(session.session_path, words or session.query)
 
 
-def best_link(session: Card | LoadedSession) -> Link:
+def best_link(session: Card) -> Link:
     """Return the link to the report, or to the session's note while there is none."""
     return report_link(session) or session_link(session)
 
 
-def worker_link(session: Card | LoadedSession, worker_id: str) -> Link:
+def worker_link(session: Card, worker_id: str) -> Link:
     """Return the link to a worker's note, shown as its perspective."""
     worker = session.worker(worker_id)
     return Link(worker.path, worker.name)
@@ -129,14 +124,14 @@ def night_link(night: Night) -> Link:
     return Link(night.path, formatting.day(night.date))
 
 
-def night_links(library: VaultModel, session: Card | LoadedSession) -> tuple[Link, ...]:
+def night_links(library: VaultModel, session: Card) -> tuple[Link, ...]:
     """Return the links to the nights that worked on a session."""
     return tuple(night_link(night) for night in library.nights_of.get(session.id, ()))
 
 
-def last_night(library: VaultModel, study: LoadedSession) -> str:
+def last_night(library: VaultModel, loaded: LoadedSession) -> str:
     """Return the link to the latest night that worked on a study as a property's text, "" for none."""
-    return linked(next(reversed(night_links(library, study)), None))
+    return linked(next(reversed(night_links(library, loaded.card)), None))
 
 
 @lru_cache(maxsize=4_096)  # tags are few, and every session's notes name some
@@ -192,9 +187,9 @@ class Citer:
     plain text to every reader, in running text, in tables and in properties alike.
     """
 
-    def __init__(self, library: VaultModel, study: LoadedSession) -> None:
-        self._library, self._study = library, study
-        self._numbers = _numbers(study.state.report) if study.state.report else {}
+    def __init__(self, library: VaultModel, loaded: LoadedSession) -> None:
+        self._library, self._loaded = library, loaded
+        self._numbers = _numbers(loaded.state.report) if loaded.state.report else {}
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[tuple[Said, ...], ...]:
         """Return the paragraphs' sentences, or their passages, with their citations."""
@@ -218,15 +213,15 @@ class Citer:
         return tuple(found)
 
     def _url(self, sentence: Sentence) -> str:
-        fact = self._study.state.facts.get(next(iter(sentence.facts), ""))
+        fact = self._loaded.state.facts.get(next(iter(sentence.facts), ""))
         return fact.url if fact else ""
 
     def _passage(self, sentence: Sentence, before: str) -> Said:
-        fact = self._study.state.facts.get(next(iter(sentence.facts), ""))
+        fact = self._loaded.state.facts.get(next(iter(sentence.facts), ""))
         if fact is None:
             return self.sentence(sentence)
         mine = self._number(fact.id)
-        others = {self._number(name): name for name in reversed(sentence.facts[1:]) if name in self._study.state.facts}
+        others = {self._number(name): name for name in reversed(sentence.facts[1:]) if name in self._loaded.state.facts}
         also = tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine))
         mark = (self.citation(fact.id),) if mine else ()
         return Passage(sentence.text, mark, fact.lead, self._place(fact, titled=fact.url != before), also)
@@ -244,22 +239,22 @@ class Citer:
 
     def sentence(self, sentence: Sentence) -> Cited:
         """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""
-        known = [name for name in dict.fromkeys(sentence.facts) if name in self._study.state.facts]
+        known = [name for name in dict.fromkeys(sentence.facts) if name in self._loaded.state.facts]
         numbers = [self._number(name) for name in known]
         places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
         return Cited(sentence.text, tuple(map(self.citation, known, places)))
 
     def citation(self, fact_id: str, place: int = -1) -> Link:
         """Return the link to a fact's quote, shown as its source's number in the report."""
-        source = self._library.sources[self._study.state.facts[fact_id].url]
+        source = self._library.sources[self._loaded.state.facts[fact_id].url]
         return quote_link(source, fact_id, formatting.superscript(self._number(fact_id), place))
 
     def _number(self, fact_id: str) -> int:
-        return self._numbers.get(self._study.state.facts[fact_id].url, 0)
+        return self._numbers.get(self._loaded.state.facts[fact_id].url, 0)
 
     def disagreements(self, pairs: tuple[Contradiction, ...]) -> tuple[Disagreement, ...]:
         """Return both sides of each pair whose facts are known."""
-        facts = self._study.state.facts
+        facts = self._loaded.state.facts
         return tuple(self._disagreement(pair) for pair in pairs if pair.a in facts and pair.b in facts)
 
     def _disagreement(self, pair: Contradiction) -> Disagreement:
@@ -267,7 +262,7 @@ class Citer:
         return Disagreement(pair.subject, kind, pair.explanation, self._side(pair.a), self._side(pair.b))
 
     def _side(self, fact_id: str) -> Side:
-        fact = self._study.state.facts[fact_id]
+        fact = self._loaded.state.facts[fact_id]
         source = self._library.sources[fact.url]
         return Side(flat(fact.quote), source_link(source), self.citation(fact_id), page_origin(fact.url))
 
@@ -296,9 +291,9 @@ def properties_of(
     return properties | dict(own)
 
 
-def archived(library: VaultModel, study: LoadedSession) -> dict[str, Property]:
+def archived(library: VaultModel, loaded: LoadedSession) -> dict[str, Property]:
     """Return the property of a session whose query is gone from the queue; nothing for any other."""
-    return {"archived": True} if study.state.query_id in library.archived else {}
+    return {"archived": True} if loaded.state.query_id in library.archived else {}
 
 
 def linked(link: Link | None) -> str:

@@ -22,7 +22,6 @@ from pipeline.vault.notes.note_parts import (
     open_questions,
     present,
     properties_of,
-    report_title,
     session_link,
     source_link,
     topic_links,
@@ -115,15 +114,15 @@ _OWN = ("local",)  # who searches where nothing but the reader's documents is se
 _EMPTY = Report("", (), (), (), (), (), (), 0, 0)
 
 
-def report_note(library: VaultModel, study: LoadedSession, report: Report = _EMPTY) -> Note:
+def report_note(library: VaultModel, loaded: LoadedSession, report: Report = _EMPTY) -> Note:
     """Return the note of a study's report; without one, of a question that its sources do not answer."""
-    state = study.state
+    state = loaded.state
     own = present(
         {
             "query": plain(state.query, 1_000),
-            "session": linked(session_link(study)),
-            "night": last_night(library, study),
-            "previous": linked(_earlier(library, study)),
+            "session": linked(session_link(loaded.card)),
+            "night": last_night(library, loaded),
+            "previous": linked(_earlier(library, loaded)),
             "sources": len(report.references),
             "facts": len(state.facts),
             "words": report.words,
@@ -131,18 +130,23 @@ def report_note(library: VaultModel, study: LoadedSession, report: Report = _EMP
             "open_questions": len(report.unknowns),
             "cost_usd": round(state.spent.usd, 6),
             "duration_s": working_seconds(state),
-            **archived(library, study),
+            **archived(library, loaded),
         }
     )
     properties = properties_of(
-        "report", report_title(study), own, status=state.status, topics=state.tags, created=study.reported_at or state.ended_at
+        "report",
+        loaded.card.report_title,
+        own,
+        status=state.status,
+        topics=state.tags,
+        created=loaded.card.reported_at or state.ended_at,
     )
-    return Note(study.report_path, "report", properties, _view(library, study, report))
+    return Note(loaded.card.report_path, "report", properties, _view(library, loaded, report))
 
 
-def _view(library: VaultModel, study: LoadedSession, report: Report) -> ReportView:
-    state = study.state
-    citer = Citer(library, study)
+def _view(library: VaultModel, loaded: LoadedSession, report: Report) -> ReportView:
+    state = loaded.state
+    citer = Citer(library, loaded)
     parts = tuple(Part(section.title, citer.paragraphs(section.paragraphs)) for section in report.sections)
     disagreements = citer.disagreements(report.contradictions)
     is_passages = any(part.kind == "passages" for section in report.sections for part in section.paragraphs)
@@ -152,9 +156,9 @@ def _view(library: VaultModel, study: LoadedSession, report: Report) -> ReportVi
     return ReportView(
         title=report.title or state.query,
         query=state.query,
-        since=since(library, study),
-        not_found=_not_found(study, citer),
-        missing=_missing(study, report),
+        since=since(library, loaded),
+        not_found=_not_found(loaded, citer),
+        missing=_missing(loaded, report),
         summary=citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
         contents=_contents(parts, bool(disagreements), bool(unknowns), bool(limits)),
         sections=parts,
@@ -165,15 +169,15 @@ def _view(library: VaultModel, study: LoadedSession, report: Report) -> ReportVi
         references=_references(library, report),
         own_sources=origins.count("own"),
         web_sources=origins.count("web"),
-        session=session_link(study, "how this was researched"),
+        session=session_link(loaded.card, "how this was researched"),
         topics=topic_links(state.tags),
-        workers=tuple(worker_link(study, worker.id) for worker in workers_in_order(state)),
-        nights=night_links(library, study),
-        earlier=_earlier(library, study),
-        later=_later(library, study),
-        reported_at=study.reported_at or state.ended_at,
+        workers=tuple(worker_link(loaded.card, worker.id) for worker in workers_in_order(state)),
+        nights=night_links(library, loaded.card),
+        earlier=_earlier(library, loaded),
+        later=_later(library, loaded),
+        reported_at=loaded.card.reported_at or state.ended_at,
         reasoner=state.config.reasoner,
-        models=models(study.events, state.config.reasoner),
+        models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
         seconds=working_seconds(state),
         usd=state.spent.usd,
@@ -185,19 +189,19 @@ def _view(library: VaultModel, study: LoadedSession, report: Report) -> ReportVi
     )
 
 
-def _not_found(study: LoadedSession, citer: Citer) -> NotFound | None:
-    state = study.state
+def _not_found(loaded: LoadedSession, citer: Citer) -> NotFound | None:
+    state = loaded.state
     if state.status != "not-found":
         return None
     return NotFound(state.end_reason, citer.nearest(nearest_facts(state)), state.query_id, state.config.search == _OWN)
 
 
-def _missing(study: LoadedSession, report: Report) -> str:
+def _missing(loaded: LoadedSession, report: Report) -> str:
     """What a report says first if no source holds some words of its question; "" if each is held."""
     if not report.missing:
         return ""
     named = formatting.joined([f"“{word}”" for word in report.missing], "or")
-    own = study.state.config.search == _OWN
+    own = loaded.state.config.search == _OWN
     where = "in your documents" if own else "that was found"
     return f"No passage {where} speaks of {named} together with the rest."
 
@@ -240,11 +244,11 @@ def _references(library: VaultModel, report: Report) -> tuple[Referred, ...]:
     )
 
 
-def _earlier(library: VaultModel, study: LoadedSession) -> Link | None:
-    before = library.by_id.get(study.state.previous_session)
+def _earlier(library: VaultModel, loaded: LoadedSession) -> Link | None:
+    before = library.by_id.get(loaded.state.previous_session)
     return best_link(before) if before else None
 
 
-def _later(library: VaultModel, study: LoadedSession) -> Link | None:
-    after = library.followers.get(study.id)
+def _later(library: VaultModel, loaded: LoadedSession) -> Link | None:
+    after = library.followers.get(loaded.card.id)
     return best_link(after) if after else None

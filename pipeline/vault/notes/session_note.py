@@ -168,16 +168,16 @@ class SessionView:
     ended_at: str
 
 
-def session_note(library: VaultModel, study: LoadedSession) -> Note:
+def session_note(library: VaultModel, loaded: LoadedSession) -> Note:
     """Return the note of a session."""
-    state = study.state
+    state = loaded.state
     own = present(
         {
             "query": plain(state.query, 1_000),
             "session": state.id,
-            "report": linked(report_link(study)),
-            "night": last_night(library, study),
-            "previous": linked(_earlier(library, study)),
+            "report": linked(report_link(loaded.card)),
+            "night": last_night(library, loaded),
+            "previous": linked(_earlier(library, loaded)),
             "workers": len(state.workers),
             "searches": len(state.searches),
             "pages": len(state.pages),
@@ -185,18 +185,18 @@ def session_note(library: VaultModel, study: LoadedSession) -> Note:
             "cost_usd": round(state.spent.usd, 6),
             "tokens": state.spent.total_tokens,
             "duration_s": working_seconds(state),
-            **archived(library, study),
+            **archived(library, loaded),
         }
     )
     properties = properties_of(
         "session", f"Session: {state.query}", own, status=state.status, topics=state.tags, created=state.started_at
     )
-    return Note(study.session_path, "session", properties, _view(library, study))
+    return Note(loaded.card.session_path, "session", properties, _view(library, loaded))
 
 
-def _view(library: VaultModel, study: LoadedSession) -> SessionView:
-    state = study.state
-    after = library.followers.get(study.id)
+def _view(library: VaultModel, loaded: LoadedSession) -> SessionView:
+    state = loaded.state
+    after = library.followers.get(loaded.card.id)
     return SessionView(
         title=state.query,
         status=state.status,
@@ -206,24 +206,24 @@ def _view(library: VaultModel, study: LoadedSession) -> SessionView:
         reason=state.end_reason,
         session_id=state.id,
         query_id=state.query_id,
-        report=report_link(study),
-        nights=night_links(library, study),
-        earlier=_earlier(library, study),
+        report=report_link(loaded.card),
+        nights=night_links(library, loaded.card),
+        earlier=_earlier(library, loaded),
         later=best_link(after) if after else None,
         mode=state.config.mode,
-        perspectives=tuple(_planned(study, node) for node in search_nodes(state)),
-        workers=tuple(_row(study, worker) for worker in workers_in_order(state)),
-        stretches=timeline(study.events),
+        perspectives=tuple(_planned(loaded, node) for node in search_nodes(state)),
+        workers=tuple(_row(loaded, worker) for worker in workers_in_order(state)),
+        stretches=timeline(loaded.events),
         failures=failures_of(state),
-        disagreements=Citer(library, study).disagreements(contradictions(state)),
+        disagreements=Citer(library, loaded).disagreements(contradictions(state)),
         gaps=open_questions(open_gaps(state)),
         to_ask=() if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
         topics=topic_links(state.tags),
-        canvas=canvas_link(study),
-        timeline=timeline_link(study),
-        sums=Link(chart_path(study.session_path, "cost"), "What this session added up to over its time"),
+        canvas=canvas_link(loaded),
+        timeline=timeline_link(loaded),
+        sums=Link(chart_path(loaded.card.session_path, "cost"), "What this session added up to over its time"),
         reasoner=state.config.reasoner,
-        models=models(study.events, state.config.reasoner),
+        models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
         searches=len(state.searches),
         pages=len(state.pages),
@@ -240,34 +240,34 @@ def _view(library: VaultModel, study: LoadedSession) -> SessionView:
     )
 
 
-def _planned(study: LoadedSession, node: PlanNode) -> PlannedView:
-    view = study.state.perspectives[node.perspective]
-    name = worker_link(study, node.id) if node.id in study.worker_paths else perspective_name(view)
+def _planned(loaded: LoadedSession, node: PlanNode) -> PlannedView:
+    view = loaded.state.perspectives[node.perspective]
+    name = worker_link(loaded.card, node.id) if node.id in loaded.worker_paths else perspective_name(view)
     return PlannedView(name, view.focus, view.questions, node.id.startswith("gap_"))
 
 
-def _row(study: LoadedSession, worker: Worker) -> WorkerRow:
-    state = study.state
+def _row(loaded: LoadedSession, worker: Worker) -> WorkerRow:
+    state = loaded.state
     asked = [query for step in worker.iterations for query in step.queries if query in state.searches]
     pages = {url for step in worker.iterations for url in step.observed}
     return WorkerRow(
-        worker_link(study, worker.id),
+        worker_link(loaded.card, worker.id),
         len(worker.iterations),
         len(asked),
         len(pages),
-        len(study.facts[worker.id]),
+        len(loaded.facts[worker.id]),
         outcome_of(state, worker),
     )
 
 
-def canvas_link(study: LoadedSession) -> Link:
+def canvas_link(loaded: LoadedSession) -> Link:
     """Return the link to a session's canvas."""
-    return Link(canvas_path(study.session_path), "the map of this session")
+    return Link(canvas_path(loaded.card.session_path), "the map of this session")
 
 
-def timeline_link(study: LoadedSession) -> Link:
+def timeline_link(loaded: LoadedSession) -> Link:
     """Return the link to the drawing of a session's time."""
-    return Link(chart_path(study.session_path, "timeline"), "Timeline of this session")
+    return Link(chart_path(loaded.card.session_path, "timeline"), "Timeline of this session")
 
 
 def outcome_of(state: SessionState, worker: Worker) -> str:
@@ -280,6 +280,6 @@ def outcome_of(state: SessionState, worker: Worker) -> str:
     return f"stopped after {count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
 
 
-def _earlier(library: VaultModel, study: LoadedSession) -> Link | None:
-    before = library.by_id.get(study.state.previous_session)
+def _earlier(library: VaultModel, loaded: LoadedSession) -> Link | None:
+    before = library.by_id.get(loaded.state.previous_session)
     return best_link(before) if before else None

@@ -58,13 +58,13 @@ class Since:
     unread: tuple[Unread, ...]
 
 
-def since(library: VaultModel, study: LoadedSession) -> Since | None:
+def since(library: VaultModel, loaded: LoadedSession) -> Since | None:
     """Return what is new in a study since the session before; None if it has none to compare with."""
-    found = study.state.changes
+    found = loaded.state.changes
     if found is None:
         return None
-    teller = _Teller(library, study)
-    added = _cited_first(found, study)
+    teller = _Teller(library, loaded)
+    added = _cited_first(found, loaded)
     before = library.by_id.get(found.session)
     return Since(
         day=found.since,
@@ -84,8 +84,8 @@ def since(library: VaultModel, study: LoadedSession) -> Since | None:
     )
 
 
-def _cited_first(found: Changes, study: LoadedSession) -> Sequence[str]:
-    report = study.state.report
+def _cited_first(found: Changes, loaded: LoadedSession) -> Sequence[str]:
+    report = loaded.state.report
     cited = {name for reference in report.references for name in reference.facts} if report else set()
     return sorted(found.added, key=lambda name: name not in cited)
 
@@ -93,9 +93,9 @@ def _cited_first(found: Changes, study: LoadedSession) -> Sequence[str]:
 class _Teller:
     """Facts in words with links to where they stand."""
 
-    def __init__(self, library: VaultModel, study: LoadedSession) -> None:
-        self._library, self._facts = library, study.state.facts
-        self._citer = Citer(library, study)
+    def __init__(self, library: VaultModel, loaded: LoadedSession) -> None:
+        self._library, self._facts = library, loaded.state.facts
+        self._citer = Citer(library, loaded)
 
     def found(self, fact_id: str) -> Told:
         fact = self._facts[fact_id]

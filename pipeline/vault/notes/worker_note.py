@@ -110,26 +110,26 @@ class WorkerView:
     started_at: str
 
 
-def worker_note(library: VaultModel, study: LoadedSession, worker: Worker) -> Note:
+def worker_note(library: VaultModel, loaded: LoadedSession, worker: Worker) -> Note:
     """Return the note of one worker."""
-    state = study.state
+    state = loaded.state
     view = state.perspectives[worker.perspective_id]
     own = present(
         {
-            "session": linked(session_link(study)),
-            "report": linked(report_link(study)),
+            "session": linked(session_link(loaded.card)),
+            "report": linked(report_link(loaded.card)),
             "perspective": plain(perspective_name(view)),
             "rounds": len(worker.iterations),
-            "facts": len(study.facts[worker.id]),
+            "facts": len(loaded.facts[worker.id]),
         }
     )
     title = f"{perspective_name(view)} — {state.query}"
     properties = properties_of("worker", title, own, status=worker.status, topics=state.tags, created=worker.started_at)
-    return Note(study.worker_paths[worker.id], "worker", properties, _view(library, study, worker))
+    return Note(loaded.worker_paths[worker.id], "worker", properties, _view(library, loaded, worker))
 
 
-def _view(library: VaultModel, study: LoadedSession, worker: Worker) -> WorkerView:
-    state = study.state
+def _view(library: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerView:
+    state = loaded.state
     view = state.perspectives[worker.perspective_id]
     return WorkerView(
         title=perspective_name(view),
@@ -140,24 +140,24 @@ def _view(library: VaultModel, study: LoadedSession, worker: Worker) -> WorkerVi
         outcome=outcome_of(state, worker),
         failed=worker.status == "failed",
         under_way=worker.status == "running",
-        session=session_link(study),
-        report=report_link(study),
-        siblings=tuple(_siblings(study, worker)),
+        session=session_link(loaded.card),
+        report=report_link(loaded.card),
+        siblings=tuple(_siblings(loaded, worker)),
         summary=worker.summary,
         rounds=tuple(_round(library, state, worker, number) for number in range(1, len(worker.iterations) + 1)),
-        facts=tuple(_found(library, study, fact) for fact in study.facts[worker.id]),
+        facts=tuple(_found(library, loaded, fact) for fact in loaded.facts[worker.id]),
         rejected=tuple(_rejected(library, worker)),
         gaps=worker.iterations[-1].gaps if worker.iterations else (),
-        timeline=timeline_link(study),
-        canvas=canvas_link(study),
+        timeline=timeline_link(loaded),
+        canvas=canvas_link(loaded),
         started_at=worker.started_at,
     )
 
 
-def _siblings(study: LoadedSession, worker: Worker) -> Iterator[Link]:
-    for name in study.worker_paths:
+def _siblings(loaded: LoadedSession, worker: Worker) -> Iterator[Link]:
+    for name in loaded.worker_paths:
         if name != worker.id:
-            yield worker_link(study, name)
+            yield worker_link(loaded.card, name)
 
 
 def _round(library: VaultModel, state: SessionState, worker: Worker, number: int) -> Round:
@@ -187,11 +187,11 @@ def _page(library: VaultModel, state: SessionState, worker: Worker, number: int,
     return PageSeen(name, address_words(url), facts, rejected, why)
 
 
-def _found(library: VaultModel, study: LoadedSession, fact: Fact) -> Found:
+def _found(library: VaultModel, loaded: LoadedSession, fact: Fact) -> Found:
     claim = claim_beside(fact.claim, fact.quote)
     source = library.sources[fact.url]
     citation = quote_link(source, fact.id, "in the source")
-    standing = standing_words(study.standings.get(fact.id))
+    standing = standing_words(loaded.standings.get(fact.id))
     plain_quote = not fact.lead and is_plain(fact.quote)
     return Found(claim, fact.quote, source_link(source), citation, fact.heading, standing, fact.lead, plain_quote)
 

@@ -20,6 +20,7 @@ from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.runtime import Macro
 
 from pipeline.errors import TemplateInvalid
+from pipeline.system.worker_pool import Bounded, bounded
 from pipeline.text.normalise import digest_of
 from pipeline.vault.output import escaping, formatting, page_markdown, user_blocks
 from pipeline.vault.output.escaping import Inert, Link
@@ -46,7 +47,7 @@ class _Code(CodeGenerator):
         self.write(")")
 
 
-class _NoteEnvironment(Environment):
+class _NoteEnvironment(Bounded, Environment):
     code_generator_class = _Code
 
     @staticmethod
@@ -165,13 +166,14 @@ class Renderer:
         """Return the note as its template makes it.
 
         Raises:
-            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, or fails on this note.
+            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this note, or does not end.
         """
         name = f"{note.kind}.md.j2"
         given = {part.name: getattr(note.view, part.name) for part in fields(note.view)}  # type: ignore[arg-type]
         try:
-            body = _tidy(self._environment.get_template(name).render(given))
-            user_blocks.find(body)
+            with bounded() as sized:
+                body = _tidy(sized(self._environment.get_template(name).render(given)))
+                user_blocks.find(body)
         except TemplateNotFound as error:
             raise self._invalid(str(error.name), 0, "is missing", note, _RESTORE) from error
         except TemplateSyntaxError as error:

@@ -95,7 +95,7 @@ def test_the_ledger_is_charged_what_the_event_says_and_only_for_the_web() -> Non
         before = ledger.usd
         found = asked(Side("local", OWN), MeteredSearch(chain(web), 0.005, CombinedBudget((ledger,))))
         assert ledger.usd - before == pytest.approx(found.cost.usd)
-    assert ledger.reserved_usd == 0
+    ledger.check(Cost(usd=1.0 - ledger.usd))  # nothing is set aside any more
 
 
 def test_a_price_that_does_not_fit_ends_the_search_before_it_is_paid() -> None:

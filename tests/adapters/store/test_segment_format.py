@@ -45,7 +45,7 @@ def refusal(files: dict[str, bytes]) -> str:
     return ""
 
 
-@given(st.lists(NOTES, max_size=8))
+@given(st.lists(NOTES, min_size=1, max_size=8))
 def test_any_payloads_survive_sealing_and_parsing(notes: list[object]) -> None:
     stored = [record(version, note=note) for version, note in enumerate(notes, 1)]
     content, prev = b"", ZEROS

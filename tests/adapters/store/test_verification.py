@@ -91,7 +91,7 @@ def test_repair_sets_copies_aside_and_keeps_the_longest_sound_prefix(root: Path)
     done = {one.path: one for one in repair(root)}
     assert {path: one.kept for path, one in done.items()} == {FIRST: 2, SECOND: 0}
     for path, one in done.items():
-        assert one.copy.startswith("local/set-aside/")
+        assert one.copy.startswith("damaged/")
         assert (root / one.copy).read_bytes() == before[path]
     assert (verify(root), versions(root)) == ([], [1, 2])
     assert repair(root) == []

@@ -45,7 +45,7 @@ def test_of_held_out_questions_only_totals_are_printed(folder: Path, tmp_path: P
     lines = said(
         folder.parent, "evaluate", str(folder), "--mode", "fast", "--final", "--show", "--json", str(tmp_path / "out.json")
     )
-    assert "held-out: 1 questions (1 narrow)" in lines.out
+    assert "held-out: 1 question (1 narrow)" in lines.out
     written = (tmp_path / "out.json").read_text()
     for text in ("secret", "How often", "twice a minute"):
         shown = "\n".join(line for line in lines.out.splitlines() if "ships" not in line and "text:" not in line)
@@ -102,7 +102,7 @@ def test_a_data_set_is_converted_and_can_be_evaluated(tmp_path: Path) -> None:
     document = {"docid": "h", "text": "The harbour is 12 metres deep at low tide."}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row | {"gold_docs": [document]}) + "\n")
     made = said(tmp_path, "evaluate", "--convert", "browsecomp-plus", str(tmp_path / "rows.jsonl"), str(tmp_path / "out"))
-    assert made.out.startswith("1 questions and 1 documents written to ")
+    assert made.out.startswith("1 question and 1 document written to ")
     assert figures(evaluated(tmp_path / "out"))["answer in the summary (150 words)"] == 1.0
 
 

@@ -17,6 +17,7 @@ from pipeline.batch.totals import account
 from pipeline.domain.events.batch_events import BatchEnded, QueryEnded, QuerySkipped, VaultFailed
 from pipeline.domain.events.json_codec import decode_all
 from tests.commanding import Said, everything, said, workspace_in
+from tests.fakes import batches
 
 ROOT = Path(__file__).parents[3]
 HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea/depth]}\n"
@@ -202,7 +203,7 @@ def test_what_is_not_found_is_no_failure_that_ends_the_night(folder: Path) -> No
 def agreeing(folder: Path, told: Said) -> dict[str, Any]:
     """What a night says of itself, once it is the same everywhere."""
     store = FileStore(folder / "events")
-    name = list(store.batch_ids())[-1]
+    name = batches(store)[-1]
     events = list(decode_all(record.data for record in store.load(name)))
     summary: dict[str, Any] = json.loads(told.out)
     assert summary == account(events) == last_run(folder)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.config.queries.append import add_query
 from pipeline.config.queries.document import parse, read
-from pipeline.errors import NoWorkspace, QueueInvalid, UsageError
+from pipeline.errors import NoWorkspace, QueueInvalid, SystemRefused, UsageError
 
 # The file before, and after `Why: so?` was added.
 STYLES = [
@@ -117,7 +117,7 @@ def test_a_disk_that_refuses_leaves_the_file_as_it_was(tmp_path: Path, monkeypat
 
     path = _file(tmp_path, "queries: []\n")
     monkeypatch.setattr("os.fsync", refuse)
-    with pytest.raises(UsageError, match="No space left"):
+    with pytest.raises(SystemRefused, match="No space left"):
         add_query(path, "Why?")
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("queries.yaml", "queries: []\n")]
 

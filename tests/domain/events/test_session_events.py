@@ -48,7 +48,8 @@ def values_of(annotation: Any) -> st.SearchStrategy[Any]:
 
 
 def instances(kind: type[Value]) -> st.SearchStrategy[Any]:
-    return st.builds(kind, **{name: values_of(field.annotation) for name, field in kind.model_fields.items()})
+    fields = {name: values_of(field.annotation) for name, field in kind.model_fields.items()}
+    return st.builds(kind, **(fields | {"at": st.sampled_from(["", "2026-11-21T02:15:00.123Z"])} if "at" in fields else fields))
 
 
 def run_of(schema: str) -> bytes:

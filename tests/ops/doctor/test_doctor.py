@@ -227,7 +227,7 @@ def test_each_service_is_asked_once(folder: Path) -> None:
     found, script = probed(folder, ENV, reply({"data": {"limit_remaining": 7.4}}), reply(FOUND))
     assert [(finding.level, finding.text) for finding in found] == [
         ("fine", "the key is valid; 7.40 USD are left of its limit"),
-        ("fine", "it answers, with 1 hits"),
+        ("fine", "it answers, with 1 hit"),
     ]
     assert [request.url.path for request in script.requests] == ["/api/v1/key", "/res/v1/web/search"]
 

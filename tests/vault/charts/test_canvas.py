@@ -16,18 +16,18 @@ from pipeline.vault.charts.canvas import canvas_of
 from pipeline.vault.charts.canvas_layout import Edge, Layer, Tile, arrows, placed
 from pipeline.vault.vault_model import LoadedSession
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, a_store, studies
+from tests.vault.builders import Story, a_store, sessions
 from tests.vault.formats import Canvas, FileNode, GroupNode, TextNode
 from tests.vault.output.test_escaping import HOSTILE, anything
 from tests.vault.scanner import scan
 
 
-def _study(store: MemoryStore, number: int = 0) -> LoadedSession:
-    return studies(store)[number]
+def _loaded(store: MemoryStore, number: int = 0) -> LoadedSession:
+    return sessions(store)[number]
 
 
-def _canvas(study: LoadedSession) -> Canvas:
-    return Canvas.model_validate_json(canvas_of(study).text)
+def _canvas(loaded: LoadedSession) -> Canvas:
+    return Canvas.model_validate_json(canvas_of(loaded).text)
 
 
 def _with_a_gap(store: MemoryStore) -> Story:
@@ -42,15 +42,15 @@ def _with_a_gap(store: MemoryStore) -> Story:
 
 
 def test_every_session_has_a_sound_canvas_named_like_its_note() -> None:
-    for study in studies(a_store()):
-        plain = canvas_of(study)
-        assert plain.path == f"canvas/{study.session_path.rpartition('/')[2]}.canvas"
+    for loaded in sessions(a_store()):
+        plain = canvas_of(loaded)
+        assert plain.path == f"canvas/{loaded.card.session_path.rpartition('/')[2]}.canvas"
         assert Canvas.model_validate_json(plain.text).nodes
 
 
 def test_it_leads_from_the_question_over_the_workers_to_the_report() -> None:
-    study = _study(a_store())
-    canvas = _canvas(study)
+    loaded = _loaded(a_store())
+    canvas = _canvas(loaded)
     ways = {(edge.fromNode, edge.toNode): edge.label for edge in canvas.edges}
     assert ways == {
         ("question", "view-search_0"): None,
@@ -62,13 +62,13 @@ def test_it_leads_from_the_question_over_the_workers_to_the_report() -> None:
         ("analysis-0", "report"): "5 facts",
     }
     files = {node.file for node in canvas.nodes if isinstance(node, FileNode)}
-    assert files == {f"{path}.md" for path in (*study.worker_paths.values(), study.report_path)}
+    assert files == {f"{path}.md" for path in (*loaded.worker_paths.values(), loaded.card.report_path)}
 
 
 def test_each_layer_is_a_column_with_a_name_in_order_of_the_work() -> None:
     store = MemoryStore()
     _with_a_gap(store)
-    canvas = _canvas(_study(store))
+    canvas = _canvas(_loaded(store))
     groups = [node for node in canvas.nodes if isinstance(node, GroupNode)]
     assert [group.label for group in sorted(groups, key=lambda group: group.x)] == [
         "Question", "Perspectives", "Workers", "Cross-checking", "Open questions", "Follow-ups", "Outcome",
@@ -81,7 +81,7 @@ def test_each_layer_is_a_column_with_a_name_in_order_of_the_work() -> None:
 def test_colours_say_how_each_part_ended() -> None:
     store = MemoryStore()
     _with_a_gap(store)
-    colours = {node.id: node.color for node in _canvas(_study(store)).nodes}
+    colours = {node.id: node.color for node in _canvas(_loaded(store)).nodes}
     assert colours["worker-search_0"] == colours["analysis-0"] == "4"
     assert colours["view-gap_0"] == "2"
     assert colours["worker-gap_0"] == colours["report"] == "3"
@@ -89,7 +89,7 @@ def test_colours_say_how_each_part_ended() -> None:
 
 
 def test_a_failed_session_ends_in_red_with_its_reason() -> None:
-    canvas = _canvas(next(study for study in studies(a_store()) if study.state.status == "failed"))
+    canvas = _canvas(next(loaded for loaded in sessions(a_store()) if loaded.state.status == "failed"))
     end = next(node for node in canvas.nodes if node.id == "report")
     assert isinstance(end, TextNode)
     assert end.color == "1"
@@ -98,7 +98,7 @@ def test_a_failed_session_ends_in_red_with_its_reason() -> None:
 
 
 def test_a_worker_that_never_began_has_a_card_without_colour() -> None:
-    canvas = _canvas(next(study for study in studies(a_store()) if study.state.status == "searching"))
+    canvas = _canvas(next(loaded for loaded in sessions(a_store()) if loaded.state.status == "searching"))
     waiting = next(node for node in canvas.nodes if node.id == "worker-search_1")
     assert isinstance(waiting, TextNode)
     assert waiting.color is None
@@ -110,14 +110,14 @@ def test_hostile_text_does_nothing_on_a_card(text: str) -> None:
     store = MemoryStore()
     story = Story(store, say=lambda words: f"{text} {words}").begin().planned().gathered().analysed()
     story.scribe.note(e.ResearchFailed(cause="x", reason=text))
-    study = _study(store)
-    canvas = _canvas(study)
+    loaded = _loaded(store)
+    canvas = _canvas(loaded)
     for node in canvas.nodes:
         if isinstance(node, TextNode):
             found = scan(node.text)
-            assert {target for target, _ in found.links} <= {study.session_path}
+            assert {target for target, _ in found.links} <= {loaded.card.session_path}
             assert not any((found.embeds, found.tags, found.images, found.addresses, found.html, found.fences, found.callouts))
-    assert {node.file for node in canvas.nodes if isinstance(node, FileNode)} == {f"{p}.md" for p in study.worker_paths.values()}
+    assert {node.file for node in canvas.nodes if isinstance(node, FileNode)} == {f"{p}.md" for p in loaded.worker_paths.values()}
 
 
 sizes = st.tuples(st.integers(1, 700), st.integers(1, 700))
@@ -147,11 +147,11 @@ def test_no_two_cards_ever_stand_in_one_place(shape: list[list[tuple[int, int]]]
     ],
 )
 def test_the_model_of_the_format_notices_faults(old: str, new: str) -> None:
-    text = canvas_of(_study(a_store())).text
+    text = canvas_of(_loaded(a_store())).text
     assert old in text
     with pytest.raises(ValidationError):
         Canvas.model_validate_json(text.replace(old, new, 1))
 
 
 def test_the_same_session_gives_the_same_bytes() -> None:
-    assert canvas_of(_study(a_store())) == canvas_of(_study(a_store()))
+    assert canvas_of(_loaded(a_store())) == canvas_of(_loaded(a_store()))

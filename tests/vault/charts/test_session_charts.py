@@ -20,7 +20,7 @@ from pipeline.vault.charts.session_charts import charts_of
 from pipeline.vault.charts.time_axis import TimeAxis, axis_of, merged, seconds_of
 from pipeline.vault.vault_model import LoadedSession
 from tests.fakes import MemoryStore
-from tests.vault.builders import Story, a_store, studies
+from tests.vault.builders import Story, a_store, sessions
 from tests.vault.output.test_escaping import HOSTILE, anything
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -30,11 +30,11 @@ KINDS = ("timeline", "cost")
 def _whole() -> LoadedSession:
     store = MemoryStore()
     Story(store).whole()
-    return studies(store)[0]
+    return sessions(store)[0]
 
 
-def _drawings(study: LoadedSession) -> dict[str, ElementTree.Element]:
-    return {plain.path.rpartition("-")[2].removesuffix(".svg"): ElementTree.fromstring(plain.text) for plain in charts_of(study)}  # noqa: S314
+def _drawings(loaded: LoadedSession) -> dict[str, ElementTree.Element]:
+    return {plain.path.rpartition("-")[2].removesuffix(".svg"): ElementTree.fromstring(plain.text) for plain in charts_of(loaded)}  # noqa: S314
 
 
 def _timed(kinds: list[tuple[str, float]]) -> list[e.EventBase]:
@@ -54,26 +54,26 @@ def _axis(history: list[e.EventBase]) -> TimeAxis:
 
 
 def test_each_session_has_both_charts_beside_each_other() -> None:
-    for study in studies(a_store()):
-        stem = study.session_path.rpartition("/")[2]
-        assert [plain.path for plain in charts_of(study)] == [f"charts/{stem}-{kind}.svg" for kind in KINDS]
+    for loaded in sessions(a_store()):
+        stem = loaded.card.session_path.rpartition("/")[2]
+        assert [plain.path for plain in charts_of(loaded)] == [f"charts/{stem}-{kind}.svg" for kind in KINDS]
 
 
 def test_a_chart_says_what_it_is_to_those_who_do_not_see_it() -> None:
-    for study in studies(a_store()):
-        for drawing in _drawings(study).values():
+    for loaded in sessions(a_store()):
+        for drawing in _drawings(loaded).values():
             assert drawing.get("role") == "img"
             title, description = drawing.find(f"{SVG}title"), drawing.find(f"{SVG}desc")
             assert title is not None
             assert description is not None
-            assert study.query in (title.text or "")
+            assert loaded.card.query in (title.text or "")
             assert drawing.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}"
             assert len(description.text or "") > 20
 
 
 def test_a_chart_is_never_empty() -> None:
-    for study in studies(a_store()):
-        drawings = _drawings(study)
+    for loaded in sessions(a_store()):
+        drawings = _drawings(loaded)
         assert drawings["cost"].findall(f".//{SVG}path[@class='line']")
         assert drawings["timeline"].findall(f".//{SVG}text")
 
@@ -81,8 +81,8 @@ def test_a_chart_is_never_empty() -> None:
 def test_a_session_that_has_only_begun_says_so_in_its_timeline() -> None:
     store = MemoryStore()
     Story(store).begin()
-    (study,) = studies(store)
-    drawing = _drawings(LoadedSession(study.card, study.state, study.events[:2]))["timeline"]
+    (loaded,) = sessions(store)
+    drawing = _drawings(LoadedSession(loaded.card, loaded.state, loaded.events[:2]))["timeline"]
     assert "Nothing was asked or read" in {element.text for element in drawing.iter(f"{SVG}text")}
 
 
@@ -101,20 +101,20 @@ def test_every_colour_of_the_light_scheme_has_its_counterpart_in_the_dark_one() 
 
 
 def test_the_lanes_are_those_of_the_plan_with_what_each_found() -> None:
-    study = _whole()
-    lanes = lanes_of(study, seconds_of(study.events), lambda worker: worker.id)
+    loaded = _whole()
+    lanes = lanes_of(loaded, seconds_of(loaded.events), lambda worker: worker.id)
     assert [lane.name for lane in lanes] == ["Survey and plan", "search_0", "search_1", "Cross-checking", "Writing"]
     assert [lane.result for lane in lanes] == ["", "3 facts", "2 facts", "", ""]
     assert set(lanes[1].marks) == {"thought", "search", "failed", "page", "fact"}
 
 
 def test_what_costs_money_is_drawn_in_dollars_and_tokens_what_does_not_in_finds() -> None:
-    study = _whole()
-    assert [(curve.name, round(curve.total, 6)) for curve in curves_of(study.events, seconds_of(study.events))] == [
+    loaded = _whole()
+    assert [(curve.name, round(curve.total, 6)) for curve in curves_of(loaded.events, seconds_of(loaded.events))] == [
         ("Cost", 0.03),
         ("Tokens", 90),
     ]
-    free = [event.model_copy(update={"cost": Cost()}) if isinstance(event, e.Answered) else event for event in study.events]
+    free = [event.model_copy(update={"cost": Cost()}) if isinstance(event, e.Answered) else event for event in loaded.events]
     assert [(curve.name, curve.total) for curve in curves_of(free, seconds_of(free))] == [("Facts found", 5), ("Pages read", 3)]
     assert [curve.name for curve in curves_of(free[:3], seconds_of(free[:3]))] == ["Events recorded"]
 
@@ -179,13 +179,13 @@ def test_marks_that_would_cover_each_other_are_one_and_none_is_lost(places: list
 
 
 def test_a_long_session_does_not_make_a_large_drawing() -> None:
-    study = _whole()
-    page = next(event for event in study.events if isinstance(event, e.PageRead))
+    loaded = _whole()
+    page = next(event for event in loaded.events if isinstance(event, e.PageRead))
     many = (
-        *study.events,
+        *loaded.events,
         *(page.model_copy(update={"at": f"2026-11-21T05:{n // 60 % 60:02d}:{n % 60:02d}.000Z"}) for n in range(3_000)),
     )
-    for plain in charts_of(LoadedSession(study.card, study.state, many)):
+    for plain in charts_of(LoadedSession(loaded.card, loaded.state, many)):
         assert len(plain.text) < 60_000
 
 
@@ -196,7 +196,7 @@ def test_hostile_text_stays_text(text: str) -> None:
     Story(store, say=lambda words: f"{text} {words}").whole()
     plain = MemoryStore()
     Story(plain).whole()
-    for hostile, harmless in zip(_drawings(studies(store)[0]).values(), _drawings(studies(plain)[0]).values(), strict=True):
+    for hostile, harmless in zip(_drawings(sessions(store)[0]).values(), _drawings(sessions(plain)[0]).values(), strict=True):
         assert [element.tag for element in hostile.iter()] == [element.tag for element in harmless.iter()]
         assert [sorted(element.attrib) for element in hostile.iter()] == [sorted(element.attrib) for element in harmless.iter()]
 

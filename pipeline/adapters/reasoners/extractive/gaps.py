@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pipeline.adapters.reasoners.extractive.passage_choice import ranked_of
 from pipeline.domain.questions import Evaluation, EvaluationQuestion, Gaps, GapsQuestion
 from pipeline.domain.values import Fact, Gap
+from pipeline.text.normalise import counted
 from pipeline.text.ranking.answerability import DOUBTED, is_nowhere, judged
 from pipeline.text.ranking.query_terms import understood
 from pipeline.text.ranking.scoring import statistics_of
@@ -22,7 +23,7 @@ def evaluate(question: EvaluationQuestion) -> Evaluation:
     """Return the perspective's questions that no fact covers well enough."""
     opened = tuple(text for text in question.perspective.questions if _coverage(text, question.facts) < DOUBTED)
     answered = len(question.perspective.questions) - len(opened)
-    return Evaluation(gaps=opened, reason=f"{answered} of {len(question.perspective.questions)} questions are answered.")
+    return Evaluation(gaps=opened, reason=f"{answered} of {counted(len(question.perspective.questions), 'question')} answered.")
 
 
 def _coverage(text: str, facts: Sequence[Fact]) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pipeline.adapters.reasoners.extractive.question_subject import subject_of
 from pipeline.domain.questions import Perspectives, PerspectivesQuestion, Thought, ThoughtQuestion
 from pipeline.domain.values import Perspective
-from pipeline.text.normalise import one_line, slug
+from pipeline.text.normalise import counted, one_line, slug
 from pipeline.text.ranking.query_terms import understood
 
 BASIC, SCEPTIC = "basic-facts", "sceptic"
@@ -46,7 +46,7 @@ def think(question: ThoughtQuestion) -> Thought:
     """Return the perspective's questions that have not been searched for; none when all have."""
     asked = {query.casefold() for query in question.asked}
     fresh = [query for query in dict.fromkeys(_searches(question)) if query.casefold() not in asked][: question.limit]
-    done = f"{len(question.facts)} passages are known." if question.facts else "Nothing is known yet."
+    done = f"{counted(len(question.facts), 'passage is', 'passages are')} known." if question.facts else "Nothing is known yet."
     return Thought(reasoning=f"{done} {'Next: ' + '; '.join(fresh) if fresh else 'All has been asked.'}", queries=tuple(fresh))
 
 

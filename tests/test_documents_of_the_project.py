@@ -1,0 +1,40 @@
+"""README and docs: every link leads somewhere, and every example of ``queries.yaml`` is valid."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.queries.document import read
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("templates/**/*.md")])
+LINK = re.compile(r"""\]\((?!https?:)([^)\s]+)\)|\bsrc(?:set)?="([^"]+)\"""")
+
+
+def anchors(page: Path) -> set[str]:
+    """What a heading is called in an address: as GitHub makes it."""
+    headings = re.findall(r"(?m)^#+ (.*)$", page.read_text())
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_of_a_document_leads_somewhere(page: Path) -> None:
+    for written in ("".join(found) for found in LINK.findall(page.read_text())):
+        path, _, anchor = written.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), written
+        assert not anchor or anchor in anchors(target), written
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/queries.md", "docs/models-and-web.md", "docs/every-night.md"])
+def test_every_example_of_the_queue_is_valid(name: str, tmp_path: Path) -> None:
+    examples = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```", (ROOT / name).read_text())
+    assert examples
+    for number, example in enumerate(map(textwrap.dedent, examples)):
+        file = tmp_path / f"{number}.yaml"
+        file.write_text(example if "queries:" in example else f"{example}queries:\n  - What is a log?\n")
+        assert read(file).queries
