@@ -1,1 +1,1 @@
-"""Measuring the program: questions with known answers over a folder of documents, scored from the events alone."""
+"""Evaluation of the program on questions with known answers over a folder of documents, scored from the events alone."""

@@ -1,4 +1,4 @@
-"""The baseline: windows of 150 words of each document's plain text, ranked by plain BM25; independent of the program's index."""
+"""BM25 baseline: windows of 150 words of the documents' plain text, ranked independently of the program's index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Baseline:
-    """An index of windows. Texts are in the page format; each window keeps its words as one string."""
+    """A BM25 index of the windows of ``texts``, which are in the page format."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._windows: list[str] = []
@@ -53,7 +53,7 @@ class Baseline:
 
 
 def plain_text(text: str) -> str:
-    """Return a stored page's text without the marks of headings, items, rows and code, normalised."""
+    """Return a stored page's normalised text without the marks of headings, items, rows and code."""
     return normalised("\n".join(_plain(block.kind, block.text) for block in blocks(text)))
 
 
@@ -62,7 +62,7 @@ def _plain(kind: str, text: str) -> str:
 
 
 def windows(text: str) -> Iterator[str]:
-    """Yield a text in windows of 150 words, the last one shorter."""
+    """Yield consecutive windows of ``WINDOW_WORDS`` words of a text; the last may be shorter."""
     words = text.split()
     for start in range(0, len(words), WINDOW_WORDS):
         yield " ".join(words[start : start + WINDOW_WORDS])

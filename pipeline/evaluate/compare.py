@@ -1,4 +1,4 @@
-"""Two configurations on the same questions: differences paired by question, with bootstrap intervals."""
+"""Comparison of two configurations on the same questions: paired differences with bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TAIL = 0.025
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One figure of both configurations over the questions that have it in both.
+    """The difference in one figure, over the questions that have it in both configurations.
 
     ``first`` and ``second`` are means; ``low`` to ``high`` is the 95% interval of their difference, second less first. ``wins``
     and ``losses`` count the questions on which the second is better, or worse.
@@ -34,12 +34,12 @@ class Difference:
 
     @property
     def sure(self) -> bool:
-        """Tell whether the interval leaves out zero, and rests on enough questions to say so."""
+        """Return whether the interval excludes zero and rests on at least ``FEWEST`` questions."""
         return self.questions >= FEWEST and (self.low > 0 or self.high < 0)
 
 
 def differences(first: Sequence[Score], second: Sequence[Score]) -> Iterator[Difference]:
-    """Yield the difference of each figure that is better or worse, and that some question has in both."""
+    """Yield the difference in each figure that has a better direction and a value in both for some question."""
     others = {score.id: score for score in second}
     pairs = [(score, others[score.id]) for score in first if score.id in others]
     seen: set[tuple[str, str]] = set()
@@ -80,7 +80,7 @@ def interval(changes: Sequence[float]) -> tuple[float, float]:
 
 
 def difference_lines(found: Sequence[Difference]) -> Iterator[str]:
-    """Yield the table of differences; a star marks those that are sure."""
+    """Yield the lines of the table of differences; a star marks those that are ``sure``."""
     yield f"    {'':58} {'this':>10} {'other':>10} {'other less this [95%]':>28} {'better':>7} {'worse':>6}  of"
     for group in dict.fromkeys(entry.figure.group for entry in found):
         yield f"  {group}"

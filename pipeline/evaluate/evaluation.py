@@ -1,4 +1,4 @@
-"""An evaluation: the questions put to the program in a workspace of its own, once or several times, and scored."""
+"""One evaluation: researches the questions in new workspaces, once per setup, and scores the outcomes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from pipeline.domain.values import Mode
 from pipeline.evaluate.bm25_baseline import Baseline
 from pipeline.evaluate.figures import Score
-from pipeline.evaluate.program_run import Setup, lay_out, research
+from pipeline.evaluate.program_run import Setup, research, write_workspace
 from pipeline.evaluate.question_set.answer_check import check
 from pipeline.evaluate.question_set.duplicate_documents import first_copies
 from pipeline.evaluate.question_set.question_set import Dataset
@@ -29,9 +29,9 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one run over the questions gave. ``scores`` and ``outcomes`` are in the questions' order.
+    """The result of one run over the questions. ``scores`` and ``outcomes`` are in the questions' order.
 
-    ``seconds`` is wall-clock time with the index, ``processor_seconds`` that of all processes.
+    ``seconds`` is wall-clock time, indexing included; ``processor_seconds`` is the CPU time of all processes.
     """
 
     scores: tuple[Score, ...]
@@ -42,7 +42,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What is to be run. ``keep`` is a new folder for the workspaces, None for a temporary one."""
+    """The questions to be run. ``keep`` is a new folder for the workspaces, or None for a temporary one."""
 
     dataset: Dataset
     mode: Mode = "deep"
@@ -56,10 +56,10 @@ class Evaluation:
         Raises:
             ResearchError: settings, documents or log cannot be used; the folder to keep is not empty.
         """
-        with _folder(self.keep) as folder:
+        with _workspace_root(self.keep) as folder:
             places = [folder] if len(setups) == 1 else [folder / f"run-{number}" for number in range(1, len(setups) + 1)]
             pairs = list(zip(setups, places, strict=True))
-            ids = [lay_out(place, setup, self.dataset.corpus, self.dataset.entries, self.mode) for setup, place in pairs]
+            ids = [write_workspace(place, setup, self.dataset.corpus, self.dataset.entries, self.mode) for setup, place in pairs]
             baseline = self._baseline()
             return [self._run(setup, place, baseline, names) for (setup, place), names in zip(pairs, ids, strict=True)]
 
@@ -84,12 +84,12 @@ class Evaluation:
 
 
 def faults_of(dataset: Dataset) -> list[str]:
-    """Return what is wrong with the expected answers, held against the documents."""
+    """Return the errors in the expected answers, checked against the documents."""
     return list(check(dataset, dict(workspace_adapters.corpus_texts(dataset.corpus))))
 
 
 @contextmanager
-def _folder(keep: Path | None) -> Iterator[Path]:
+def _workspace_root(keep: Path | None) -> Iterator[Path]:
     if keep:
         yield keep
         return
@@ -98,12 +98,12 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def _processor_seconds() -> float:
-    """Return the processor time of this process and of the ended ones that it began."""
+    """Return the CPU seconds of this process and of its ended child processes."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
-def unequal(first: Result, second: Result) -> list[str]:
+def differing_questions(first: Result, second: Result) -> list[str]:
     """Return the ids of the questions whose report or ending differs between two runs."""
     pairs = zip(first.scores, second.scores, strict=True)
     return [one.id for one, two in pairs if (one.text, one.values["failed"]) != (two.text, two.values["failed"])]

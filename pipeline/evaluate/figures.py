@@ -1,4 +1,4 @@
-"""The figures: what is computed of each question, how it is added up over many, and how it is printed."""
+"""The figures of an evaluation: value of one question, aggregation over many, and printed form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMS: Mapping[Form, str] = {"share": "{:.3f}", "number": "{:,.1f}", "usd": "{:.
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The values of one question by name. ``notes`` say in words what was matched and what is missing."""
+    """The values of one question by name. ``notes`` describe what was matched and what is missing."""
 
     id: str
     half: str
@@ -29,8 +29,8 @@ class Score:
 class Figure:
     """One printed figure. Its value for a question is ``values[key]``, divided by ``values[of]`` if ``of`` is given.
 
-    Over many questions: ``how`` of their values; with ``of``, the sum of the ones by the sum of the others. ``better`` is 1 if
-    more is better, -1 if less is, 0 if neither.
+    Over many questions it is the ``how`` of their values; with ``of``, the ratio of the two sums. ``better`` is 1 if a higher
+    value is better, -1 if a lower one is, 0 if neither.
     """
 
     group: str
@@ -42,7 +42,7 @@ class Figure:
     better: int = 1
 
     def of_one(self, score: Score) -> float | None:
-        """Return the value for one question, None if it has none."""
+        """Return the value of one question, or None if it has none."""
         value = score.values.get(self.key)
         if value is None or not self.of:
             return value
@@ -50,7 +50,7 @@ class Figure:
         return value / whole if whole else None
 
     def over(self, scores: Iterable[Score]) -> tuple[float, int] | None:
-        """Return the value over these questions and the number it rests on (questions, or things counted), or None."""
+        """Return the value over these questions and the number of questions (or, with ``of``, of things counted), or None."""
         having = [score for score in scores if self.key in score.values]
         if self.of:
             whole = sum(score.values.get(self.of, 0.0) for score in having)

@@ -1,4 +1,4 @@
-"""The program as it is, in a workspace of its own: a queue of questions over a folder of documents, and one run of it."""
+"""One run of the real program on the questions: writes a workspace with a queue, researches it, reads the outcomes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from pipeline.wiring import workspace_adapters
 from pipeline.wiring.session_adapters import AdapterFactory
 
 OFFLINE: Mapping[str, Any] = {"reasoner": "extractive", "search": ["local"]}
-_DOWN_TO = ("corpus", "site_url")  # settings of the original workspace that make no sense here
+_WORKSPACE_ONLY = ("corpus", "site_url")  # settings of the original workspace that do not apply to an evaluation
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How the questions are put: the settings of a ``queries.yaml``, keys, and a folder of templates of one's own."""
+    """A configuration: settings as in ``queries.yaml``, API keys, and a folder of custom templates or None."""
 
     settings: Mapping[str, Any] = field(default_factory=lambda: OFFLINE)
     keys: Keys = field(default_factory=Keys)
@@ -42,9 +42,9 @@ class Setup:
 
 
 def setup_of(folder: Path, given: Mapping[str, Any], base: Setup | None = None) -> Setup:
-    """Return the setup that a folder describes: the settings of its ``queries.yaml``, its ``.env``, its ``templates``.
+    """Return the setup in a folder: the settings of its ``queries.yaml``, its ``.env``, its ``templates``.
 
-    What the folder lacks comes from ``base`` (none: the offline defaults); ``given`` settings overrule the file's.
+    Missing parts come from ``base`` (by default the offline settings); ``given`` settings override those of the file.
 
     Raises:
         QueueInvalid: its ``queries.yaml`` has errors.
@@ -53,17 +53,17 @@ def setup_of(folder: Path, given: Mapping[str, Any], base: Setup | None = None) 
     base = base or Setup()
     settings, keys = dict(base.settings), base.keys
     if (folder / QUEUE_FILE).is_file():
-        load_workspace(folder)  # reports all that is wrong with it
+        load_workspace(folder)  # reports all errors of the file
         settings, keys = _settings_in(folder / QUEUE_FILE), keys_of(folder)
     templates = folder / "templates"
     return Setup(settings | dict(given), keys, templates if templates.is_dir() else base.templates)
 
 
 def other_setup(folder: Path, base: Setup) -> Setup:
-    """Return the setup that a folder describes, to be compared with ``base``.
+    """Return the setup in a folder that is to be compared with ``base``.
 
     Raises:
-        UsageError: it has neither settings nor templates; or as ``setup_of``.
+        UsageError: the folder has neither settings nor templates; or as in ``setup_of``.
     """
     if not (folder / QUEUE_FILE).is_file() and not (folder / "templates").is_dir():
         raise UsageError(
@@ -75,14 +75,14 @@ def other_setup(folder: Path, base: Setup) -> Setup:
 def _settings_in(path: Path) -> dict[str, Any]:
     value = yaml.safe_load(path.read_text(encoding="utf-8"))
     settings = value.get("settings") if isinstance(value, dict) else None
-    return {name: said for name, said in (settings or {}).items() if name not in _DOWN_TO}
+    return {name: said for name, said in (settings or {}).items() if name not in _WORKSPACE_ONLY}
 
 
-def lay_out(folder: Path, setup: Setup, corpus: Path, entries: Iterable[Entry], mode: Mode) -> dict[str, str]:
-    """Make a workspace in the new folder; return the questions' ids by the ids they have in its queue.
+def write_workspace(folder: Path, setup: Setup, corpus: Path, entries: Iterable[Entry], mode: Mode) -> dict[str, str]:
+    """Write a workspace into the new folder; return a mapping from ids in its queue to the questions' ids.
 
     Raises:
-        UsageError: the folder is not empty; or the settings name a model or a provider that is not set up.
+        UsageError: the folder is not empty, or the settings name a model or a provider without a key.
         QueueInvalid: settings and questions do not make a valid queue.
     """
     if folder.exists() and any(folder.iterdir()):
@@ -107,12 +107,12 @@ def _configs(workspace: Workspace, keys: Keys) -> dict[str, ResearchConfig]:
 
 
 def _queue_ids(entries: list[Entry]) -> list[str]:
-    """Return an id of ``[a-z0-9-]`` for each question; numbered, as ids that differ in other characters alone would meet."""
+    """Return an id of ``[a-z0-9-]`` for each question; a number keeps ids distinct that differ only in other characters."""
     return [f"q{number:05}-{slug(entry.id, 30)}" for number, entry in enumerate(entries, start=1)]
 
 
 async def research(folder: Path, keys: Keys, ids: Mapping[str, str], ended: Callable[[int], None]) -> dict[str, Outcome]:
-    """Research the whole queue of the workspace; return what became of each question by id. ``ended`` hears how many are done.
+    """Research the queue of the workspace; return the outcomes by question id. ``ended`` is called with the number done.
 
     Raises:
         ResearchError: the queue, the documents or the log cannot be used.
@@ -141,7 +141,7 @@ def _outcome(store: Any, ended: QueryEnded) -> Outcome:
 
 
 class _Counter:
-    """Hears of every event; reports how many sessions have ended."""
+    """An event listener that reports how many sessions have ended."""
 
     def __init__(self, ended: Callable[[int], None]) -> None:
         self._ended = ended
@@ -154,7 +154,7 @@ class _Counter:
 
 
 def given_settings(reasoner: str | None, search: Iterable[str]) -> dict[str, Any]:
-    """Return the settings that options of the command line stand for."""
+    """Return the settings for options of the command line."""
     providers = list(search)
     given: dict[str, Any] = {"search": providers} if providers else {}
     if reasoner:

@@ -1,4 +1,4 @@
-"""Reports in the shapes that public benchmarks read. Questions that are held out are left out."""
+"""Export of reports in the formats of public benchmarks (DeepResearch Bench, TREC RAG), without held-out questions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.domain.state import Report
 from pipeline.evaluate.question_set.question_set import Dataset, Entry
 from pipeline.evaluate.scoring.outcome import Outcome, document_of
-from pipeline.evaluate.scoring.report_text import Stated, parts_of, stated_in
+from pipeline.evaluate.scoring.report_text import CitedText, cited_texts, parts_of
 
 RUN_NAME = "night-research"
 _MOST_REFERENCES = 100
@@ -35,19 +35,19 @@ def _article(report: Report, outcome: Outcome) -> Iterator[str]:
     yield "\n".join(f"[{reference.number}] {reference.title} {reference.url}" for reference in report.references)
 
 
-def _marks(stated: Stated, outcome: Outcome, numbers: Mapping[str, int]) -> str:
+def _marks(stated: CitedText, outcome: Outcome, numbers: Mapping[str, int]) -> str:
     cited = sorted({numbers[url] for url in _urls(stated, outcome) if url in numbers})
     return "".join(f" [{number}]" for number in cited)
 
 
-def _urls(stated: Stated, outcome: Outcome) -> list[str]:
+def _urls(stated: CitedText, outcome: Outcome) -> list[str]:
     facts = outcome.state.facts if outcome.state else {}
     return list(dict.fromkeys(facts[name].url for name in stated.facts if name in facts))
 
 
 def trec_rag(entry: Entry, report: Report | None, outcome: Outcome) -> Row:
-    """Return a topic's answer as the TREC RAG track reads it: sentences whose citations count in ``references`` from 0."""
-    stated = list(stated_in(report))
+    """Return a topic's answer in the TREC RAG format; citations are indexes into ``references``, from 0."""
+    stated = list(cited_texts(report))
     urls = list(dict.fromkeys(url for sentence in stated for url in _urls(sentence, outcome)))[:_MOST_REFERENCES]
     places = {url: place for place, url in enumerate(urls)}
     answer = [
@@ -68,7 +68,7 @@ WRITERS: Mapping[str, Callable[[Entry, Report | None, Outcome], Row]] = {"deepre
 
 
 def write(kind: str, path: Path, dataset: Dataset, outcomes: Mapping[str, Outcome]) -> int:
-    """Write one JSON line for each question of the dev half; return their number.
+    """Write one JSON line for each question of the dev half; return the number of lines.
 
     Raises:
         OSError: the file cannot be written.

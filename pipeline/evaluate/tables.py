@@ -1,4 +1,4 @@
-"""The figures as lines of text, and as one JSON value. Of held-out questions there are totals alone."""
+"""Tables of figures as text and as JSON. Held-out questions appear only in totals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTH = 62
 
 
 def totals_lines(scores: Sequence[Score]) -> Iterator[str]:
-    """Yield the totals, a table for each half."""
+    """Yield the lines of the totals, one table for each half."""
     for half in HALVES:
         of_half = [score for score in scores if score.half == half]
         if of_half:
@@ -43,12 +43,12 @@ def _line(figure: Figure, scores: Sequence[Score]) -> str:
 
 
 def shown(figure: Figure, value: float) -> str:
-    """Return a value as its figure is printed."""
+    """Return a figure's value in its printed form."""
     return FORMS[figure.form].format(value)
 
 
 def run_lines(result: Result) -> Iterator[str]:
-    """Yield what a run took."""
+    """Yield the lines about a run's wall-clock and CPU time."""
     number = max(1, len(result.scores))
     sessions = counted(len(result.scores), "session")
     yield f"{sessions} in {result.seconds:.1f} s, index included ({result.seconds / number:.2f} s each)"
@@ -56,7 +56,7 @@ def run_lines(result: Result) -> Iterator[str]:
 
 
 def failure_lines(result: Result) -> Iterator[str]:
-    """Yield how many sessions failed, with the reasons of those of the dev half."""
+    """Yield the number of failed sessions, and the reasons of those in the dev half."""
     failed = [score for score in result.scores if score.values["failed"]]
     if failed:
         reasons = Counter(
@@ -67,7 +67,7 @@ def failure_lines(result: Result) -> Iterator[str]:
 
 
 def detail_lines(scores: Iterable[Score], queries: dict[str, str]) -> Iterator[str]:
-    """Yield for each question of the dev half what was matched, what is missing, and the first words of its report."""
+    """Yield for each question of the dev half its notes on matches and gaps, and the first words of its report."""
     for score in scores:
         if score.half == "dev":
             yield f"--- {score.id} ({score.kind}): {queries[score.id]}"

@@ -223,4 +223,4 @@ def _web_fetch(http: HttpClient, settings: Settings, kept: PageCache, extractor:
     from pipeline.adapters.web.page_fetcher import ReadingLimits, WebFetch
 
     limits = ReadingLimits(at_once=settings.limits.concurrency)
-    return WebFetch(http, extractor or Extractor(), contact=settings.contact, kept=kept, limits=limits)
+    return WebFetch(http, extractor or Extractor(), contact=settings.contact, cache=kept, limits=limits)

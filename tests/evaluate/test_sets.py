@@ -19,7 +19,7 @@ SETS = Path(__file__).parent.parent.parent / "bench" / "quality"
 def rows(name: str, model: type[Topic | Answer | Nugget]) -> list[Topic | Answer | Nugget]:
     faults = Faults()
     found_rows = [placed.row for placed in json_rows(SETS / "python" / name, model, {}, faults)]
-    faults.refuse()
+    faults.raise_if_any()
     return found_rows
 
 

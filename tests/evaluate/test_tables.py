@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pipeline.evaluate.evaluation import Result, unequal
+from pipeline.evaluate.evaluation import Result, differing_questions
 from pipeline.evaluate.figures import Score
 from pipeline.evaluate.scoring.outcome import Outcome
 from pipeline.evaluate.tables import as_json, detail_lines, failure_lines, totals_lines
@@ -45,5 +45,5 @@ def test_failed_sessions_are_counted_with_their_reasons() -> None:
 
 def test_runs_are_equal_if_all_their_texts_are() -> None:
     other = Result((score("open", "dev"), Score("hidden", "held-out", "narrow", {"failed": 1.0}, (), "another text")), {})
-    assert unequal(RESULT, RESULT) == []
-    assert unequal(RESULT, other) == ["hidden"]
+    assert differing_questions(RESULT, RESULT) == []
+    assert differing_questions(RESULT, other) == ["hidden"]

@@ -1,1 +1,1 @@
-"""Documents of every kind → the one page text of `page_format`. Arrows: errors, text, page ← documents ← adapters."""
+"""Parsers that turn PDF, HTML, Markdown, plain text and manual pages into page text (``pipeline.text.page_format``)."""

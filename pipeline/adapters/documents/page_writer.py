@@ -1,9 +1,11 @@
-"""Writing the page format of ``pipeline.text.page_format``: what each kind of document is turned into.
+"""Writer of page text: collects headings, paragraphs, items, rows and code, and renders them in the page format.
 
-Two promises. What is added as a paragraph is read back as a paragraph: a line that looks like a heading, a fence, an item
-or a row gets one leading space, which takes its meaning away and leaves every quote verbatim (quotes are compared with white
-space normalised). And every heading below the title has an anchor, unique in its page and written as it stands in an
-address, so that a hit's fragment and a block's anchor are the same string.
+The format is that of ``pipeline.text.page_format``. The writer guarantees two things:
+
+- A paragraph is read back as a paragraph. A line that looks like a heading, fence, item or row gets one leading space.
+  Quotes still match, because they are compared with white space normalised.
+- Every heading below the title has an anchor that is unique in its page. It is percent-encoded as in an address, so that a
+  hit's fragment and a block's anchor are the same string.
 """
 
 from __future__ import annotations
@@ -17,16 +19,16 @@ from urllib.parse import quote
 from pipeline.errors import ReadFailed
 from pipeline.text.normalise import clean, slug
 
-_MARKED = re.compile(r"```|- |\| |#{1,6} ")
-_ANCHORED = re.compile(r" \{#[^{}\s]+\}\Z")
-_IN_FRAGMENTS = "!$&*+,;=:@/?-._~"
-_DEEPEST = 6
+_LOOKS_LIKE_A_BLOCK = re.compile(r"```|- |\| |#{1,6} ")
+_ENDS_LIKE_AN_ANCHOR = re.compile(r" \{#[^{}\s]+\}\Z")
+_FRAGMENT_SIGNS = "!$&*+,;=:@/?-._~"
+_DEEPEST_LEVEL = 6
 MAX_BLOCKS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document as read: ``text`` in the page format, ``published`` as ISO 8601 or ""."""
+    """A parsed document: ``text`` in the page format, ``published`` as an ISO 8601 date or ""."""
 
     title: str
     text: str
@@ -36,7 +38,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _Block:
     kind: Literal["heading", "paragraph", "item", "code", "row"]
     text: str
     level: int = 0
@@ -44,136 +46,133 @@ class _Draft:
 
 
 def squash(text: str) -> str:
-    """Return ``text`` cleaned, on one line, with one space for any white space."""
+    """Return ``text`` cleaned and on one line, with each run of white space replaced by one space."""
     return " ".join(clean(text).split())
 
 
 class PageText:
-    """Collects the blocks of one page in order. What is empty is left out.
+    """Collects the blocks of one page in order; empty blocks are left out.
 
     Raises:
-        ReadFailed: on adding more than ``MAX_BLOCKS``, which no document written by people has.
+        ReadFailed: more than ``MAX_BLOCKS`` blocks are added. No document written by people has so many.
     """
 
     def __init__(self) -> None:
-        self._drafts: list[_Draft] = []
+        self._blocks: list[_Block] = []
 
-    def _add(self, draft: _Draft) -> None:
-        if len(self._drafts) >= MAX_BLOCKS:
+    def _add(self, block: _Block) -> None:
+        if len(self._blocks) >= MAX_BLOCKS:
             raise ReadFailed(f"more than {MAX_BLOCKS:,} paragraphs")
-        self._drafts.append(draft)
+        self._blocks.append(block)
 
     def heading(self, level: int, text: str, anchor: str = "") -> None:
-        """Add a heading; ``level`` counts from 1; ``anchor`` is the original's id, or "" for one made of the text."""
+        """Add a heading. ``level`` counts from 1; ``anchor`` is its id in the original; if it is "", the text gives one."""
         if line := squash(text):
-            self._add(_Draft("heading", line, max(1, level), anchor))
+            self._add(_Block("heading", line, max(1, level), anchor))
 
     def paragraph(self, text: str) -> None:
         """Add a paragraph; its line breaks become spaces."""
         if line := squash(text):
-            self._add(_Draft("paragraph", line))
+            self._add(_Block("paragraph", line))
 
     def item(self, text: str) -> None:
         """Add a list item."""
         if line := squash(text):
-            self._add(_Draft("item", line))
+            self._add(_Block("item", line))
 
     def row(self, cells: Iterable[str]) -> None:
-        """Add a table row; a row of one cell is a list item."""
+        """Add a table row; a row with one cell becomes a list item."""
         lines = [squash(cell) for cell in cells]
         if len(lines) > 1 and any(lines):
-            self._add(_Draft("row", " | ".join(lines)))
+            self._add(_Block("row", " | ".join(lines)))
         else:
             self.item(" ".join(lines))
 
     def code(self, text: str) -> None:
-        """Add a block of code; its white space is kept."""
+        """Add a code block; indentation and line breaks are kept, tabs become four columns."""
         lines = [line.rstrip() for line in clean(text).expandtabs(4).split("\n")]
         while lines and not lines[0]:
             lines.pop(0)
         while lines and not lines[-1]:
             lines.pop()
         if lines:
-            self._add(_Draft("code", "\n".join(lines)))
+            self._add(_Block("code", "\n".join(lines)))
 
     @property
     def first_heading(self) -> str:
         """The first heading's text, or ""."""
-        return next((draft.text for draft in self._drafts if draft.kind == "heading"), "")
+        return next((block.text for block in self._blocks if block.kind == "heading"), "")
 
     @property
     def headings(self) -> tuple[str, ...]:
         """The texts of all headings, in order."""
-        return tuple(draft.text for draft in self._drafts if draft.kind == "heading")
+        return tuple(block.text for block in self._blocks if block.kind == "heading")
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing but headings."""
-        return all(draft.kind == "heading" for draft in self._drafts)
+        """Whether the page has no block other than headings."""
+        return all(block.kind == "heading" for block in self._blocks)
 
-    def finished(self, title: str) -> str:
-        """Return the page's text, opened by its title; a first heading that says the same is left out."""
+    def rendered(self, title: str) -> str:
+        """Return the page text under ``title``. A first heading equal to the title is left out."""
         head = squash(title)
-        drafts = _without_title(self._drafts, head)
-        levels = [draft.level for draft in drafts if draft.kind == "heading"]
+        blocks = _without_title(self._blocks, head)
+        levels = [block.level for block in blocks if block.kind == "heading"]
         lift = 2 - min(levels, default=2)
-        return _title_line(head) + _joined(drafts, lift)
+        return _title_line(head) + _rendered_blocks(blocks, lift)
 
 
-def _without_title(drafts: Sequence[_Draft], title: str) -> list[_Draft]:
-    at = next((i for i, draft in enumerate(drafts) if draft.kind == "heading"), None)
-    if at is None or drafts[at].text.casefold() != title.casefold():
-        return list(drafts)
-    return [*drafts[:at], *drafts[at + 1 :]]
+def _without_title(blocks: Sequence[_Block], title: str) -> list[_Block]:
+    at = next((i for i, block in enumerate(blocks) if block.kind == "heading"), None)
+    if at is None or blocks[at].text.casefold() != title.casefold():
+        return list(blocks)
+    return [*blocks[:at], *blocks[at + 1 :]]
 
 
 def _title_line(title: str) -> str:
     if not title:
         return ""
-    # A title that ends like an anchor would lose its end; with an anchor of its own it does not.
-    return f"# {title} {{#{slug(title)}}}\n" if _ANCHORED.search(title) else f"# {title}\n"
+    # A reader of the format would take the end of such a title for its anchor, so the title gets a real one.
+    return f"# {title} {{#{slug(title)}}}\n" if _ENDS_LIKE_AN_ANCHOR.search(title) else f"# {title}\n"
 
 
-def _joined(drafts: Iterable[_Draft], lift: int) -> str:
+def _rendered_blocks(blocks: Iterable[_Block], lift: int) -> str:
     lines: list[str] = []
     before = ""
     anchors = _Anchors()
-    for draft in drafts:
-        if not (draft.kind == before and draft.kind in ("item", "row")):
+    for block in blocks:
+        if not (block.kind == before and block.kind in ("item", "row")):
             lines.append("")
-        lines.append(_line(draft, lift, anchors))
-        before = draft.kind
+        lines.append(_rendered_block(block, lift, anchors))
+        before = block.kind
     return "\n".join([*lines, ""])
 
 
-def _line(draft: _Draft, lift: int, anchors: _Anchors) -> str:
-    if draft.kind == "heading":
-        level = min(_DEEPEST, draft.level + lift)
-        return f"{'#' * level} {draft.text} {{#{anchors.one_for(draft)}}}"
-    if draft.kind == "item":
-        return "- " + draft.text
-    if draft.kind == "row":
-        return f"| {draft.text} |"
-    if draft.kind == "code":
-        return "```\n" + "\n".join(_inert(line, "```") for line in draft.text.split("\n")) + "\n```"
-    return " " + draft.text if _MARKED.match(draft.text) else draft.text
-
-
-def _inert(line: str, mark: str) -> str:
-    return " " + line if line.startswith(mark) else line
+def _rendered_block(block: _Block, lift: int, anchors: _Anchors) -> str:
+    if block.kind == "heading":
+        level = min(_DEEPEST_LEVEL, block.level + lift)
+        return f"{'#' * level} {block.text} {{#{anchors.anchor_of(block)}}}"
+    if block.kind == "item":
+        return "- " + block.text
+    if block.kind == "row":
+        return f"| {block.text} |"
+    if block.kind == "code":
+        lines = (" " + line if line.startswith("```") else line for line in block.text.split("\n"))
+        return "```\n" + "\n".join(lines) + "\n```"
+    return " " + block.text if _LOOKS_LIKE_A_BLOCK.match(block.text) else block.text
 
 
 class _Anchors:
-    """Gives out anchors, none twice."""
+    """Assigns each heading an anchor that is unique in the page."""
 
     def __init__(self) -> None:
-        self._given: dict[str, int] = {}
+        self._used: dict[str, int] = {}
 
-    def one_for(self, draft: _Draft) -> str:
-        wanted = quote(draft.anchor, safe=_IN_FRAGMENTS) if draft.anchor else slug(draft.text)
+    def anchor_of(self, block: _Block) -> str:
+        wanted = quote(block.anchor, safe=_FRAGMENT_SIGNS) if block.anchor else slug(block.text)
         anchor = wanted
-        while anchor in self._given:
-            self._given[wanted] += 1
-            anchor = f"{wanted}-{self._given[wanted]}"
-        self._given[anchor] = 1
+        while anchor in self._used:
+            self._used[wanted] += 1
+            anchor = f"{wanted}-{self._used[wanted]}"
+        self._used[anchor] = 1
         return anchor

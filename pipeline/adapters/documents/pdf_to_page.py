@@ -1,6 +1,6 @@
-"""PDF → page text: lines joined into paragraphs by their place on the page, headings told by their size.
+"""PDF → page text: joins lines into paragraphs by their position and recognises headings by font size.
 
-pdfium is not thread-safe: everything that touches it holds one lock.
+pdfium is not thread-safe, so all calls of it hold one lock.
 """
 
 from __future__ import annotations
@@ -22,56 +22,56 @@ MAX_PAGES = 2_000
 
 _PDFIUM = threading.Lock()
 _EDGE_LINES = 2
-_REPEATED = 3
+_FEWEST_REPEATS = 3
 _LARGER = 1.15
-_GAP = 1.35
+_WIDE_GAP = 1.35
 _LONGEST_HEADING = 120
 _BULLET = re.compile(r"[•◦▪‣∙●○■]\s*(\S.*)|[-–*]\s+(\S.*)")
 _PAGE_NUMBER = re.compile(r"\W*(?:page\s*)?(?:\d{1,5}|[ivxl]{1,7})(?:\s*(?:/|of)\s*\d{1,5})?\W*\Z", re.IGNORECASE)
 # pdfium marks the hyphen of a word it has joined with U+FFFE.
-_CUT = re.compile(r"(\w{1,40})(?:\ufffe\s?|[-\u00ad\u0002]\n)([a-zß-ÿ]\w{0,40})")
+_HYPHENATED = re.compile(r"(\w{1,40})(?:\ufffe\s?|[-\u00ad\u0002]\n)([a-zß-ÿ]\w{0,40})")
 _LEADERS = re.compile(r"(?:\. ?){5,}\s*\d*\Z")
 _NUMBERED_EDGE = re.compile(r"\d{1,5}\s|.*\s\d{1,5}\Z")
 _DATE = re.compile(r"D:(\d{4})(\d{2})(\d{2})")
 _POOR_TITLE = re.compile(r"untitled|microsoft (?:word|powerpoint)|.*\.(?:docx?|tex|dvi|indd|pdf|pptx?)\Z", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[A-Z][^.!?]{2,80}\Z")
 _TYPOGRAPHY = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
-_ENDED = (".", "!", "?", ":", ";", "”", '"', ")")
+_SENTENCE_ENDS = (".", "!", "?", ":", ";", "”", '"', ")")
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line: its font's height, and its distance from the page's foot, in points; zero when not known."""
+    """One line of a page: its font size and its height above the bottom edge, in points; 0 if unknown."""
 
     text: str
     size: float = 0.0
-    foot: float = 0.0
+    height: float = 0.0
 
 
 def read_pdf(data: bytes, name: str) -> Document:
-    """Return the document in ``data``.
+    """Return the document in the PDF file ``data``; ``name`` is the title if the file has none.
 
     Raises:
-        ReadFailed: it cannot be parsed, is locked by a password, is too long, or has no text layer.
+        ReadFailed: the file cannot be parsed, needs a password, has more than ``MAX_PAGES`` pages, or has no text layer.
     """
     with _PDFIUM:
-        pages, meta = _opened(data)
+        pages, meta = _parsed(data)
     if not any(pages):
-        raise ReadFailed("it has no text layer: a scan must go through text recognition first")
+        raise ReadFailed("it has no text layer; run text recognition (OCR) on it first")
     page = PageText()
-    kept = list(_without_edges(pages))
-    if not any(kept):
-        kept = pages
-    _write(page, [line for lines in kept for line in lines])
+    bodies = list(_without_headers_and_footers(pages))
+    if not any(bodies):
+        bodies = pages
+    _write_blocks(page, [line for lines in bodies for line in lines])
     declared = squash(meta.get("Title", ""))
-    title = declared if declared and not _POOR_TITLE.match(declared) else _largest(kept[0]) or page.first_heading or name
+    title = declared if declared and not _POOR_TITLE.match(declared) else _title_by_size(bodies[0]) or page.first_heading or name
     made = _DATE.match(meta.get("CreationDate", ""))
     published = "-".join(made.groups()) if made else ""
-    return Document(title, page.finished(title), "application/pdf", squash(meta.get("Author", "")), published)
+    return Document(title, page.rendered(title), "application/pdf", squash(meta.get("Author", "")), published)
 
 
-def _opened(data: bytes) -> tuple[list[list[_Line]], dict[str, str]]:
-    # Imported here: loading pdfium takes longer than all else that a folder without a PDF needs.
+def _parsed(data: bytes) -> tuple[list[list[_Line]], dict[str, str]]:
+    # Imported here because loading pdfium is slow, and a folder without a PDF does not need it.
     import pypdfium2
 
     try:
@@ -81,7 +81,7 @@ def _opened(data: bytes) -> tuple[list[list[_Line]], dict[str, str]]:
             return [list(_lines(document[number])) for number in range(len(document))], document.get_metadata_dict()
     except pypdfium2.PdfiumError as error:
         locked = "password" in str(error).lower()
-        raise ReadFailed("it is locked by a password" if locked else f"it is no PDF that can be read ({error})") from error
+        raise ReadFailed("it needs a password" if locked else f"the PDF cannot be parsed ({error})") from error
 
 
 def _lines(sheet: Any) -> Iterator[_Line]:
@@ -92,7 +92,7 @@ def _lines(sheet: Any) -> Iterator[_Line]:
     for text in layer.get_text_range().split("\n"):
         if line := text.strip():
             at = raw.FPDFText_GetCharIndexFromTextIndex(layer, start + text.index(line[0]))
-            yield _Line(line, _size(layer, at), _foot(layer, at))
+            yield _Line(line, _size(layer, at), _height_on_page(layer, at))
         start += len(text) + 1
 
 
@@ -104,30 +104,30 @@ def _size(layer: Any, at: int) -> float:
     return float(raw.FPDFText_GetFontSize(layer, at)) * scale
 
 
-def _foot(layer: Any, at: int) -> float:
+def _height_on_page(layer: Any, at: int) -> float:
     from pypdfium2 import raw
 
     across, up = ctypes.c_double(), ctypes.c_double()
     return up.value if raw.FPDFText_GetCharOrigin(layer, at, across, up) else 0.0
 
 
-def _without_edges(pages: Sequence[Sequence[_Line]]) -> Iterator[list[_Line]]:
-    """Yield the pages without the headers and footers that repeat and without page numbers."""
+def _without_headers_and_footers(pages: Sequence[Sequence[_Line]]) -> Iterator[list[_Line]]:
+    """Yield the pages without repeated headers and footers, page numbers and leader lines of a table of contents."""
     body = _usual_size([line for lines in pages for line in lines])
-    seen = Counter(key for lines in pages for key in {_alike(line.text) for line in _edges(lines)})
-    often = max(_REPEATED, len(pages) // 2)
+    seen = Counter(key for lines in pages for key in {_without_digits(line.text) for line in _edges(lines)})
+    often = max(_FEWEST_REPEATS, len(pages) // 2)
     for lines in pages:
         edges = [line for line in _edges(lines) if len(pages) > 1 and round(line.size) <= body]
-        gone = {id(line) for line in edges if _is_edge(line.text, seen[_alike(line.text)], often)}
-        yield [line for line in lines if id(line) not in gone and not _LEADERS.search(line.text)]
+        dropped = {id(line) for line in edges if _is_repeated_or_numbered(line.text, seen[_without_digits(line.text)], often)}
+        yield [line for line in lines if id(line) not in dropped and not _LEADERS.search(line.text)]
 
 
-def _is_edge(text: str, seen: int, often: int) -> bool:
+def _is_repeated_or_numbered(text: str, seen: int, often: int) -> bool:
     return seen >= often or bool(_PAGE_NUMBER.match(text)) or (seen > 1 and bool(_NUMBERED_EDGE.match(text)))
 
 
-def _largest(lines: Sequence[_Line]) -> str:
-    """Return the run of lines in the first page's largest letters, or "" when all are of one size."""
+def _title_by_size(lines: Sequence[_Line]) -> str:
+    """Return the first run of lines in the largest font, or "" if all lines have one size or the run is too long."""
     sizes = {round(line.size) for line in lines}
     if len(sizes) < 2:
         return ""
@@ -140,16 +140,16 @@ def _edges(lines: Sequence[_Line]) -> list[_Line]:
     return [*lines[:_EDGE_LINES], *lines[_EDGE_LINES:][-_EDGE_LINES:]]
 
 
-def _alike(text: str) -> str:
+def _without_digits(text: str) -> str:
     return re.sub(r"\d+", "#", squash(text).casefold())
 
 
-def _write(page: PageText, lines: Sequence[_Line]) -> None:
-    """Write ``lines`` as headings, items and paragraphs."""
-    shape = _Shape.of(lines)
+def _write_blocks(page: PageText, lines: Sequence[_Line]) -> None:
+    """Add ``lines`` to ``page`` as headings, items and paragraphs."""
+    shape = _Typography.of(lines)
     words = {word.casefold() for line in lines for word in re.findall(r"\w[\w-]*\w", line.text)}
-    for group in _groups(lines, shape):
-        text = _joined([line.text for line in group], words)
+    for group in _paragraphs(lines, shape):
+        text = _joined_lines([line.text for line in group], words)
         level = shape.heading_level(group[0], text)
         bullet = _BULLET.match(text)
         if level:
@@ -161,8 +161,8 @@ def _write(page: PageText, lines: Sequence[_Line]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
-    """What is usual in one document: the body's font size, the distance of its lines, their length; the larger sizes."""
+class _Typography:
+    """Typical values of one document: body font size and line distance in points, length of a full line, heading sizes."""
 
     size: float
     gap: float
@@ -170,36 +170,36 @@ class _Shape:
     larger: tuple[float, ...]
 
     @classmethod
-    def of(cls, lines: Sequence[_Line]) -> _Shape:
-        """Measure ``lines`` (one at least)."""
+    def of(cls, lines: Sequence[_Line]) -> _Typography:
+        """Compute the values from ``lines`` (at least one)."""
         size = _usual_size(lines)
         body = [line for line in lines if round(line.size) == size]
-        gaps = [a.foot - b.foot for a, b in pairwise(body) if 0 < a.foot - b.foot < 5 * size]
+        gaps = [a.height - b.height for a, b in pairwise(body) if 0 < a.height - b.height < 5 * size]
         larger = {float(round(line.size)) for line in lines if line.size > _LARGER * size}
         longest = sorted(len(line.text) for line in body)[-max(1, len(body) // 3) :]
         return cls(
             size, statistics.median(gaps) if gaps else 0.0, statistics.median(longest), tuple(sorted(larger, reverse=True))
         )
 
-    def parted(self, before: _Line, after: _Line) -> bool:
-        """Tell whether a new paragraph begins with ``after``."""
-        gap = before.foot - after.foot
+    def begins_paragraph(self, before: _Line, after: _Line) -> bool:
+        """Return whether ``after`` begins a new paragraph."""
+        gap = before.height - after.height
         if _BULLET.match(after.text) or round(before.size) != round(after.size):
             return True
         if before.size > _LARGER * self.size:
             return not 0 < gap < 2 * before.size
-        if gap > _GAP * self.gap > 0:
-            return not after.text[:1].islower() or before.text.endswith(_ENDED) or gap > 2 * self.gap
-        return before.text.endswith(_ENDED) and (gap < 0 or len(before.text) < 0.75 * self.length)
+        if gap > _WIDE_GAP * self.gap > 0:
+            return not after.text[:1].islower() or before.text.endswith(_SENTENCE_ENDS) or gap > 2 * self.gap
+        return before.text.endswith(_SENTENCE_ENDS) and (gap < 0 or len(before.text) < 0.75 * self.length)
 
     def heading_level(self, line: _Line, text: str) -> int:
-        """Return the level of the heading that ``text`` is, from 1, or 0."""
+        """Return the heading level of ``text``, counted from 1, or 0 if it is no heading."""
         if len(text) > _LONGEST_HEADING or not any(letter.isalpha() for letter in text):
             return 0
         rounded = float(round(line.size))
         if rounded in self.larger:
             return 1 + min(self.larger.index(rounded), 4)
-        if (numbered := _NUMBERED.match(text)) and not text.endswith(_ENDED):
+        if (numbered := _NUMBERED.match(text)) and not text.endswith(_SENTENCE_ENDS):
             return len(self.larger) + 1 + numbered[1].count(".")
         return 0
 
@@ -211,10 +211,10 @@ def _usual_size(lines: Sequence[_Line]) -> int:
     return max(sorted(weights), key=lambda size: weights[size], default=0)
 
 
-def _groups(lines: Sequence[_Line], shape: _Shape) -> Iterator[list[_Line]]:
+def _paragraphs(lines: Sequence[_Line], shape: _Typography) -> Iterator[list[_Line]]:
     group: list[_Line] = []
     for line in lines:
-        if group and shape.parted(group[-1], line):
+        if group and shape.begins_paragraph(group[-1], line):
             yield group
             group = []
         group.append(line)
@@ -222,7 +222,7 @@ def _groups(lines: Sequence[_Line], shape: _Shape) -> Iterator[list[_Line]]:
         yield group
 
 
-def _joined(lines: Sequence[str], words: set[str]) -> str:
-    """Join lines; a word cut at a line's end keeps its hyphen when the document writes it with one elsewhere."""
+def _joined_lines(lines: Sequence[str], words: set[str]) -> str:
+    """Join lines. A word split at a line end keeps its hyphen only if ``words`` holds the hyphenated form."""
     text = "\n".join(lines).translate(_TYPOGRAPHY)
-    return squash(_CUT.sub(lambda cut: cut[1] + ("-" if f"{cut[1]}-{cut[2]}".casefold() in words else "") + cut[2], text))
+    return squash(_HYPHENATED.sub(lambda cut: cut[1] + ("-" if f"{cut[1]}-{cut[2]}".casefold() in words else "") + cut[2], text))

@@ -1,1 +1,1 @@
-"""HTTP for every adapter: one client, one failure policy, one guard. Arrows: errors, text ← http ← adapters."""
+"""HTTP client for all adapters: retries, circuit breaker, address guard, size and time limits."""

@@ -1,4 +1,4 @@
-"""What goes out (``Call``), what comes back (``Reply``), and what a reply means (``Verdict``)."""
+"""The values of the HTTP client: a request (``Call``), its reply (``Reply``) and the judgement of a reply (``Verdict``)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pipeline.adapters.http.strict_json import parse_object
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, as an adapter wants it made.
+    """One request of an adapter.
 
     ``service`` names the circuit that the call runs on (``openrouter``, ``brave``, a page's host). ``params`` are added to the
     query of ``url``; ``json`` becomes the body. ``max_bytes`` caps the body twice: as it comes over the wire, and decoded.
     ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
     ``gap_s`` is the least wait in seconds before it is sent again after a failure.
-    Headers, parameters and body are never shown in a representation: they hold keys.
+    Headers, parameters and body are left out of ``repr``, because they hold keys.
     """
 
     service: str
@@ -51,7 +51,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a server answered, whole and decoded.
+    """A server's complete, decoded reply.
 
     ``url`` is the call's, without its parameters. Header names are in lower case; values of a repeated header are joined by
     ``, ``. ``seconds`` is the time of this exchange. ``lost`` counts earlier attempts of the same call that were sent but whose
@@ -66,10 +66,10 @@ class Reply:
     lost: int = 0
 
     def json_object(self) -> dict[str, Any]:
-        """Return the body as a JSON object, whatever type the server declares: parsed once, so not to be changed.
+        """Return the body as a JSON object, whatever type the server declares. It is parsed once; do not change it.
 
         Raises:
-            Malformed: it is none, or one that readers disagree on; ``kind`` tells which.
+            Malformed: the body is no JSON object, or an ambiguous one; ``kind`` is the reason.
         """
         return self._object
 
@@ -85,7 +85,7 @@ class Good:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """The same call may pass later: in ``after_s`` seconds if the reply's body says so; a Retry-After header is read anyway."""
+    """The same call may pass later. ``after_s`` is a wait in seconds from the body; the client reads Retry-After itself."""
 
     why: str
     after_s: float | None = None
@@ -93,7 +93,7 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Key, quota or credit: nothing more will pass tonight. ``hint`` says what to do about it."""
+    """Key, quota or credit is missing or used up: no call will pass tonight. ``hint`` says what to do about it."""
 
     why: str
     hint: str
@@ -101,7 +101,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """This call will never pass; others may."""
+    """This call will never pass; other calls may."""
 
     why: str
 
@@ -111,7 +111,7 @@ Judge = Callable[[Reply], Verdict]
 
 
 def judged_by_status(reply: Reply) -> Verdict:
-    """Judge a reply by its status alone: for services that say no more. 2xx is good, 408, 425, 429 and 5xx may pass later."""
+    """Return the verdict on a reply by its status alone: 2xx is good; 408, 409, 425, 429 and 5xx may pass later."""
     if 200 <= reply.status < 300:
         return Good()
     if reply.status in (401, 402, 403):

@@ -1,4 +1,4 @@
-"""One service's circuit: closed → open → trying → closed or open again; refused is for good. No clock, no I/O."""
+"""Circuit breaker of one service: closed → open → trying → closed or open; refused is final. Without clock and I/O."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pipeline.adapters.http.retry_policy import Policy
 
 @dataclass
 class CircuitBreaker:
-    """What is known of one service. All times are readings of the client's clock, in seconds.
+    """The state of one service. All times are readings of the client's clock, in seconds.
 
-    ``until``: when an open circuit may be tried again, by one call. ``rest_until``: when the service said it wants to be
-    asked next. ``refusal``: why it refuses us for good. ``proven``: it has answered well once; until then, who asks it holds
+    ``until``: when one call may try an open circuit again. ``rest_until``: the end of a wait that the service asked for.
+    ``refusal``: why the service refuses access for good. ``proven``: the service has sent a good reply; until then a call holds
     ``first``, so that a wrong key is tried once, however many calls wait.
     """
 
@@ -29,41 +29,41 @@ class CircuitBreaker:
     first: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
-    def untried(self) -> bool:
-        """Whether it is not known yet if the service answers us at all."""
+    def unproven(self) -> bool:
+        """Whether the service has sent no good reply yet."""
         return self.state == "closed" and not self.proven
 
     def blocked_s(self, now: float) -> float:
-        """Return for how long no call may pass: 0 when one may now."""
+        """Return the seconds for which no call may pass; 0 if one may now."""
         if self.state == "open":
             return max(0.0, self.until - now)
         return self.policy.cool_down_s if self.state == "trying" else 0.0
 
-    def enter(self) -> bool:
-        """Let a call pass that is not blocked; tell whether it is the one that tries an open circuit."""
+    def admit(self) -> bool:
+        """Admit a call that is not blocked; return whether it is the one that tries an open circuit."""
         if self.state != "open":
             return False
         self.state = "trying"
         return True
 
-    def abandoned(self, now: float) -> None:
-        """The call that tried the circuit ended without an answer either way: the next one may try."""
+    def release(self, now: float) -> None:
+        """Let another call try the circuit, because the one that tried it was cancelled."""
         if self.state == "trying":
             self.state, self.until = "open", now
 
-    def answered(self) -> None:
-        """The service is up."""
+    def record_success(self) -> None:
+        """Close the circuit after an answer."""
         if self.state != "refused":
             self.state, self.failures, self.proven = "closed", 0, True
 
-    def failed(self, now: float) -> None:
-        """An attempt failed."""
+    def record_failure(self, now: float) -> None:
+        """Count a failed attempt; too many in a row open the circuit."""
         self.failures += 1
         if self.state == "trying" or (self.state == "closed" and self.failures >= self.policy.opens_after):
             self.state, self.until = "open", now + self.policy.cool_down_s
 
-    def told_to_wait(self, seconds: float, now: float) -> None:
-        """The service asked for a wait: a short one is a rest for all its calls, a long one opens the circuit."""
+    def record_retry_after(self, seconds: float, now: float) -> None:
+        """Apply a wait that the service asked for: a short one delays all its calls, a long one opens the circuit."""
         if self.state == "refused":
             return
         if seconds <= self.policy.retry_after_cap_s:
@@ -72,6 +72,6 @@ class CircuitBreaker:
         else:
             self.state, self.until = "open", now + min(seconds, self.policy.longest_open_s)
 
-    def refused(self, refusal: Refused) -> None:
-        """The service refuses us for good."""
+    def refuse(self, refusal: Refused) -> None:
+        """Block the service for good after a refusal."""
         self.state, self.refusal = "refused", refusal

@@ -1,4 +1,4 @@
-"""The one HTTP client: sends a call, has the reply judged, and does what the policy says about it."""
+"""The HTTP client: sends a call, has its reply judged, and retries, waits or gives up by the policy."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pipeline.adapters.http.address_guard import AddressGuard, AddressRefused
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Judge, Refused, Reply, Verdict
 from pipeline.adapters.http.circuit_breaker import CircuitBreaker
 from pipeline.adapters.http.clock import loop_time
-from pipeline.adapters.http.retry_policy import Policy, retry_after, wanted_wait
-from pipeline.adapters.http.transport import Fault, Transport, exchange, guarded
+from pipeline.adapters.http.retry_policy import Policy, longer_wait, retry_after
+from pipeline.adapters.http.transport import Fault, Transport, exchange, guarded_transport
 from pipeline.errors import Malformed, ProviderRefused, ServiceFailed, ServiceUnavailable
 
 Before = Callable[[], Awaitable[None]]
@@ -28,10 +28,10 @@ class _Outcome:
 
 
 class HttpClient:
-    """Sends calls under one failure policy; keeps one circuit a service. Belongs to one event loop.
+    """Sends calls under one failure policy, with a circuit breaker for each service. Belongs to one event loop.
 
-    ``at_once`` bounds the exchanges under way. ``guard`` decides what may be connected to; ``transport`` replaces the network.
-    ``clock`` is monotonic and ``wall`` the time since the epoch, both in seconds.
+    ``at_once`` bounds the exchanges in progress. ``guard`` decides which addresses may be connected to; ``transport`` replaces
+    the network in tests. ``clock`` is monotonic and ``wall`` the time since the epoch, both in seconds.
     """
 
     def __init__(
@@ -57,51 +57,50 @@ class HttpClient:
         self._circuits: dict[str, CircuitBreaker] = {}
 
     async def send(self, call: Call, judge: Judge, before: Before | None = None) -> Reply:
-        """Return the first reply that ``judge`` finds good.
+        """Return the first reply with the verdict ``Good``.
 
-        ``judge`` says what a reply means; a ``Malformed`` that it raises counts as ``Again``. ``before`` is called ahead of every
-        attempt (a budget sets its worst case aside there); what it raises ends the call. Until a service has answered well once,
-        its calls wait for each other.
+        A ``Malformed`` that ``judge`` raises counts as ``Again``. ``before`` is called before each attempt (a budget reserves its
+        worst case there); an error from it ends the call. Until a service has sent one good reply, its calls run one at a time.
 
         Raises:
-            ServiceUnavailable: it may pass later: attempts, time or the service's circuit ran out.
-            ProviderRefused: key, quota or credit; every later call of this service is refused without being sent.
+            ServiceUnavailable: attempts or time are used up, or the service's circuit is open; the call may pass later.
+            ProviderRefused: key, quota or credit is missing or used up; later calls of this service are not sent.
             ServiceFailed: this call will never pass.
         """
         circuit = self._circuits.setdefault(call.service, CircuitBreaker(self._policy))
-        if circuit.untried:
+        if circuit.unproven:
             async with circuit.first:
-                if circuit.untried:
-                    return await self._sent(call, judge, before, circuit)
-        return await self._sent(call, judge, before, circuit)
+                if circuit.unproven:
+                    return await self._send_with_retries(call, judge, before, circuit)
+        return await self._send_with_retries(call, judge, before, circuit)
 
-    async def _sent(self, call: Call, judge: Judge, before: Before | None, circuit: CircuitBreaker) -> Reply:
+    async def _send_with_retries(self, call: Call, judge: Judge, before: Before | None, circuit: CircuitBreaker) -> Reply:
         deadline = self._clock() + self._policy.call_deadline_s
         lost = 0
         for attempt in count(1):
-            await self._admitted(call, circuit, deadline, lost)
+            await self._wait_until_allowed(call, circuit, deadline, lost)
             if before is not None:
                 await before()
-                await self._admitted(call, circuit, deadline, lost)  # meanwhile, another call may have been refused
+                await self._wait_until_allowed(call, circuit, deadline, lost)  # another call may have been refused meanwhile
             async with self._slots:
-                self._rest_s(call, circuit, deadline, lost)  # and again, while it waited for its turn
+                self._required_wait_s(call, circuit, deadline, lost)  # or while this call waited for a slot
                 outcome = await self._attempt(call, judge, circuit, deadline)
             lost += outcome.lost
             if isinstance(outcome.verdict, Good) and outcome.reply is not None:
                 return replace(outcome.reply, lost=lost) if lost else outcome.reply
-            wait = self._wait_after(outcome, circuit, attempt, call.gap_s)
+            wait = self._next_wait(outcome, circuit, attempt, call.gap_s)
             if not isinstance(outcome.verdict, Again):
-                raise _ended(call, outcome.verdict, lost)
+                raise _final_error(call, outcome.verdict, lost)
             if wait is None or self._clock() + wait >= deadline:
                 raise _unavailable(call, outcome.verdict.why, attempt, lost)
             await self._sleep(wait)
         raise AssertionError("the attempts are counted above")
 
     def check(self, url: str) -> None:
-        """Refuse an address that no call could be sent to, by its spelling alone.
+        """Check an address without connecting to it.
 
         Raises:
-            ServiceFailed: the guard refuses it.
+            ServiceFailed: the guard refuses the address.
         """
         try:
             self._guard.check_url(url)
@@ -113,43 +112,43 @@ class HttpClient:
         if self._transport is not None:
             await self._transport.aclose()
 
-    async def _admitted(self, call: Call, circuit: CircuitBreaker, deadline: float, lost: int) -> None:
-        """Wait out a rest that the service asked for, or refuse the call because its circuit is open."""
-        rest = self._rest_s(call, circuit, deadline, lost)
+    async def _wait_until_allowed(self, call: Call, circuit: CircuitBreaker, deadline: float, lost: int) -> None:
+        """Wait as long as the service asked for; raise an error if its circuit is open."""
+        rest = self._required_wait_s(call, circuit, deadline, lost)
         if rest > 0:
             await self._sleep(rest)
 
-    def _rest_s(self, call: Call, circuit: CircuitBreaker, deadline: float, lost: int) -> float:
+    def _required_wait_s(self, call: Call, circuit: CircuitBreaker, deadline: float, lost: int) -> float:
         if circuit.refusal is not None:
-            raise _ended(call, circuit.refusal, lost)
+            raise _final_error(call, circuit.refusal, lost)
         now = self._clock()
         blocked = circuit.blocked_s(now)
         if blocked > 0:
-            raise _unavailable(call, f"it is not asked again for {blocked:,.0f} s", 0, lost)
+            raise _unavailable(call, f"it is paused for {blocked:,.0f} s, after failures or at its own request", 0, lost)
         rest = circuit.rest_until - now
         if now + rest >= deadline:
-            raise _unavailable(call, f"it wants to be left alone for {rest:,.0f} s", 0, lost)
+            raise _unavailable(call, f"it asks for a wait of {rest:,.0f} s", 0, lost)
         return rest
 
     async def _attempt(self, call: Call, judge: Judge, circuit: CircuitBreaker, deadline: float) -> _Outcome:
-        """Make one exchange and tell the circuit how it went, as far as the reply's verdict alone says."""
-        trying = circuit.enter()
+        """Make one exchange and record a success or a refusal in the circuit."""
+        trying = circuit.admit()
         try:
-            outcome = await self._outcome(call, judge, deadline)
+            outcome = await self._exchange(call, judge, deadline)
         except BaseException:
             if trying:
-                circuit.abandoned(self._clock())
+                circuit.release(self._clock())
             raise
         if isinstance(outcome.verdict, Refused):
-            circuit.refused(outcome.verdict)
+            circuit.refuse(outcome.verdict)
         elif not isinstance(outcome.verdict, Again):
-            circuit.answered()
+            circuit.record_success()
         return outcome
 
-    async def _outcome(self, call: Call, judge: Judge, deadline: float) -> _Outcome:
+    async def _exchange(self, call: Call, judge: Judge, deadline: float) -> _Outcome:
         try:
             self._guard.check_url(call.target)
-            self._transport = self._transport or guarded(self._guard)
+            self._transport = self._transport or guarded_transport(self._guard)
             reply = await exchange(self._transport, call, min(call.deadline_s, deadline - self._clock()), self._clock)
         except AddressRefused as error:
             return _Outcome(Failed(str(error)))
@@ -160,17 +159,17 @@ class HttpClient:
         except Malformed as error:
             return _Outcome(Again(error.message), reply)
 
-    def _wait_after(self, outcome: _Outcome, circuit: CircuitBreaker, attempt: int, gap_s: float) -> float | None:
-        """Tell the circuit of a failed attempt; return the wait before the next, None when there is none."""
+    def _next_wait(self, outcome: _Outcome, circuit: CircuitBreaker, attempt: int, gap_s: float) -> float | None:
+        """Record a failed attempt in the circuit; return the seconds before the next, or None if there is none."""
         if not isinstance(outcome.verdict, Again):
             return None
         header = outcome.reply.headers.get("retry-after") if outcome.reply is not None else None
-        asked = wanted_wait(outcome.verdict.after_s, retry_after(header, self._wall()))
+        asked = longer_wait(outcome.verdict.after_s, retry_after(header, self._wall()))
         now = self._clock()
         if asked is None:
-            circuit.failed(now)
+            circuit.record_failure(now)
         else:
-            circuit.told_to_wait(asked, now)
+            circuit.record_retry_after(asked, now)
         if attempt >= self._policy.attempts or circuit.blocked_s(now) > 0:
             return None
         return max(asked or 0.0, gap_s, self._policy.backoff(attempt, self._random))
@@ -185,7 +184,7 @@ def _unavailable(call: Call, why: str, attempts: int, lost: int) -> ServiceUnava
     )
 
 
-def _ended(call: Call, verdict: Refused | Failed | Good, lost: int) -> ProviderRefused | ServiceFailed:
+def _final_error(call: Call, verdict: Refused | Failed | Good, lost: int) -> ProviderRefused | ServiceFailed:
     if isinstance(verdict, Refused):
         return ProviderRefused(f"{call.service} refuses us: {verdict.why}", hint=verdict.hint)
     why = verdict.why if isinstance(verdict, Failed) else "the reply was lost"

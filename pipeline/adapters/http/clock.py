@@ -1,4 +1,4 @@
-"""The time that waits and deadlines go by."""
+"""The monotonic clock for waits and deadlines."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import asyncio
 
 
 def loop_time() -> float:
-    """Return the running event loop's time in seconds: the one that ``asyncio.sleep`` and ``asyncio.timeout`` go by."""
+    """Return the running event loop's time in seconds, as ``asyncio.sleep`` and ``asyncio.timeout`` use it."""
     return asyncio.get_running_loop().time()

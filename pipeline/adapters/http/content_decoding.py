@@ -1,4 +1,4 @@
-"""A body's content coding, undone under a cap: a bomb costs no more memory than the cap."""
+"""Decoding of compressed reply bodies under a size cap, so that a decompression bomb costs no more memory than the cap."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _AUTOMATIC = zlib.MAX_WBITS | 32  # gzip or zlib, by the header
 
 
 class BodyFault(Exception):
-    """The body cannot be decoded; ``passing`` tells whether another try may help."""
+    """The body cannot be decoded; ``passing`` is whether another attempt may succeed."""
 
     def __init__(self, why: str, *, passing: bool) -> None:
         super().__init__(why)
@@ -16,28 +16,28 @@ class BodyFault(Exception):
 
 
 class Decoder:
-    """Undoes one content coding, chunk by chunk.
+    """Decodes a body with at most one content coding, chunk by chunk.
 
     Raises:
-        BodyFault: from the constructor, for a coding that was not asked for, or more than one of them.
+        BodyFault: from the constructor, if ``coding`` was not asked for or names several codings.
     """
 
     def __init__(self, coding: str, max_bytes: int) -> None:
         names = [name.strip().lower() for name in coding.split(",") if name.strip().lower() not in ("", "identity")]
         if len(names) > 1:
-            raise BodyFault("the body is packed more than once", passing=False)
+            raise BodyFault("the body is compressed more than once", passing=False)
         if names and names[0] not in ("gzip", "x-gzip", "deflate"):
-            raise BodyFault("the body is packed in a way that was not asked for", passing=False)
+            raise BodyFault("the body is compressed in a way that was not asked for", passing=False)
         self._zlib = zlib.decompressobj(_AUTOMATIC) if names else None
         self._room = max_bytes
         self._chunks: list[bytes] = []
         self._started = False
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes off the wire.
+        """Decode the next bytes of the body.
 
         Raises:
-            BodyFault: they cannot be unpacked, or the body is larger than its cap.
+            BodyFault: the bytes cannot be decompressed, or the body exceeds its cap.
         """
         if self._zlib is None:
             self._keep(data)
@@ -48,16 +48,16 @@ class Decoder:
                 self._keep(self._zlib.decompress(data, self._room + 1))
                 data = self._zlib.unconsumed_tail
         except zlib.error:
-            raise BodyFault("the body's packing is damaged", passing=True) from None
+            raise BodyFault("the compressed body is damaged", passing=True) from None
 
     def finished(self) -> bytes:
         """Return the whole body.
 
         Raises:
-            BodyFault: the packed body is cut off.
+            BodyFault: the compressed body is cut off.
         """
         if self._zlib is not None and self._started and not self._zlib.eof:
-            raise BodyFault("the packed body is cut off", passing=True)
+            raise BodyFault("the compressed body is cut off", passing=True)
         return b"".join(self._chunks)
 
     def _keep(self, data: bytes) -> None:

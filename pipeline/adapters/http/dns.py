@@ -1,4 +1,4 @@
-"""Names to addresses. A name server that never answers holds up nobody: neither other work nor the end of the program."""
+"""DNS resolution in a thread of its own, so that a name server that never answers blocks neither other work nor the exit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any
 
 
 async def addresses_of(host: str, port: int) -> list[str]:
-    """Return the addresses that the system knows for ``host``, each once, in its order.
+    """Return the addresses to which the system resolves ``host``, each once, in the system's order.
 
-    The system's call cannot be given up, so it is made in a thread of its own that nobody waits for at the end. A loop would
-    wait for one of its threads, and so would Python.
+    The system's call cannot be cancelled, so it runs in a daemon thread: asyncio and Python would wait for other threads.
 
     Raises:
         OSError: the name cannot be resolved.
@@ -23,18 +22,18 @@ async def addresses_of(host: str, port: int) -> list[str]:
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[list[str]] = loop.create_future()
 
-    def tell(say: Callable[[Any], None], what: object) -> None:
+    def deliver(setter: Callable[[Any], None], what: object) -> None:
         if not answer.done():
-            say(what)
+            setter(what)
 
-    def look() -> None:
+    def resolve() -> None:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            said = partial(tell, answer.set_result, list(dict.fromkeys(str(entry[4][0]) for entry in found)))
+            result = partial(deliver, answer.set_result, list(dict.fromkeys(str(entry[4][0]) for entry in found)))
         except (OSError, UnicodeError) as error:
-            said = partial(tell, answer.set_exception, error if isinstance(error, OSError) else OSError(str(error)))
+            result = partial(deliver, answer.set_exception, error if isinstance(error, OSError) else OSError(str(error)))
         with suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(said)
+            loop.call_soon_threadsafe(result)
 
-    Thread(target=look, name=f"address of {host}", daemon=True).start()
+    Thread(target=resolve, name=f"address of {host}", daemon=True).start()
     return await answer

@@ -1,4 +1,4 @@
-"""When to try again, how long to wait, when to stop asking: numbers, and pure functions over them."""
+"""Retry policy: attempts, backoff, Retry-After and circuit limits, as numbers and pure functions."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Policy:
     longest_open_s: float = 43_200.0
 
     def backoff(self, attempt: int, random: Random) -> float:
-        """Return the wait after the failed attempt ``attempt`` (the first is 1)."""
+        """Return the wait in seconds after the failed attempt ``attempt`` (the first is 1)."""
         full = min(self.longest_wait_s, self.first_wait_s * 2.0 ** (attempt - 1))
         return full * (1 - random.random() / 2)
 
 
 def retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds that a Retry-After header asks for; None when it is absent or not to be understood.
+    """Return the seconds that a Retry-After header asks for; None if it is absent or invalid.
 
-    ``now`` is the time since the epoch, for a header that holds a date; one in the past is 0. An absurd number is infinite.
+    ``now`` is the time since the epoch, for a header with a date; a date in the past gives 0. A huge number gives infinity.
     """
     text = (value or "").strip()
     if _SECONDS.match(text):
@@ -51,7 +51,7 @@ def retry_after(value: str | None, now: float) -> float | None:
     return max(0.0, asked)
 
 
-def wanted_wait(in_body: float | None, in_header: float | None) -> float | None:
-    """Return the longer of two waits that a server asked for; what is negative or not a number does not count."""
+def longer_wait(in_body: float | None, in_header: float | None) -> float | None:
+    """Return the longer of two waits that a server asked for; negative values and NaN do not count."""
     asked = [wait for wait in (in_body, in_header) if wait is not None and not math.isnan(wait) and wait >= 0]
     return max(asked, default=None)

@@ -1,7 +1,7 @@
-"""JSON from strangers: parsed strictly, refused with a reason, never a crash.
+"""Strict JSON parser for untrusted replies: invalid and ambiguous JSON is refused with a reason.
 
-What readers disagree on is refused: duplicate keys, NaN and infinities, numbers too large. A byte order mark and white space
-in front (servers send it to keep a connection alive) change nothing and are accepted.
+Duplicate keys, NaN, infinities and huge numbers are refused, because parsers disagree on them. A byte order mark and leading
+white space (which servers send to keep a connection alive) are accepted.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pipeline.errors import Malformed
 MAX_DEPTH = 100
 MAX_DIGITS = 40
 
-# Possessive, so that a body of one long string is passed over without backtracking.
+# Possessive, so that one long string is matched without backtracking.
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
-    """Return the JSON object in ``data``.
+    """Return the JSON object in the UTF-8 bytes ``data``.
 
     Raises:
-        Malformed: it is none, or one that readers disagree on; ``kind`` tells which.
+        Malformed: ``data`` is no JSON object, or an ambiguous one; ``kind`` is the reason.
     """
     value = parse(_decoded(data))
     if not isinstance(value, dict):
@@ -33,10 +33,10 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 
 def parse(text: str) -> Any:
-    """Return the JSON value in ``text``, white space around it aside.
+    """Return the JSON value in ``text``, which white space may surround.
 
     Raises:
-        Malformed: it is none, or one that readers disagree on; ``kind`` tells which.
+        Malformed: ``text`` is no JSON value, or an ambiguous one; ``kind`` is the reason.
     """
     stripped = text.strip()
     if not stripped:

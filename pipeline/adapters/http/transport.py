@@ -1,7 +1,7 @@
-"""One exchange with a server, over httpx: the only file that imports it.
+"""One HTTP exchange over httpx, the only file that imports it; foreign errors are translated here by one table.
 
-No client object of httpx is used, only its transport: no redirects, cookies, proxies or credentials from the environment can
-come in that way, and nothing of it writes addresses to a log. Every fault is translated here, from one table.
+Only httpx's transport is used, not its client, so that redirects, cookies, proxies and credentials from the environment have no
+effect, and no addresses are written to a log.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _CONNECT_S = 15.0
 _CONNECTIONS = httpx.Limits(max_connections=200, max_keepalive_connections=20, keepalive_expiry=15.0)
 
 for _name in ("httpx", "httpcore"):
-    logging.getLogger(_name).setLevel(logging.WARNING)  # below it, addresses with keys in them are written out
+    logging.getLogger(_name).setLevel(logging.WARNING)  # lower levels log addresses, which may hold keys
 
 
 class Fault(Exception):
-    """An exchange that brought no reply: what it means, and whether the server may have worked on it (and bills it)."""
+    """An exchange without a reply: its verdict, and whether the request was ``sent``, so that it may be billed."""
 
     def __init__(self, verdict: Again | Failed, *, sent: bool) -> None:
         super().__init__(verdict.why)
@@ -42,45 +42,45 @@ class Fault(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _FaultRule:
     errors: tuple[type[BaseException], ...]
     why: str
     passing: bool = True
     sent: bool = True
 
 
-# The first row that fits counts. Texts of foreign errors are never shown: they can hold a header's value.
-_TABLE = (
-    _Row((ssl.SSLCertVerificationError,), "its certificate is not valid", passing=False, sent=False),
-    _Row((httpx.ConnectTimeout, httpx.PoolTimeout), "no connection in time", sent=False),
-    _Row((httpx.ConnectError,), "no connection could be made", sent=False),
-    _Row((httpx.TimeoutException, TimeoutError), "no whole reply in time"),
-    _Row((httpx.LocalProtocolError, httpx.UnsupportedProtocol), "the request is not one that can be sent", False, False),
-    _Row((httpx.RemoteProtocolError,), "the connection was cut, or what came is not HTTP"),
-    _Row((httpx.TransportError, OSError), "the connection broke"),
-    _Row((httpx.InvalidURL, UnicodeError), "the address or a header holds what cannot be sent", passing=False, sent=False),
+# The first matching rule applies. Texts of foreign errors are never shown, because they can hold a header's value.
+_FAULT_RULES = (
+    _FaultRule((ssl.SSLCertVerificationError,), "its certificate is not valid", passing=False, sent=False),
+    _FaultRule((httpx.ConnectTimeout, httpx.PoolTimeout), "the connection timed out", sent=False),
+    _FaultRule((httpx.ConnectError,), "no connection could be made", sent=False),
+    _FaultRule((httpx.TimeoutException, TimeoutError), "no complete reply in time"),
+    _FaultRule((httpx.LocalProtocolError, httpx.UnsupportedProtocol), "the request cannot be sent", False, False),
+    _FaultRule((httpx.RemoteProtocolError,), "the connection was cut, or the reply is not HTTP"),
+    _FaultRule((httpx.TransportError, OSError), "the connection broke"),
+    _FaultRule((httpx.InvalidURL, UnicodeError), "the address or a header is not valid", passing=False, sent=False),
 )
 
 
-def guarded(guard: AddressGuard) -> Transport:
-    """Return a transport whose every connection goes through ``guard``."""
+def guarded_transport(guard: AddressGuard) -> Transport:
+    """Return a transport in which ``guard`` checks every connection."""
     transport = httpx.AsyncHTTPTransport(verify=_certificates(), trust_env=False, limits=_CONNECTIONS, retries=0)
-    # The pool has no public way to be given a backend through httpx; a test holds that this one is used.
+    # httpx has no public way to set the pool's backend; a test checks that this one is used.
     transport._pool._network_backend = GuardedBackend(guard)
     return transport
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Read once for all clients: it takes tens of milliseconds."""
+    """Read the certificates once for all clients, because it takes tens of milliseconds."""
     return httpx.create_ssl_context(trust_env=False)
 
 
 async def exchange(transport: Transport, call: Call, within_s: float, clock: Callable[[], float] = loop_time) -> Reply:
-    """Send ``call`` once and return the whole reply, its body decoded. Redirects are replies like any other.
+    """Send ``call`` once and return the whole reply with its body decoded. Redirects are not followed.
 
     Raises:
-        Fault: there is no whole reply within ``within_s`` seconds, or one over its caps.
+        Fault: there is no complete reply within ``within_s`` seconds, or it exceeds a cap.
     """
     began = clock()
     try:
@@ -95,7 +95,7 @@ async def exchange(transport: Transport, call: Call, within_s: float, clock: Cal
     except BodyFault as error:
         raise Fault(Again(str(error)) if error.passing else Failed(str(error)), sent=True) from None
     except Exception as error:
-        fault = _translated(error)
+        fault = _fault_for(error)
         if fault is None:
             raise
         raise fault from None
@@ -128,10 +128,10 @@ def _headers(response: httpx.Response) -> dict[str, str]:
     return {name.lower(): value for name, value in response.headers.items()}
 
 
-def _translated(error: Exception) -> Fault | None:
-    """Return the fault that a foreign error means; None for one that is not the network's."""
+def _fault_for(error: Exception) -> Fault | None:
+    """Return the fault for a foreign error, or None if it is not a network error."""
     chain = list(_causes(error))
-    for row in _TABLE:
+    for row in _FAULT_RULES:
         if any(isinstance(cause, row.errors) for cause in chain):
             return Fault(Again(row.why) if row.passing else Failed(row.why), sent=row.sent)
     return None

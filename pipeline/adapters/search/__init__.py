@@ -1,1 +1,1 @@
-"""Adapters of the ports ``Search`` and ``Fetch``: the embedded one over a local folder, and one file a provider."""
+"""Adapters of the port ``Search``: the embedded search of local documents, web providers, and their combinations."""

@@ -1,4 +1,4 @@
-"""Several searches in order of preference: the next one serves while one is down; one that refuses us is left for the night."""
+"""Fallback chain of searches: the next is asked when one fails; one that refuses access is not asked again that night."""
 
 from __future__ import annotations
 
@@ -14,84 +14,84 @@ from pipeline.ports import Search, SearchResult
 _log = logging.getLogger(__name__)
 
 
-class Named(Search, Protocol):
-    """A search with a name."""
+class NamedSearch(Search, Protocol):
+    """A search that has a name."""
 
     @property
     def name(self) -> str:
-        """How settings and log call it."""
+        """The name that settings and log use."""
         ...
 
 
 @dataclass(slots=True)
 class Member:
-    """One search and, once it has refused us, why. Shared by all chains of a night, so that it is asked no more.
+    """One search of a chain. ``refusal`` is why it is no longer asked; ``price`` is the cost of one search in USD.
 
-    ``price`` is what one search costs in USD.
+    All chains of a night share their members, so that a search that refused one session is not asked for another.
     """
 
-    search: Named
-    out: ProviderRefused | CorpusUnusable | None = None
+    search: NamedSearch
+    refusal: ProviderRefused | CorpusUnusable | None = None
     price: float = 0.0
 
-    def leave(self, error: ProviderRefused | CorpusUnusable) -> None:
-        """Ask it no more tonight, and say so once."""
-        if self.out is None:
-            self.out = error
+    def exclude(self, error: ProviderRefused | CorpusUnusable) -> None:
+        """Ask this search no more tonight; log that once."""
+        if self.refusal is None:
+            self.refusal = error
             _log.warning("%s; it is not asked again tonight%s", error.message, f" ({error.hint})" if error.hint else "")
 
 
 class FallbackChain:
-    """Asks its members in order until one answers. Finding nothing is an answer."""
+    """Asks its members in order until one answers. An empty result is an answer."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self._members = tuple(members)
 
     @property
     def name(self) -> str:
-        """The members' names in order."""
+        """The members' names in order, separated by spaces."""
         return " ".join(member.search.name for member in self._members)
 
     @property
     def price(self) -> float:
-        """What a search costs in USD, by the dearest member."""
+        """The cost of one search in USD at the most expensive member."""
         return max((member.price for member in self._members), default=0.0)
 
     async def search(self, query: str, limit: int) -> SearchResult:
-        """Return the hits of the first member that can be asked.
+        """Return the hits of the first member that answers; their cost includes failed attempts before it.
 
         Raises:
-            SearchFailed: none can be asked now, but one may later.
-            ProviderRefused: every one of them refuses us.
-            CorpusUnusable: the folder of documents is the only one there is, and cannot be searched.
+            SearchFailed: no member answers, but one of them may later.
+            ProviderRefused: all members refuse access.
+            CorpusUnusable: the folder of documents is the only member, and cannot be searched.
         """
         failures: list[StepError] = []
         for member in self._members:
-            if member.out is None:
+            if member.refusal is None:
                 try:
-                    found = await member.search.search(query, limit)
-                    return replace(found, cost=with_lost(found.cost, failures))
+                    result = await member.search.search(query, limit)
+                    return replace(result, cost=with_failed_attempts(result.cost, failures))
                 except SearchFailed as error:
                     _log.info("%s", error.message)
                     failures.append(error)
                 except (ProviderRefused, CorpusUnusable) as error:
-                    member.leave(error)
-        raise nobody([*failures, *(member.out for member in self._members if member.out is not None)])
+                    member.exclude(error)
+        raise combined_error([*failures, *(member.refusal for member in self._members if member.refusal is not None)])
 
 
-def nobody(errors: Sequence[ResearchError]) -> ResearchError:
-    """Return the errors of all who could have made a search as one: it may pass later if any of them may."""
+def combined_error(errors: Sequence[ResearchError]) -> ResearchError:
+    """Return one error for the failures of several searches: a ``SearchFailed`` if any of them may pass later."""
     if len(errors) == 1:
         return errors[0]
     message = "; ".join(error.message for error in errors)
     hint = next((error.hint for error in errors if error.hint), "")
-    later = any(isinstance(error, SearchFailed) for error in errors)
-    whole = SearchFailed(message, hint=hint) if later else ProviderRefused(message, hint=hint)
-    whole.cost = with_lost(Cost(), [error for error in errors if isinstance(error, SearchFailed)])
-    return whole
+    may_pass = any(isinstance(error, SearchFailed) for error in errors)
+    combined = SearchFailed(message, hint=hint) if may_pass else ProviderRefused(message, hint=hint)
+    combined.cost = with_failed_attempts(Cost(), [error for error in errors if isinstance(error, SearchFailed)])
+    return combined
 
 
-def with_lost(cost: Cost, failures: Sequence[StepError]) -> Cost:
-    """Return ``cost`` and what failed tries may have cost."""
+def with_failed_attempts(cost: Cost, failures: Sequence[StepError]) -> Cost:
+    """Return ``cost`` plus the possible cost of the failed attempts."""
     lost = sum(error.cost.usd for error in failures if error.cost is not None)
     return cost.model_copy(update={"usd": round(cost.usd + lost, 9)})

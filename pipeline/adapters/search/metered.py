@@ -1,4 +1,4 @@
-"""A search that costs money, charged to the same ledgers as the model: its price is set aside before it is made."""
+"""Budget check for a search that costs money: its price is reserved before the search and settled after it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from pipeline.ports import Search, SearchResult
 
 @dataclass(frozen=True, slots=True)
 class MeteredSearch:
-    """``inner``, of which one search costs ``price`` USD at most when nothing goes wrong, paid from ``purse``."""
+    """The search ``inner``, charged to ``budget``. ``price_usd`` is the highest cost of one search without retries."""
 
     inner: Search
     price: float
-    purse: CombinedBudget
+    budget: CombinedBudget
 
     async def search(self, query: str, limit: int) -> SearchResult:
         """Search, if the budget allows it.
 
         Raises:
             BudgetSpent: the price does not fit under a cap.
-            SearchFailed, ProviderRefused, CorpusUnusable: as the search says.
+            SearchFailed, ProviderRefused, CorpusUnusable: raised by ``inner``.
         """
         worst = Cost(usd=self.price)
-        reserved = await self.purse.reserve(worst, calls=0)
-        spent = worst  # also when it is cancelled: it may have been made
+        reserved = await self.budget.reserve(worst, calls=0)
+        spent = worst  # a cancelled search counts too: the provider may have answered it
         try:
-            found = await self.inner.search(query, limit)
-            spent = found.cost
+            result = await self.inner.search(query, limit)
+            spent = result.cost
         except ResearchError as error:
             spent = (error.cost if isinstance(error, StepError) else None) or Cost()
             raise
         finally:
-            self.purse.settle(reserved, spent)
-        return found
+            self.budget.settle(reserved, spent)
+        return result

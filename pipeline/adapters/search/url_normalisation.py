@@ -1,6 +1,6 @@
-"""Addresses in one spelling, so that two spellings of one page are one source.
+"""URL normalisation: gives each page one address, so that two spellings of it count as one source.
 
-Nothing here makes up what was not said: ``http`` stays ``http``, and ``www.`` stays.
+Only what cannot change the page is normalised: ``http`` stays ``http``, and ``www.`` stays.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ LONGEST = 2_000
 
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
-_UNSOUND = re.compile(r"[\x00-\x20\x7f-\x9f\\]")
+_FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\x9f\\]")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
-_BARE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _TRACKING = re.compile(
     r"utm_\w+|(?:g|fb|y|d|tw|tt)clid|msclkid|[gw]braid|gclsrc|mc_[ce]id|igshid|_ga|_gl|_hs(?:enc|mi)|hsa_\w+|mkt_tok|ref_src|"
@@ -28,9 +28,9 @@ _ARXIV = re.compile(r"/(?:abs|pdf|html)/((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Za-z]{
 
 
 def canonical(url: str, scheme: str = "https") -> str:
-    """Return the one spelling of a page's address, without fragment and tracking parameters; "" for what is no web address.
+    """Return the canonical address of a page, without fragment and tracking parameters; "" if ``url`` is no web address.
 
-    ``scheme`` is that of an address that leaves it out (``//upload.wikimedia.org/x``).
+    ``scheme`` is used for an address without one (``//upload.wikimedia.org/x``).
     """
     stripped = url.strip()
     try:
@@ -38,25 +38,25 @@ def canonical(url: str, scheme: str = "https") -> str:
         host, port = _host(parts.hostname or ""), parts.port
     except ValueError:
         return ""
-    if parts.scheme not in _PORTS or not host or "@" in parts.netloc or _UNSOUND.search(parts.netloc):
+    if parts.scheme not in _PORTS or not host or "@" in parts.netloc or _FORBIDDEN.search(parts.netloc):
         return ""
-    place = host if port in (None, _PORTS[parts.scheme]) else f"{host}:{port}"
+    authority = host if port in (None, _PORTS[parts.scheme]) else f"{host}:{port}"
     path, query = _path(parts.path), _query(parts.query)
     if host.removeprefix("export.").removeprefix("www.") == "arxiv.org" and (paper := _ARXIV.fullmatch(path)):
-        place, path, query = "arxiv.org", f"/abs/{paper[1]}", ""
-    found = f"{parts.scheme}://{place}{path}{'?' + query if query else ''}"
+        authority, path, query = "arxiv.org", f"/abs/{paper[1]}", ""
+    found = f"{parts.scheme}://{authority}{path}{'?' + query if query else ''}"
     return found if len(found) <= LONGEST else ""
 
 
 def identity(url: str) -> str:
-    """Return what two addresses of one page have in common: scheme and trailing slash do not count, nor the parameters' order."""
+    """Return a key that is equal for addresses of one page: it ignores scheme, trailing slash and order of parameters."""
     _, _, rest = canonical(url).partition("://")
     path, _, query = rest.partition("?")
     return f"{path.rstrip('/')}?{'&'.join(sorted(query.split('&')))}"
 
 
 def distinct(hits: Iterable[Hit]) -> tuple[Hit, ...]:
-    """Return ``hits`` with canonical addresses, in their order, each page once; a hit without a sound address is none."""
+    """Return ``hits`` with canonical addresses, in their order, each page once, without those that have no web address."""
     found: dict[str, Hit] = {}
     for hit in hits:
         if address := canonical(hit.url):
@@ -65,7 +65,7 @@ def distinct(hits: Iterable[Hit]) -> tuple[Hit, ...]:
 
 
 def _host(name: str) -> str:
-    """Return a host in lower case and ASCII, "" for what is none."""
+    """Return a host name in lower case and ASCII, or "" if it is invalid."""
     bare = name.lower().rstrip(".")
     if ":" in bare:
         bare = f"[{bare}]"
@@ -75,9 +75,9 @@ def _host(name: str) -> str:
 
 
 def _path(path: str) -> str:
-    """Return a path without ``.`` and ``..``; the root is ``/``."""
+    """Return a path with ``.`` and ``..`` resolved; the empty path becomes ``/``."""
     kept: list[str] = []
-    parts = quoted(path).split("/")[1:]
+    parts = percent_encoded(path).split("/")[1:]
     for part in parts:
         if part == "..":
             kept = kept[:-1]
@@ -90,17 +90,17 @@ def _path(path: str) -> str:
 
 def _query(query: str) -> str:
     kept = [part for part in query.split("&") if part and not _TRACKING.fullmatch(_name(part))]
-    return "&".join(quoted(part) for part in kept)
+    return "&".join(percent_encoded(part) for part in kept)
 
 
 def _name(part: str) -> str:
     return next((name for name, _ in parse_qsl(part, keep_blank_values=True)), "")
 
 
-def quoted(text: str) -> str:
-    """Return ``text`` with its percent-encoding in one spelling: upper case, and only where it is needed."""
-    steady = _ESCAPE.sub(_escape, _BARE.sub("%25", text))
-    return quote(steady, safe="%/:=&?~!$'()*+,;@-._[]", errors="replace")
+def percent_encoded(text: str) -> str:
+    """Return ``text`` with normalised percent-encoding: in upper case, and only where it is needed."""
+    escaped = _ESCAPE.sub(_escape, _STRAY_PERCENT.sub("%25", text))
+    return quote(escaped, safe="%/:=&?~!$'()*+,;@-._[]", errors="replace")
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -1,1 +1,1 @@
-"""Pages of the open web: fetched politely behind the guard, their text taken out in a process that can be killed."""
+"""Adapter of the port ``Fetch``: fetches web pages politely, extracts their text in a separate process, caches them."""

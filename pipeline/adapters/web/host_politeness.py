@@ -1,4 +1,4 @@
-"""Politeness: one connection to a host at a time, and a pause after each."""
+"""Politeness towards hosts: one request to a host at a time, with a pause between requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 
 class HostPoliteness:
-    """Gives out turns at hosts. ``pause_s`` is the least time between the end of one turn and the next at that host."""
+    """Grants turns at hosts. ``pause_s`` is the minimum time in seconds between two turns at one host."""
 
     def __init__(self, pause_s: float, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
         self._pause_s = pause_s
@@ -18,8 +18,8 @@ class HostPoliteness:
         self._ended: dict[str, float] = {}
 
     @asynccontextmanager
-    async def at(self, host: str, pause_s: float = 0.0) -> AsyncIterator[None]:
-        """Hold the host's only turn, once its pause (or the longer one asked for here) is over."""
+    async def turn(self, host: str, pause_s: float = 0.0) -> AsyncIterator[None]:
+        """Wait for the host's turn and its pause (the longer of ``pause_s`` and the usual one), and hold the turn."""
         async with self._locks.setdefault(host, asyncio.Lock()):
             if host in self._ended:
                 wait = self._ended[host] + max(self._pause_s, pause_s) - self._clock()

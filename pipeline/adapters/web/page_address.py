@@ -1,4 +1,4 @@
-"""Addresses as pages are asked for: absolute, without fragment, the host in ASCII."""
+"""Page addresses for requests: absolute, without fragment, host in ASCII; redirect targets, sites and hosts."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ _SAFE = "/?:@!$&'()*+,;=-._~%[]"
 
 
 def canonical(url: str) -> str:
-    """Return ``url`` without fragment, its host in lower-case ASCII, the rest percent-encoded where it must be.
+    """Return ``url`` without fragment, with its host in lower-case ASCII and the rest percent-encoded where needed.
 
     Raises:
-        ReadFailed: it cannot be understood. Whether it may be read is the guard's to say.
+        ReadFailed: the address cannot be parsed. (The guard decides whether it may be read.)
     """
     try:
         parts = urlsplit(url.strip())
         host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode("ascii")
     except (ValueError, UnicodeError):
-        raise ReadFailed("the address cannot be understood") from None
+        raise ReadFailed("the address is not valid") from None
     path = quote(parts.path.encode("utf-8", "replace"), safe=_SAFE) or "/"
     query = quote(parts.query.encode("utf-8", "replace"), safe=_SAFE)
     return urlunsplit((parts.scheme, host.lower(), path, query, ""))
 
 
-def joined(base: str, location: str) -> str:
-    """Return where a redirect from ``base`` to ``location`` leads, canonical.
+def redirect_target(base: str, location: str) -> str:
+    """Return the canonical target of a redirect from ``base`` to ``location``.
 
     Raises:
-        ReadFailed: it cannot be understood.
+        ReadFailed: the target cannot be parsed.
     """
     try:
         return canonical(urljoin(base, location.strip()))
     except ValueError:
-        raise ReadFailed("it redirects to an address that cannot be understood") from None
+        raise ReadFailed("it redirects to an address that is not valid") from None
 
 
 def site_of(url: str) -> str:
-    """Return scheme, host and port: what one robots.txt speaks for."""
+    """Return scheme, host and port: the scope of one robots.txt."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 

@@ -1,4 +1,4 @@
-"""Reading pages of the web: the port ``Fetch``. Robots, turns at hosts, redirects, and re-reading only what has changed."""
+"""Fetching of web pages, by the port ``Fetch``: robots.txt, politeness, redirects, conditional requests, extraction."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.clock import loop_time
 from pipeline.adapters.web.extraction.extraction_client import Extractor
 from pipeline.adapters.web.host_politeness import HostPoliteness
-from pipeline.adapters.web.page_address import canonical, host_of, joined
-from pipeline.adapters.web.page_cache import CachedPage, PageCache, keepable
+from pipeline.adapters.web.page_address import canonical, host_of, redirect_target
+from pipeline.adapters.web.page_cache import CachedPage, PageCache, cacheable
 from pipeline.adapters.web.robots_cache import RobotsCache
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 from pipeline.ports import Page
@@ -34,11 +34,11 @@ _REFRESH_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class ReadingLimits:
-    """What reading one page may cost. Bytes as they come and as they are unpacked; times in seconds.
+    """Limits for reading one page. ``max_bytes`` caps the body as sent and as unpacked; times are in seconds.
 
-    ``exchange_s`` bounds one request with its body; ``page_s`` is the time after which no further redirect is followed;
-    ``pause_s`` is the least time between two requests to one host. ``at_once`` counts the pages under way, over all hosts: those
-    that wait for their turn are not.
+    ``exchange_s`` bounds one request with its reply; after ``page_s`` no further redirect is followed; ``pause_s`` is the
+    minimum time between two requests to one host. ``at_once`` bounds the pages being fetched from all hosts, without those
+    that wait for their host.
     """
 
     max_bytes: int = 15_000_000
@@ -49,9 +49,9 @@ class ReadingLimits:
 
 
 class WebFetch:
-    """Reads pages. ``contact`` goes into the user agent, for the sites' owners; ``kept`` remembers pages between nights.
+    """Reads pages. ``contact`` is added to the user agent, for the sites' owners; ``cache`` keeps pages between nights.
 
-    Belongs to one event loop; close it when done.
+    Belongs to one event loop; call ``aclose`` when done.
     """
 
     def __init__(
@@ -60,27 +60,27 @@ class WebFetch:
         extractor: Extractor,
         *,
         contact: str = "",
-        kept: PageCache | None = None,
+        cache: PageCache | None = None,
         limits: ReadingLimits | None = None,
         clock: Callable[[], float] = loop_time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._http = http
         self._extractor = extractor
-        self._kept = kept
+        self._cache = cache
         self._limits = limits or ReadingLimits()
         self._clock = clock
         agent = f"{AGENT}/{__version__}" + (f" (+{contact})" if contact else "")
         self._headers = {"user-agent": agent, "accept": _ACCEPT}
-        self._sites = RobotsCache(http, AGENT, {"user-agent": agent}, clock)
-        self._turns = HostPoliteness(self._limits.pause_s, clock, sleep)
-        self._room = asyncio.Semaphore(self._limits.at_once)
+        self._robots = RobotsCache(http, AGENT, {"user-agent": agent}, clock)
+        self._politeness = HostPoliteness(self._limits.pause_s, clock, sleep)
+        self._slots = asyncio.Semaphore(self._limits.at_once)
 
     async def read(self, url: str) -> Page:
-        """Read the page at ``url``; the page's own address is where the redirects ended.
+        """Return the page at ``url``; its ``url`` is the address after all redirects.
 
         Raises:
-            ReadFailed: it cannot be read, must not be read, or holds no text.
+            ReadFailed: the page cannot be read, must not be read, or holds no text.
         """
         try:
             return await self._read(canonical(url))
@@ -88,41 +88,41 @@ class WebFetch:
             raise ReadFailed(error.message, hint=error.hint) from error
 
     async def aclose(self) -> None:
-        """End the extracting process. The HTTP client is its owner's to close."""
+        """End the extraction process. The owner of the HTTP client closes that."""
         await self._extractor.aclose()
 
     async def _read(self, url: str) -> Page:
         began = self._clock()
         for _ in range(REDIRECTS + 1):
-            found = await self._step(url)
-            if isinstance(found, Page):
-                return found
+            result = await self._fetch_once(url)
+            if isinstance(result, Page):
+                return result
             if self._clock() - began > self._limits.page_s:
                 raise ReadFailed(f"its redirects took longer than {self._limits.page_s:g} s")
-            url = found
+            url = result
         raise ReadFailed(f"it redirects more than {REDIRECTS} times")
 
-    async def _step(self, url: str) -> Page | str:
-        """Ask for ``url`` when its site allows it and it is our turn there; return its page, or the address it leads on to."""
+    async def _fetch_once(self, url: str) -> Page | str:
+        """Wait for the host's turn and request ``url`` if its site allows it; return the page or the redirect's target."""
         self._http.check(url)
         host = host_of(url)
-        if not self._sites.knows(url):
-            async with self._turns.at(host), self._room:
-                await self._sites.learn(url)
-        async with self._turns.at(host, self._sites.refuse(url)), self._room:
-            kept = self._kept.get(url) if self._kept is not None else None
-            reply = await self._http.send(self._call(url, kept), judged)
-            if reply.status == 304 and kept is not None:
-                return kept.page
+        if not self._robots.has_rules(url):
+            async with self._politeness.turn(host), self._slots:
+                await self._robots.fetch_rules(url)
+        async with self._politeness.turn(host, self._robots.check(url)), self._slots:
+            cached = self._cache.get(url) if self._cache is not None else None
+            reply = await self._http.send(self._call(url, cached), judge_page)
+            if reply.status == 304 and cached is not None:
+                return cached.page
             return _redirect(url, reply) or await self._page(url, reply)
 
-    def _call(self, url: str, kept: CachedPage | None) -> Call:
+    def _call(self, url: str, cached: CachedPage | None) -> Call:
         limits = self._limits
         return Call(
             host_of(url),
             "GET",
             url,
-            self._headers | (kept.conditions() if kept is not None else {}),
+            self._headers | (cached.conditions() if cached is not None else {}),
             max_bytes=limits.max_bytes,
             deadline_s=limits.exchange_s,
             gap_s=limits.pause_s,
@@ -131,13 +131,13 @@ class WebFetch:
     async def _page(self, url: str, reply: Reply) -> Page:
         document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
         page = _page_of(url, document)
-        if self._kept is not None and (kept := keepable(page, reply.headers)) is not None:
-            self._kept.put(url, kept)
+        if self._cache is not None and (cached := cacheable(page, reply.headers)) is not None:
+            self._cache.put(url, cached)
         return page
 
 
-def judged(reply: Reply) -> Verdict:
-    """Judge a page's reply: a server that refuses one page is not one that refuses us."""
+def judge_page(reply: Reply) -> Verdict:
+    """Return the verdict on a page's reply. No status is ``Refused``, as a server that refuses one page may serve others."""
     if reply.status in (200, 203, 304) or reply.status in _REDIRECTING:
         return Good()
     if reply.status in (408, 425, 429) or reply.status >= 500:
@@ -146,9 +146,9 @@ def judged(reply: Reply) -> Verdict:
 
 
 _MEANINGS = {
-    401: "it wants a log-in (status 401)",
-    402: "it wants to be paid (status 402)",
-    403: "it may not be read (status 403)",
+    401: "it requires a log-in (status 401)",
+    402: "it requires payment (status 402)",
+    403: "the server refuses access to it (status 403)",
     404: "there is no such page (status 404)",
     410: "the page is gone for good (status 410)",
     451: "the page is blocked for legal reasons (status 451)",
@@ -156,15 +156,15 @@ _MEANINGS = {
 
 
 def _redirect(url: str, reply: Reply) -> str | None:
-    """Return where the reply leads on to, by its status or by the page's own refresh; None when it is the page."""
+    """Return the address that the reply redirects to, by its status or by a meta refresh; None if it is the page."""
     if reply.status in _REDIRECTING:
         if not reply.headers.get("location", "").strip():
-            raise ReadFailed("it redirects to nowhere")
-        return joined(url, reply.headers["location"])
-    found = _REFRESH.search(reply.body[:_REFRESH_BYTES])
-    if found is None:
+            raise ReadFailed("it redirects without naming an address")
+        return redirect_target(url, reply.headers["location"])
+    result = _REFRESH.search(reply.body[:_REFRESH_BYTES])
+    if result is None:
         return None
-    target = joined(url, found[1].decode("utf-8", "replace"))
+    target = redirect_target(url, result[1].decode("utf-8", "replace"))
     return target if target != url else None
 
 

@@ -1,4 +1,4 @@
-"""What each site allows: its robots.txt, fetched once a day."""
+"""Cache of the sites' robots.txt rules, fetched once a day."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Good, Reply, Verdict
 from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.web.page_address import host_of, joined, site_of
-from pipeline.adapters.web.robots_txt import ALLOW_ALL, ALLOW_NOTHING, MAX_BYTES, Rules, parsed
+from pipeline.adapters.web.page_address import host_of, redirect_target, site_of
+from pipeline.adapters.web.robots_txt import ALLOW_ALL, ALLOW_NOTHING, MAX_BYTES, Rules, parse_robots
 from pipeline.errors import ReadFailed, ServiceFailed, ServiceUnavailable
 
 REDIRECTS = 5
@@ -17,62 +17,62 @@ _HOUR_S = 3_600.0
 _DEADLINE_S = 15.0
 
 
-class _Kept(NamedTuple):
+class _CachedRules(NamedTuple):
     rules: Rules
     until: float
-    why: str  # why nothing is allowed although the site has not said so, or ""
+    why: str  # why robots.txt could not be read, so that no page may be; or ""
 
 
 class RobotsCache:
-    """Knows the rules of the sites met so far. ``agent`` is the product token that the rules are looked up for."""
+    """Holds the rules of the sites asked so far. ``agent`` is the product token that the rules are looked up for."""
 
     def __init__(self, http: HttpClient, agent: str, headers: Mapping[str, str], clock: Callable[[], float]) -> None:
         self._http = http
         self._agent = agent
         self._headers = headers
         self._clock = clock
-        self._kept: dict[str, _Kept] = {}
+        self._rules_by_site: dict[str, _CachedRules] = {}
 
-    def knows(self, url: str) -> bool:
-        """Tell whether the rules for ``url`` are at hand."""
-        kept = self._kept.get(site_of(url))
-        return kept is not None and kept.until > self._clock()
+    def has_rules(self, url: str) -> bool:
+        """Return whether the rules for ``url`` are cached and valid."""
+        cached = self._rules_by_site.get(site_of(url))
+        return cached is not None and cached.until > self._clock()
 
-    async def learn(self, url: str) -> None:
-        """Fetch the rules for ``url`` unless they are at hand. No robots.txt allows all; one that cannot be had, nothing."""
-        if self.knows(url):
+    async def fetch_rules(self, url: str) -> None:
+        """Fetch the rules for ``url`` unless they are cached.
+
+        A site without a robots.txt allows all pages. If its robots.txt cannot be read, no page may be read for an hour.
+        """
+        if self.has_rules(url):
             return
-        rules, why = await self._fetched(site_of(url) + "/robots.txt")
-        self._kept[site_of(url)] = _Kept(rules, self._clock() + (_HOUR_S if why else _DAY_S), why)
+        rules, why = await self._fetch(site_of(url) + "/robots.txt")
+        self._rules_by_site[site_of(url)] = _CachedRules(rules, self._clock() + (_HOUR_S if why else _DAY_S), why)
 
-    def refuse(self, url: str) -> float:
-        """Return the pause in seconds that the site asks for, if ``url`` may be read. ``learn`` comes first.
+    def check(self, url: str) -> float:
+        """Return the pause in seconds that the site asks for. Call ``fetch_rules`` first.
 
         Raises:
-            ReadFailed: it may not.
+            ReadFailed: ``url`` must not be read.
         """
-        kept = self._kept[site_of(url)]
-        if not kept.rules.allow(url):
-            raise ReadFailed(kept.why or "its robots.txt does not allow it to be read")
-        return kept.rules.delay_s
+        cached = self._rules_by_site[site_of(url)]
+        if not cached.rules.allow(url):
+            raise ReadFailed(cached.why or "its robots.txt forbids reading it")
+        return cached.rules.delay_s
 
-    async def _fetched(self, url: str) -> tuple[Rules, str]:
+    async def _fetch(self, url: str) -> tuple[Rules, str]:
         try:
             for _ in range(REDIRECTS + 1):
                 call = Call(host_of(url), "GET", url, self._headers, max_bytes=4 * MAX_BYTES, deadline_s=_DEADLINE_S)
-                reply = await self._http.send(call, _judged)
+                reply = await self._http.send(call, _judge)
                 if not 300 <= reply.status < 400 or "location" not in reply.headers:
-                    return self._meant(reply)
-                url = joined(url, reply.headers["location"])
+                    return (parse_robots(reply.body, self._agent) if reply.status == 200 else ALLOW_ALL), ""
+                url = redirect_target(url, reply.headers["location"])
         except (ServiceUnavailable, ServiceFailed, ReadFailed) as error:
-            return ALLOW_NOTHING, f"its robots.txt cannot be read, so nothing is allowed ({error.message})"
+            return ALLOW_NOTHING, f"the site's robots.txt cannot be read, so none of its pages may be ({error.message})"
         return ALLOW_ALL, ""
 
-    def _meant(self, reply: Reply) -> tuple[Rules, str]:
-        return (parsed(reply.body, self._agent) if reply.status == 200 else ALLOW_ALL), ""
 
-
-def _judged(reply: Reply) -> Verdict:
+def _judge(reply: Reply) -> Verdict:
     if reply.status == 429 or reply.status >= 500:
         return Again(f"status {reply.status}")
     return Good()

@@ -1,4 +1,4 @@
-"""robots.txt as RFC 9309 has it: parsing and matching. Pure."""
+"""Parser and matcher for robots.txt (RFC 9309), without I/O."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ class _Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one site allows one crawler. ``delay_s`` is its Crawl-delay, at most 10, or 0."""
+    """The rules of one site for one crawler. ``delay_s`` is its Crawl-delay in seconds, at most 10, or 0."""
 
     rules: tuple[_Rule, ...] = ()
     delay_s: float = 0.0
 
     def allow(self, url: str) -> bool:
-        """Tell whether ``url`` may be read: the longest pattern that fits decides, for reading when two are as long."""
+        """Return whether ``url`` may be read: the longest matching pattern decides; of two equally long, the one that allows."""
         parts = urlsplit(url)
-        path = _normal((parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+        path = _normalised((parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
         if path == "/robots.txt":
             return True
-        fitting = [(len(rule.pattern), rule.allows) for rule in self.rules if _fits(rule.pattern, path)]
-        return max(fitting, default=(0, True))[1]
+        matching = [(len(rule.pattern), rule.allows) for rule in self.rules if _matches(rule.pattern, path)]
+        return max(matching, default=(0, True))[1]
 
 
 ALLOW_ALL = Rules()
 ALLOW_NOTHING = Rules((_Rule(False, "/"),))
 
 
-def parsed(data: bytes, agent: str) -> Rules:
-    """Return the rules of the groups that name ``agent`` (a product token, any case), else of those for ``*``.
+def parse_robots(data: bytes, agent: str) -> Rules:
+    """Return the rules of the groups for ``agent`` (a product token in any case), else of those for ``*``.
 
-    What lies beyond 500 KiB, and what cannot be understood, does not count.
+    Text beyond ``MAX_BYTES`` and lines that cannot be parsed are ignored.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     named: list[str] = []
@@ -59,7 +59,7 @@ def parsed(data: bytes, agent: str) -> Rules:
             for name in dict.fromkeys(named):
                 groups[name].append((key, value))
     chosen = groups.get(agent.lower(), groups.get("*", []))[:_MAX_RULES]
-    rules = tuple(_Rule(key == "allow", _normal(value)) for key, value in chosen if key != "crawl-delay" and value)
+    rules = tuple(_Rule(key == "allow", _normalised(value)) for key, value in chosen if key != "crawl-delay" and value)
     return Rules(rules, max((_delay(value) for key, value in chosen if key == "crawl-delay"), default=0.0))
 
 
@@ -78,13 +78,13 @@ def _delay(value: str) -> float:
     return min(LONGEST_DELAY_S, float(value)) if re.fullmatch(r"\d{1,6}(?:\.\d{1,6})?", value) else 0.0
 
 
-def _normal(path: str) -> str:
-    """Return a path or pattern with every octet written in one way."""
+def _normalised(path: str) -> str:
+    """Return a path or pattern with normalised percent-encoding; an encoded slash stays distinct from a slash."""
     return quote(unquote_to_bytes(path.replace("%2F", "%252F").replace("%2f", "%252F")), safe="/?&=*$!'();:@+,~-._%")
 
 
-def _fits(pattern: str, path: str) -> bool:
-    """Match without a regex: ``*`` stands for anything, ``$`` at the end for the end. Linear in pattern times path."""
+def _matches(pattern: str, path: str) -> bool:
+    """Return whether ``pattern`` matches: ``*`` is any text, a final ``$`` the end. Takes linear time, unlike a regex."""
     anchored = pattern.endswith("$")
     first, *others = pattern.removesuffix("$").split("*")
     if not path.startswith(first):

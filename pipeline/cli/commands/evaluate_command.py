@@ -142,10 +142,10 @@ def _progress(console: Console) -> Callable[[int, int], None]:
 
 
 def _repeated(results: list[Result], value: dict[str, Any]) -> list[str]:
-    from pipeline.evaluate.evaluation import unequal
+    from pipeline.evaluate.evaluation import differing_questions
 
     halves = {score.id: score.half for score in results[0].scores}
-    differing = sorted({name for result in results[1:] for name in unequal(results[0], result)})
+    differing = sorted({name for result in results[1:] for name in differing_questions(results[0], result)})
     shown = [name for name in differing if halves[name] == "dev"]
     value["repeat"] = {"runs": len(results), "differing": len(differing), "ids": shown}
     if not differing:

@@ -1,1 +1,1 @@
-"""Questions with known answers, read and checked."""
+"""Question sets with known answers: reading, checking, and conversion from public formats."""

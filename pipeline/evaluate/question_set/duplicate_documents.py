@@ -1,4 +1,4 @@
-"""Documents that are byte for byte the same: the program reads one of them, and any of them is the answering one."""
+"""Detection of identical documents: the program reads one copy, and scoring accepts any of them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 
 
 def first_copies(corpus: Path) -> dict[str, str]:
-    """Return for each document that has copies the path of the first of them, itself included; paths are relative.
+    """Return the path of the first copy for each document with copies, the first included; paths are relative to ``corpus``.
 
-    Only files of the same size are read.
+    Only files of equal size are read.
     """
     by_size: dict[int, list[str]] = defaultdict(list)
     for path in sorted(corpus.rglob("*")):
         if path.is_file():
             by_size[path.stat().st_size].append(path.relative_to(corpus).as_posix())
-    groups = [group for names in by_size.values() if len(names) > 1 for group in _alike(corpus, names)]
+    groups = [group for names in by_size.values() if len(names) > 1 for group in _same_content(corpus, names)]
     return {name: group[0] for group in groups if len(group) > 1 for name in group}
 
 
-def _alike(corpus: Path, names: Iterable[str]) -> Iterable[list[str]]:
+def _same_content(corpus: Path, names: Iterable[str]) -> Iterable[list[str]]:
     groups: dict[bytes, list[str]] = defaultdict(list)
     for name in names:
         with (corpus / name).open("rb") as file:
@@ -30,5 +30,5 @@ def _alike(corpus: Path, names: Iterable[str]) -> Iterable[list[str]]:
 
 
 def without_copies(names: Iterable[str], copies: Mapping[str, str]) -> set[str]:
-    """Return the documents with each copy as the first of them."""
+    """Return the set of documents, with each copy replaced by the first one."""
     return {copies.get(name, name) for name in names}

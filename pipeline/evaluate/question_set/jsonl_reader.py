@@ -1,4 +1,4 @@
-"""Files into rows. Whatever is wrong is collected with file and line, never the text of a row: it may be held out."""
+"""Readers for JSONL, YAML and qrels files that collect all errors with file and line, never a row's text (it may be held out)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ LARGEST_YAML = 5_000_000  # bytes
 
 @dataclass(slots=True)
 class Faults:
-    """What is wrong with the files, as ``file:line: what``, in the order of finding."""
+    """The errors of the files, each as ``file:line: message``, in the order found."""
 
     found: list[str] = field(default_factory=list)
 
     def add(self, place: str, what: str) -> None:
-        """Note one fault."""
+        """Add one error at ``place`` (``file:line``)."""
         self.found.append(f"{place}: {what}")
 
-    def refuse(self) -> None:
-        """Raise if anything was noted.
+    def raise_if_any(self) -> None:
+        """Raise an error if any was added.
 
         Raises:
-            UsageError: the message lists all faults, up to a bound.
+            UsageError: the message lists all errors, up to ``MOST_SHOWN``.
         """
         if not self.found:
             return
@@ -46,15 +46,15 @@ class Faults:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LocatedRow:
     """A row and where it was read: ``file:line``."""
 
     row: Any
     place: str
 
 
-def json_rows(path: Path, model: type[R], given: dict[str, Any], faults: Faults) -> Iterator[Placed]:
-    """Yield the rows of a file with one JSON object a line; ``given`` are the fields that a row need not state."""
+def json_rows(path: Path, model: type[R], given: dict[str, Any], faults: Faults) -> Iterator[LocatedRow]:
+    """Yield the rows of a file with one JSON object a line; ``given`` are default fields."""
     for place, line in numbered_lines(path, faults):
         if not line.strip():
             continue
@@ -69,7 +69,7 @@ def json_rows(path: Path, model: type[R], given: dict[str, Any], faults: Faults)
         yield from _checked(value, place, model, given, faults)
 
 
-def yaml_rows(path: Path, key: str, model: type[R], given: dict[str, Any], faults: Faults) -> Iterator[Placed]:
+def yaml_rows(path: Path, key: str, model: type[R], given: dict[str, Any], faults: Faults) -> Iterator[LocatedRow]:
     """Yield the rows of the list ``key`` of a YAML file."""
     if path.stat().st_size > LARGEST_YAML:
         faults.add(path.name, f"larger than {LARGEST_YAML / 1e6:.0f} MB")
@@ -83,7 +83,7 @@ def yaml_rows(path: Path, key: str, model: type[R], given: dict[str, Any], fault
         )
 
 
-def _yaml_rows(path: Path, key: str, model: type[R], given: dict[str, Any], faults: Faults) -> Iterator[Placed]:
+def _yaml_rows(path: Path, key: str, model: type[R], given: dict[str, Any], faults: Faults) -> Iterator[LocatedRow]:
     loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
     root = loader.get_single_node()
     pairs = root.value if isinstance(root, yaml.MappingNode) else []
@@ -95,12 +95,12 @@ def _yaml_rows(path: Path, key: str, model: type[R], given: dict[str, Any], faul
         yield from _checked(value, f"{_shown(path)}:{node.start_mark.line + 1}", model, given, faults)
 
 
-def _checked(value: object, place: str, model: type[R], given: dict[str, Any], faults: Faults) -> Iterator[Placed]:
+def _checked(value: object, place: str, model: type[R], given: dict[str, Any], faults: Faults) -> Iterator[LocatedRow]:
     if not isinstance(value, dict):
         faults.add(place, "not an object with fields")
         return
     try:
-        yield Placed(model.model_validate({**given, **value}), place)
+        yield LocatedRow(model.model_validate({**given, **value}), place)
     except ValidationError as error:
         for problem in error.errors(include_url=False, include_input=False):
             name = ".".join(str(part) for part in problem["loc"])
@@ -121,7 +121,7 @@ def trec_rows(path: Path, faults: Faults) -> Iterator[tuple[str, str, str, int]]
 
 
 def numbered_lines(path: Path, faults: Faults) -> Iterator[tuple[str, str]]:
-    """Yield ``(file:line, text)``; what is not UTF-8 ends the file with a fault."""
+    """Yield ``(file:line, text)``; text that is not UTF-8 ends the file with an error."""
     number = 0
     try:
         with path.open(encoding="utf-8-sig") as file:

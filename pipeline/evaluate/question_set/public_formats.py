@@ -1,4 +1,4 @@
-"""Public data sets, as others publish them, into a folder that can be evaluated. Nothing is downloaded."""
+"""Conversion of public data sets (BEIR, HotpotQA, MultiHop-RAG, BrowseComp-Plus) on disk into folders for evaluation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pipeline.errors import UsageError
 from pipeline.text.normalise import digest_of, slug
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
-# Answers that any text holds by accident: what can be scored of such a question is which documents were found.
-_TELLS_NOTHING = frozenset(("yes", "no", "true", "false", "before", "after"))
+# Answers that any text may hold by accident. For such questions, only the documents found can be scored.
+_GENERIC_ANSWERS = frozenset(("yes", "no", "true", "false", "before", "after"))
 
 
 @dataclass(slots=True)
 class Converted:
-    """What a data set holds. ``documents`` are title and text by id; ``qrels`` are relevance by topic and document id."""
+    """A data set's content. ``documents`` are (title, text) by id; ``qrels`` are relevance by topic and document id."""
 
     topics: list[dict[str, Any]] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
@@ -33,10 +33,10 @@ class Converted:
         self.topics.append({"id": name, "query": " ".join(query.split())[:500], "half": half})
 
     def answer(self, name: str, answer: str, docs: Iterable[str], support: str = "") -> None:
-        """Add what answers a topic: one short text, and the documents that are needed for it."""
+        """Add the short answer to a topic and the documents that it needs."""
         docs = list(dict.fromkeys(docs))
         self.qrels[name] = dict.fromkeys(docs, 1)
-        if answer.strip() and answer.strip().casefold().rstrip(".") not in _TELLS_NOTHING:
+        if answer.strip() and answer.strip().casefold().rstrip(".") not in _GENERIC_ANSWERS:
             self.answers.append({"id": name, "aliases": [answer.strip()], "support": support})
 
 
@@ -98,7 +98,7 @@ def multihop_rag(source: Path) -> Converted:
 
 
 def browsecomp(source: Path) -> Converted:
-    """Read decrypted rows as of BrowseComp-Plus: query, answer, and the gold, evidence and negative documents of each."""
+    """Read decrypted BrowseComp-Plus rows: query, answer, and the gold, evidence and negative documents of each."""
     found = Converted()
     for row in _lines(source):
         name = str(row["query_id"])
@@ -146,7 +146,7 @@ def _write(found: Converted, folder: Path) -> None:
         heading = " ".join(title.split())[:300] or name
         (folder / "corpus" / names[name]).write_text(f"{heading}\n{'=' * max(3, len(heading))}\n\n{text}\n", encoding="utf-8")
     docs = {topic: [names[doc] for doc in judged if doc in names and judged[doc] > 0] for topic, judged in found.qrels.items()}
-    # The document of an answer is known where there is but one.
+    # The document of an answer is known only if there is just one.
     answers = [row | ({"doc": docs[row["id"]][0]} if len(docs[row["id"]]) == 1 else {}) for row in found.answers]
     for name, rows in (("topics", found.topics), ("answers", answers), ("unanswerable", found.unanswerable)):
         if rows:

@@ -1,4 +1,4 @@
-"""A folder of questions with known answers, as values. ``docs/evaluate.md`` describes the files."""
+"""Loading of a folder of questions with known answers. ``docs/evaluate.md`` describes the files."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from pipeline.errors import UsageError
-from pipeline.evaluate.question_set.jsonl_reader import Faults, Placed, json_rows, trec_rows, yaml_rows
+from pipeline.evaluate.question_set.jsonl_reader import Faults, LocatedRow, json_rows, trec_rows, yaml_rows
 from pipeline.evaluate.question_set.rows import Answer, Half, Nugget, Subject, Topic, Unanswerable
 
 HALVES: tuple[Half, ...] = ("dev", "held-out")
 Kind = Literal["narrow", "broad", "plain", "off-topic", "near-topic", "half", "subject"]
-_FINAL = "held-out questions are asked with --final alone"
+_FINAL = "held-out questions are asked only with --final"
 _WHAT = "name a folder of questions with known answers; see docs/evaluate.md"
 UNANSWERABLE: frozenset[str] = frozenset(("off-topic", "near-topic", "half"))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One question to be asked, with all that is known about its answer.
+    """One question with all that is known about its answer.
 
-    ``docs`` are paths relative to the documents' folder: of documents that hold the answer, or parts of it.
+    ``docs`` are documents that hold the answer or parts of it, as paths relative to the folder of documents.
     """
 
     id: str
@@ -38,7 +38,7 @@ class Entry:
 
     @property
     def kind(self) -> Kind:
-        """What sort of question it is; ``plain`` if no answer is known."""
+        """The kind of question; ``plain`` if no answer is known."""
         if self.unanswerable:
             return self.unanswerable.kind
         if self.subject:
@@ -48,9 +48,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The folder's questions in the order of its files, and the folder of documents they are put to.
+    """The questions in the order of their files, and the folder of documents that should answer them.
 
-    ``subjects`` are all of the folder, whatever questions were chosen.
+    ``subjects`` are all subjects of the folder, whichever questions were chosen.
     """
 
     folder: Path
@@ -59,10 +59,10 @@ class Dataset:
     subjects: tuple[Subject, ...] = ()
 
     def chosen(self, only: Iterable[str], *, final: bool) -> Dataset:
-        """Return it with these questions alone (all for none named), held-out ones only if ``final``.
+        """Return the dataset with the questions ``only`` (empty: all), without held-out ones unless ``final``.
 
         Raises:
-            UsageError: an id is not among them; or nothing is left.
+            UsageError: there is no question with one of the ids, or no question is left.
         """
         allowed = [entry for entry in self.entries if final or entry.half == "dev"]
         wanted = set(only)
@@ -75,14 +75,14 @@ class Dataset:
 
 
 @dataclass(slots=True)
-class _Raw:
-    """The rows as read."""
+class _Rows:
+    """The rows of all data files."""
 
-    topics: list[Placed] = field(default_factory=list)
-    answers: list[Placed] = field(default_factory=list)
-    nuggets: list[Placed] = field(default_factory=list)
-    unanswerable: list[Placed] = field(default_factory=list)
-    subjects: list[Placed] = field(default_factory=list)
+    topics: list[LocatedRow] = field(default_factory=list)
+    answers: list[LocatedRow] = field(default_factory=list)
+    nuggets: list[LocatedRow] = field(default_factory=list)
+    unanswerable: list[LocatedRow] = field(default_factory=list)
+    subjects: list[LocatedRow] = field(default_factory=list)
     qrels: list[tuple[str, str, str, int]] = field(default_factory=list)
 
 
@@ -95,11 +95,11 @@ def load(folder: Path, corpus: Path | None = None) -> Dataset:
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}", hint=_WHAT)
     documents = corpus_of(folder, corpus)
-    faults, raw = Faults(), _Raw()
+    faults, raw = Faults(), _Rows()
     for place, given in ((folder, {}), *((folder / half, {"half": half}) for half in HALVES)):
         _read(place, given, raw, faults)
     _check(raw, documents, faults)
-    faults.refuse()
+    faults.raise_if_any()
     entries = tuple(_entries(raw))
     if not entries:
         raise UsageError(f"{folder} holds no question", hint="it needs topics.jsonl, unanswerable.jsonl or pairs.yaml")
@@ -119,7 +119,7 @@ def corpus_of(folder: Path, named: Path | None) -> Path:
     raise UsageError(f"there is no folder {missing}", hint="put the documents there, or name their folder with --corpus")
 
 
-def _read(folder: Path, given: Mapping[str, Any], raw: _Raw, faults: Faults) -> None:
+def _read(folder: Path, given: Mapping[str, Any], raw: _Rows, faults: Faults) -> None:
     half = dict(given)
     if (path := folder / "topics.jsonl").is_file():
         raw.topics += json_rows(path, Topic, half, faults)
@@ -135,8 +135,8 @@ def _read(folder: Path, given: Mapping[str, Any], raw: _Raw, faults: Faults) -> 
         raw.qrels += trec_rows(path, faults)
 
 
-def _check(raw: _Raw, documents: Path, faults: Faults) -> None:
-    """Note what does not fit together: ids that come twice or belong to no topic, documents that do not exist."""
+def _check(raw: _Rows, documents: Path, faults: Faults) -> None:
+    """Report inconsistencies: ids used twice or without a topic, and documents that do not exist."""
     seen: dict[str, str] = {}
     for placed in (*raw.topics, *raw.unanswerable, *raw.subjects):
         first = seen.setdefault(placed.row.id, placed.place)
@@ -170,7 +170,7 @@ def _unknown_documents(subject: Subject, stems: set[str]) -> list[str]:
     return sorted({side.document for side in sides if side.document not in stems and Path(side.document).stem not in stems})
 
 
-def _entries(raw: _Raw) -> Iterable[Entry]:
+def _entries(raw: _Rows) -> Iterable[Entry]:
     answers, nuggets, docs = _by_topic(raw.answers), _by_topic(raw.nuggets), _documents(raw)
     for topic in (placed.row for placed in raw.topics):
         yield Entry(
@@ -187,14 +187,14 @@ def _entries(raw: _Raw) -> Iterable[Entry]:
         yield Entry(row.id, row.query, row.half, subject=row)
 
 
-def _by_topic(rows: Iterable[Placed]) -> Mapping[str, list[Any]]:
+def _by_topic(rows: Iterable[LocatedRow]) -> Mapping[str, list[Any]]:
     grouped: dict[str, list[Any]] = defaultdict(list)
     for placed in rows:
         grouped[placed.row.id].append(placed.row)
     return MappingProxyType(grouped)
 
 
-def _documents(raw: _Raw) -> Mapping[str, dict[str, None]]:
+def _documents(raw: _Rows) -> Mapping[str, dict[str, None]]:
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for placed in (*raw.answers, *raw.nuggets):
         if placed.row.doc:

@@ -1,4 +1,4 @@
-"""What a line of a data file may hold, as frozen values that are checked when they are made."""
+"""The row types of the data files, as frozen pydantic models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Half = Literal["dev", "held-out"]
 UnanswerableKind = Literal["off-topic", "near-topic", "half"]
 
 
-def _sound(alias: str) -> str:
+def _checked_alias(alias: str) -> str:
     if not alias.removeprefix("re:").strip():
         raise ValueError("an alias is empty")
     try:
@@ -23,13 +23,13 @@ def _sound(alias: str) -> str:
     return alias
 
 
-Alias = Annotated[str, AfterValidator(_sound)]
+Alias = Annotated[str, AfterValidator(_checked_alias)]
 Aliases = Annotated[tuple[Alias, ...], Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class Row(BaseModel):
-    """A line. Fields that are not known are errors, but for ``note``: a misspelt ``half`` would show what is held out."""
+    """A row. Unknown fields are errors, because a misspelt ``half`` would publish a held-out question; ``note`` is free text."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,7 +37,7 @@ class Row(BaseModel):
 
 
 class Topic(Row):
-    """A question. What is known of its answer is in the other files, under the same ``id``."""
+    """A question. Its answers are in the other files, under the same ``id``."""
 
     id: Name
     query: Name
@@ -45,7 +45,7 @@ class Topic(Row):
 
 
 class Answer(Row):
-    """The short answer of a narrow question. ``doc`` is the path of a document that holds ``support`` word for word."""
+    """The short answer to a narrow question. ``doc`` is the path of a document that holds ``support`` verbatim."""
 
     id: Name
     aliases: Aliases
@@ -65,13 +65,13 @@ class Nugget(Row):
 
 
 class AnswerablePart(Row):
-    """The half of a question that the documents do answer."""
+    """The half of a question that the documents answer."""
 
     aliases: Aliases
 
 
 class Unanswerable(Row):
-    """A question that the documents do not answer, or only by half. ``missing`` are words of it that they do not hold."""
+    """A question that the documents do not answer, or only by half. ``missing`` are its words that the documents lack."""
 
     id: Name
     query: Name
@@ -82,22 +82,22 @@ class Unanswerable(Row):
 
 
 class Side(Row):
-    """One sentence of one document: its file name, with or without its ending."""
+    """One sentence of one document; ``document`` is its file name, with or without suffix."""
 
     document: Name
     sentence: Annotated[str, Field(min_length=1)]
 
 
 class Planted(Row):
-    """Two sentences that cannot both hold."""
+    """A planted contradiction: two sentences that cannot both be true."""
 
     kind: str = ""
     a: Side
     b: Side
 
 
-class Near(Row):
-    """Two sentences that look as if they could not both hold; ``why`` says why they can."""
+class Decoy(Row):
+    """Two sentences that look contradictory but are not; ``why`` is the reason."""
 
     why: str = ""
     a: Side
@@ -111,9 +111,9 @@ class Subject(Row):
     query: Name
     half: Half = "dev"
     planted: tuple[Planted, ...] = ()
-    near: tuple[Near, ...] = ()
+    near: tuple[Decoy, ...] = ()
 
     @property
-    def pairs(self) -> tuple[Planted | Near, ...]:
+    def pairs(self) -> tuple[Planted | Decoy, ...]:
         """All pairs, planted ones first."""
         return (*self.planted, *self.near)

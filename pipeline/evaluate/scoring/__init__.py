@@ -1,1 +1,1 @@
-"""What one question's session was worth."""
+"""Scoring of one question's session: answers, documents, refusals, contradictions, trust, readability and cost."""

@@ -1,4 +1,4 @@
-"""Whether a text holds an expected answer: plain strings and patterns, case and white space aside."""
+"""Matching of expected answers in a text, by plain strings and patterns, case and white space aside."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ PATTERN_MARK = "re:"
 def pattern_of(alternative: str) -> re.Pattern[str]:
     """Return the pattern of one alternative.
 
-    After ``re:`` stands a regular expression. Anything else is plain text that starts at a word's start; it may go on
-    in an ending ("weak reference" is found in "weak references"), but a number never in further digits.
+    After ``re:`` comes a regular expression. Anything else is plain text that must begin at the start of a word; the word may
+    continue ("weak reference" matches "weak references"), but not a number with further digits.
 
     Raises:
         re.error: the regular expression is faulty.
@@ -30,21 +30,21 @@ def pattern_of(alternative: str) -> re.Pattern[str]:
 
 
 def found(text: str, alternatives: Iterable[str]) -> str:
-    """Return the first stretch of ``text`` that one of the alternatives matches, or ""."""
-    return found_in_normalised(normalised(text), alternatives)
+    """Return the first part of ``text`` that one of the alternatives matches, or ""."""
+    return match_in(normalised(text), alternatives)
 
 
-def found_in_normalised(text: str, alternatives: Iterable[str]) -> str:
-    """Return the same for a text that went through ``normalised`` before, as large ones should only once."""
+def match_in(text: str, alternatives: Iterable[str]) -> str:
+    """Return the same for a text that is normalised already; a large text is best normalised only once."""
     hits = (pattern_of(alternative).search(text) for alternative in alternatives)
     return next((hit[0] for hit in hits if hit), "")
 
 
 def word_count(text: str) -> int:
-    """Return the number of words: stretches without white space."""
+    """Return the number of words, separated by white space."""
     return len(text.split())
 
 
 def first_words(text: str, limit: int) -> str:
-    """Return the first ``limit`` words of ``text``, one space between them."""
+    """Return the first ``limit`` words of ``text``, separated by single spaces."""
     return " ".join(text.split()[:limit])

@@ -1,4 +1,4 @@
-"""What became of one question, read from its session's events."""
+"""The outcome of one question, read from its session's events: ending, report, documents reached, cost."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _CORPUS = "corpus:"
 class Outcome:
     """One question's session. ``output`` is the report's text without titles, normalised; "" without a report.
 
-    ``reached`` holds by stage the documents (paths in the folder, or addresses of the web). ``missing`` is what the program says
-    the documents do not hold. ``seconds`` is wall-clock time.
+    ``reached`` holds the documents of each stage (paths in the folder, or web addresses). ``missing`` are the words that the
+    documents do not hold according to the program. ``seconds`` is wall-clock time.
     """
 
     ending: Ending
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def outcome_of(store: EventStore, session: str, reason: str, seconds: float) -> Outcome:
-    """Return what became of the session; one whose log cannot be read has failed, for the ``reason`` given."""
+    """Return the outcome of the session; one with an unreadable log has failed, for ``reason`` or the log's error."""
     try:
         state = ResearchSession.open(store, session).state
         events = list(decode_all(record.data for record in store.load(session)))
@@ -75,14 +75,14 @@ def _ending(state: SessionState, events: Iterable[EventBase]) -> Ending:
 
 
 def _missing(events: Iterable[EventBase]) -> Iterable[str]:
-    """Yield what the documents do not hold, in the words of the last event that says so."""
+    """Yield the words that the documents do not hold, from the last event that names any."""
     saying = [event for event in events if isinstance(event, SynthesisStarted | ReportGenerated | ResearchFailed)]
     named = [tuple(getattr(event, "missing", ())) for event in saying]
     return next((words for words in reversed(named) if words), ())
 
 
 def reached_in(state: SessionState) -> dict[str, frozenset[str]]:
-    """Return which documents came how far: found by a search, read, quoted in a fact, cited in the report."""
+    """Return the documents of each stage: found by a search, read, quoted in a fact, cited in the report."""
     hits = [hit for done in (state.survey, *state.searches.values()) if done for hit in done.hits]
     cited = state.report.references if state.report else ()
     urls: tuple[Iterable[str], ...] = (
@@ -95,6 +95,6 @@ def reached_in(state: SessionState) -> dict[str, frozenset[str]]:
 
 
 def document_of(url: str) -> str:
-    """Return the path in the folder that an address leads to; an address of the web as it is, without its fragment."""
+    """Return the path in the folder for a ``corpus:`` address, or a web address without its fragment."""
     page = page_of(url)
     return unquote(page.removeprefix(_CORPUS)) if page.startswith(_CORPUS) else page

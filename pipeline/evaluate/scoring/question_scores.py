@@ -1,4 +1,4 @@
-"""One question's outcome into values. Everything is computed from the events and the stored pages; nobody judges."""
+"""Scores of one question's outcome, computed from the events and the stored pages, without a model as judge."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pipeline.evaluate.bm25_baseline import PASSAGES, Baseline
 from pipeline.evaluate.figures import Score
 from pipeline.evaluate.question_set.duplicate_documents import without_copies
 from pipeline.evaluate.question_set.question_set import UNANSWERABLE, Entry
-from pipeline.evaluate.question_set.rows import Near, Nugget, Planted, Side, Subject
-from pipeline.evaluate.scoring.answer_matching import first_words, found_in_normalised, word_count
-from pipeline.evaluate.scoring.contradictions import reported, score_conflicts
+from pipeline.evaluate.question_set.rows import Decoy, Nugget, Planted, Side, Subject
+from pipeline.evaluate.scoring.answer_matching import first_words, match_in, word_count
+from pipeline.evaluate.scoring.contradictions import reported_pairs, score_conflicts
 from pipeline.evaluate.scoring.outcome import STAGES, Outcome
 from pipeline.evaluate.scoring.readability import count
-from pipeline.evaluate.scoring.report_text import stated_in
+from pipeline.evaluate.scoring.report_text import cited_texts
 from pipeline.evaluate.scoring.stored_pages import StoredPages
 from pipeline.text.normalise import normalised
 
@@ -24,7 +24,7 @@ Values = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """Scores outcomes. ``subjects`` are all that share the folder of documents; ``copies`` as from ``first_copies``."""
+    """Scores outcomes. ``subjects`` are all that share the folder of documents; ``copies`` come from ``first_copies``."""
 
     pages: StoredPages
     baseline: Baseline | None
@@ -59,42 +59,42 @@ class Scorer:
         if entry.subject is not None:
             return conflicts(entry.subject, self.subjects, outcome)
         # A report on another question may still name a planted pair.
-        other = score_conflicts(Subject(id=entry.id, query=entry.query), self.subjects, reported(outcome.state)).other
+        other = score_conflicts(Subject(id=entry.id, query=entry.query), self.subjects, reported_pairs(outcome.state)).other
         return ({"alarms": float(len(other))} if outcome.report else {}), [f"false alarm: {_both(a, b)}" for a, b in other]
 
 
 def narrow(entry: Entry, outcome: Outcome, passages: Sequence[str] | None) -> tuple[Values, list[str]]:
-    """Say whether a right answer is in the first words of the report, and in the baseline's best passages."""
+    """Score whether a right answer is in the first words of the report, and in the baseline's best passages."""
     aliases = [alias for answer in entry.answers for alias in answer.aliases]
-    at = {words: found_in_normalised(first_words(outcome.output, words), aliases) for words in (SUMMARY_WORDS, REPORT_WORDS)}
-    anywhere = found_in_normalised(outcome.output, aliases)
+    at = {words: match_in(first_words(outcome.output, words), aliases) for words in (SUMMARY_WORDS, REPORT_WORDS)}
+    anywhere = match_in(outcome.output, aliases)
     values = {f"narrow.at{words}": float(bool(match)) for words, match in at.items()}
     values |= {"narrow.anywhere": float(bool(anywhere)), "gained": float(bool(at[REPORT_WORDS]))}
     if outcome.report:
         values["narrow.words"] = float(word_count(outcome.output))
     if passages is not None:
-        values["baseline.at150"] = float(any(found_in_normalised(text, aliases) for text in passages[:1]))
-        values["baseline.at1500"] = float(any(found_in_normalised(text, aliases) for text in passages))
+        values["baseline.at150"] = float(any(match_in(text, aliases) for text in passages[:1]))
+        values["baseline.at1500"] = float(any(match_in(text, aliases) for text in passages))
     where = next((f"in {words} words" for words, match in at.items() if match), "further down" if anywhere else "")
     return values, [f"answer {where}: {anywhere!r}" if where else f"answer missing: {' | '.join(aliases)}"]
 
 
 def broad(nuggets: Sequence[Nugget], output: str, passages: Sequence[str] | None) -> tuple[Values, list[str]]:
-    """Say which share of the nuggets, and of the vital ones, is in the first words of the report."""
+    """Score the share of the nuggets, and of the vital ones, in the first words of the report."""
     values: Values = {"broad.words": float(word_count(output))} if output else {}
     for words in (SUMMARY_WORDS, MIDDLE_WORDS, REPORT_WORDS):
-        held = held_in(nuggets, [first_words(output, words)])
+        held = mentioned_nuggets(nuggets, [first_words(output, words)])
         values |= _shares(nuggets, held, f"broad.at{words}", f"broad.vital{words}")
         values["gained"] = float(len(held))
     if passages is not None:
-        values |= _shares(nuggets, held_in(nuggets, passages), "baseline.nuggets", "baseline.vital")
+        values |= _shares(nuggets, mentioned_nuggets(nuggets, passages), "baseline.nuggets", "baseline.vital")
     missing = [f"{nugget.nugget}{' (vital)' if nugget.vital else ''}" for nugget in nuggets if nugget not in held]
     return values, [f"nuggets {len(held)}/{len(nuggets)}; missing: {'; '.join(missing) or 'none'}"]
 
 
-def held_in(nuggets: Iterable[Nugget], texts: Sequence[str]) -> list[Nugget]:
+def mentioned_nuggets(nuggets: Iterable[Nugget], texts: Sequence[str]) -> list[Nugget]:
     """Return the nuggets that one of the normalised texts mentions."""
-    return [nugget for nugget in nuggets if any(found_in_normalised(text, nugget.any) for text in texts)]
+    return [nugget for nugget in nuggets if any(match_in(text, nugget.any) for text in texts)]
 
 
 def _shares(nuggets: Sequence[Nugget], held: Sequence[Nugget], name: str, name_of_vital: str) -> Values:
@@ -104,7 +104,7 @@ def _shares(nuggets: Sequence[Nugget], held: Sequence[Nugget], name: str, name_o
 
 
 def documents(entry: Entry, outcome: Outcome, copies: Mapping[str, str]) -> tuple[Values, list[str]]:
-    """Say which share of the answering documents came how far."""
+    """Score the share of the answering documents that reached each stage."""
     kind = entry.kind if entry.kind in ("narrow", "broad") else "plain"
     wanted = without_copies(entry.docs, copies)
     lost = {stage: wanted - without_copies(outcome.reached.get(stage, ()), copies) for stage in STAGES}
@@ -113,7 +113,7 @@ def documents(entry: Entry, outcome: Outcome, copies: Mapping[str, str]) -> tupl
 
 
 def refusal(entry: Entry, outcome: Outcome) -> tuple[Values, list[str]]:
-    """Say whether a question was refused, and of one that is answerable by half, what the report says of both halves."""
+    """Score whether a question was refused and, if it can be answered by half, how the report treats both halves."""
     refused = float(outcome.ending == "refused")
     if entry.unanswerable is None:
         return ({"refused.answerable": refused} if entry.kind not in UNANSWERABLE else {}), []
@@ -121,8 +121,8 @@ def refusal(entry: Entry, outcome: Outcome) -> tuple[Values, list[str]]:
     if entry.kind != "half":
         return values, [] if refused else [f"not refused; the report begins: {first_words(outcome.output, 40)}"]
     part = entry.unanswerable.answerable_part
-    named = found_in_normalised(normalised(outcome.missing), entry.unanswerable.missing)
-    answered = found_in_normalised(first_words(outcome.output, REPORT_WORDS), part.aliases) if part else ""
+    named = match_in(normalised(outcome.missing), entry.unanswerable.missing)
+    answered = match_in(first_words(outcome.output, REPORT_WORDS), part.aliases) if part else ""
     values |= {"half.named": float(bool(named)), "half.answered": float(bool(answered))}
     values["half.both"] = float(bool(named and answered))
     return values, [f"missing half named: {named!r}; other half answered: {answered!r}"]
@@ -130,7 +130,7 @@ def refusal(entry: Entry, outcome: Outcome) -> tuple[Values, list[str]]:
 
 def conflicts(subject: Subject, subjects: Sequence[Subject], outcome: Outcome) -> tuple[Values, list[str]]:
     """Say which planted contradictions and which decoys the report names."""
-    sides = list(reported(outcome.state))
+    sides = list(reported_pairs(outcome.state))
     score = score_conflicts(subject, subjects, sides)
     values = {
         "planted.all": len(subject.planted),
@@ -145,7 +145,7 @@ def conflicts(subject: Subject, subjects: Sequence[Subject], outcome: Outcome) -
     return {name: float(value) for name, value in values.items()}, notes + [f"false alarm: {_both(a, b)}" for a, b in score.other]
 
 
-def _shown(pair: Planted | Near) -> str:
+def _shown(pair: Planted | Decoy) -> str:
     return f"({pair.kind if isinstance(pair, Planted) else pair.why}) {_both(pair.a, pair.b)}"
 
 
@@ -161,11 +161,11 @@ def cost(outcome: Outcome) -> tuple[Values, list[str]]:
 
 
 def trust(outcome: Outcome, pages: StoredPages) -> tuple[Values, list[str]]:
-    """Hold each quote against its stored page, and each sentence against the facts."""
+    """Check each quote against its stored page, and each citation against the facts."""
     facts = outcome.state.facts if outcome.state else {}
     torn = [fact for fact in facts.values() if not fact.quote or normalised(fact.quote) not in pages.get(fact.digest).text]
     bad = {fact.id for fact in torn}
-    stated = list(stated_in(outcome.report))
+    stated = list(cited_texts(outcome.report))
     cited = [name for sentence in stated for name in sentence.facts]
     resolving = [name for name in cited if name in facts and name not in bad]
     values = {
@@ -176,12 +176,12 @@ def trust(outcome: Outcome, pages: StoredPages) -> tuple[Values, list[str]]:
         "citations.all": len(cited),
         "citations.resolving": len(resolving),
     }
-    notes = [f"a quote does not stand in the page of {fact.url}: {fact.quote}" for fact in torn]
+    notes = [f"a quote is not in the page of {fact.url}: {fact.quote}" for fact in torn]
     return {name: float(value) for name, value in values.items()}, notes
 
 
 def readability(outcome: Outcome, pages: StoredPages) -> tuple[Values, list[str]]:
-    """Return the counts of one report; nothing without one."""
+    """Return the readability counts of one report; empty without one."""
     if outcome.state is None or outcome.report is None:
         return {}, []
     counts = count(outcome.state, pages)

@@ -1,4 +1,4 @@
-"""What makes a report of quotes hard to read, counted: sentences torn from their neighbours, scraps, passages off the subject."""
+"""Readability counts of a report: sentences away from their neighbours, unclear openers, scraps, text off its section's title."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact
-from pipeline.evaluate.scoring.report_text import Part, Stated, parts_of
+from pipeline.evaluate.scoring.report_text import CitedText, Part, parts_of
 from pipeline.evaluate.scoring.stored_pages import StoredPages, bare_words
 from pipeline.text.page_format import blocks
 from pipeline.text.ranking.query_terms import content_stems
@@ -27,11 +27,11 @@ _LINKS = re.compile(r"(see also|related|contents|navigation|previous|next|up|hom
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A source sentence as the report shows it, and where its words begin and end in a page (-1: in no cited one).
+class LocatedSentence:
+    """A source sentence in the report, with the start and end of its words in a cited page (-1 if it is in none).
 
-    ``opens``: nothing stands before it under its heading, which is shown with it. ``first``: it begins
-    what one citation covers.
+    ``opens``: it is the first text under its heading, which the report shows too. ``first``: it is the first sentence of a
+    citation.
     """
 
     text: str
@@ -41,18 +41,18 @@ class Placed:
     opens: bool = False
     first: bool = True
 
-    def follows(self, other: Placed | None) -> bool:
-        """Tell whether it comes right after ``other`` in the same page."""
+    def follows(self, other: LocatedSentence | None) -> bool:
+        """Return whether it comes directly after ``other`` in the same page."""
         return other is not None and self.start >= 0 and self.digest == other.digest and self.start == other.end
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was counted in one report.
+    """The counts of one report.
 
-    ``pairs`` of neighbouring sentences that both stand in stored pages, ``neighbours`` of them stand side by side there too.
-    ``openers`` are first sentences of paragraphs and of quoted passages, ``leaning`` those that lean on a sentence not shown.
-    ``scraps`` of ``sentences``; ``off_title`` of the ``body`` sentences share no content word with their section's title.
+    ``pairs`` are neighbouring sentences that are both found in stored pages; ``neighbours`` of them are neighbours there too.
+    ``openers`` are first sentences of paragraphs and of quoted passages; ``leaning`` of them need a sentence that is not shown.
+    ``scraps`` are counted among ``sentences``; ``off_title`` of the ``body`` share no content word with their section's title.
     """
 
     sentences: int = 0
@@ -67,9 +67,9 @@ class Counts:
 
 
 def count(state: SessionState, pages: StoredPages) -> Counts:
-    """Count over the finished report; all zero without one."""
+    """Return the counts of the finished report; all are zero without one."""
     parts = parts_of(state.report)
-    placed = [[list(_placed(paragraph, state, pages)) for paragraph in part.paragraphs] for part in parts]
+    placed = [[list(_located(paragraph, state, pages)) for paragraph in part.paragraphs] for part in parts]
     paragraphs = [paragraph for part in placed for paragraph in part if paragraph]
     sentences = [sentence for paragraph in paragraphs for sentence in paragraph]
     pairs = [pair for paragraph in paragraphs for pair in pairwise(paragraph) if _both_stand(pair)]
@@ -97,53 +97,53 @@ def count(state: SessionState, pages: StoredPages) -> Counts:
     )
 
 
-def _both_stand(pair: tuple[Placed, Placed]) -> bool:
+def _both_stand(pair: tuple[LocatedSentence, LocatedSentence]) -> bool:
     return pair[0].start >= 0 and pair[1].start >= 0
 
 
-def _placed(paragraph: Iterable[Stated], state: SessionState, pages: StoredPages) -> Iterator[Placed]:
-    """Yield the source sentences of a paragraph with their places."""
-    before: Placed | None = None
+def _located(paragraph: Iterable[CitedText], state: SessionState, pages: StoredPages) -> Iterator[LocatedSentence]:
+    """Yield the source sentences of a paragraph with their positions in pages."""
+    before: LocatedSentence | None = None
     for stated in paragraph:
         facts = [state.facts[name] for name in stated.facts if name in state.facts]
         opens = bool(facts) and _opens(facts[0], pages)
         for place, text in enumerate(source_sentences(stated.text)):
-            before = replace(_place(text, facts, pages, before), opens=opens and place == 0, first=place == 0)
+            before = replace(_locate(text, facts, pages, before), opens=opens and place == 0, first=place == 0)
             yield before
 
 
 def _opens(fact: Fact, pages: StoredPages) -> bool:
-    """Tell whether a fact's quote comes right behind a heading of its page."""
+    """Return whether a fact's quote comes directly after a heading of its page."""
     return fact.start >= 0 and _HEADING_END.search(pages.get(fact.digest).text[: fact.start].rstrip()[-200:]) is not None
 
 
-def _place(text: str, facts: Sequence[Fact], pages: StoredPages, before: Placed | None) -> Placed:
+def _locate(text: str, facts: Sequence[Fact], pages: StoredPages, before: LocatedSentence | None) -> LocatedSentence:
     words = bare_words(text)
     if not words.strip():
-        return Placed(text)
+        return LocatedSentence(text)
     for digest in dict.fromkeys(fact.digest for fact in facts):
         page = pages.get(digest).words
-        # A sentence may come twice in a page: its place after the one before it counts first.
+        # A sentence may occur twice in a page: the occurrence after the previous sentence is preferred.
         if before and before.digest == digest and page.startswith(words, before.end - 1):
-            return Placed(text, digest, before.end, before.end + len(words) - 1)
+            return LocatedSentence(text, digest, before.end, before.end + len(words) - 1)
         if (at := page.find(words)) >= 0:
-            return Placed(text, digest, at + 1, at + len(words))
-    return Placed(text)
+            return LocatedSentence(text, digest, at + 1, at + len(words))
+    return LocatedSentence(text)
 
 
 def source_sentences(text: str) -> list[str]:
-    """Return the sentences of a stated text; of a whole passage those of its running text and items, not its tables and code."""
+    """Return the sentences of a cited text; from a whole passage, those of its running text and items, not of tables and code."""
     texts = (block.text for block in blocks(text) if block.kind in ("paragraph", "item", "heading"))
     return [piece.strip() for part in texts for piece in _END.split(part) if piece.strip()]
 
 
-def _is_item(text: str, stated: Iterable[Stated]) -> bool:
+def _is_item(text: str, stated: Iterable[CitedText]) -> bool:
     return any(f"- {text}" in one.text for one in stated)
 
 
-def _openers(paragraphs: Iterable[list[Placed]]) -> Iterator[Placed]:
-    """Yield what is shown without the sentence before it: firsts of paragraphs and of passages within one."""
-    last: Placed | None = None
+def _openers(paragraphs: Iterable[list[LocatedSentence]]) -> Iterator[LocatedSentence]:
+    """Yield the sentences shown without the one before them: the first of each paragraph, and of each passage within one."""
+    last: LocatedSentence | None = None
     for paragraph in paragraphs:
         for place, sentence in enumerate(paragraph):
             begins = place == 0 or (sentence.first and sentence.start >= 0)
@@ -152,13 +152,13 @@ def _openers(paragraphs: Iterable[list[Placed]]) -> Iterator[Placed]:
             last = sentence
 
 
-def _is_alone(text: str, stated: Iterable[Stated]) -> bool:
-    """Tell whether a sentence is all that is stated; within a passage a short one is no fragment."""
+def _is_alone(text: str, stated: Iterable[CitedText]) -> bool:
+    """Return whether a sentence is a whole cited text; within a passage, a short sentence is no fragment."""
     return any(one.text.strip() == text for one in stated)
 
 
 def scrap(text: str, *, alone: bool = True) -> str:
-    """Return what kind of scrap a sentence is, or "": caption, requirement id, link list, raw entity, fragment under 5 words."""
+    """Return the kind of scrap of a sentence, or "": caption, requirement id, link list, raw entity, fragment under 5 words."""
     plain = text.strip("*_`-• ")
     without = _URL.sub("", plain)
     links = len(_URL.findall(plain)) > 2 or plain.count(" | ") > 2 or plain.count("»") > 1 or _LINKS.match(plain)

@@ -1,4 +1,4 @@
-"""The one place that reads a report's text: everything that scores or writes reports takes it from here."""
+"""A report's text as parts, paragraphs and cited sentences, for scoring and export."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pipeline.domain.values import Fact
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
-    """A sentence of a report, or a whole quoted passage, and the ids of the facts it rests on."""
+class CitedText:
+    """A sentence or a whole quoted passage of a report, and the ids of the facts that it cites."""
 
     text: str
     facts: tuple[str, ...]
@@ -22,38 +22,38 @@ class Part:
     """The summary (without title) or a section: paragraphs of sentences."""
 
     title: str
-    paragraphs: tuple[tuple[Stated, ...], ...]
+    paragraphs: tuple[tuple[CitedText, ...], ...]
 
 
 def parts_of(report: Report | None) -> tuple[Part, ...]:
-    """Return the summary, then the sections; nothing without a report."""
+    """Return the summary, then the sections; empty without a report."""
     if report is None:
         return ()
-    summary = Part("", (tuple(Stated(sentence.text, sentence.facts) for sentence in report.summary),))
+    summary = Part("", (tuple(CitedText(sentence.text, sentence.facts) for sentence in report.summary),))
     return (summary, *(Part(section.title, tuple(map(_paragraph, section.paragraphs))) for section in report.sections))
 
 
-def _paragraph(paragraph: object) -> tuple[Stated, ...]:
-    return tuple(Stated(sentence.text, sentence.facts) for sentence in getattr(paragraph, "sentences", ()))
+def _paragraph(paragraph: object) -> tuple[CitedText, ...]:
+    return tuple(CitedText(sentence.text, sentence.facts) for sentence in getattr(paragraph, "sentences", ()))
 
 
 def output_of(report: Report | None, facts: Mapping[str, Fact]) -> str:
-    """Return what a reader reads from the top, a paragraph a line: summary and sections, without titles and references.
+    """Return the text of summary and sections, one paragraph a line, without titles and references.
 
-    A quoted passage is shown with the line that introduces it and the headings that it stands under.
+    A quoted passage is returned with the line that introduces it and the headings above it.
     """
     paragraphs = (paragraph for part in parts_of(report) for paragraph in part.paragraphs)
     return "\n".join(" ".join(_shown(stated, facts) for stated in paragraph) for paragraph in paragraphs if paragraph)
 
 
-def _shown(stated: Stated, facts: Mapping[str, Fact]) -> str:
+def _shown(stated: CitedText, facts: Mapping[str, Fact]) -> str:
     fact = facts.get(stated.facts[0]) if stated.facts else None
     if fact is None or fact.quote != stated.text:
         return stated.text
     return f"{fact.lead} {stated.text} ({' / '.join(fact.path)})"
 
 
-def stated_in(report: Report | None) -> Iterator[Stated]:
+def cited_texts(report: Report | None) -> Iterator[CitedText]:
     """Yield all sentences in order."""
     for part in parts_of(report):
         for paragraph in part.paragraphs:
@@ -61,5 +61,5 @@ def stated_in(report: Report | None) -> Iterator[Stated]:
 
 
 def notices_of(report: Report | None) -> str:
-    """Return what the report says it had to do without."""
+    """Return the limits that the report states, one a line."""
     return "\n".join(report.limits) if report else ""

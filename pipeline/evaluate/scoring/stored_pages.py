@@ -1,4 +1,4 @@
-"""Stored pages, as what reports say is compared with: each read and prepared once."""
+"""Cache of stored pages, prepared for comparison with quotes and sentences of reports."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """A page's text: ``text`` normalised, for quotes; ``words`` as lower-cased words alone, between single spaces."""
+    """A page's text: ``text`` is normalised, for quotes; ``words`` are its lower-cased words, separated by single spaces."""
 
     text: str = ""
     words: str = ""
 
 
 class StoredPages:
-    """The stored pages of a workspace by digest. One that is missing or altered is empty: it supports nothing."""
+    """The stored pages of a workspace by digest. A missing or altered page is empty, so that it supports no quote."""
 
     def __init__(self, store: EventStore) -> None:
         self._store = store
@@ -43,5 +43,5 @@ class StoredPages:
 
 
 def bare_words(text: str) -> str:
-    """Return the lower-cased words of a text between single spaces, with one before the first and after the last."""
+    """Return the lower-cased words of a text, with single spaces between, before and after them."""
     return f" {' '.join(_WORD.findall(text.lower()))} "

@@ -13,7 +13,7 @@ from pipeline.adapters.http.address_guard import AddressGuard, AddressRefused, i
 from pipeline.adapters.http.call_and_reply import Call, judged_by_status
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
-from pipeline.adapters.http.transport import Fault, exchange, guarded
+from pipeline.adapters.http.transport import Fault, exchange, guarded_transport
 from pipeline.errors import ServiceFailed, StepError
 from tests.adapters.http.raw_server import always, raw_server, response
 
@@ -140,7 +140,7 @@ ADDRESSES = [spelling for spelling in SPELLINGS if spelling.startswith("http://"
 def test_the_wall_at_the_connection_stands_alone(spelling: str, canary: socket.socket) -> None:
     """The same addresses, as the system's own resolver reads them, without the check of their spelling."""
     url = spelling.replace("{port}", str(canary.getsockname()[1]))
-    transport = guarded(AddressGuard())
+    transport = guarded_transport(AddressGuard())
     with pytest.raises(Fault):
         asyncio.run(exchange(transport, Call("pages", "GET", url), within_s=2))
     assert connected(canary) == 0

@@ -20,7 +20,7 @@ def imported(path: Path) -> set[str]:
 
 def test_two_files_talk_to_the_network_and_one_listens_on_loopback() -> None:
     users = {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py") if imported(path) & (NETWORK | {"urllib.request"})}
-    assert users == {"http/connection.py", "http/wire.py", "site/serve.py"}
+    assert users == {"adapters/http/connection.py", "adapters/http/transport.py", "site/serve.py"}
 
 
 def test_the_rooms_below_the_adapters_import_no_adapter() -> None:

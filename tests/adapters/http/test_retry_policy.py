@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.http.retry_policy import Policy, retry_after, wanted_wait
+from pipeline.adapters.http.retry_policy import Policy, longer_wait, retry_after
 
 NOW = 1_763_750_000.0
 
@@ -60,4 +60,4 @@ def test_a_backoff_is_between_half_of_its_step_and_all_of_it(attempt: int) -> No
     [(None, None, None), (40, None, 40), (1, 60, 60), (math.nan, 5, 5), (-3, None, None), (math.inf, 5, math.inf)],
 )
 def test_the_longer_of_two_sensible_waits_counts(in_body: float | None, in_header: float | None, wait: float | None) -> None:
-    assert wanted_wait(in_body, in_header) == wait
+    assert longer_wait(in_body, in_header) == wait

@@ -13,13 +13,13 @@ def test_requests_to_one_host_are_apart_and_those_to_another_do_not_wait() -> No
     turns = HostPoliteness(2.0, clock, clock.sleep)
 
     async def scenario() -> None:
-        async with turns.at("a.org"):
+        async with turns.turn("a.org"):
             clock.now += 5
-        async with turns.at("b.org"):
+        async with turns.turn("b.org"):
             pass
-        async with turns.at("a.org"):
+        async with turns.turn("a.org"):
             pass
-        async with turns.at("a.org", pause_s=7.0):
+        async with turns.turn("a.org", pause_s=7.0):
             pass
 
     asyncio.run(scenario())
@@ -31,10 +31,10 @@ def test_no_pause_is_made_once_it_is_over() -> None:
     turns = HostPoliteness(2.0, clock, clock.sleep)
 
     async def scenario() -> None:
-        async with turns.at("a.org"):
+        async with turns.turn("a.org"):
             pass
         clock.now += 3
-        async with turns.at("a.org"):
+        async with turns.turn("a.org"):
             pass
 
     asyncio.run(scenario())
@@ -47,7 +47,7 @@ def test_one_host_is_never_asked_twice_at_once() -> None:
     inside: list[int] = []
 
     async def one() -> None:
-        async with turns.at("a.org"):
+        async with turns.turn("a.org"):
             inside.append(1)
             assert len(inside) == 1
             await asyncio.sleep(0)
@@ -65,9 +65,9 @@ def test_a_turn_that_ends_in_an_error_ends() -> None:
 
     async def scenario() -> None:
         with pytest.raises(KeyError):
-            async with turns.at("a.org"):
+            async with turns.turn("a.org"):
                 raise KeyError
-        async with turns.at("a.org"):
+        async with turns.turn("a.org"):
             pass
 
     asyncio.run(scenario())

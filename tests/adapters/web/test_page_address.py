@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.web.page_address import canonical, joined
+from pipeline.adapters.web.page_address import canonical, redirect_target
 from pipeline.errors import ReadFailed
 
 
@@ -36,7 +36,7 @@ def test_an_address_is_written_in_one_way(url: str, wanted: str) -> None:
     ],
 )
 def test_a_redirect_leads_where_it_says(location: str, wanted: str) -> None:
-    assert joined("https://example.org/a/c", location) == wanted
+    assert redirect_target("https://example.org/a/c", location) == wanted
 
 
 @pytest.mark.parametrize("url", ["http://[/", "http://" + "ü" * 300 + ".org/"])
@@ -44,7 +44,7 @@ def test_what_cannot_be_understood_is_refused(url: str) -> None:
     with pytest.raises(ReadFailed):
         canonical(url)
     with pytest.raises(ReadFailed):
-        joined("https://example.org/", url)
+        redirect_target("https://example.org/", url)
 
 
 @given(st.text())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.adapters.web import page_cache as module
-from pipeline.adapters.web.page_cache import CachedPage, PageCache, keepable
+from pipeline.adapters.web.page_cache import CachedPage, PageCache, cacheable
 from pipeline.ports import Page
 from pipeline.text.redaction import Redaction, Secret
 
@@ -66,5 +66,5 @@ def test_no_more_than_so_many_are_kept(tmp_path: Path, monkeypatch: pytest.Monke
     ],
 )
 def test_only_what_can_be_asked_with_again_is_kept(headers: dict[str, str], conditions: dict[str, str] | None) -> None:
-    found = keepable(PAGE, headers)
+    found = cacheable(PAGE, headers)
     assert (found.conditions() if found else None) == conditions

@@ -49,7 +49,7 @@ class Here(Extractor):
 class Reading:
     """A reader of pages against one server, with a clock that only sleeping moves."""
 
-    def __init__(self, server: RawServer, kept: PageCache | None = None, limits: ReadingLimits | None = None) -> None:
+    def __init__(self, server: RawServer, cache: PageCache | None = None, limits: ReadingLimits | None = None) -> None:
         self.server = server
         self.clock = Clock()
         policy = Policy(attempts=2, call_deadline_s=60)
@@ -60,7 +60,7 @@ class Reading:
             self.http,
             Here(),
             contact="https://example.org/bot",
-            kept=kept,
+            cache=cache,
             limits=limits or ReadingLimits(exchange_s=2.0),
             clock=self.clock,
             sleep=self.clock.sleep,
@@ -78,12 +78,12 @@ class Reading:
 def against(
     script: Script,
     scenario: Callable[[Reading], Awaitable[None]],
-    kept: PageCache | None = None,
+    cache: PageCache | None = None,
     limits: ReadingLimits | None = None,
 ) -> RawServer:
     async def run() -> RawServer:
         async with raw_server(script) as server:
-            reading = Reading(server, kept, limits)
+            reading = Reading(server, cache, limits)
             try:
                 await scenario(reading)
             finally:
@@ -219,17 +219,17 @@ def test_the_target_of_a_redirect_is_asked_of_its_robots_too() -> None:
     ("location", "why"),
     [
         ("/page", "more than 5 times"),
-        ("", "nowhere"),
+        ("", "without naming"),
         ("file:///etc/passwd", "file"),
         ("javascript:alert(1)", "javascript"),
         ("http://127.0.0.1/", "not a public address"),
         ("http://169.254.169.254/latest/meta-data/", "not a public address"),
         ("http://[::ffff:127.0.0.1]/", "not a public address"),
-        ("http://localhost/", "no name of a public host"),
-        ("http://0x7f000001/", "no name of a public host"),
-        ("//2130706433/", "no name of a public host"),
-        ("http://user:pass@example.org/", "names a user"),
-        ("http://[/", "cannot be understood"),
+        ("http://localhost/", "not the name of a public host"),
+        ("http://0x7f000001/", "not the name of a public host"),
+        ("//2130706433/", "not the name of a public host"),
+        ("http://user:pass@example.org/", "contains a user name"),
+        ("http://[/", "is not valid"),
         ("https://example.org:8443/", "port 8443"),
     ],
 )
@@ -248,7 +248,7 @@ def test_a_redirect_to_where_nothing_is_read_is_a_typed_failure(location: str, w
         (response(status="404 Not Found"), "no such page"),
         (response(status="410 Gone"), "gone"),
         (response(status="401 Unauthorized"), "log-in"),
-        (response(status="403 Forbidden"), "may not be read"),
+        (response(status="403 Forbidden"), "the server refuses access"),
         (response(status="451 Blocked"), "legal"),
         (response(status="418 Teapot"), "418"),
         (response(status="204 No Content"), "204"),
@@ -260,8 +260,8 @@ def test_a_redirect_to_where_nothing_is_read_is_a_typed_failure(location: str, w
         (page(b"<html><form>Please log in<input type=password></form>"), "log-in"),
         (page(b"<html><div id=root></div>" + b"<script src=x></script>" * 50), "empty shell"),
         (page(gzip.compress(b"x" * 40_000_000), content_encoding="gzip"), "larger"),
-        (page(gzip.compress(gzip.compress(HTML)), content_encoding="gzip, gzip"), "packed more than once"),
-        (page(gzip.compress(gzip.compress(HTML)), content_encoding="gzip"), "packed"),
+        (page(gzip.compress(gzip.compress(HTML)), content_encoding="gzip, gzip"), "compressed more than once"),
+        (page(gzip.compress(gzip.compress(HTML)), content_encoding="gzip"), "it is compressed"),
         (page(b"\x0b\x02\x80hello\x03", content_encoding="br"), "not asked for"),
         (page(b"." * 16_000_000), "larger than 15 MB"),
         (page(HTML, content_length="99999"), "cut"),
@@ -318,7 +318,7 @@ def test_a_page_that_has_not_changed_is_not_sent_again(tmp_path: Path) -> None:
     async def scenario(reading: Reading) -> None:
         assert await reading.page() == await reading.page()
 
-    server = against(site({"/page": conditional}), scenario, kept=PageCache(tmp_path))
+    server = against(site({"/page": conditional}), scenario, cache=PageCache(tmp_path))
     assert [request.headers.get("if-none-match") for request in server.seen] == [None, None, '"1"']
 
 
@@ -329,4 +329,4 @@ def test_a_page_that_has_changed_is_read_anew(tmp_path: Path) -> None:
     async def scenario(reading: Reading) -> None:
         assert [(await reading.page()).title for _ in range(2)] == ["Version 2", "Version 3"]
 
-    against(site({"/page": changing}), scenario, kept=PageCache(tmp_path))
+    against(site({"/page": changing}), scenario, cache=PageCache(tmp_path))

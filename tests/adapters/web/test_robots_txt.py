@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.web.robots_txt import ALLOW_ALL, ALLOW_NOTHING, MAX_BYTES, parsed
+from pipeline.adapters.web.robots_txt import ALLOW_ALL, ALLOW_NOTHING, MAX_BYTES, parse_robots
 
 AGENT = "night-research"
 
 
 def allowed(robots: str, path: str, agent: str = AGENT) -> bool:
-    return parsed(robots.encode(), agent).allow("https://example.org" + path)
+    return parse_robots(robots.encode(), agent).allow("https://example.org" + path)
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,13 @@ def test_all_groups_of_an_agent_count_together_and_those_of_the_star_only_withou
     ("value", "delay"), [("3", 3.0), ("0.5", 0.5), ("86400", 10.0), ("-1", 0.0), ("abc", 0.0), ("1e9", 0.0), ("", 0.0)]
 )
 def test_a_crawl_delay_is_honoured_up_to_ten_seconds(value: str, delay: float) -> None:
-    assert parsed(f"User-agent: *\nCrawl-delay: {value}".encode(), AGENT).delay_s == delay
+    assert parse_robots(f"User-agent: *\nCrawl-delay: {value}".encode(), AGENT).delay_s == delay
 
 
 def test_what_lies_beyond_the_limit_does_not_count() -> None:
     padding = b"#" * 100 + b"\n"
     robots = b"User-agent: *\n" + padding * (MAX_BYTES // len(padding) + 1) + b"Disallow: /\n"
-    assert parsed(robots, AGENT).allow("https://example.org/a")
+    assert parse_robots(robots, AGENT).allow("https://example.org/a")
 
 
 def test_the_two_extremes() -> None:
@@ -100,9 +100,9 @@ def test_the_two_extremes() -> None:
 
 @given(st.binary(max_size=500), st.text(max_size=50))
 def test_no_file_is_fatal(data: bytes, path: str) -> None:
-    assert parsed(data, AGENT).allow("https://example.org/" + path) in (True, False)
+    assert parse_robots(data, AGENT).allow("https://example.org/" + path) in (True, False)
 
 
 def test_a_pattern_of_stars_is_no_trap() -> None:
-    rules = parsed(b"User-agent: *\nDisallow: /" + b"*a" * 5_000 + b"$", AGENT)
+    rules = parse_robots(b"User-agent: *\nDisallow: /" + b"*a" * 5_000 + b"$", AGENT)
     assert rules.allow("https://example.org/" + "a" * 1_900 + "b")

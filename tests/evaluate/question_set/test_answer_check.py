@@ -24,7 +24,7 @@ def test_what_no_document_holds_is_named_by_id(tmp_path: Path) -> None:
     lines(folder / "nuggets.jsonl", [{"id": "ships", "nugget": "n", "any": ["dragon"], "doc": "light.md"}])
     faults = faults_of(load(folder))
     assert "depth: answer 1: no alias matches in or around its support in harbour.md" in faults
-    assert "depth: answer 2: its support does not stand in harbour.md" in faults
+    assert "depth: answer 2: its support is not in harbour.md" in faults
     assert "depth: answer 2: the question gives its answer away" in faults
     assert "ships: nugget 1: none of its names is found in light.md" in faults
 
@@ -40,7 +40,7 @@ def test_each_side_of_a_pair_must_stand_in_its_document(tmp_path: Path) -> None:
     folder = folder_in(tmp_path / "set")
     a, b = "{document: light, sentence: Its lamp was electrified in 1931.}", "{document: harbour, sentence: It is of glass.}"
     (folder / "pairs.yaml").write_text(f"subjects:\n  - {{id: p, query: q, planted: [{{a: {a}, b: {b}}}]}}\n")
-    assert faults_of(load(folder)) == ["p: a sentence does not stand in harbour"]
+    assert faults_of(load(folder)) == ["p: a sentence is not in harbour"]
 
 
 def test_a_document_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:

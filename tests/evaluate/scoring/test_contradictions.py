@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pipeline.domain.values import Fact
-from pipeline.evaluate.question_set.rows import Near, Planted, Side, Subject
-from pipeline.evaluate.scoring.contradictions import is_pair, same, score_conflicts, side_of
+from pipeline.evaluate.question_set.rows import Decoy, Planted, Side, Subject
+from pipeline.evaluate.scoring.contradictions import is_pair, is_same, score_conflicts, side_of
 
 
 def side(document: str, sentence: str) -> Side:
@@ -15,16 +15,16 @@ EARLY, LATE = side("guide", "It opened in 1931."), side("history.md", "It opened
 BEGUN, ODD = side("upkeep", "Work began in 1927."), side("upkeep", "It is red.")
 READ_LATE = side("history", "It opened in 1934.")
 SUBJECT = Subject(
-    id="bridge", query="When?", planted=(Planted(kind="date", a=EARLY, b=LATE),), near=(Near(why="begun", a=EARLY, b=BEGUN),)
+    id="bridge", query="When?", planted=(Planted(kind="date", a=EARLY, b=LATE),), near=(Decoy(why="begun", a=EARLY, b=BEGUN),)
 )
 
 
 def test_a_quote_is_a_sentence_when_one_holds_the_other_in_the_same_document() -> None:
-    assert same(EARLY, side("guide", "Built long ago. It opened  in **1931**."))
-    assert same(EARLY, side("guide", "opened in 1931"))
-    assert same(LATE, READ_LATE)
-    assert not same(EARLY, side("history", "It opened in 1931."))
-    assert not same(EARLY, side("guide", "It closed in 1931."))
+    assert is_same(EARLY, side("guide", "Built long ago. It opened  in **1931**."))
+    assert is_same(EARLY, side("guide", "opened in 1931"))
+    assert is_same(LATE, READ_LATE)
+    assert not is_same(EARLY, side("history", "It opened in 1931."))
+    assert not is_same(EARLY, side("guide", "It closed in 1931."))
 
 
 def test_the_order_of_the_sides_does_not_matter() -> None:

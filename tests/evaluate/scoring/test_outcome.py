@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.config.settings import load_workspace
 from pipeline.errors import QueueInvalid
-from pipeline.evaluate.program_run import Setup, lay_out, research, setup_of
+from pipeline.evaluate.program_run import Setup, research, setup_of, write_workspace
 from pipeline.evaluate.question_set.question_set import load
 from pipeline.evaluate.scoring.outcome import STAGES, Outcome, document_of, outcome_of
 from pipeline.text.normalise import normalised
@@ -25,7 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def outcomes(place: Path) -> dict[str, Outcome]:
     data = load(folder_in(place / "set"))
-    ids = lay_out(place / "work", Setup(), data.corpus, data.entries, "fast")
+    ids = write_workspace(place / "work", Setup(), data.corpus, data.entries, "fast")
     return asyncio.run(research(place / "work", Setup().keys, ids, lambda _done: None))
 
 
@@ -61,7 +61,7 @@ def test_addresses_lead_to_paths_in_the_folder() -> None:
 
 def test_ids_of_any_kind_get_ids_of_a_queue(tmp_path: Path) -> None:
     data = load(folder_in(tmp_path / "set"))
-    ids = lay_out(tmp_path / "work", Setup(), data.corpus, data.entries, "deep")
+    ids = write_workspace(tmp_path / "work", Setup(), data.corpus, data.entries, "deep")
     assert list(ids.values()) == [entry.id for entry in data.entries]
     workspace = load_workspace(tmp_path / "work")
     assert [query.id for query in workspace.queue.queries] == list(ids)

@@ -1,1 +1,1 @@
-"""HTML into page text."""
+"""HTML → page text."""

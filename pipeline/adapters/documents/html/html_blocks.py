@@ -1,6 +1,6 @@
-"""From an HTML element to the blocks of a page.
+"""HTML elements → headings, paragraphs, items, rows and code of a page.
 
-The elements are walked with a stack of its own, not by recursion: how deep a document nests is its author's choice.
+The walk keeps its own stack instead of recursing, because a hostile document may nest deeper than Python's stack.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from selectolax.lexbor import LexborNode
 
 from pipeline.adapters.documents.html.html_table import holds_data, rows
-from pipeline.adapters.documents.html.raised_and_lowered import undoubled
+from pipeline.adapters.documents.html.raised_and_lowered import without_double_encoding
 from pipeline.adapters.documents.page_writer import PageText, squash
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -22,33 +22,33 @@ _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _REGIONS = frozenset(("div", "section", "article", "main"))
 _COMMON_IDS = "body content main page root app container wrapper document"
 _GENERIC_IDS = frozenset(_COMMON_IDS.split())
-_MENUS = ((8, 0.8), (4, 0.9))  # so many links, and more than that share of a list's text
+_MENUS = ((8, 0.8), (4, 0.9))  # a menu has at least so many links, and they are more than this share of its text
 _BOX_LABELS = frozenset(
     ("note", "notes", "tip", "caution", "warning", "important", "contents", "table of contents", "on this page")
 )
 _LONG_DEFINITION = 60
-_PARTS = "p, pre, li, table, dl"
-_MEASURED_LISTS = 4  # the depth to which a list is measured: all that is in it is read each time
+_BLOCKS_INSIDE = "p, pre, li, table, dl"
+_MEASURED_LISTS = 4  # the depth to which lists are measured: each measurement reads the whole list
 
 
-class Walk:
-    """One way through a document: what is open, and what is still to be written."""
+class HtmlWalker:
+    """Walks one document in order and writes its blocks to ``page``."""
 
     def __init__(self, page: PageText) -> None:
         self._page = page
         self._inline: list[str] = []
-        self._regions: list[str] = []  # ids of the open regions; "" once a heading has taken it
-        self._target = ""  # the id of an empty element just passed: <a name="x"></a>
-        self._section = 1  # the level of the latest heading of the outline (not of a term)
+        self._regions: list[str] = []  # ids of the open regions; "" once a heading has used it
+        self._target = ""  # the id of the empty element just before: <a name="x"></a>
+        self._section = 1  # the level of the latest heading that is not a term
         self._terms = 0  # how many lists of terms are open
         self._lists = 0
         self._in_item = False  # the next text opens a list item
-        self._lead = ""  # terms of a short definition: they open its text
-        self._headed: list[bool] = []  # for each open list of terms: whether they are headings
+        self._lead_terms = ""  # terms whose short definition follows; they are written in front of it
+        self._terms_are_headings: list[bool] = []  # one entry per open list of terms
         self._trail: list[tuple[int, str]] = []
-        self._is_back = False  # a list of terms has ended: what follows belongs to what it stands in
+        self._after_terms = False  # a list of terms has ended: the next text belongs to the section around it
 
-    def through(self, root: LexborNode) -> None:
+    def walk(self, root: LexborNode) -> None:
         """Write all blocks of ``root``."""
         stack: list[tuple[LexborNode, bool]] = [(root, False)]
         while stack:
@@ -59,17 +59,17 @@ class Walk:
                 stack.append((node, True))
                 stack.extend((child, False) for child in reversed(list(node.iter(include_text=True))))
         self._flush()
-        self._settle()
+        self._write_lead()
 
     def _enter(self, node: LexborNode) -> bool:
-        """Take up one node; tell whether its children are to be walked."""
+        """Handle the start of one node; return whether its children are to be walked."""
         tag = node.tag or ""
         if tag == "-text":
             self._inline.append(node.text_content or "")
             return False
         if tag in _HEADINGS or tag in ("p", "pre", "dt"):
             self._flush()
-            self._write(tag, node)
+            self._write_element(tag, node)
             return False
         if tag in _BLOCKS:
             return self._open(tag, node)
@@ -87,7 +87,7 @@ class Walk:
         self._lists += tag in _LISTS
         if tag == "dl":
             self._terms += 1
-            self._headed.append(self._terms <= _MEASURED_LISTS and _deserves_headings(node))
+            self._terms_are_headings.append(self._terms <= _MEASURED_LISTS and _deserves_headings(node))
         self._in_item = tag == "li" or (self._in_item and tag not in _LISTS)
         if tag in _REGIONS:
             own = _id_of(node)
@@ -100,44 +100,44 @@ class Walk:
             return
         self._flush()
         if tag in ("dd", "dl"):
-            self._settle()
+            self._write_lead()
         self._lists -= tag in _LISTS
         if tag == "dl":
             self._terms -= 1
-            self._is_back = self._headed.pop() or self._is_back
+            self._after_terms = self._terms_are_headings.pop() or self._after_terms
         self._in_item = self._in_item and tag != "li"
         if tag in _REGIONS:
             self._regions.pop()
 
-    def _write(self, tag: str, node: LexborNode) -> None:
+    def _write_element(self, tag: str, node: LexborNode) -> None:
         if tag == "p":
             self._text(node.text(deep=True))
         elif tag == "pre":
-            self._settle()
-            self._return()
+            self._write_lead()
+            self._repeat_heading()
             self._page.code(node.text(deep=True))
         elif tag == "dt":
             self._term(node)
         else:
-            self._settle()
+            self._write_lead()
             self._heading(_HEADINGS[tag], node)
 
     def _heading(self, level: int, node: LexborNode) -> None:
-        text, address = squash(node.text(deep=True)), self._address(node)
+        text, address = squash(node.text(deep=True)), self._anchor_of(node)
         if text.casefold().rstrip(":") not in _BOX_LABELS:
             self._section = level
-            self._name(level, text, address)
+            self._write_heading(level, text, address)
 
-    def _name(self, level: int, text: str, address: str) -> None:
+    def _write_heading(self, level: int, text: str, address: str) -> None:
         self._trail = [entry for entry in self._trail if entry[0] < level] + [(level, text)]
-        self._is_back = False
+        self._after_terms = False
         self._page.heading(level, text, address)
 
-    def _return(self) -> None:
-        """Write the heading of what a list of terms stood in once more, before text that belongs to it, not to the last term."""
-        if not self._is_back:
+    def _repeat_heading(self) -> None:
+        """After a list of terms, repeat the heading of the section around it, so that its text is not read as the last term's."""
+        if not self._after_terms:
             return
-        self._is_back = False
+        self._after_terms = False
         level = self._section + self._terms
         if self._trail and self._trail[-1][0] > level:
             self._trail = [entry for entry in self._trail if entry[0] <= level]
@@ -148,15 +148,15 @@ class Walk:
         own = _id_of(node)
         text = ", ".join(squash(term.text(deep=True)).rstrip(",") for term in node.css("span.term")) or node.text(deep=True)
         text = squash(text)
-        if own or (self._headed and self._headed[-1] and text):
-            self._settle()
-            self._name(self._section + max(1, self._terms), text, own)
+        if own or (self._terms_are_headings and self._terms_are_headings[-1] and text):
+            self._write_lead()
+            self._write_heading(self._section + max(1, self._terms), text, own)
         elif text:
             text = text.rstrip(": ")
-            self._lead = f"{self._lead}, {text}" if self._lead else text
+            self._lead_terms = f"{self._lead_terms}, {text}" if self._lead_terms else text
 
-    def _address(self, heading: LexborNode) -> str:
-        """Return the id that leads to ``heading``: its own, one inside it, its region's, or one just before it."""
+    def _anchor_of(self, heading: LexborNode) -> str:
+        """Return the id for ``heading``: its own, else its region's, one inside it, or one just before it."""
         inside = heading.css_first("a[name], a[id], span[id]")
         region = next((own for own in reversed(self._regions) if own), "")
         self._regions = [""] * len(self._regions)
@@ -173,26 +173,26 @@ class Walk:
         if not line:
             return
         self._target = ""
-        line = undoubled(line)
-        self._return()
-        if self._lead:
-            self._page.item(f"{self._lead}: {line}")
+        line = without_double_encoding(line)
+        self._repeat_heading()
+        if self._lead_terms:
+            self._page.item(f"{self._lead_terms}: {line}")
         elif self._in_item:
             self._page.item(line)
         else:
             self._page.paragraph(line)
-        self._lead, self._in_item = "", False
+        self._lead_terms, self._in_item = "", False
 
-    def _settle(self) -> None:
-        """Write a term that no text followed."""
-        lead, self._lead = self._lead, ""
+    def _write_lead(self) -> None:
+        """Write the terms that no definition followed."""
+        lead, self._lead_terms = self._lead_terms, ""
         if lead:
-            self._return()
+            self._repeat_heading()
             self._page.item(lead)
 
     def _rows(self, table: LexborNode) -> None:
-        self._settle()
-        self._return()
+        self._write_lead()
+        self._repeat_heading()
         caption = table.css_first("caption")
         if caption is not None:
             self._page.paragraph(caption.text(deep=True))
@@ -201,15 +201,15 @@ class Walk:
 
 
 def _deserves_headings(terms: LexborNode) -> bool:
-    """Tell whether a list's terms are headings: one has an address, or a description that is long or of more than one block.
+    """Return whether a list's terms become headings: one of them has an id, or a description that is long or has several blocks.
 
-    All are or none is: a short item below another term's heading would seem to belong to it.
+    All terms of a list are treated alike: a short item below another term's heading would seem to belong to that term.
     """
     children = list(terms.iter())
     if any(child.tag == "dt" and _id_of(child) for child in children):
         return True
     described = [child for child in children if child.tag == "dd"]
-    return any(len(part.css(_PARTS)) > 1 or len(part.text(deep=True).split()) > _LONG_DEFINITION for part in described)
+    return any(len(part.css(_BLOCKS_INSIDE)) > 1 or len(part.text(deep=True).split()) > _LONG_DEFINITION for part in described)
 
 
 def _id_of(node: LexborNode) -> str:
@@ -218,7 +218,7 @@ def _id_of(node: LexborNode) -> str:
 
 
 def _is_menu(node: LexborNode) -> bool:
-    """Tell whether a list is one of links to elsewhere: nothing is said in it."""
+    """Return whether a list consists almost only of links."""
     links = node.css("a[href]")
     if len(links) < min(least for least, _ in _MENUS):
         return False

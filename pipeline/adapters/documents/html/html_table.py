@@ -1,4 +1,4 @@
-"""HTML tables of data → rows of cells: a cell that spans rows or columns is filled in where it reaches."""
+"""HTML data tables → rows of cell texts; the text of a cell that spans rows is repeated in each row."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _BREAKING = "p, div, li, dt, dd, tr"
 _BOXES = frozenset(("note", "tip", "warning", "caution", "important"))
 _WIDEST = 200
 _LONGEST_SPAN = 1_000
-_Hanging = dict[int, tuple[str, int]]  # by column: the text of a cell that reaches further down, and for how many rows
+_Spans = dict[int, tuple[str, int]]  # column → text of a cell that spans rows, and how many more rows it fills
 
 
 def holds_data(table: LexborNode) -> bool:
-    """Tell whether a table is one of rows and cells, not a frame around other blocks."""
+    """Return whether ``table`` holds data, and is not used for page layout or as a box around other blocks."""
     around = table.parent
     boxed = around is not None and not _BOXES.isdisjoint((around.attributes.get("class") or "").split())
     return not boxed and table.css_first(_LAYOUT) is None and len(table.css("table")) == 1
 
 
 def rows(table: LexborNode) -> Iterator[list[str]]:
-    """Yield the texts of a table's rows, those of its head first."""
+    """Yield the cell texts of each row, rows of ``thead`` first."""
     for node in table.css(_BREAKING):
         node.insert_after(" ")
-    hanging: _Hanging = {}
+    spans: _Spans = {}
     for row in _in_order(table):
-        texts, hanging = _filled(row, hanging)
+        texts, spans = _row_texts(row, spans)
         yield texts
 
 
@@ -38,27 +38,27 @@ def _in_order(table: LexborNode) -> list[LexborNode]:
     return sorted(found, key=lambda row: 0 if row.parent is not None and row.parent.tag == "thead" else 1)
 
 
-def _filled(row: LexborNode, above: _Hanging) -> tuple[list[str], _Hanging]:
-    """Return the row's texts with those that reach down into it from ``above``, and what reaches below it."""
+def _row_texts(row: LexborNode, above: _Spans) -> tuple[list[str], _Spans]:
+    """Return the row's texts, with cells spanning into it from ``above`` filled in, and the cells that span below it."""
     cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
     if len(cells) == 1 and not above:
         parts = cells[0].css("p")
         return [part.text(deep=True) for part in (parts if len(parts) > 1 else cells)], {}
     texts: list[str] = []
-    below: _Hanging = {}
+    below: _Spans = {}
     for cell in cells:
-        _take(texts, above, below)
+        _take_from_above(texts, above, below)
         text, high, is_head = squash(cell.text(deep=True)), _span(cell, "rowspan"), cell.tag == "th"
         for number in range(min(_span(cell, "colspan"), _WIDEST - len(texts))):
-            said = text if number == 0 or is_head else ""
+            text_here = text if number == 0 or is_head else ""
             if high > 1:
-                below[len(texts)] = (said, high - 1)
-            texts.append(said)
-    _take(texts, above, below)
+                below[len(texts)] = (text_here, high - 1)
+            texts.append(text_here)
+    _take_from_above(texts, above, below)
     return texts, below
 
 
-def _take(texts: list[str], above: _Hanging, below: _Hanging) -> None:
+def _take_from_above(texts: list[str], above: _Spans, below: _Spans) -> None:
     while (column := len(texts)) in above:
         text, left = above[column]
         if left > 1:
@@ -67,5 +67,5 @@ def _take(texts: list[str], above: _Hanging, below: _Hanging) -> None:
 
 
 def _span(cell: LexborNode, name: str) -> int:
-    said = (cell.attributes.get(name) or "1").strip()
-    return max(1, min(int(said), _LONGEST_SPAN)) if said.isdecimal() and len(said) < 5 else 1
+    text_here = (cell.attributes.get(name) or "1").strip()
+    return max(1, min(int(text_here), _LONGEST_SPAN)) if text_here.isdecimal() and len(text_here) < 5 else 1

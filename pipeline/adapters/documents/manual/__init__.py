@@ -1,1 +1,1 @@
-"""Manual pages (man and mdoc) into page text."""
+"""Manual pages (man and mdoc) → page text."""

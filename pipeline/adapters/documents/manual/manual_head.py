@@ -1,4 +1,4 @@
-"""What a manual page says of itself."""
+"""Metadata of a manual page: name, section, date and one-line description."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _NAME_LINE = re.compile(r".{1,2000}?(?:\s+[-‐–—−]{1,2}|[–—])\s+(\S.*
 
 
 class Head:
-    """What a page says of itself: its name, its section, its date as ISO 8601 or "", the line under NAME."""
+    """Name, section, date (``published``, ISO 8601) and description (``about``) of a manual page; "" if unknown."""
 
     name = section = published = about = ""
 
-    def dated(self, text: str) -> None:
-        """Take the date out of ``text``, if it holds one."""
+    def take_date(self, text: str) -> None:
+        """Set ``published`` to the ISO 8601 date in ``text``, or to "" if there is none."""
         found = _DATE.search(text)
         self.published = found[0] if found else ""
 
-    def described(self, line: str) -> None:
-        """Take the description out of the line under NAME."""
+    def take_description(self, line: str) -> None:
+        """Set ``about`` from the line under NAME, unless it is set already."""
         found = _NAME_LINE.match(line)
         self.about = self.about or (squash(found[1]) if found else "")

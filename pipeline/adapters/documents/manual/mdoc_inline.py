@@ -1,4 +1,4 @@
-"""One line of mdoc(7) macros → words: marks of options and arguments, brackets, references, without space where none belongs."""
+"""One line of mdoc(7) macros → its text: options, arguments, brackets and references, with correct spacing."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ CALLABLE |= {"Fl", "Nm", "Ns", "Ap", "Pf", "Xr", "Fn", "Fo", "In", "Lk", "St", "
 
 
 class Words:
-    """Words in a row; each says whether a space belongs before and after it."""
+    """A text built word by word; ``spaced`` is whether words are separated by spaces."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._glue = True
+        self._join_next = True
         self.spaced = True
 
     def add(self, text: str, *, before: bool = True, after: bool = True) -> None:
-        """Add ``text``; ``before`` and ``after``: a space may stand there."""
-        if self._parts and before and not self._glue and self.spaced:
+        """Add ``text``; ``before`` and ``after`` say whether a space may be put there."""
+        if self._parts and before and not self._join_next and self.spaced:
             self._parts.append(" ")
         self._parts.append(text)
-        self._glue = not after
+        self._join_next = not after
 
     def space(self, spaced: bool) -> None:
-        """Put spaces between words from here on, or none."""
+        """Set whether the words added from now on are separated by spaces."""
         if self._parts and self.spaced != spaced:
             self._parts.append(" ")
-            self._glue = True
+            self._join_next = True
         self.spaced = spaced
 
-    def glue(self) -> None:
-        """Let no space stand before the next word."""
-        self._glue = True
+    def join_next(self) -> None:
+        """Put no space before the next word."""
+        self._join_next = True
 
     def word(self, text: str) -> None:
-        """Add a word; a sign of punctuation keeps close to its neighbour."""
+        """Add a word; punctuation gets no space on the side of the word it belongs to."""
         self.add(text, before=text not in _NO_SPACE_BEFORE, after=text not in _NO_SPACE_AFTER)
 
     def __str__(self) -> str:
@@ -64,17 +64,17 @@ class Words:
 
 
 class Inline:
-    """Turns the arguments of macros into words. ``name`` is what ``Nm`` stands for."""
+    """Turns macros and their arguments into words. ``name`` is the program name that ``Nm`` inserts."""
 
     def __init__(self) -> None:
         self.name = ""
-        self._special: dict[str, Callable[[list[str], Words], None]] = {
-            "Fl": self._flags, "Nm": self._called, "Xr": self._reference, "Fn": self._function, "Fo": self._function_begins,
-            "In": self._included, "Lk": self._linked, "Pf": self._prefixed, "Lb": self._library, "St": self._standard,
+        self._handlers: dict[str, Callable[[list[str], Words], None]] = {
+            "Fl": self._flags, "Nm": self._program_name, "Xr": self._reference, "Fn": self._function, "Fo": self._function_begins,
+            "In": self._include, "Lk": self._link, "Pf": self._prefix, "Lb": self._library, "St": self._standard,
         }  # fmt: skip
 
     def write(self, arguments: Sequence[str], words: Words) -> None:
-        """Add what a line of macros and words says to ``words``."""
+        """Add the text of one line of macros and words to ``words``."""
         queue = list(arguments)
         ends: list[str] = []
         while len(queue) > 1 and queue[-1] in _NO_SPACE_BEFORE:
@@ -82,14 +82,14 @@ class Inline:
         queue.reverse()
         closers: list[str] = []
         while queue:
-            self._one(queue, words, closers)
+            self._write_macro(queue, words, closers)
         for sign in (*reversed(closers), *reversed(ends)):
             words.add(sign, before=False)
 
-    def _one(self, queue: list[str], words: Words, closers: list[str]) -> None:
+    def _write_macro(self, queue: list[str], words: Words, closers: list[str]) -> None:
         macro = queue.pop()
-        if macro in self._special:
-            self._special[macro](queue, words)
+        if macro in self._handlers:
+            self._handlers[macro](queue, words)
         elif macro in _AROUND:
             words.add(_AROUND[macro][0], after=False)
             closers.append(_AROUND[macro][1])
@@ -100,7 +100,7 @@ class Inline:
         elif macro in _SYSTEMS:
             words.add(" ".join([_SYSTEMS[macro], *_operands(queue, 1)]))
         elif macro == "Ns":
-            words.glue()
+            words.join_next()
         elif macro == "Ap":
             words.add("'", before=False, after=False)
         elif macro in _PLAIN:
@@ -115,17 +115,16 @@ class Inline:
             words.word(word)
 
     def _flags(self, queue: list[str], words: Words) -> None:
-        said = False
-        for word in _operands(queue):
+        flags = list(_operands(queue))
+        for word in flags:
             words.word(word if word in _NO_SPACE_BEFORE or word in ("|", "(", "[") else f"-{word}")
-            said = True
-        if not said:
+        if not flags:
             words.add("-", after=bool(queue) and queue[-1] not in CALLABLE)
 
-    def _called(self, queue: list[str], words: Words) -> None:
-        said = " ".join(_operands(queue, 1, punctuation=False))
-        self.name = self.name or said
-        words.add(said or self.name)
+    def _program_name(self, queue: list[str], words: Words) -> None:
+        text = " ".join(_operands(queue, 1, punctuation=False))
+        self.name = self.name or text
+        words.add(text or self.name)
 
     def _reference(self, queue: list[str], words: Words) -> None:
         name, *section = [*_operands(queue, 2, punctuation=False), ""]
@@ -138,15 +137,15 @@ class Inline:
     def _function_begins(self, queue: list[str], words: Words) -> None:
         words.add(" ".join(_operands(queue, 1)) + "(", after=False)
 
-    def _included(self, queue: list[str], words: Words) -> None:
+    def _include(self, queue: list[str], words: Words) -> None:
         words.add(f"<{' '.join(_operands(queue, 1))}>")
 
-    def _linked(self, queue: list[str], words: Words) -> None:
+    def _link(self, queue: list[str], words: Words) -> None:
         address, *text = [*_operands(queue, punctuation=False), ""]
         label = " ".join(part for part in text if part)
         words.add(f"{label}: {address}" if label else address)
 
-    def _prefixed(self, queue: list[str], words: Words) -> None:
+    def _prefix(self, queue: list[str], words: Words) -> None:
         words.add(queue.pop() if queue else "", after=False)
 
     def _library(self, queue: list[str], words: Words) -> None:
@@ -158,7 +157,7 @@ class Inline:
 
 
 def _operands(queue: list[str], most: int = 1_000, *, punctuation: bool = True) -> Iterator[str]:
-    """Take words off ``queue`` (its end is the front) up to the next macro, or sign without ``punctuation``."""
+    """Take words off the end of ``queue`` up to the next macro, or, without ``punctuation``, up to the next sign."""
     while queue and most > 0 and queue[-1] not in CALLABLE and (punctuation or queue[-1] not in _NO_SPACE_BEFORE):
         most -= 1
         yield queue.pop()

@@ -1,7 +1,6 @@
-"""roff source → its requests and text lines, as the formatter of a terminal would meet them.
+"""roff preprocessor: source → requests and text lines, with comments removed, conditions evaluated and macros expanded.
 
-Comments and definitions are taken out, conditions decided (the branch of nroff), a page's own macros put in place where they
-are called. The work is bounded: a page that defines macros without end is read without them from some point on.
+Conditions are evaluated as nroff does. The expansion of macros has a budget; when it is spent, macros expand to no text.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from pipeline.adapters.documents.manual.roff_condition import decided
-from pipeline.adapters.documents.manual.roff_escapes import interpolated, plain
+from pipeline.adapters.documents.manual.roff_condition import evaluate
+from pipeline.adapters.documents.manual.roff_escapes import interpolate, plain
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)\\[\"#].*")
 _CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
@@ -27,13 +26,13 @@ _DEFINING = frozenset(("de", "de1", "dei", "dei1", "am", "am1", "ig"))
 
 
 class Line(NamedTuple):
-    """A request with its name, or a line of text with the name ""; ``rest`` is as it is written, escapes included."""
+    """A request with its ``name``, or a text line with the name ""; ``rest`` is the raw remainder with its escapes."""
 
     name: str
     rest: str
 
     def arguments(self) -> list[str]:
-        """Return the request's arguments as they are written; quotation marks around one are gone."""
+        """Return the request's arguments with their escapes, without the quotation marks around them."""
         return [found[1].replace('""', '"') if found[2] is None else found[2] for found in _ARGUMENT.finditer(self.rest)]
 
     def words(self) -> list[str]:
@@ -42,42 +41,42 @@ class Line(NamedTuple):
 
 
 class Roff:
-    """The lines of one page. ``known``: the macros that its reader understands; a page's own versions of them are passed over."""
+    """The lines of one page. ``known`` are the macros that the reader handles; the page's own definitions of them are ignored."""
 
     def __init__(self, source: str, known: Collection[str]) -> None:
         self._pending = source.split("\n")[::-1]
-        self._budget = 10_000 + 4 * len(self._pending)  # lines that macros may add, long ones counting for more
+        self._budget = 10_000 + 4 * len(self._pending)  # lines that macros may add; a long line counts for more
         self._known = known
         self._macros: dict[str, list[str]] = {}
-        self._otherwise: list[bool] = []
+        self._else_branches: list[bool] = []
         self._registers = {".g": 1, ".x": 1, ".y": 22, ".l": 72, ".s": 10}
         self._strings = {"lq": "“", "rq": "”", "R": "®", "Tm": "™", "S": "", "--": "--", "Aq": "'", "(.T": "utf8", ".T": "utf8"}
 
     def lines(self) -> Iterator[Line]:
-        """Yield the requests that are not carried out here, and the text."""
+        """Yield the text lines and the requests that are not executed here."""
         while self._pending:
-            raw = self._logical()
+            raw = self._next_logical_line()
             found = _REQUEST.match(raw)
             if raw[:1] not in (".", "'"):
-                yield Line("", self._interpolated(raw))
-            elif found and not self._carried_out(found[1] or found[2], raw[found.end() :]):
-                yield Line(found[2], self._interpolated(raw[found.end() :]))
+                yield Line("", self._interpolate(raw))
+            elif found and not self._execute(found[1] or found[2], raw[found.end() :]):
+                yield Line(found[2], self._interpolate(raw[found.end() :]))
 
-    def until(self, end: str) -> list[str]:
-        """Return the lines up to the request ``end``, as they are written, without comments."""
+    def lines_until(self, end: str) -> list[str]:
+        """Return the lines up to the request ``end``, without comments, with strings and registers interpolated."""
         taken: list[str] = []
         while self._pending:
-            raw = self._logical()
+            raw = self._next_logical_line()
             if raw[:1] in (".", "'") and raw[1:].split()[:1] == [end]:
                 break
-            taken.append(self._interpolated(raw))
+            taken.append(self._interpolate(raw))
         return taken
 
-    def _interpolated(self, text: str) -> str:
-        return interpolated(text.replace("\\}", ""), self._strings, self._registers) if "\\" in text else text
+    def _interpolate(self, text: str) -> str:
+        return interpolate(text.replace("\\}", ""), self._strings, self._registers) if "\\" in text else text
 
-    def _logical(self) -> str:
-        """Take the next line with those that continue it, rid of comments."""
+    def _next_logical_line(self) -> str:
+        """Take the next line, joined with its continuation lines, without comments."""
         parts: list[str] = []
         size = 0
         while self._pending:
@@ -91,31 +90,31 @@ class Roff:
             parts.append(raw[:-1])
         return "".join(parts)
 
-    def _carried_out(self, name: str, rest: str) -> bool:
-        """Carry out what concerns the formatter alone; tell whether it was that."""
+    def _execute(self, name: str, rest: str) -> bool:
+        """Execute a request that only concerns the formatter; return whether it was one."""
         if name in ("if", "ie"):
             self._decide(name, rest)
         elif name == "el":
-            self._branch(rest, taken=bool(self._otherwise) and self._otherwise.pop())
+            self._branch(rest, taken=bool(self._else_branches) and self._else_branches.pop())
         elif name == "while":
             self._branch(rest, taken=False)
         elif name in _DEFINING:
             self._define(name, rest)
         elif name in self._macros:
-            self._call(name, Line(name, self._interpolated(rest)).arguments())
+            self._call(name, Line(name, self._interpolate(rest)).arguments())
         else:
-            return self._assigned(name, rest)
+            return self._assign(name, rest)
         return True
 
-    def _assigned(self, name: str, rest: str) -> bool:
+    def _assign(self, name: str, rest: str) -> bool:
         words = rest.split(None, 1)
         if name in ("ds", "ds1", "as", "as1") and words:
             value = words[1].removeprefix('"').replace("\\\\", "\\") if len(words) > 1 else ""
             before = self._strings.get(words[0], "") if name.startswith("as") else ""
-            if words[0] not in ("--", "Aq"):  # drawn by tricks of the formatter, and known beforehand
+            if words[0] not in ("--", "Aq"):  # defined with tricks of the formatter; their text is built in
                 self._strings[words[0]] = (before + value)[:_LARGEST_LINE]
         elif name == "nr" and len(words) == 2:
-            self._set(words[0], interpolated(words[1], self._strings, self._registers))
+            self._set(words[0], interpolate(words[1], self._strings, self._registers))
         elif name == "rm" and words:
             self._macros.pop(words[0], None)
         elif name == "als" and len(words) == 2 and words[1].strip() in self._macros:
@@ -132,14 +131,14 @@ class Roff:
 
     def _decide(self, name: str, rest: str) -> None:
         if "\\" in rest[:60]:
-            rest = _WIDTH.sub(lambda found: "24" if found[2] else "0", interpolated(rest, self._strings, self._registers))
-        holds, body = decided(rest, {*self._macros, *self._known, *self._strings}, self._registers)
+            rest = _WIDTH.sub(lambda found: "24" if found[2] else "0", interpolate(rest, self._strings, self._registers))
+        holds, body = evaluate(rest, {*self._macros, *self._known, *self._strings}, self._registers)
         if name == "ie":
-            self._otherwise.append(not holds)
+            self._else_branches.append(not holds)
         self._branch(body, taken=holds)
 
     def _branch(self, body: str, *, taken: bool) -> None:
-        """Go on with ``body`` when its branch is ``taken``, else pass over it and the lines of its block."""
+        """Continue with ``body`` if its branch is ``taken``, else skip it and the lines of its block."""
         self._budget -= len(body) // _SHORT_LINE
         if self._budget < 0:
             return

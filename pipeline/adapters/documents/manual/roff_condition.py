@@ -1,4 +1,4 @@
-"""The conditions of roff's ``.if`` and ``.ie``: decided as the formatter of a terminal would."""
+"""Conditions of roff's ``.if`` and ``.ie``, evaluated as nroff does."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _LONGEST = 200
 _DEEPEST = 20
 
 
-def decided(text: str, names: Collection[str], registers: Mapping[str, int]) -> tuple[bool, str]:
-    """Return whether the condition at the start of ``text`` holds, and what follows it. What is not understood does not hold."""
+def evaluate(text: str, names: Collection[str], registers: Mapping[str, int]) -> tuple[bool, str]:
+    """Return whether the condition at the start of ``text`` holds, and the text after it. An unknown condition does not hold."""
     text = text.lstrip()
     negated = False
     while text.startswith("!"):
         text, negated = text[1:].lstrip(), not negated
-    holds, rest = _simple(text, names, registers)
+    holds, rest = _evaluate_simple(text, names, registers)
     return holds != negated, rest
 
 
-def _simple(text: str, names: Collection[str], registers: Mapping[str, int]) -> tuple[bool, str]:
+def _evaluate_simple(text: str, names: Collection[str], registers: Mapping[str, int]) -> tuple[bool, str]:
     if found := _NAMED.match(text):
         if found[3]:
             return found[3] in "no", text[found.end() :]
@@ -30,10 +30,10 @@ def _simple(text: str, names: Collection[str], registers: Mapping[str, int]) -> 
     if text[:1] and not text[0].isalnum() and text[0] not in "(+-.\\":
         parts = text.split(text[0], 3)
         return (parts[1] == parts[2], parts[3]) if len(parts) == 4 else (False, "")
-    return _numeric(text)
+    return _evaluate_number(text)
 
 
-def _numeric(text: str) -> tuple[bool, str]:
+def _evaluate_number(text: str) -> tuple[bool, str]:
     tokens: list[str] = []
     at = depth = 0
     while at < min(len(text), _LONGEST) and (found := _TOKEN.match(text, at)):
@@ -47,20 +47,20 @@ def _numeric(text: str) -> tuple[bool, str]:
 
 
 def _value(tokens: Iterator[str], depth: int) -> float:
-    """Return the value of an expression up to its closing bracket, from left to right as roff does it, without precedence."""
+    """Return the value of an expression up to its closing bracket. As in roff, operators have no precedence."""
     total, operator = 0.0, "+"
     for part in tokens:
         if part == ")" or depth > _DEEPEST:
             break
         if part == "(" or part[0].isdigit():
             number = _value(tokens, depth + 1) if part == "(" else float(part)
-            total, operator = _applied(total, operator, number), "+"
+            total, operator = _apply(total, operator, number), "+"
         else:
             operator = part
     return total
 
 
-def _applied(left: float, operator: str, right: float) -> float:
+def _apply(left: float, operator: str, right: float) -> float:
     if operator in ("/", "%"):
         return 0.0 if not right else left / right if operator == "/" else left % right
     results = {

@@ -1,4 +1,4 @@
-"""roff's escapes inside a line → the characters that they stand for. Every pattern is linear in its input or bounded."""
+"""roff escape sequences → characters. Every pattern is linear in its input or bounded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-# groff_char(7): what pages really use.
+# The names of groff_char(7) that occur in real pages.
 _NAMED = {
     "aq": "'", "oq": "‘", "cq": "’", "dq": '"', "lq": "“", "rq": "”", "Bq": "„", "bq": "‚", "ga": "`", "ha": "^", "ti": "~",
     "at": "@", "sh": "#", "Do": "$", "rs": "\\", "sl": "/", "ba": "|", "bv": "|", "or": "|", "bb": "¦", "ul": "_", "rn": "‾",
@@ -51,7 +51,7 @@ _ESCAPE = re.compile(
     )""",
     re.VERBOSE,
 )
-_ONE = {**dict.fromkeys("&|^%:/,)!?{}acdprtuz", ""), **dict.fromkeys(" 0~", " "), "t": "\t", "e": "\\", "E": "\\", "'": "´"}
+_SINGLE = {**dict.fromkeys("&|^%:/,)!?{}acdprtuz", ""), **dict.fromkeys(" 0~", " "), "t": "\t", "e": "\\", "E": "\\", "'": "´"}
 _STRING = re.compile(r"\\\*(?:\((..)|\[([^\]\s\n]{1,60})[^\]\n]{0,200}\]|(.))")
 _REGISTER = re.compile(r"\\n[+-]?(?:\((..)|\[([^\]\n]{1,60})\]|(.))")
 _LONGEST = 20_000
@@ -59,41 +59,41 @@ _STRING_ROUNDS = 4
 
 
 def plain(text: str) -> str:
-    """Return ``text`` with its escapes resolved: fonts, sizes and movements are gone, special characters are themselves."""
-    return _ESCAPE.sub(_resolved, text) if "\\" in text else text
+    """Return ``text`` with special characters put in and all other escapes (fonts, sizes, movements) removed."""
+    return _ESCAPE.sub(_replacement, text) if "\\" in text else text
 
 
 def character(name: str) -> str:
-    """Return the special character called ``name`` (``bu``, ``u2014``, ``'e``), or "" when there is none."""
+    """Return the special character named ``name`` (``bu``, ``u2014``, ``'e``), or "" if there is none."""
     if found := _NAMED.get(name) or _GREEK.get(name):
         return found
     if re.fullmatch(r"u[0-9A-F]{4,6}(?:_[0-9A-F]{4,6}){0,5}", name):
-        return "".join(_of_code(int(part, 16)) for part in name[1:].split("_"))
+        return "".join(_code_point(int(part, 16)) for part in name[1:].split("_"))
     if re.fullmatch(r"char\d{1,3}", name):
-        return _of_code(int(name[4:]))
+        return _code_point(int(name[4:]))
     if len(name) == 2 and name[0] in _ACCENTS and name[1].isalpha():
         return unicodedata.normalize("NFC", name[1] + _ACCENTS[name[0]])
     return name if len(name) == 1 else ""
 
 
-def interpolated(text: str, strings: Mapping[str, str], registers: Mapping[str, int]) -> str:
-    """Return ``text`` with roff's strings and number registers put in; what is not defined is empty, or 0."""
+def interpolate(text: str, strings: Mapping[str, str], registers: Mapping[str, int]) -> str:
+    """Return ``text`` with roff's strings and number registers put in; an undefined string is "", a register 0."""
     for _ in range(_STRING_ROUNDS):
         if "\\*" not in text:
             break
-        text = _STRING.sub(lambda found: strings.get(_name(found), ""), text)[:_LONGEST]
-    return _REGISTER.sub(lambda found: str(registers.get(_name(found), 0)), text) if "\\n" in text else text
+        text = _STRING.sub(lambda found: strings.get(_escape_name(found), ""), text)[:_LONGEST]
+    return _REGISTER.sub(lambda found: str(registers.get(_escape_name(found), 0)), text) if "\\n" in text else text
 
 
-def _name(found: re.Match[str]) -> str:
+def _escape_name(found: re.Match[str]) -> str:
     return found[1] or found[2] or found[3]
 
 
-def _resolved(found: re.Match[str]) -> str:
+def _replacement(found: re.Match[str]) -> str:
     if name := found["two"] or found["long"] or found["called"]:
         return character(name)
     if found["code"]:
-        return _of_code(int(found["code"]))
+        return _code_point(int(found["code"]))
     if found["moved"] is not None:
         return "" if found["moved"].startswith("-") else " "
     if found["over"] is not None:
@@ -101,8 +101,8 @@ def _resolved(found: re.Match[str]) -> str:
     if any(found[group] is not None for group in ("register", "register_", "register1")):
         return "0"
     other = found["other"]
-    return _ONE.get(other, other) if other is not None else ""
+    return _SINGLE.get(other, other) if other is not None else ""
 
 
-def _of_code(code: int) -> str:
+def _code_point(code: int) -> str:
     return chr(code) if 0x1F < code < 0x110000 and not 0xD800 <= code < 0xE000 else ""

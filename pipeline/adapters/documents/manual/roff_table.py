@@ -1,4 +1,4 @@
-"""Tables as tbl reads them, between ``.TS`` and ``.TE`` → rows of cells."""
+"""tbl tables (``.TS`` to ``.TE``) → rows of cell texts."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pipeline.adapters.documents.manual.roff_escapes import plain
 _SEPARATOR = re.compile(r"tab[ \t]*\((.)\)", re.IGNORECASE)
 _RULE = re.compile(r"[ \t_=]*\Z")
 _FIRST_MACRO = re.compile(r"[.'][ \t]*([A-Za-z][\w]{0,20})[ \t]*")
-_SILENT_NAMES = "sp br ne PD ad na hy nh in ti ll ps ft RS RE PP P LP nf fi TS TE EX EE TP IP lf nr ta"
-_SILENT = frozenset(_SILENT_NAMES.split())
+_IGNORED_NAMES = "sp br ne PD ad na hy nh in ti ll ps ft RS RE PP P LP nf fi TS TE EX EE TP IP lf nr ta"
+_IGNORED = frozenset(_IGNORED_NAMES.split())
 
 
 def rows(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the rows of a table's ``lines``; rules between rows are left out, blocks of text in a cell are one text."""
-    separator, data = _data(lines)
+    """Yield the rows of a table's ``lines``; rules are left out, the lines of a text block in a cell are joined."""
+    separator, data = _separator_and_data(lines)
     cells: list[str] = [""]
     in_block = False
     for line in data:
         if in_block and line.startswith("T}"):
             in_block, line = False, line[2:]
         elif in_block or line[:1] == ".":
-            cells[-1] += " " + _said(line)
+            cells[-1] += " " + _cell_text(line)
             continue
         elif not _RULE.match(line):
-            yield from _finished(cells)
+            yield from _finished_row(cells)
             cells = [""]
         else:
             continue
@@ -35,10 +35,10 @@ def rows(lines: Sequence[str]) -> Iterator[list[str]]:
         cells += more
         if cells[-1].strip() == "T{":
             in_block, cells[-1] = True, ""
-    yield from _finished(cells)
+    yield from _finished_row(cells)
 
 
-def _finished(cells: list[str]) -> Iterator[list[str]]:
+def _finished_row(cells: list[str]) -> Iterator[list[str]]:
     texts = [_cell(cell) for cell in cells]
     if any(texts):
         yield texts
@@ -49,8 +49,8 @@ def _cell(cell: str) -> str:
     return "" if text in ("\\^", "_", "\\_", "=") else " ".join(plain(text.removesuffix("T{")).split())
 
 
-def _data(lines: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the sign between cells, and the lines below the table's description."""
+def _separator_and_data(lines: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the cell separator, and the lines below the table's options and format."""
     separator = "\t"
     kept: list[str] = []
     in_format, first = True, True
@@ -69,12 +69,12 @@ def _data(lines: Sequence[str]) -> tuple[str, list[str]]:
     return separator, kept
 
 
-def _said(line: str) -> str:
-    """Return the words of a line inside a cell: of a request, its arguments."""
+def _cell_text(line: str) -> str:
+    """Return the text of a line inside a cell; of a request, its arguments."""
     found = _FIRST_MACRO.match(line)
     if not found:
         return "" if line[:1] in (".", "'") else line
-    if found[1] in _SILENT:
+    if found[1] in _IGNORED:
         return ""
     rest = line[found.end() :]
     return re.sub(r'"|(?<!\\)[ \t]+', "", rest) if found[1] in ("BR", "BI", "IB", "IR", "RB", "RI") else rest.replace('"', "")

@@ -1,1 +1,1 @@
-"""Markdown into page text."""
+"""Markdown → page text."""

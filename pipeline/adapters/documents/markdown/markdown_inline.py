@@ -1,6 +1,6 @@
-"""Markdown's marks inside a line: taken away, so that the words stay.
+"""Inline Markdown → plain text: removes emphasis, links, elements and escapes.
 
-Every pattern is linear in its input or bounded: a hostile file costs no more than a long one.
+Every pattern is linear in its input or bounded, so a hostile file takes no longer than other files of its length.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _CLOSE = re.compile(r"(?<=[^\s*_~=])(?:\*{1,3}|_{1,3}|~~|==)(?!\w)")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-def plain(text: str) -> str:
-    """Return one block's ``text`` without its inline marks; what stands in code spans is left as it is."""
+def without_marks(text: str) -> str:
+    """Return one block's ``text`` without its inline marks; the content of code spans is not changed."""
     parts: list[str] = []
     start = 0
     for span in _CODE.finditer(text):
@@ -29,14 +29,14 @@ def plain(text: str) -> str:
 
 
 def _unmarked(text: str) -> str:
-    text = _WIKI.sub(_shown, text)
+    text = _WIKI.sub(_wikilink_text, text)
     text = _LINK.sub(lambda found: found[1], _LINK.sub(lambda found: found[1], text))
     text = _ELEMENT.sub("", _AUTOLINK.sub(lambda found: found[1], text))
-    return html.unescape(_ESCAPED.sub(r"\1", _unstressed(text)))
+    return html.unescape(_ESCAPED.sub(r"\1", _without_emphasis(text)))
 
 
-def _shown(link: re.Match[str]) -> str:
-    """Return what Obsidian shows of a link to a note; what is embedded is another document's."""
+def _wikilink_text(link: re.Match[str]) -> str:
+    """Return the text that Obsidian shows for a link to a note; an embed gives "", as it is another document's text."""
     if link[0].startswith("!"):
         return ""
     note, _, part = link[1].partition("#")
@@ -44,20 +44,20 @@ def _shown(link: re.Match[str]) -> str:
     return link[2] or " > ".join(name for name in (note, heading) if name)
 
 
-def _unstressed(text: str) -> str:
-    """Take away the marks of emphasis that come in pairs; ``*args`` alone keeps its star."""
+def _without_emphasis(text: str) -> str:
+    """Remove emphasis marks that come in pairs; an unpaired one, as in ``*args``, stays."""
     opened: dict[str, int] = {}
-    gone: list[tuple[int, int]] = []
+    dropped: list[tuple[int, int]] = []
     marks = [(found.start(), 1, found[0]) for found in _OPEN.finditer(text)]
     marks += [(found.start(), 0, found[0]) for found in _CLOSE.finditer(text)]
     for at, opens, mark in sorted(marks):
         if opens:
             opened[mark] = at
         elif mark in opened:
-            gone += [(opened.pop(mark), len(mark)), (at, len(mark))]
+            dropped += [(opened.pop(mark), len(mark)), (at, len(mark))]
     kept: list[str] = []
     start = 0
-    for at, length in sorted(gone):
+    for at, length in sorted(dropped):
         kept.append(text[start:at])
         start = max(start, at + length)
     return "".join([*kept, text[start:]])

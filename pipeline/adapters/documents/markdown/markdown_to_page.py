@@ -1,4 +1,4 @@
-"""Markdown → page text: the blocks by their line marks, one line after the other, in linear time."""
+"""Markdown → page text: a line-by-line block reader in linear time, with frontmatter and Obsidian's comments."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import frontmatter
 import yaml
 
-from pipeline.adapters.documents.markdown.markdown_inline import plain
+from pipeline.adapters.documents.markdown.markdown_inline import without_marks
 from pipeline.adapters.documents.page_writer import Document, PageText, squash
 from pipeline.errors import ReadFailed
 
-_FRONT = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_LONGEST_FRONT = 64_000
+_FRONTMATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_LONGEST_FRONTMATTER = 64_000
 _MOST_CELLS = 200
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
@@ -26,8 +26,8 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(\S.*)
 _DELIMITER = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*(?::?-+:?\s*)?)*\Z")
 _QUOTED = re.compile(r"(?: {0,3}>[ \t]?)+")
 _CALLOUT = re.compile(r"\[![\w|-]+\][+-]?[ \t]*")
-_DEFINITION = re.compile(r" {0,3}\[[^\[\]\n]{1,200}\]:[ \t]*\S")
-_DESCRIBED = re.compile(r" {0,3}:[ \t]+(\S.*)")
+_LINK_DEFINITION = re.compile(r" {0,3}\[[^\[\]\n]{1,200}\]:[ \t]*\S")
+_DESCRIPTION = re.compile(r" {0,3}:[ \t]+(\S.*)")
 _BLOCK_ID = re.compile(r"(?:[ \t]+|\A)\^(?=[\w-]*[A-Za-z])[A-Za-z0-9-]{2,60}[ \t]*\Z")
 _COMMENT = re.compile(r"(`[^`\n]*`)|%%.*?%%")
 _POOR_NAME = re.compile(r"(?:index|readme|untitled.*|[\W\d_]*)\Z", re.IGNORECASE)
@@ -35,14 +35,14 @@ _CELL_BAR = re.compile(r"(?<!\\)\|")
 
 
 def read_markdown(source: str, name: str) -> Document:
-    """Return the document in ``source``; ``name`` is the title of one that has none. Faulty frontmatter is left out.
+    """Return the document in ``source``; ``name`` is the title if it has none. Invalid frontmatter is ignored.
 
     Raises:
-        ReadFailed: it is a note that this program made from what it found: no source.
+        ReadFailed: it is a note that this program generated, which must not be a source of its own research.
     """
-    properties, body = _front(source)
-    if _is_own(properties):
-        raise ReadFailed("a note that this program made")
+    properties, body = _split_frontmatter(source)
+    if _is_generated_note(properties):
+        raise ReadFailed("it is a note that this program generated")
     page = PageText()
     if aliases := _property(properties, "aliases"):
         page.paragraph(f"Also known as: {aliases}.")
@@ -50,21 +50,21 @@ def read_markdown(source: str, name: str) -> Document:
     reader.read()
     title = _property(properties, "title") or reader.title or (page.first_heading if _POOR_NAME.match(name) else "") or name
     published = next((found for key in ("date", "published", "created") if (found := _property(properties, key))), "")
-    return Document(title, page.finished(title), "text/markdown", _property(properties, "author"), published)
+    return Document(title, page.rendered(title), "text/markdown", _property(properties, "author"), published)
 
 
-def _is_own(properties: dict[str, Any]) -> bool:
-    """Tell whether the properties are those of a generated note: its kind, and the kind's own tag."""
+def _is_generated_note(properties: dict[str, Any]) -> bool:
+    """Return whether the properties are those of a generated note: a kind, and the tag of that kind."""
     kind, tags = properties.get("kind"), properties.get("tags")
     return isinstance(kind, str) and isinstance(tags, list) and f"research/{kind}" in tags
 
 
-def _front(source: str) -> tuple[dict[str, Any], str]:
-    found = _FRONT.match(source)
+def _split_frontmatter(source: str) -> tuple[dict[str, Any], str]:
+    found = _FRONTMATTER.match(source)
     if not found:
         return {}, source
     body = source[found.end() :]
-    if len(found[1]) > _LONGEST_FRONT:
+    if len(found[1]) > _LONGEST_FRONTMATTER:
         return {}, body
     try:
         properties, _ = frontmatter.parse(found[0])
@@ -92,44 +92,44 @@ def _without_comments(source: str) -> str:
 
 
 def _without_hidden(lines: list[str]) -> list[str]:
-    """Return ``lines`` without Obsidian's comments, ``%%`` to ``%%`` on one line or over several; those in code stay."""
+    """Return ``lines`` without Obsidian's comments (``%%`` to ``%%``, on one line or several); ``%%`` in code stays."""
     kept: list[str] = []
-    held: list[str] | None = None  # the lines since a comment was opened: they come back when it is never closed
+    in_comment: list[str] | None = None  # the lines of an open comment; they are kept if it is never closed
     fence = ""
     for line in lines:
-        found = _FENCE.match(line) if held is None else None
+        found = _FENCE.match(line) if in_comment is None else None
         if fence or found:
             closes = fence and line.strip().startswith(fence) and not line.strip().strip(fence[0])
             fence = "" if closes else fence or (found[1] if found else "")
             kept.append(line)
-        elif held is not None:
-            held.append(line)
+        elif in_comment is not None:
+            in_comment.append(line)
             if "%%" in line:
                 kept.append(line.partition("%%")[2])
-                held = None
+                in_comment = None
         elif "%%" in line and (bare := _COMMENT.sub(lambda found: found[1] or "", line)).count("%%") == 1 and "`" not in bare:
             kept.append(bare.partition("%%")[0])
-            held = ["%%" + bare.partition("%%")[2]]
+            in_comment = ["%%" + bare.partition("%%")[2]]
         else:
             kept.append(_COMMENT.sub(lambda found: found[1] or "", line) if "%%" in line else line)
-    return [*kept, *(held or [])]
+    return [*kept, *(in_comment or [])]
 
 
 class _Reader:
-    """Reads line by line; the lines of a paragraph or an item are gathered until something else begins.
+    """Reads line by line; the lines of a paragraph or an item are collected until another block begins.
 
-    ``title`` is the first heading, if it is of the first level or the document begins with it; else "".
+    ``title`` is the first heading if it is of level 1 or the document begins with it, else "".
     """
 
     def __init__(self, page: PageText, source: str) -> None:
         self._page = page
         self._lines = _without_hidden(source.split("\n")) if "%%" in source else source.split("\n")
         self._at = 0
-        self._gathered: list[str] = []
+        self._pending: list[str] = []
         self._in_item = False
         self._after_blank = True
         self._term = ""
-        self._began = False
+        self._has_content = False
         self.title = ""
 
     def read(self) -> None:
@@ -137,72 +137,72 @@ class _Reader:
         while self._at < len(self._lines):
             line = self._lines[self._at]
             self._at += 1
-            self._take(line)
+            self._read_line(line)
             self._after_blank = not line.strip()
-        self._end()
+        self._end_block()
 
-    def _take(self, line: str) -> None:
+    def _read_line(self, line: str) -> None:
         if not line.strip():
             if not self._in_item:
-                self._end()
+                self._end_block()
         elif fence := _FENCE.match(line):
-            self._end()
+            self._end_block()
             self._page.code("\n".join(self._fenced(fence[1])))
         elif self._after_blank and not self._in_item and line.startswith(("    ", "\t")):
             self._page.code("\n".join([line, *self._while(lambda next_: not next_.strip() or next_.startswith(("    ", "\t")))]))
         else:
-            self._take_text(_unquoted(line))
+            self._read_text(_unquoted(line))
 
-    def _take_text(self, text: str) -> None:
+    def _read_text(self, text: str) -> None:
         if heading := _HEADING.match(text):
-            self._end()
+            self._end_block()
             self._heading(len(heading[1]), text[heading.end() :])
-        elif self._gathered and not self._in_item and (under := _UNDERLINE.match(text)):
-            title, self._gathered = " ".join(self._gathered), []
+        elif self._pending and not self._in_item and (under := _UNDERLINE.match(text)):
+            title, self._pending = " ".join(self._pending), []
             self._heading(1 if under[1][0] == "=" else 2, title)
-        elif _RULE.match(text) or _DEFINITION.match(text) or not text.strip():
-            self._end()
+        elif _RULE.match(text) or _LINK_DEFINITION.match(text) or not text.strip():
+            self._end_block()
         elif item := _ITEM.match(text):
-            self._end()
-            self._in_item, self._gathered, self._term = True, [item[1]], ""
-        elif (described := _DESCRIBED.match(text)) and (self._term or (len(self._gathered) == 1 and not self._in_item)):
-            self._describe(described[1])
+            self._end_block()
+            self._in_item, self._pending, self._term = True, [item[1]], ""
+        elif (description := _DESCRIPTION.match(text)) and (self._term or (len(self._pending) == 1 and not self._in_item)):
+            self._begin_description(description[1])
         elif self._begins_table(text):
             self._table(text)
         else:
             self._gather(text)
 
-    def _describe(self, text: str) -> None:
-        """Begin an item of a term and its description; one term may have several."""
+    def _begin_description(self, text: str) -> None:
+        """Begin an item for a term and its description; one term may have several descriptions."""
         if not self._in_item:
-            self._term, self._gathered = self._gathered[0], []
-        self._end()
-        self._in_item, self._gathered = True, [f"{self._term}: {text}"]
+            self._term, self._pending = self._pending[0], []
+        self._end_block()
+        self._in_item, self._pending = True, [f"{self._term}: {text}"]
 
     def _gather(self, text: str) -> None:
         if self._in_item and self._after_blank and not text.startswith((" ", "\t")):
-            self._end()
-        self._gathered.append(text.strip())
+            self._end_block()
+        self._pending.append(text.strip())
 
     def _begins_table(self, text: str) -> bool:
         following = self._lines[self._at] if self._at < len(self._lines) else ""
         return text.lstrip().startswith("|") or ("|" in text and "|" in following and _is_delimiter(following))
 
     def _table(self, first: str) -> None:
-        self._end()
+        self._end_block()
         for line in [first, *self._while(lambda next_: "|" in next_)]:
             if not _is_delimiter(line):
-                self._page.row(plain(cell) for cell in _CELL_BAR.split(line.strip().strip("|"), _MOST_CELLS))
+                self._page.row(without_marks(cell) for cell in _CELL_BAR.split(line.strip().strip("|"), _MOST_CELLS))
 
     def _heading(self, level: int, text: str) -> None:
         text = text.strip()
         bare = text.rstrip("#")
         text = bare.strip() if bare[-1:] in (" ", "\t", "") else text
         own = _ID.search(text[-300:])
-        words = plain(_BLOCK_ID.sub("", text[: text.rindex("{#")] if own else text))
-        if not self.title and (level == 1 or not self._began):
+        words = without_marks(_BLOCK_ID.sub("", text[: text.rindex("{#")] if own else text))
+        if not self.title and (level == 1 or not self._has_content):
             self.title = squash(words)
-        self._began = True
+        self._has_content = True
         self._page.heading(level, words, own[1] if own else "")
 
     def _fenced(self, fence: str) -> list[str]:
@@ -216,9 +216,9 @@ class _Reader:
             self._at += 1
         return self._lines[start : self._at]
 
-    def _end(self) -> None:
-        text, self._gathered = plain(_BLOCK_ID.sub("", " ".join(self._gathered))), []
-        self._began = self._began or bool(text)
+    def _end_block(self) -> None:
+        text, self._pending = without_marks(_BLOCK_ID.sub("", " ".join(self._pending))), []
+        self._has_content = self._has_content or bool(text)
         if self._in_item:
             self._page.item(text)
         else:

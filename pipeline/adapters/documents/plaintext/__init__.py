@@ -1,1 +1,1 @@
-"""Plain text and reStructuredText into page text."""
+"""Plain text and reStructuredText → page text."""

@@ -1,4 +1,4 @@
-"""What a run of lines of plain text is by its shape: headings of news files, code, fields, terms with their descriptions."""
+"""Recognisers for plain text lines: release headings of news files, code, columns, fields, terms with descriptions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _RELEASE = re.compile(
     re.IGNORECASE,
 )
 _STANZA = re.compile(r"([a-z0-9][\w.+-]{0,60} \([^()\s]{1,60}\) [\w. -]{1,60}); urgency=\S.*\Z")
-_TOLD = re.compile(r"\b(?:features|changes)\b[^.]{0,40}\b(?:added to|in|to) ([A-Za-z][\w+]{0,40}-\d[\w.-]{0,30}) since\b")
-_LEADERS = re.compile(r"-\*-.{0,60}-\*-.*")
+_PROSE = re.compile(r"\b(?:features|changes)\b[^.]{0,40}\b(?:added to|in|to) ([A-Za-z][\w+]{0,40}-\d[\w.-]{0,30}) since\b")
+_MODE_LINE = re.compile(r"-\*-.{0,60}-\*-.*")
 _CODE = re.compile(
     r"[$#%>] |.*(?:[{};|\\]|\s=\s|==|=>|->|\w\(|\w=\S|<\w+>|&&)|[-/~]\S|\w[\w-]{0,30}(?: -{1,2}[\w-]+| [./~]\S+)|\w+\.\w+\.\w+\Z"
 )
@@ -29,8 +29,8 @@ _TERM_WORDS = 6
 
 
 def release_of(line: str) -> str:
-    """Return the heading that ``line`` is when it names the release that the lines below are about, else ""."""
-    line = _LEADERS.sub("", line).rstrip()
+    """Return the heading's text if ``line`` names the release that the lines below describe, else ""."""
+    line = _MODE_LINE.sub("", line).rstrip()
     if line[:1].isspace() or len(line) > 150:
         return ""
     if stanza := _STANZA.match(line):
@@ -39,14 +39,14 @@ def release_of(line: str) -> str:
 
 
 def release_in_prose(line: str) -> str:
-    """Return the release that a sentence says the changes below it came with, or ""."""
-    found = _TOLD.search(line[:300])
+    """Return the release named in a sentence such as "changes added to tool-1.2 since", or ""."""
+    found = _PROSE.search(line[:300])
     return found[1] if found else ""
 
 
 def without_mode_line(line: str) -> str:
     """Return ``line`` without an editor's mode line (``-*- outline -*-``)."""
-    return _LEADERS.sub("", line).rstrip()
+    return _MODE_LINE.sub("", line).rstrip()
 
 
 def indent_of(lines: Sequence[str]) -> int:
@@ -55,34 +55,34 @@ def indent_of(lines: Sequence[str]) -> int:
 
 
 def is_columns(lines: Sequence[str]) -> bool:
-    """Tell whether ``lines`` are set in columns: joined, they would say nothing."""
+    """Return whether ``lines`` are set in columns, so that they must not be joined."""
     return len(lines) >= _FEWEST_COLUMNS and 10 * sum(bool(_COLUMNS.match(line[:300])) for line in lines) >= 6 * len(lines)
 
 
 def is_code(lines: Sequence[str], announced: bool) -> bool:
-    """Tell whether indented ``lines`` are code: most of them look like it; ``announced``: the text before ends with a colon."""
+    """Return whether most of the indented ``lines`` look like code; ``announced``: the text before them ends with a colon."""
     looks = sum(bool(_CODE.match(line.strip()[:300])) for line in lines)
     is_prose = lines[-1].rstrip().endswith((".", "!", "?")) and max(map(len, lines)) > _LONGEST_TERM
     return not is_prose and 2 * looks >= len(lines) and (announced or 4 * looks >= 3 * len(lines))
 
 
-def fields(lines: Sequence[str]) -> bool:
-    """Tell whether ``lines`` are fields, each with its name at the start of a line."""
+def are_fields(lines: Sequence[str]) -> bool:
+    """Return whether ``lines`` are fields (``Name: value``), at least two of them."""
     return bool(_FIELD.match(lines[0])) and sum(bool(_FIELD.match(line)) for line in lines) > 1
 
 
 def begins_field(line: str) -> bool:
-    """Tell whether a field begins with ``line``."""
+    """Return whether ``line`` begins a field."""
     return bool(_FIELD.match(line))
 
 
-def is_term(lines: Sequence[str], *, surely: bool) -> bool:
-    """Tell whether the first of ``lines`` is a term, and the rest, further in, its description.
+def is_term(lines: Sequence[str], *, markup: bool) -> bool:
+    """Return whether the first line is a term and the rest, indented more, its description.
 
-    ``surely``: in this markup, that is what lines further in mean.
+    ``markup``: in this markup, deeper indentation always means a description.
     """
     first, rest = lines[0].strip(), lines[1:]
     if not rest or len(first) > _LONGEST_TERM or len(first.split()) > _TERM_WORDS or first.endswith((".", ",", ";", "-")):
         return False
     deeper = indent_of(rest) >= len(lines[0]) - len(lines[0].lstrip()) + 2
-    return deeper and (surely or first[0] in "-`'\"/$" or rest[0].strip()[0].isupper())
+    return deeper and (markup or first[0] in "-`'\"/$" or rest[0].strip()[0].isupper())

@@ -1,4 +1,4 @@
-"""Plain text and reStructuredText → page text: paragraphs parted by blank lines, headings where a line is plainly one."""
+"""Plain text and reStructuredText → page text: finds headings, releases of news files, items, code and paragraphs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from pipeline.adapters.documents.page_writer import Document, PageText, squash
 from pipeline.adapters.documents.plaintext.line_shapes import (
+    are_fields,
     begins_field,
-    fields,
     indent_of,
     is_code,
     is_columns,
@@ -33,7 +33,7 @@ _OPTION = re.compile(r"[ \t]*(-{1,2}\w[^\s,]{0,60}(?:(?:, | |,)[^\s]{1,60}){0,4}
 _STARS = re.compile(r"(\*{1,5})[ \t]+(\S.*)")
 _NEWS = re.compile(r"\b(?:news|changelog|changes|history|releases)\b", re.IGNORECASE)
 _NEWS_WORD = re.compile(r"\b(?:NEWS|ChangeLog|Changelog|CHANGES|Changes|History)\b")
-_TELLING = re.compile(
+_GENERIC_NAME = re.compile(
     r"\b(?:readme|news|changelog|changes|copyright|install|licen[cs]e|todo|authors|copying|thanks|history)\b", re.I
 )
 _LONGEST_CAPITALS = 60
@@ -43,22 +43,22 @@ _CODE_INDENT = 4
 
 
 def read_text(source: str, name: str, *, markup: bool = False) -> Document:
-    """Return the document in ``source``; ``markup``: it is reStructuredText, whose marks are taken away.
+    """Return the document in ``source``; with ``markup`` it is reStructuredText, whose marks are removed.
 
-    ``name`` is the title of a document that has none; a file such as "coreutils NEWS" has one only if it begins with it.
+    ``name`` is the title if the document has none. A generic file such as "coreutils NEWS" has a title only in its first line.
     """
     page = PageText()
     reader = _Reader(page, markup, is_news=bool(_NEWS.search(name)))
     reader.read(list(_paragraphs(with_whole_words(without_page_edges(source).expandtabs(8)))))
-    is_telling = bool(_TELLING.search(name))
+    is_generic = bool(_GENERIC_NAME.search(name))
     title = (
         reader.title
-        or ("" if is_telling else reader.first_heading)
+        or ("" if is_generic else reader.first_heading)
         or ("" if name.isdecimal() else name)
         or page.first_heading
         or name
     )
-    return Document(title, page.finished(title), "text/x-rst" if markup else "text/plain")
+    return Document(title, page.rendered(title), "text/x-rst" if markup else "text/plain")
 
 
 def _paragraphs(source: str) -> Iterator[list[str]]:
@@ -74,21 +74,21 @@ def _paragraphs(source: str) -> Iterator[list[str]]:
 
 
 class _Reader:
-    """Takes one run of lines after the other; remembers what the last one announced.
+    """Reads the paragraphs (lines without a blank line between them) in order and writes their blocks.
 
-    ``title`` is the heading that the document begins with; ``first_heading`` the first that names no release. Both may be "".
+    ``title`` is the heading at the document's start; ``first_heading`` the first that names no release. Both may be "".
     """
 
     def __init__(self, page: PageText, markup: bool, *, is_news: bool) -> None:
         self._page = page
         self._markup = markup
         self._is_news = is_news
-        self._is_outline = self._is_starred = False  # headings are marked with stars; a release's heading is too
+        self._is_outline = self._is_starred = False  # headings are marked with stars; so are the releases' headings
         self._levels: list[str] = []
-        self._base = 0  # the level of a release's heading, once there was one
+        self._base = 0  # the level of the releases' headings, once one was found
         self._code_follows = False
         self._ignored = False
-        self._announced = False
+        self._after_colon = False
         self._indent = 0
         self._started = False
         self.title = self.first_heading = ""
@@ -97,148 +97,148 @@ class _Reader:
         """Write all blocks."""
         self._is_outline = not self._markup and any(lines[0].startswith("** ") for lines in paragraphs)
         for lines, following in zip(paragraphs, [*paragraphs[1:], [""]], strict=False):
-            self._take(lines, following)
+            self._write_paragraph(lines, following)
             self._started = True
 
-    def _take(self, lines: list[str], following: list[str]) -> None:
-        """Write the blocks of ``lines``, which stand without a blank line between."""
-        if self._markup and (self._literal(lines) or self._directive(lines)):
+    def _write_paragraph(self, lines: list[str], following: list[str]) -> None:
+        """Write the blocks of one paragraph's ``lines``."""
+        if self._markup and (self._consume_literal(lines) or self._consume_directive(lines)):
             return
         if not self._markup:
-            lines = self._plain_headings(lines, following)
-        lines = self._headings(lines) if lines else []
+            lines = self._take_plain_headings(lines, following)
+        lines = self._take_underlined_headings(lines) if lines else []
         if not lines:
             return
         self._code_follows = self._markup and lines[-1].endswith("::")
-        if len(lines) == 1 and self._is_heading(lines[0].strip()):
+        if len(lines) == 1 and self._write_if_heading(lines[0].strip()):
             return
-        self._body(lines)
+        self._write_body(lines)
 
-    def _plain_headings(self, lines: list[str], following: list[str]) -> list[str]:
-        """Write the headings that plain text marks by its words or by stars; return what is left."""
+    def _take_plain_headings(self, lines: list[str], following: list[str]) -> list[str]:
+        """Write the headings that plain text marks by words or stars; return the lines that are left."""
         first, alone = lines[0], len(lines) == 1
         underlined = not alone and bool(_UNDERLINE.match(lines[1]))
         release = "" if underlined else release_of(first)
         has_mode = not self._started and alone and without_mode_line(first) != first
-        if has_mode or (not underlined and not release and self._names_itself(lines)):
-            self._add(1, without_mode_line(first).strip().rstrip("."))
+        if has_mode or (not underlined and not release and self._is_title_of_news(lines)):
+            self._add_heading(1, without_mode_line(first).strip().rstrip("."))
             return lines[1:]
         if release and (alone or self._is_news):
             self._is_starred = first.startswith("*")
             self._add_release(release)
             return lines[1:]
-        if self._is_news and (told := release_in_prose(" ".join(lines[:3]))):
-            self._add_release(told)
+        if self._is_news and (release_told := release_in_prose(" ".join(lines[:3]))):
+            self._add_release(release_told)
             return [line for line in lines if not _UNDERLINE.match(line)]
         if self._is_outline and (stars := _STARS.match(first)):
-            return self._outline(lines, following, len(stars[1]), stars[2])
+            return self._take_outline_line(lines, following, len(stars[1]), stars[2])
         if len(lines) > 1 and not underlined and self._opens_items(lines):
-            self._add(self._base + 1 if self._base else len(self._levels) + 1, _ITEM.sub(r"\1", first).rstrip(": "))
+            self._add_heading(self._base + 1 if self._base else len(self._levels) + 1, _ITEM.sub(r"\1", first).rstrip(": "))
             return lines[1:]
         if len(lines) > 1 and first.endswith(":") and _is_capitals(first.strip()[:-1]):
-            self._is_heading(first.strip())
+            self._write_if_heading(first.strip())
             return lines[1:]
         return lines
 
     def _add_release(self, text: str) -> None:
         self._base = self._base or (2 if self.title else 1)
-        self._add(self._base, text, is_release=True)
+        self._add_heading(self._base, text, is_release=True)
 
-    def _names_itself(self, lines: list[str]) -> bool:
+    def _is_title_of_news(self, lines: list[str]) -> bool:
         first = lines[0].strip()
         return not self._started and self._is_news and len(first) <= _LONGEST_TITLE and bool(_NEWS_WORD.search(first))
 
-    def _outline(self, lines: list[str], following: list[str], depth: int, text: str) -> list[str]:
-        """Take a line that opens with stars: a heading when something that is no such line stands below it, else an item."""
+    def _take_outline_line(self, lines: list[str], following: list[str], depth: int, text: str) -> list[str]:
+        """Read a line that begins with stars: it is a heading if text or deeper stars follow it, else an item."""
         has_body = len(lines) == 1 and bool(following[0].strip()) and not _STARS.match(following[0])
         opening = _STARS.match(following[0])
         leads = len(lines) == 1 and opening is not None and len(opening[1]) > depth
         is_heading = (self._is_starred or not self._base) if depth == 1 else has_body or leads
         if is_heading or self._opens_items(lines):
             above = self._base - 1 if self._is_starred else self._base or (1 if self.title else 0)
-            self._add(above + depth, text.rstrip(": "))
+            self._add_heading(above + depth, text.rstrip(": "))
             return lines[1:]
         return [f"- {text}", *lines[1:]]
 
     def _opens_items(self, lines: list[str]) -> bool:
-        """Tell whether the first line is an item in name only: a label above items that stand further in."""
+        """Return whether the first line looks like an item but is a label above items that are indented more."""
         if not self._is_news or len(lines) < 2 or lines[0][:1].isspace() or not lines[1][:1].isspace():
             return False
         first, second = _ITEM.match(lines[0]), _ITEM.match(lines[1])
         return first is not None and second is not None and len(first[1].split()) <= _LABEL_WORDS and not first[1].endswith(".")
 
-    def _body(self, lines: list[str]) -> None:
+    def _write_body(self, lines: list[str]) -> None:
         """Write lines that are no headings: code, fields, a term with its description, items, a paragraph."""
-        announced, self._announced = self._announced, lines[-1].endswith(":")
+        after_colon, self._after_colon = self._after_colon, lines[-1].endswith(":")
         indent = indent_of(lines)
         is_further_in = indent >= self._indent + _CODE_INDENT and not _ITEM.match(lines[0])
         if (
             not self._markup
             and not _OPTION.match(lines[0])
-            and ((is_further_in and is_code(lines, announced)) or is_columns(lines))
+            and ((is_further_in and is_code(lines, after_colon)) or is_columns(lines))
         ):
             self._page.code("\n".join(line[indent:] for line in lines))
             return
         self._indent = indent if not _ITEM.match(lines[0]) else self._indent
-        if is_term(lines, surely=self._markup) and not _ITEM.match(lines[0]) and not any(_ITEM.match(line) for line in lines[1:]):
-            self._page.item(self._plain(f"{lines[0].strip().rstrip(':')}: {' '.join(lines[1:])}"))
+        if is_term(lines, markup=self._markup) and not any(_ITEM.match(line) for line in lines):
+            self._page.item(self._unmarked(f"{lines[0].strip().rstrip(':')}: {' '.join(lines[1:])}"))
             return
-        for kind, text in _runs(lines, in_fields=fields(lines), in_rst=self._markup):
-            (self._page.item if kind == "item" else self._page.paragraph)(self._plain(text))
+        for kind, text in _runs(lines, in_fields=are_fields(lines), in_rst=self._markup):
+            (self._page.item if kind == "item" else self._page.paragraph)(self._unmarked(text))
 
-    def _add(self, level: int, text: str, *, is_release: bool = False) -> None:
-        text = self._plain(text).strip("* ") or text
+    def _add_heading(self, level: int, text: str, *, is_release: bool = False) -> None:
+        text = self._unmarked(text).strip("* ") or text
         if not self._started and not is_release and not self.title:
             self.title = text
         if not is_release and not release_of(text):
             self.first_heading = self.first_heading or text
         self._page.heading(level, text)
 
-    def _literal(self, lines: list[str]) -> bool:
-        """Tell whether ``lines`` belong to what was announced: code, or a directive that says nothing to a reader."""
+    def _consume_literal(self, lines: list[str]) -> bool:
+        """Write or drop ``lines`` if they belong to the code or directive before them; return whether they do."""
         if not lines[0].startswith(" "):
             self._code_follows = self._ignored = False
         if self._code_follows:
             self._page.code("\n".join(lines))
         return self._code_follows or self._ignored
 
-    def _directive(self, lines: list[str]) -> bool:
+    def _consume_directive(self, lines: list[str]) -> bool:
         if not lines[0].lstrip().startswith(".. "):
             return False
         found = _DIRECTIVE.match(lines[0].lstrip())
         self._code_follows = bool(found and found[1] in _CODE_DIRECTIVES)
         self._ignored = not found or found[1] in ("toctree", "index", "image", "figure", "contents", "include")
         if found and not self._code_follows and not self._ignored:
-            self._page.paragraph(self._plain(" ".join([found[2], *(line.strip() for line in lines[1:] if line[:1] == " ")])))
+            self._page.paragraph(self._unmarked(" ".join([found[2], *(line.strip() for line in lines[1:] if line[:1] == " ")])))
         return True
 
-    def _headings(self, lines: list[str]) -> list[str]:
-        """Write the headings that are told by a line under them (and over them); return what is left."""
+    def _take_underlined_headings(self, lines: list[str]) -> list[str]:
+        """Write the headings that have a line of signs under (and over) them; return the lines that are left."""
         if len(lines) > 2 and _UNDERLINE.match(lines[0]) and lines[0] == lines[2]:
-            self._write(lines[0][0] * 2, lines[1])
+            self._add_underlined(lines[0][0] * 2, lines[1])
             return lines[3:]
         left: list[str] = []
         for line in lines:
             if left and _underlines(line, left[-1]) and len(left) == 1:
-                self._write(line[0], left.pop())
+                self._add_underlined(line[0], left.pop())
             else:
                 left.append(line)
         return left
 
-    def _write(self, mark: str, text: str) -> None:
+    def _add_underlined(self, mark: str, text: str) -> None:
         if mark not in self._levels:
             self._levels.append(mark)
-        self._add(1 + self._levels.index(mark), without_mode_line(text), is_release=bool(release_of(text)))
+        self._add_heading(1 + self._levels.index(mark), without_mode_line(text), is_release=bool(release_of(text)))
 
-    def _is_heading(self, line: str) -> bool:
+    def _write_if_heading(self, line: str) -> bool:
         numbered = _NUMBERED.match(line)
         if not numbered and not _is_capitals(line.removesuffix(":")):
             return False
         depth = numbered[1].count(".") if numbered else 0
-        self._add(max(len(self._levels), self._base) + 1 + depth, line.rstrip(":"))
+        self._add_heading(max(len(self._levels), self._base) + 1 + depth, line.rstrip(":"))
         return True
 
-    def _plain(self, text: str) -> str:
+    def _unmarked(self, text: str) -> str:
         if not self._markup:
             return text
         text = _TARGETED.sub(r"\1", _ROLE.sub(lambda found: found[1].lstrip("~!"), text))
@@ -246,7 +246,7 @@ class _Reader:
 
 
 def _underlines(line: str, title: str) -> bool:
-    """Tell whether ``line`` draws a line of about the title's length under it."""
+    """Return whether ``line`` is an underline of about the title's length."""
     length = len(title.strip())
     return bool(_UNDERLINE.match(line)) and length < 150 and len(line.strip()) >= max(3, length - 2)
 
@@ -258,7 +258,7 @@ def _is_capitals(line: str) -> bool:
 
 
 def _runs(lines: list[str], *, in_fields: bool, in_rst: bool) -> Iterator[tuple[str, str]]:
-    """Yield items and paragraphs; a line that opens none goes on with the one before it."""
+    """Yield ``(kind, text)`` of items and paragraphs; a line that begins no item continues the one before it."""
     kind, run = "paragraph", [""]
     for line in lines:
         if in_rst and (field := _RST_FIELD.match(line)):

@@ -1,1 +1,1 @@
-"""Search in local folders of documents."""
+"""Embedded search in local folders of documents: passage index, ranking and reading."""

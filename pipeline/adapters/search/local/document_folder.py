@@ -1,7 +1,7 @@
-"""A folder of documents as addresses: which files it holds, and the way from an address back to a file inside it.
+"""One folder of documents: lists its files, maps them to ``corpus:`` addresses and back, and reads them.
 
-An address is ``corpus:`` and the path relative to the folder, percent-encoded: the same on every machine that has the
-same documents, and plain ASCII whatever bytes a file name is made of.
+An address is ``corpus:`` plus the percent-encoded path relative to the folder. It is the same on every machine that has the
+documents, and ASCII whatever bytes a file name has.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from pipeline.adapters.search.local.read_document import refuse_by_name_and_size
 from pipeline.errors import CorpusUnusable, ReadFailed
 
 SCHEME = "corpus:"
-_PLAIN = "/-._~+,@="
-# What documentation builders leave beside the pages: their sources and their furniture.
-_NO_DOCUMENTS = frozenset(("_sources", "_static", "_images", "node_modules", "__pycache__"))
+_UNESCAPED = "/-._~+,@="
+# Folders that documentation builders and package managers make beside the pages.
+_IGNORED_FOLDERS = frozenset(("_sources", "_static", "_images", "node_modules", "__pycache__"))
 
 
 class SkippedFile(NamedTuple):
-    """A file that is not searched, and why. ``path`` is relative to the folder."""
+    """A file that is not searched, and the reason. ``path`` is relative to the folder."""
 
     path: str
     reason: str
 
 
 class FoundFile(NamedTuple):
-    """A regular file: its address, its size in bytes, its time of change in nanoseconds."""
+    """A regular file: address, size in bytes, time of last change in nanoseconds since the epoch."""
 
     url: str
     size: int
@@ -40,52 +40,52 @@ class FoundFile(NamedTuple):
 
 def address_of(path: str) -> str:
     """Return the address of the file at ``path``, relative to the folder."""
-    return SCHEME + quote(os.fsencode(path), safe=_PLAIN)
+    return SCHEME + quote(os.fsencode(path), safe=_UNESCAPED)
 
 
 def path_of(url: str) -> str:
-    """Return the path that an address names, relative to the folder; nothing is checked."""
+    """Return the path of an address, relative to the folder; it is not checked."""
     return os.fsdecode(unquote_to_bytes(url.removeprefix(SCHEME)))
 
 
 def scan(folder: Path) -> Iterator[FoundFile | SkippedFile]:
-    """Yield all files of ``folder`` that could be documents, in no fixed order, and those that are skipped.
+    """Yield the files of ``folder`` that may be documents and those that are skipped, in no fixed order.
 
-    Hidden files and folders are passed over. Links to folders are not followed, nor are links that leave ``folder``.
+    Hidden files and folders are left out. Links to folders and links that leave ``folder`` are not followed.
 
     Raises:
         CorpusUnusable: ``folder`` is missing or cannot be listed.
     """
-    root = usable(folder)
+    root = resolved_folder(folder)
     skipped: list[SkippedFile] = []
 
-    def unlisted(error: OSError) -> None:
-        skipped.append(SkippedFile(printable(os.path.relpath(error.filename, root)), _why(error)))
+    def report_unlisted(error: OSError) -> None:
+        skipped.append(SkippedFile(printable(os.path.relpath(error.filename, root)), _reason(error)))
 
-    for place, folders, names in os.walk(root, onerror=unlisted):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in _NO_DOCUMENTS]
+    for place, folders, names in os.walk(root, onerror=report_unlisted):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _IGNORED_FOLDERS]
         for name in names:
             if not name.startswith("."):
-                yield _looked_at(root, Path(place, name))
+                yield _scan_file(root, Path(place, name))
     yield from skipped
 
 
-def usable(folder: Path) -> Path:
-    """Return ``folder`` with all links followed.
+def resolved_folder(folder: Path) -> Path:
+    """Return the real path of ``folder``.
 
     Raises:
-        CorpusUnusable: it is missing or cannot be listed.
+        CorpusUnusable: the folder is missing or cannot be listed.
     """
     hint = "name the folder that holds your documents under settings: corpus: in queries.yaml, or create it"
     try:
         root = folder.resolve(strict=True)
         os.scandir(root).close()
     except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself, in Python before 3.13
-        raise CorpusUnusable(f"The folder of documents {folder} cannot be used: {_why(error)}.", hint=hint) from error
+        raise CorpusUnusable(f"The folder of documents {folder} cannot be used: {_reason(error)}.", hint=hint) from error
     return root
 
 
-def _looked_at(root: Path, path: Path) -> FoundFile | SkippedFile:
+def _scan_file(root: Path, path: Path) -> FoundFile | SkippedFile:
     relative = os.path.relpath(path, root)
     try:
         if path.is_symlink() and not path.resolve().is_relative_to(root):
@@ -95,22 +95,22 @@ def _looked_at(root: Path, path: Path) -> FoundFile | SkippedFile:
             return SkippedFile(printable(relative), "not a regular file")
         refuse_by_name_and_size(path, status.st_size)
     except (OSError, RuntimeError) as error:
-        return SkippedFile(printable(relative), _why(error))
+        return SkippedFile(printable(relative), _reason(error))
     except ReadFailed as error:
         return SkippedFile(printable(relative), error.message)
     return FoundFile(address_of(relative), status.st_size, status.st_mtime_ns)
 
 
-def located(folder: Path, url: str) -> Path:
-    """Return the file that the address ``url`` names.
+def locate(folder: Path, url: str) -> Path:
+    """Return the path of the document at ``url``.
 
     Raises:
-        ReadFailed: no address of a document in ``folder``, whatever stands in its way: ``..``, a link that leaves.
+        ReadFailed: ``url`` is no address of a file in ``folder``; ``..`` and links that leave the folder are refused.
     """
     address = url.partition("#")[0]
     parts = path_of(address).split("/")
     if not address.startswith(SCHEME) or any(not part or part.startswith(".") or "\0" in part for part in parts):
-        raise ReadFailed(f"{url} is no address of a document in the folder")
+        raise ReadFailed(f"{url} is not the address of a document in the folder")
     try:
         root = folder.resolve()
         path = root.joinpath(*parts)
@@ -126,7 +126,7 @@ def contents(path: Path) -> bytes:
     """Return a file's bytes.
 
     Raises:
-        ReadFailed: not a document by name, too large, or the system refuses; the message says why, without the path.
+        ReadFailed: the file is no document by its name, too large or unreadable; the message does not name the path.
     """
     try:
         with path.open("rb") as file:
@@ -136,15 +136,15 @@ def contents(path: Path) -> bytes:
             refuse_by_name_and_size(path, status.st_size)
             return file.read(status.st_size + 1)
     except OSError as error:
-        raise ReadFailed(_why(error)) from error
+        raise ReadFailed(_reason(error)) from error
 
 
-def _why(error: OSError | RuntimeError) -> str:
+def _reason(error: OSError | RuntimeError) -> str:
     if isinstance(error, RuntimeError) or error.errno == errno.ELOOP:
         return "a link that leads back to itself"
     return (error.strerror or str(error)).lower()
 
 
 def printable(path: str) -> str:
-    """Return ``path`` with the replacement sign for bytes that are no UTF-8."""
+    """Return ``path`` with bytes that are not UTF-8 replaced, so that it can be printed."""
     return os.fsencode(path).decode("utf-8", "replace")

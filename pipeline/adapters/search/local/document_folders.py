@@ -1,7 +1,7 @@
 """Several folders of documents, searched as one.
 
-The first folder's addresses are as if it were alone: ``corpus:<path>``. Those of the others begin with the folder's name:
-``corpus:@<name>/<path>``, so that they do not change when folders are put in another order. A name that is taken gets ``-2``.
+Addresses in the first folder are ``corpus:<path>``. Those in the others contain the folder's name, ``corpus:@<name>/<path>``,
+so that they do not change when the folders are reordered. If two folders have the same name, the second gets ``-2``.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from pipeline.adapters.search.local.document_folder import (
     FoundFile,
     SkippedFile,
     address_of,
-    located,
+    locate,
     path_of,
+    resolved_folder,
     scan,
-    usable,
 )
 from pipeline.errors import CorpusUnusable
 
 
 class _Member(NamedTuple):
-    """A folder; ``prefix`` is what its addresses have between scheme and path: "" or ``@<name>/``."""
+    """A folder; ``prefix`` is the part of its addresses between scheme and path: "" or ``@<name>/``."""
 
     prefix: str
     folder: Path
 
 
 class Corpus:
-    """The folders, the first one first; one that is named twice counts once."""
+    """The folders of documents in the order of the settings; a folder listed twice counts once."""
 
     def __init__(self, folders: Path | Sequence[Path]) -> None:
-        self._members = list(_named([folders] if isinstance(folders, Path) else folders))
+        self._members = list(_members_of([folders] if isinstance(folders, Path) else folders))
 
     def __str__(self) -> str:
         return ", ".join(str(member.folder) for member in self._members)
 
     @property
     def identity(self) -> str:
-        """What an index of these folders is known by: it changes when one of them is another."""
+        """A key of these folders for their index; it changes when a folder is added, removed or replaced."""
         return "\n".join(f"{member.prefix}{os.path.realpath(member.folder)}" for member in self._members)
 
     def unusable(self) -> list[CorpusUnusable]:
-        """Return why folders are missing or cannot be listed; empty if all are there."""
+        """Return one error for each folder that is missing or cannot be listed."""
         return [error for member in self._members if (error := _fault(member)) is not None]
 
     def scan(self) -> Iterator[FoundFile | SkippedFile]:
-        """Yield the files of all folders, as ``scan`` does; a folder that is missing is a skipped file.
+        """Yield the files of all folders, as ``document_folder.scan`` does; an unusable folder is yielded as a skipped file.
 
         Raises:
             CorpusUnusable: none of the folders can be used.
@@ -71,7 +71,7 @@ class Corpus:
 
     def _address(self, member: _Member, path: str) -> str:
         plain = address_of(path).removeprefix(SCHEME)
-        if not member.prefix and self._member_at(plain) is not member:  # a folder of the first that is called like another one
+        if not member.prefix and self._member_at(plain) is not member:  # its "@" would be read as another folder's prefix
             plain = "%40" + plain[1:]
         return SCHEME + address_of(member.prefix).removeprefix(SCHEME) + plain
 
@@ -80,20 +80,20 @@ class Corpus:
         return next(others, self._members[0])
 
     def path_at(self, url: str) -> Path:
-        """Return the path that an address of ``scan`` names; nothing is checked."""
-        member, own = self._taken_apart(url)
-        return member.folder / path_of(own)
+        """Return the path of an address that ``scan`` yielded; it is not checked."""
+        member, inner = self._split(url)
+        return member.folder / path_of(inner)
 
-    def located(self, url: str) -> Path:
-        """Return the file that the address ``url`` names.
+    def locate(self, url: str) -> Path:
+        """Return the path of the document at ``url``.
 
         Raises:
-            ReadFailed: no address of a document in one of the folders.
+            ReadFailed: ``url`` is no address of a document in one of the folders.
         """
-        member, own = self._taken_apart(url)
-        return located(member.folder, own)
+        member, inner = self._split(url)
+        return locate(member.folder, inner)
 
-    def _taken_apart(self, url: str) -> tuple[_Member, str]:
+    def _split(self, url: str) -> tuple[_Member, str]:
         plain = url.removeprefix(SCHEME)
         if plain == url:
             return self._members[0], url
@@ -101,7 +101,7 @@ class Corpus:
         return member, SCHEME + plain.removeprefix(address_of(member.prefix).removeprefix(SCHEME))
 
 
-def _named(folders: Sequence[Path]) -> Iterator[_Member]:
+def _members_of(folders: Sequence[Path]) -> Iterator[_Member]:
     taken: set[str] = set()
     once = {os.path.realpath(folder): folder for folder in folders}
     for number, folder in enumerate(once.values()):
@@ -114,7 +114,7 @@ def _named(folders: Sequence[Path]) -> Iterator[_Member]:
 
 def _fault(member: _Member) -> CorpusUnusable | None:
     try:
-        usable(member.folder)
+        resolved_folder(member.folder)
     except CorpusUnusable as error:
         return error
     return None

@@ -1,4 +1,4 @@
-"""A query put to the index: candidates by shared stems, ranked as ``pipeline.text.ranking`` does, none told twice."""
+"""Query of the passage index: finds candidates by shared stems, ranks them, and removes repeated passages."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from pipeline.text.stemming import language_of
 
 _CANDIDATES = 400
 _MOST_STEMS = 64  # of one query
-_COMMON = 0.25  # share of all passages from which a stem finds too many to be looked for, if others are left
-_CONCEPTS = 600  # stems of the best passages whose counts are told
+_COMMON = 0.25  # a stem in more than this share of the passages selects no candidates, if rarer stems are left
+_CONCEPTS = 600  # stems of the best passages whose counts are returned
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The hits, best first; what the index knows of the query's words and of the best passages'; the documents' languages."""
+class QueryResult:
+    """The hits, best first; counts of the stems of the query and of the best passages; the documents' languages."""
 
     hits: tuple[Hit, ...]
     statistics: TermStatistics
     languages: tuple[str, ...]
 
 
-def ranked(index: Index, text: str, limit: int) -> Found:
+def query_index(index: Index, text: str, limit: int) -> QueryResult:
     """Return at most ``limit`` hits for the query ``text``.
 
     Raises:
         sqlite3.Error: the index cannot be read.
     """
     languages = index.languages()
-    query = _read_as(text, languages)
+    query = _parsed_query(text, languages)
     known = _statistics(index, query)
     best = list(_best(index, query, known)) if limit else []
-    counts = {**known.counts, **index.counts(stem for stem in _telling(best) if stem not in known.counts)}
-    told = known.model_copy(update={"counts": dict(sorted(counts.items()))})
-    return Found(tuple(_hit(candidate, score) for score, candidate in best[:limit]), told, languages)
+    counts = {**known.counts, **index.counts(stem for stem in _frequent_stems(best) if stem not in known.counts)}
+    statistics = known.model_copy(update={"counts": dict(sorted(counts.items()))})
+    return QueryResult(tuple(_hit(candidate, score) for score, candidate in best[:limit]), statistics, languages)
 
 
-def _read_as(text: str, languages: Sequence[str]) -> Query:
-    """Return the query read in its own language if there are documents in it, else in that of most documents."""
+def _parsed_query(text: str, languages: Sequence[str]) -> Query:
+    """Return the query, parsed in its own language if there are documents in it, else in that of most documents."""
     own = language_of(text)
     return understood(text, own if own in languages or not languages else languages[0])
 
 
 def _statistics(index: Index, query: Query) -> TermStatistics:
-    documents, passages, body, heads = index.lengths()
+    documents, passages, body, heads = index.totals()
     return TermStatistics(
         language=query.language,
         documents=documents,
@@ -78,8 +78,8 @@ def _best(index: Index, query: Query, known: TermStatistics) -> Iterator[tuple[f
             yield score, candidate
 
 
-def _telling(best: Sequence[tuple[float, Candidate]]) -> list[str]:
-    """Return the stems that several of the best passages hold, the most frequent first: what the topic is made of."""
+def _frequent_stems(best: Sequence[tuple[float, Candidate]]) -> list[str]:
+    """Return the stems that at least two of the best passages hold, the most frequent first; they describe the topic."""
     counts = Counter(stem for _, candidate in best[:POOL] for stem in set(candidate.ranked.body) if len(stem) > 2)
     several = (stem for stem, count in counts.items() if count > 1)
     return sorted(several, key=lambda stem: (-counts[stem], stem))[:_CONCEPTS]

@@ -1,4 +1,4 @@
-"""Bringing an index up to date with its folder: only what changed is read, only what differs is parsed."""
+"""Refresh of a passage index: reads the files that changed since the last time and parses those with new content."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
 
 _BATCH_FILES = 200
 _BATCH_BYTES = 20_000_000
-_MUCH = 50
-_TO_BE_TRIED_AGAIN = -1
+_OPTIMISE_AFTER = 50
+_RETRY = -1
 
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What bringing the index up to date found: ``files`` are searched, ``changed`` of them new or altered since last time.
+    """The result of a refresh: number of files searched, of those new or changed, of those removed, and of passages.
 
     ``problems`` are the files that are not searched, by path.
     """
@@ -34,7 +34,7 @@ class IndexReport:
     problems: tuple[SkippedFile, ...]
 
 
-def refreshed(index: Index, folder: Corpus) -> IndexReport:
+def refresh_index(index: Index, folder: Corpus) -> IndexReport:
     """Bring ``index`` up to date with ``folder``.
 
     Raises:
@@ -42,17 +42,17 @@ def refreshed(index: Index, folder: Corpus) -> IndexReport:
         sqlite3.Error: the index cannot be read or written.
     """
     known = index.files()
-    found, skipped = _scanned(folder)
-    gone = sorted(known.keys() - {file.url for file in found})
+    found, skipped = _scan(folder)
+    removed = sorted(known.keys() - {file.url for file in found})
     new = [file for file in found if not _is_known(file, known.get(file.url))]
-    changed = _stored(index, folder, new, known)
-    index.replace([], gone)
-    if changed + len(gone) > _MUCH:
-        index.settle()
-    return _report(index, skipped, changed, len(gone))
+    changed = _index_files(index, folder, new, known)
+    index.replace([], removed)
+    if changed + len(removed) > _OPTIMISE_AFTER:
+        index.optimise()
+    return _report(index, skipped, changed, len(removed))
 
 
-def _scanned(folder: Corpus) -> tuple[list[FoundFile], list[SkippedFile]]:
+def _scan(folder: Corpus) -> tuple[list[FoundFile], list[SkippedFile]]:
     found: list[FoundFile] = []
     skipped: list[SkippedFile] = []
     for entry in folder.scan():
@@ -67,13 +67,13 @@ def _is_known(file: FoundFile, known: IndexedFile | None) -> bool:
     return known is not None and (known.size, known.changed) == (file.size, file.changed)
 
 
-def _stored(index: Index, folder: Corpus, new: list[FoundFile], known: dict[str, IndexedFile]) -> int:
-    """Index the files that are ``new``; return how many have a content that was not known."""
+def _index_files(index: Index, folder: Corpus, new: list[FoundFile], known: dict[str, IndexedFile]) -> int:
+    """Index the files ``new``; return how many of them have new content."""
     batch: list[IndexedFile] = []
     same: list[IndexedFile] = []
     size = changed = 0
     for file in new:
-        entry = _indexed(folder, file, known.get(file.url))
+        entry = _index_entry(folder, file, known.get(file.url))
         (batch if entry.passages or entry.reason else same).append(entry)
         changed += bool(entry.passages)
         size += file.size
@@ -85,13 +85,13 @@ def _stored(index: Index, folder: Corpus, new: list[FoundFile], known: dict[str,
     return changed
 
 
-def _indexed(folder: Corpus, file: FoundFile, known: IndexedFile | None) -> IndexedFile:
-    """Return the file's new entry; without reason and passages when its bytes are those that are indexed."""
+def _index_entry(folder: Corpus, file: FoundFile, known: IndexedFile | None) -> IndexedFile:
+    """Return the file's new entry, without reason and passages if its bytes are those already indexed."""
     path = folder.path_at(file.url)
     try:
         data = contents(path)
     except ReadFailed as error:
-        return IndexedFile(file.url, file.size, _TO_BE_TRIED_AGAIN, "", error.message)
+        return IndexedFile(file.url, file.size, _RETRY, "", error.message)
     digest = digest_of(data)
     if known is not None and known.digest == digest and not known.reason:
         return IndexedFile(file.url, file.size, file.changed, digest)

@@ -1,7 +1,7 @@
-"""The embedded search: finds passages in a folder of documents, and reads the documents.
+"""The embedded search: finds passages in folders of documents, and reads the documents.
 
-The index is brought up to date before the first search and when asked to; it is a cache and may be deleted at any time.
-A document is always read from its file as it is now.
+The index is refreshed before the first search and on demand. It is a cache and may be deleted at any time. A document is
+always read from its current file.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TypeVar
 from pipeline.adapters.documents.page_writer import Document
 from pipeline.adapters.search.local.document_folder import SkippedFile, contents
 from pipeline.adapters.search.local.document_folders import Corpus
-from pipeline.adapters.search.local.index_query import Found, ranked
-from pipeline.adapters.search.local.index_refresh import IndexReport, refreshed
+from pipeline.adapters.search.local.index_query import QueryResult, query_index
+from pipeline.adapters.search.local.index_refresh import IndexReport, refresh_index
 from pipeline.adapters.search.local.passage_index import Index
 from pipeline.adapters.search.local.read_document import parse
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class LocalFolder:
-    """Folders of documents as one, by both ports ``Search`` and ``Fetch``. ``cache`` is the index's file, made if missing."""
+    """Folders of documents, by the ports ``Search`` and ``Fetch``. ``cache`` is the index file, created if missing."""
 
     name = "local"
 
@@ -45,11 +45,11 @@ class LocalFolder:
 
     @property
     def problems(self) -> tuple[SkippedFile, ...]:
-        """The files that the latest refresh skipped, by path; empty before the first."""
+        """The files that the latest refresh skipped, by path; empty before the first refresh."""
         return self._report.problems if self._report else ()
 
     async def search(self, query: str, limit: int) -> SearchResult:
-        """Return at most ``limit`` passages, best first, and what the index knows of the query's words.
+        """Return at most ``limit`` passages, best first, and the index's counts of the query's stems.
 
         Raises:
             SearchFailed: the index cannot be read or built.
@@ -59,36 +59,36 @@ class LocalFolder:
         return SearchResult(self.name, found.hits, statistics=found.statistics, languages=found.languages)
 
     async def read(self, url: str) -> Page:
-        """Return the document at ``url`` as it is now.
+        """Return the current text of the document at ``url``.
 
         Raises:
-            ReadFailed: no such document in the folder, or it cannot be read.
+            ReadFailed: there is no such document in the folders, or it cannot be read.
         """
         return await asyncio.to_thread(self._read, url)
 
     def refresh(self) -> IndexReport:
-        """Bring the index up to date with the folder; only files that changed are read.
+        """Bring the index up to date with the folders; only changed files are read.
 
         Raises:
             SearchFailed: the index cannot be built.
             CorpusUnusable: the folder is missing, unreadable, or holds no document.
         """
-        with self._lock, self._translated():
-            return self._refreshed()
+        with self._lock, self._translate_errors():
+            return self._refresh()
 
     def close(self) -> None:
-        """Let go of the index; the next search opens it again."""
+        """Close the index; the next search opens it again."""
         with self._lock:
-            self._shut()
+            self._close_index()
 
-    def _search(self, query: str, limit: int) -> Found:
-        with self._lock, self._translated():
+    def _search(self, query: str, limit: int) -> QueryResult:
+        with self._lock, self._translate_errors():
             if self._report is None:
-                self._refreshed()
-            return self._surely(lambda index: ranked(index, query, max(0, limit)))
+                self._refresh()
+            return self._with_rebuild(lambda index: query_index(index, query, max(0, limit)))
 
     def _read(self, url: str) -> Page:
-        path = self._folder.located(url)
+        path = self._folder.locate(url)
         address = url.partition("#")[0]
         try:
             document = parse(contents(path), path)
@@ -96,51 +96,51 @@ class LocalFolder:
             raise ReadFailed(f"{address} cannot be read: {error.message}", hint=error.hint) from error
         return _page(address, document)
 
-    def _refreshed(self) -> IndexReport:
-        with self._alone():
-            self._report = self._surely(lambda index: refreshed(index, self._folder))
+    def _refresh(self) -> IndexReport:
+        with self._refresh_lock():
+            self._report = self._with_rebuild(lambda index: refresh_index(index, self._folder))
         if not self._report.files:
             raise _no_documents(self._folder, self._report.problems)
         return self._report
 
-    def _surely(self, action: Callable[[Index], T]) -> T:
-        """Do ``action``; when the cache turns out to be damaged, throw it away, build it anew and do it again."""
+    def _with_rebuild(self, action: Callable[[Index], T]) -> T:
+        """Run ``action``; if the index file is damaged, delete it, build it again and run ``action`` again."""
         try:
-            return action(self._opened())
+            return action(self._open_index())
         except sqlite3.DatabaseError as error:
             if not _is_damage(error):
                 raise
-        self._shut()
+        self._close_index()
         for suffix in ("", "-wal", "-shm"):
             Path(f"{self._cache}{suffix}").unlink(missing_ok=True)
-        refreshed(self._opened(), self._folder)
-        return action(self._opened())
+        refresh_index(self._open_index(), self._folder)
+        return action(self._open_index())
 
-    def _opened(self) -> Index:
+    def _open_index(self) -> Index:
         if self._index is None:
             self._cache.parent.mkdir(parents=True, exist_ok=True)
             self._index = Index(self._cache, self._folder.identity)
         return self._index
 
-    def _shut(self) -> None:
+    def _close_index(self) -> None:
         if self._index is not None:
             self._index.close()
         self._index = None
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep other processes from building the same index at the same time; they wait and find it done."""
+    def _refresh_lock(self) -> Iterator[None]:
+        """Hold the lock that makes other processes wait while this one builds the index."""
         self._cache.parent.mkdir(parents=True, exist_ok=True)
         with Path(f"{self._cache}.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            hint = f"delete {self._cache} and see that its folder can be written: it is a cache and will be built again"
+            hint = f"make sure its folder is writable and delete {self._cache}; it is a cache and will be built again"
             raise SearchFailed(f"The index of {self._folder} cannot be used: {error}.", hint=hint) from error
 
 
@@ -163,6 +163,6 @@ def _no_documents(folder: Corpus, problems: tuple[SkippedFile, ...]) -> CorpusUn
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Tell whether the cache itself is at fault, not the disk or another process."""
+    """Return whether the index file itself is damaged, in contrast to a fault of the disk or another process."""
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "no such table" in str(error) or "no such column" in str(error)

@@ -1,8 +1,8 @@
-"""The index of a folder's passages: one SQLite file with FTS5, rebuildable at any time.
+"""The passage index of the documents: one SQLite file with FTS5 that can be rebuilt at any time.
 
-The words are stems already (``pipeline.text.stemming``), parted by spaces; SQLite finds candidates by them, the ranking is done
-in Python. A passage's number derives from its document's address, so the order of equally good hits does not depend on the order
-in which documents were indexed. Numbers out of order make FTS5 write its pages early: batches are sorted before they go in.
+Words are stored as stems (``pipeline.text.stemming``), separated by spaces. SQLite finds candidates; Python ranks them. A
+passage's number derives from its document's address, so the order of equally good hits does not depend on the order of
+indexing. Batches are inserted in the order of their numbers, because FTS5 flushes its buffer early on numbers out of order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipeline.text.ranking.passages import Passage
 from pipeline.text.ranking.scoring import Ranked, is_past
 from pipeline.text.stemming import stems
 
-VERSION = "8"  # of the tables and of everything that turns a file into passages: a new one rebuilds the cache
+VERSION = "8"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
 _ORDINAL_BITS = 20
 _BUSY_S = 60.0
 
@@ -41,7 +41,7 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 
 
 class IndexedFile(NamedTuple):
-    """What is known of a file: ``reason`` says why it is not searched, or is "". ``digest`` is "" when it was not read."""
+    """A file's entry. ``reason`` is why it is not searched, or ""; ``digest`` is its SHA-256, or "" if it was not read."""
 
     url: str
     size: int
@@ -55,7 +55,7 @@ class IndexedFile(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A passage that holds words of a query."""
+    """A passage that holds stems of a query; ``path`` are its headings, ``ranked`` the form that the ranking reads."""
 
     number: int
     url: str
@@ -68,10 +68,10 @@ class Candidate(NamedTuple):
 
 
 class Index:
-    """One open cache file. Not thread-safe: its owner holds a lock. All methods raise ``sqlite3.Error``."""
+    """One open index file. Not thread-safe: its owner holds a lock. All methods may raise ``sqlite3.Error``."""
 
     def __init__(self, cache: Path, source: str) -> None:
-        """Open ``cache``; what was built from another ``source``, or by another version, is thrown away."""
+        """Open ``cache``; an index built from another ``source`` or by another version is replaced by an empty one."""
         self._db = sqlite3.connect(cache, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         try:
             self._prepare(f"{VERSION} {source}")
@@ -110,11 +110,11 @@ class Index:
         return {row[0]: IndexedFile(*row) for row in rows}
 
     def count(self) -> int:
-        """Return how many passages there are."""
+        """Return the number of passages."""
         return int(self._db.execute("SELECT count(*) FROM passages").fetchone()[0])
 
-    def lengths(self) -> tuple[int, int, float, float]:
-        """Return the number of documents and of passages, and the passages' average stems in text and headings."""
+    def totals(self) -> tuple[int, int, float, float]:
+        """Return the numbers of documents and passages, and the mean numbers of stems in a passage's text and headings."""
         documents = self._db.execute("SELECT count(*) FROM files WHERE reason = ''").fetchone()
         row = self._db.execute("SELECT count(*), avg(body_stems), avg(heading_stems) FROM passages").fetchone()
         return int(documents[0]), int(row[0]), float(row[1] or 0.0), float(row[2] or 0.0)
@@ -127,7 +127,7 @@ class Index:
         return tuple(row[0] for row in rows)
 
     def counts(self, wanted: Iterable[str]) -> dict[str, int]:
-        """Return in how many passages each of the stems stands, headings included; none that stands nowhere."""
+        """Return for each stem the number of passages that hold it, headings included; stems without any are left out."""
         found: dict[str, int] = {}
         for stem in wanted:
             row = self._db.execute("SELECT doc FROM vocabulary WHERE term = ?", (stem,)).fetchone()
@@ -136,23 +136,23 @@ class Index:
         return found
 
     def touch(self, files: Sequence[IndexedFile]) -> None:
-        """Note new sizes and times of files whose content is the same."""
+        """Store new sizes and times of files with unchanged content."""
         self._db.execute("BEGIN IMMEDIATE")
         self._db.executemany("UPDATE files SET size = ?, changed = ? WHERE url = ?", [(f.size, f.changed, f.url) for f in files])
         self._db.execute("COMMIT")
 
     def replace(self, files: Sequence[IndexedFile], gone: Sequence[str] = ()) -> None:
-        """Put ``files`` with their passages in place of what was there, and take out the addresses ``gone``; all or nothing."""
+        """Replace the entries and passages of ``files``, and delete those of the addresses ``gone``, in one transaction."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._forget([*(file.url for file in files), *gone])
+            self._delete([*(file.url for file in files), *gone])
             self._insert(files)
         except BaseException:
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
 
-    def _forget(self, urls: Sequence[str]) -> None:
+    def _delete(self, urls: Sequence[str]) -> None:
         keys = [(url,) for url in urls]
         self._db.executemany("DELETE FROM words WHERE rowid IN (SELECT id FROM passages WHERE url = ?)", keys)
         self._db.executemany("DELETE FROM passages WHERE url = ?", keys)
@@ -167,15 +167,15 @@ class Index:
             [(row.number, " ".join(row.heads), " ".join(row.body)) for row in rows],
         )
 
-    def settle(self) -> None:
-        """Merge what many batches have left; worth it after much has changed."""
+    def optimise(self) -> None:
+        """Merge the segments that many batches left; worth its time after many changes."""
         self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def candidates(self, wanted: Sequence[str], limit: int) -> list[Candidate]:
-        """Return the passages that hold most of the stems ``wanted``, at most ``limit``, best first by SQLite's BM25.
+        """Return at most ``limit`` passages that hold any of the stems ``wanted``, best first by SQLite's BM25.
 
-        Of files with the same bytes only the first by address is searched.
+        Of files with the same bytes, only the first by address is searched.
         """
         expression = " OR ".join(f'"{stem}"' for stem in wanted)
         firsts = {row[0] for row in self._db.execute("SELECT min(url) FROM files WHERE reason = '' GROUP BY digest")}

@@ -1,4 +1,4 @@
-"""A file → a document: told by its name and its beginning, limited in size, unpacked, decoded, and never fatal."""
+"""A file's bytes → a document: size limit, unpacking, text decoding, and the parser for its type."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.adapters.documents.page_writer import Document, squash
-from pipeline.adapters.search.local.file_types import Format, Kind, format_of, kind_of, name_for, unpacked
+from pipeline.adapters.search.local.file_types import Format, Kind, default_title, format_of, kind_of, unpack
 from pipeline.errors import ReadFailed
 
 MAX_BYTES = 10_000_000
@@ -19,43 +19,43 @@ _CHARSETS = {
     **{f"windows-125{n}": f"cp125{n}" for n in range(9)},
     **{f"cp125{n}": f"cp125{n}" for n in range(9)},
 }  # fmt: skip
-_DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([a-zA-Z0-9_-]{1,20})""", re.IGNORECASE)
+_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([a-zA-Z0-9_-]{1,20})""", re.IGNORECASE)
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 def parse(data: bytes, path: Path) -> Document:
-    """Return the document that the bytes of the file ``path`` hold.
+    """Return the document in ``data``, the bytes of the file ``path``.
 
     Raises:
-        ReadFailed: no document that can be read; the message says why, without the path.
+        ReadFailed: the file cannot be read as a document; the message gives the reason without the path.
     """
     refuse_by_name_and_size(path, len(data))
     kind = _kind(path)
     if kind.packed:
-        data = unpacked(data, _limit(kind))
+        data = unpack(data, _limit(kind))
     if not data.strip():
         raise ReadFailed("it is empty")
-    document = _parsed(data, kind, squash(name_for(path, kind)) or "document")
+    document = _parse_as(data, kind, squash(default_title(path, kind)) or "document")
     if document.text.count("\n") < 2:
         raise ReadFailed("it holds no text")
     return document
 
 
 def refuse_by_name_and_size(path: Path, size: int) -> None:
-    """Refuse a file that need not be opened.
+    """Check a file's name and size in bytes before it is opened.
 
     Raises:
-        ReadFailed: the name is none of a document, or the file is too large.
+        ReadFailed: the name is not that of a document, or the file is too large.
     """
     limit = _limit(_kind(path))
     if size > limit:
-        raise ReadFailed(f"{size / 1e6:,.0f} MB are more than the {limit / 1e6:,.0f} MB that are read of one file")
+        raise ReadFailed(f"its {size / 1e6:,.0f} MB exceed the limit of {limit / 1e6:,.0f} MB")
 
 
 def _kind(path: Path) -> Kind:
     kind = kind_of(path)
     if kind is None:
-        raise ReadFailed(f"not a kind of document that is read ({''.join(path.suffixes[-2:]).lower()})")
+        raise ReadFailed(f"unsupported file type ({''.join(path.suffixes[-2:]).lower()})")
     return kind
 
 
@@ -63,7 +63,7 @@ def _limit(kind: Kind) -> int:
     return MAX_PDF_BYTES if kind.format == "pdf" else MAX_BYTES
 
 
-def _parsed(data: bytes, kind: Kind, name: str) -> Document:
+def _parse_as(data: bytes, kind: Kind, name: str) -> Document:
     if kind.format == "pdf":
         from pipeline.adapters.documents.pdf_to_page import read_pdf
 
@@ -73,10 +73,10 @@ def _parsed(data: bytes, kind: Kind, name: str) -> Document:
 
 
 def decoded(data: bytes) -> str:
-    """Return text: by its mark, as UTF-8, by what it declares (of a fixed list), or as Windows' Latin.
+    """Return the text of ``data``: decoded by byte order mark, as UTF-8, by its declared charset, or as Windows-1252.
 
     Raises:
-        ReadFailed: it holds NUL bytes.
+        ReadFailed: ``data`` holds NUL bytes.
     """
     for mark, charset in _BOMS:
         if data.startswith(mark):
@@ -86,11 +86,11 @@ def decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode(_declared(data), "replace")
+        return data.decode(_declared_charset(data), "replace")
 
 
-def _declared(data: bytes) -> str:
-    found = _DECLARED.search(data[:2048])
+def _declared_charset(data: bytes) -> str:
+    found = _CHARSET.search(data[:2048])
     return _CHARSETS.get(found[1].decode("ascii").lower(), "cp1252") if found else "cp1252"
 
 

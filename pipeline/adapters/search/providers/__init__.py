@@ -1,1 +1,1 @@
-"""Web search providers, one file each, and what they share."""
+"""Web search providers, one file each, with their registry, rate limits and reply parsing."""

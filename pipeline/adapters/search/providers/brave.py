@@ -1,4 +1,4 @@
-"""Brave Web Search. Wrong keys come as 422; a spent month as 429 with its own code; no ``web`` section means nothing found."""
+"""Brave Web Search. A wrong key is reported as 422, a spent monthly quota as 429 with a code, no hits as no ``web`` section."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
 from pipeline.adapters.search.providers.rate_limit import pace_of
-from pipeline.adapters.search.providers.reply_parsing import entries, error_in, hit, hits_from, promised, said, within
+from pipeline.adapters.search.providers.reply_parsing import checked_count, error_in, hit, hits_from, list_at, message, value_at
 from pipeline.domain.values import Hit
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Secret
 
 _HINT = "check BRAVE_API_KEY, and the plan's limits at api-dashboard.search.brave.com"
-_FOR_GOOD = ("QUOTA_LIMITED", "SUBSCRIPTION_TOKEN_INVALID", "SUBSCRIPTION_NOT_FOUND")
+_NO_ACCESS = ("QUOTA_LIMITED", "SUBSCRIPTION_TOKEN_INVALID", "SUBSCRIPTION_NOT_FOUND")
 
 
 class Brave:
-    """Needs a key; 5 USD for 1,000 searches, of which only those that succeed are charged."""
+    """Needs a key. 1,000 searches cost 5 USD; failed ones are free."""
 
     name = "brave"
     price = 0.005
@@ -34,12 +34,12 @@ class Brave:
         return Call(self.name, "GET", self._url, headers, params)
 
     def judge(self, reply: Reply) -> Verdict:
-        """Say what the reply means."""
+        """Return the verdict on a reply."""
         if reply.status == 200:
             return Good()
         error = _error(reply)
-        why = said(error.get("detail"), f"it answered with status {reply.status}")
-        if error.get("code") in _FOR_GOOD or reply.status in (401, 402, 403) or _names_key(error):
+        why = message(error.get("detail"), f"it answered with status {reply.status}")
+        if error.get("code") in _NO_ACCESS or reply.status in (401, 402, 403) or _names_key(error):
             return Refused(why, _HINT)
         if reply.status == 422:
             return Failed(why)
@@ -49,11 +49,11 @@ class Brave:
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
         body = reply.json_object()
         if "web" not in body and body.get("type") == "search":
-            return promised(_announced(body), ())
-        return hits_from(entries(body, "web", "results"), _hit)
+            return checked_count(_expected_count(body), ())
+        return hits_from(list_at(body, "web", "results"), _hit)
 
     def usd(self, _reply: Reply) -> float:
-        """Return the price of one search."""
+        """Return the price of one search in USD."""
         return self.price
 
 
@@ -64,8 +64,8 @@ def _hit(row: Any) -> Hit | None:
     return hit(row.get("url"), row.get("title"), snippet, row.get("page_age"))
 
 
-def _announced(body: object) -> int:
-    return json.dumps(within(body, "mixed", "main")).count('"type": "web"')
+def _expected_count(body: object) -> int:
+    return json.dumps(value_at(body, "mixed", "main")).count('"type": "web"')
 
 
 def _error(reply: Reply) -> dict[str, Any]:
@@ -76,4 +76,4 @@ def _error(reply: Reply) -> dict[str, Any]:
 
 
 def _names_key(error: dict[str, Any]) -> bool:
-    return '["header", "x-subscription-token"]' in json.dumps(within(error, "meta", "errors"))
+    return '["header", "x-subscription-token"]' in json.dumps(value_at(error, "meta", "errors"))

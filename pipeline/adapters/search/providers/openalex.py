@@ -1,4 +1,4 @@
-"""OpenAlex: works of science. Abstracts come as words with their places; a day's budget that is spent comes as 429."""
+"""OpenAlex, a search of scientific works. Abstracts are inverted indexes; a spent daily budget is reported as 429."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
-from pipeline.adapters.search.providers.reply_parsing import entries, error_in, hit, hits_from, promised, said, within
+from pipeline.adapters.search.providers.reply_parsing import checked_count, error_in, hit, hits_from, list_at, message, value_at
 from pipeline.domain.values import Hit
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Secret
 
 _FIELDS = "id,doi,display_name,publication_date,open_access,primary_location,abstract_inverted_index,is_retracted"
-_HINT = "its budget is of a day, in UTC; OPENALEX_API_KEY has ten times that of those without a key"
-_BUDGET = re.compile(r"insufficient budget", re.IGNORECASE)
+_HINT = "its budget starts again at midnight UTC; with OPENALEX_API_KEY it is ten times as large as without"
+_DAY_SPENT = re.compile(r"insufficient budget", re.IGNORECASE)
 _MOST_WORDS = 2_000
 
 
 class Openalex:
-    """Works without a key, within a small daily budget; it names each request's price."""
+    """Works without a key, within a small daily budget; each reply states its price."""
 
     name = "openalex"
     price = 0.001
@@ -35,12 +35,12 @@ class Openalex:
         return Call(self.name, "GET", self._url, params=params)
 
     def judge(self, reply: Reply) -> Verdict:
-        """Say what the reply means."""
+        """Return the verdict on a reply."""
         if reply.status == 200:
             return Good()
         error = error_in(reply)
-        why = said(error.get("message") or error.get("error"), f"it answered with status {reply.status}")
-        if reply.status in (401, 402, 403) or (reply.status == 429 and _BUDGET.search(why)):
+        why = message(error.get("message") or error.get("error"), f"it answered with status {reply.status}")
+        if reply.status in (401, 402, 403) or (reply.status == 429 and _DAY_SPENT.search(why)):
             return Refused(why, _HINT)
         if reply.status == 429:
             return Again(why, _seconds(error.get("retryAfter")))
@@ -49,10 +49,10 @@ class Openalex:
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
         body = reply.json_object()
-        return promised(within(body, "meta", "count"), hits_from(entries(body, "results"), _hit))
+        return checked_count(value_at(body, "meta", "count"), hits_from(list_at(body, "results"), _hit))
 
     def usd(self, reply: Reply) -> float:
-        """Return the price that the reply names; the usual one if it names none."""
+        """Return the price in the reply's headers, or the usual price."""
         named = reply.headers.get("x-ratelimit-cost-usd", "")
         return float(named) if re.fullmatch(r"\d{1,3}(?:\.\d{1,12})?", named, re.ASCII) else self.price
 
@@ -63,8 +63,8 @@ def _seconds(value: object) -> float | None:
 
 def _hit(row: Any) -> Hit | None:
     places = (
-        within(row, "open_access", "oa_url"),
-        within(row, "primary_location", "landing_page_url"),
+        value_at(row, "open_access", "oa_url"),
+        value_at(row, "primary_location", "landing_page_url"),
         row.get("doi"),
         row.get("id"),
     )
@@ -74,7 +74,7 @@ def _hit(row: Any) -> Hit | None:
 
 
 def _abstract(index: object) -> str:
-    """Put an abstract's words in their places."""
+    """Return the abstract's text from its index, which maps each word to its positions."""
     words = index.items() if isinstance(index, dict) else ()
     placed = {place: word for word, places in words if isinstance(places, list) for place in places if isinstance(place, int)}
     return " ".join(placed[place] for place in sorted(placed)[:_MOST_WORDS])

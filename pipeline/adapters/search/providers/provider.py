@@ -1,4 +1,4 @@
-"""A provider of web search behind the port ``Search``: paced, judged, its hits in one spelling, its price told."""
+"""Web search through one provider, by the port ``Search``: rate limit, retries, canonical addresses and cost."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _LONGEST_QUERY = 1_000
 
 
 class Provider(Protocol):
-    """What is particular to one provider; nothing here waits or sends."""
+    """The pure functions that differ between providers: request, verdict, hits and price. None of them sends or waits."""
 
     @property
     def name(self) -> str:
-        """How settings, log and circuit call it."""
+        """The name that settings, log and circuit breaker use."""
         ...
 
     @property
     def price(self) -> float:
-        """What a search costs in USD when its reply does not say."""
+        """The cost of one search in USD if the reply does not state it."""
         ...
 
     def call(self, query: str, limit: int) -> Call:
@@ -38,24 +38,24 @@ class Provider(Protocol):
         ...
 
     def judge(self, reply: Reply) -> Verdict:
-        """Say what a reply means, as far as its status and its errors go; ``Malformed`` counts as ``Again``."""
+        """Return the verdict on a reply by its status and errors; raising ``Malformed`` counts as ``Again``."""
         ...
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
-        """Return the hits of a reply that was judged good, best first.
+        """Return the hits of a reply with the verdict ``Good``, best first.
 
         Raises:
-            Malformed: it has another shape; so it was not good.
+            Malformed: the reply has another shape, so it is not good after all.
         """
         ...
 
     def usd(self, reply: Reply) -> float:
-        """Return what a reply that was judged good cost, in USD."""
+        """Return the cost in USD of a reply with the verdict ``Good``."""
         ...
 
 
 class WebSearch:
-    """One provider, by the port ``Search``. ``headers`` go with every request (``user-agent``)."""
+    """Searches one provider. ``headers`` are sent with every request (``user-agent``)."""
 
     def __init__(
         self, provider: Provider, http: HttpClient, pacer: Pacer | None = None, headers: Mapping[str, str] | None = None
@@ -72,36 +72,36 @@ class WebSearch:
 
     @property
     def price(self) -> float:
-        """What a search usually costs in USD."""
+        """The usual cost of one search in USD."""
         return self._provider.price
 
     async def search(self, query: str, limit: int) -> SearchResult:
         """Return at most ``limit`` hits, each page once, under its canonical address.
 
         Raises:
-            SearchFailed: it cannot be made, now or at all; its ``cost`` is what lost attempts may have cost.
-            ProviderRefused: key, quota or credit.
+            SearchFailed: the search failed, for now or for good; its ``cost`` is what attempts without a reply may have cost.
+            ProviderRefused: key, quota or credit is missing or used up.
         """
         wanted = one_line(query, _LONGEST_QUERY)
         if not wanted:
-            raise SearchFailed(f"{self.name} was asked for nothing", hint="write a query")
+            raise SearchFailed(f"The query for {self.name} is empty", hint="write a query")
         call = self._provider.call(wanted, limit)
         headers = {**self._headers, **call.headers}
         gap_s = self._pacer.gap_s
-        reply = await self._sent(replace(call, headers=headers, max_bytes=MAX_BYTES, deadline_s=DEADLINE_S, gap_s=gap_s))
+        reply = await self._send(replace(call, headers=headers, max_bytes=MAX_BYTES, deadline_s=DEADLINE_S, gap_s=gap_s))
         hits = distinct(self._provider.hits(reply))[:limit]
         return SearchResult(self.name, hits, _cost(self._provider.usd(reply) + reply.lost * self._provider.price))
 
-    async def _sent(self, call: Call) -> Reply:
+    async def _send(self, call: Call) -> Reply:
         try:
-            return await self._pacer.run(lambda: self._http.send(call, self._judged))
+            return await self._pacer.run(lambda: self._http.send(call, self._judge))
         except (ServiceUnavailable, ServiceFailed) as error:
             failure = SearchFailed(f"no search at {error.message}", hint=error.hint)
             failure.cost = _cost(error.lost * self._provider.price) if error.lost else None
             raise failure from error
 
-    def _judged(self, reply: Reply) -> Verdict:
-        self._pacer.told(pace_of(reply.headers))
+    def _judge(self, reply: Reply) -> Verdict:
+        self._pacer.slow_down(pace_of(reply.headers))
         verdict = self._provider.judge(reply)
         if isinstance(verdict, Good):
             self._provider.hits(reply)

@@ -1,4 +1,4 @@
-"""How fast a provider may be asked: from its own headers, or from a gap that its terms name."""
+"""Rate limits of search providers, read from reply headers or set by a provider's terms, and the pacing of requests."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ LONGEST_PAUSE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a reply's headers allow. ``gap_s``: seconds between requests; ``pause_s``: seconds until the next one may be sent."""
+    """The rate that a reply allows. ``gap_s``: seconds between requests; ``pause_s``: seconds until the next may be sent."""
 
     gap_s: float = 0.0
     pause_s: float = 0.0
 
 
 def pace_of(headers: Mapping[str, str]) -> Pace:
-    """Read ``X-RateLimit-*`` (lower case): lists with one number for each window, or single numbers; what is unclear is ignored.
+    """Return the pace that the ``x-ratelimit-*`` headers allow; a header holds one number per window; others are ignored.
 
-    A window that is spent and opens again later than in a minute is a quota: no pause helps, the next reply will say so.
+    A spent window that takes longer than ``LONGEST_PAUSE`` to reset is a quota: it gives no pause, and the next reply is judged.
     """
     policy = [_window(part) for part in headers.get("x-ratelimit-policy", "").split(",")]
     left = _numbers(headers.get("x-ratelimit-remaining", ""))
@@ -46,26 +46,26 @@ def _numbers(listed: str) -> list[float]:
 
 
 class Pacer:
-    """Lets calls of one provider start one after another, a gap apart. Belongs to one event loop; times in seconds.
+    """Starts the calls of one provider one after another, with a gap. Belongs to one event loop; times are in seconds.
 
-    ``alone``: a call waits until the one before has ended, as does every call until the first has been answered well: so a
-    wrong key is tried once, however many calls wait.
+    Until a call has succeeded, and always with ``one_at_a_time``, a call waits for the previous one to end: so a wrong key is
+    tried once, however many calls wait.
     """
 
     def __init__(
         self,
         gap_s: float = 0.0,
         *,
-        alone: bool = False,
+        one_at_a_time: bool = False,
         clock: Callable[[], float] = loop_time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._gap_s = gap_s
-        self._alone = alone
+        self._one_at_a_time = one_at_a_time
         self._clock = clock
         self._sleep = sleep
         self._lock = asyncio.Lock()
-        self._answered = False
+        self._succeeded = False
         self._free_at = 0.0
 
     @property
@@ -74,20 +74,20 @@ class Pacer:
         return self._gap_s
 
     async def run(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do ``work`` when it is its turn."""
+        """Run ``work`` when it is its turn."""
         async with self._lock:
             await self._wait()
-            if self._alone or not self._answered:
+            if self._one_at_a_time or not self._succeeded:
                 try:
-                    found = await work()
+                    result = await work()
                 finally:
                     self._free_at = max(self._free_at, self._clock() + self._gap_s)
-                self._answered = True
-                return found
+                self._succeeded = True
+                return result
         return await work()
 
-    def told(self, pace: Pace) -> None:
-        """Take in what a reply said; a gap that the provider's terms name is never shortened."""
+    def slow_down(self, pace: Pace) -> None:
+        """Apply the pace that a reply allows; it never shortens the gap."""
         self._gap_s = max(self._gap_s, pace.gap_s)
         self._free_at = max(self._free_at, self._clock() + pace.pause_s)
 

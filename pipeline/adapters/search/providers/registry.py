@@ -1,4 +1,4 @@
-"""The providers by name, each behind the port with the pace that its terms ask for."""
+"""Registry of the web search providers: name → ``WebSearch`` with the rate limit of the provider's terms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.text.redaction import Secret
 
 _NO_KEY = Secret("")
 
-_MADE: dict[str, Callable[[str, Secret | None], Provider]] = {
+_PROVIDERS: dict[str, Callable[[str, Secret | None], Provider]] = {
     "brave": lambda url, key: Brave(key or _NO_KEY, url),
     "tavily": lambda url, key: Tavily(key or _NO_KEY, url),
     "searxng": lambda url, _: Searxng(url),
@@ -28,19 +28,19 @@ _MADE: dict[str, Callable[[str, Secret | None], Provider]] = {
     "openalex": lambda url, key: Openalex(key, url),
     "semanticscholar": lambda url, key: SemanticScholar(key, url),
 }
-NAMES = tuple(_MADE)
+NAMES = tuple(_PROVIDERS)
 
-# One request at a time, also when it fails: its own terms ask for one connection.
+# arXiv's terms allow one connection, so its requests run one at a time.
 _PACERS: dict[str, Callable[[], Pacer]] = {
-    "arxiv": lambda: Pacer(arxiv.GAP_S, alone=True),
+    "arxiv": lambda: Pacer(arxiv.GAP_S, one_at_a_time=True),
     "semanticscholar": lambda: Pacer(semanticscholar.GAP_S),
 }
 
 
 def web_search(name: str, url: str, key: Secret | None, http: HttpClient, headers: Mapping[str, str]) -> WebSearch:
-    """Return the provider called ``name``, asked at ``url``; ``headers`` go with every request.
+    """Return the search of the provider ``name`` at ``url``; ``headers`` are sent with every request.
 
     Raises:
         KeyError: there is no such provider.
     """
-    return WebSearch(_MADE[name](url, key), http, _PACERS.get(name, Pacer)(), headers)
+    return WebSearch(_PROVIDERS[name](url, key), http, _PACERS.get(name, Pacer)(), headers)

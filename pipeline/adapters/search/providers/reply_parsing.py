@@ -1,4 +1,4 @@
-"""What strangers' replies hold, taken out with care: a shape that is not the expected one is an error, never an empty result."""
+"""Parsing of providers' replies into hits: a reply of an unexpected shape is an error, never an empty result."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _LONGEST_TEXT = 4_000
 
 
 def plain(text: object) -> str:
-    """Return a title or snippet without the markup of a result list and with its entities resolved; "" for what is no text.
+    """Return a title or snippet without markup and with its entities resolved; "" if ``text`` is no string.
 
-    Only tags that such lists use are taken out: ``vector<int>`` stays.
+    Only the tags that result lists use are removed: ``vector<int>`` stays.
     """
     if not isinstance(text, str):
         return ""
@@ -36,30 +36,30 @@ def date(text: object) -> str:
     return found[0] if found else ""
 
 
-def within(holder: object, *keys: str) -> Any:
-    """Return what stands under ``keys``, one inside the other; None when any of them is missing or no object."""
+def value_at(holder: object, *keys: str) -> Any:
+    """Return the value at the path ``keys`` of nested objects; None if part of the path is missing."""
     for key in keys:
         holder = holder.get(key) if isinstance(holder, Mapping) else None
     return holder
 
 
-def entries(holder: object, *keys: str) -> list[Any]:
-    """Return the list under ``keys``.
+def list_at(holder: object, *keys: str) -> list[Any]:
+    """Return the list at the path ``keys`` of nested objects.
 
     Raises:
-        Malformed: there is none.
+        Malformed: there is no list.
     """
-    found = within(holder, *keys)
+    found = value_at(holder, *keys)
     if not isinstance(found, list):
         raise Malformed("shape", f"the reply has no list of results under {'.'.join(keys)}")
     return found
 
 
 def hits_from(rows: Iterable[Any], hit: Callable[[Any], Hit | None]) -> tuple[Hit, ...]:
-    """Return a hit for each row that has an address.
+    """Return a hit for each row with an address.
 
     Raises:
-        Malformed: there are rows, but not one of them has an address.
+        Malformed: there are rows, but none with an address.
     """
     given = list(rows)
     found = tuple(made for row in given if isinstance(row, Mapping) and (made := hit(row)) is not None)
@@ -69,31 +69,31 @@ def hits_from(rows: Iterable[Any], hit: Callable[[Any], Hit | None]) -> tuple[Hi
 
 
 def hit(url: object, title: object, snippet: object = "", published: object = "") -> Hit | None:
-    """Return a hit, its texts plain; None without an address."""
+    """Return a hit with plain texts, or None without an address."""
     if not isinstance(url, str) or not url.strip():
         return None
     return Hit(url=url, title=one_line(plain(title)) or url, snippet=plain(snippet), published=date(published))
 
 
-def promised(count: object, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Return ``hits``, unless the reply says that there are some and shows none.
+def checked_count(count: object, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Return ``hits``, checked against the ``count`` that the reply states.
 
     Raises:
-        Malformed: it does.
+        Malformed: the count is positive, but there are no hits.
     """
     if not hits and isinstance(count, int) and count > 0:
-        raise Malformed("shape", f"the reply speaks of {count} results and holds none")
+        raise Malformed("shape", f"the reply announces {count} results and holds none")
     return hits
 
 
 def error_in(reply: Reply) -> dict[str, Any]:
-    """Return the JSON object that a refusal came with; empty when there is none that can be read."""
+    """Return the JSON object of an error reply, or an empty one if there is none."""
     try:
         return reply.json_object()
     except Malformed:
         return {}
 
 
-def said(value: object, default: str) -> str:
-    """Return a provider's own words, fit for a message, or ``default``."""
+def message(value: object, default: str) -> str:
+    """Return a provider's error text as one plain line, or ``default`` if there is none."""
     return one_line(plain(value), 200) or default

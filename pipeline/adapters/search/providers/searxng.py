@@ -1,4 +1,4 @@
-"""SearXNG, one's own or a friend's. No results while engines are silent is an outage; a web page instead of JSON a setting."""
+"""SearXNG server. No results while engines do not respond is an outage; a web page instead of JSON is a wrong setting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
-from pipeline.adapters.search.providers.reply_parsing import entries, hit, hits_from, said
+from pipeline.adapters.search.providers.reply_parsing import hit, hits_from, list_at, message
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed
 from pipeline.text.normalise import one_line
@@ -17,7 +17,7 @@ _COMMAND = re.compile(r"(?<!\S)[!:]+(?=\S)")
 
 
 class Searxng:
-    """Needs the server's address, no key; it costs nothing."""
+    """Needs the server's address and no key; searches are free."""
 
     name = "searxng"
     price = 0.0
@@ -26,7 +26,7 @@ class Searxng:
         self._url = f"{base_url.rstrip('/')}/search"
 
     def call(self, query: str, _limit: int) -> Call:
-        """Return the request for one page of hits; words that would be commands to it (``!!g``, ``:de``) become plain."""
+        """Return the request for one page of hits; SearXNG's commands in the query (``!!g``, ``:de``) become plain words."""
         params: dict[str, str | int] = {
             "q": one_line(_COMMAND.sub("", query), 400),
             "format": "json",
@@ -37,27 +37,27 @@ class Searxng:
         return Call(self.name, "GET", self._url, params=params)
 
     def judge(self, reply: Reply) -> Verdict:
-        """Say what the reply means."""
+        """Return the verdict on a reply."""
         if reply.status == 403:
             return Refused(_NO_JSON, _HINT)
         if 300 <= reply.status < 400:
-            return Failed("it leads elsewhere instead of searching")
+            return Failed("it redirects elsewhere instead of searching")
         if reply.status != 200:
             return judged_by_status(reply)
         try:
-            found, silent = self.hits(reply), _silent(reply)
+            found, unresponsive = self.hits(reply), _unresponsive(reply)
         except Malformed as error:
             if error.kind == "html":
                 return Refused(_NO_JSON, _HINT)
             raise
-        return Again(f"it found nothing while engines were silent: {silent}") if silent and not found else Good()
+        return Again(f"it found nothing, and engines did not respond: {unresponsive}") if unresponsive and not found else Good()
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
-        return hits_from(entries(reply.json_object(), "results"), _hit)
+        return hits_from(list_at(reply.json_object(), "results"), _hit)
 
     def usd(self, _reply: Reply) -> float:
-        """Return zero."""
+        """Return 0: a search is free."""
         return self.price
 
 
@@ -65,7 +65,7 @@ def _hit(row: Any) -> Hit | None:
     return hit(row.get("url"), row.get("title"), row.get("content"), row.get("publishedDate"))
 
 
-def _silent(reply: Reply) -> str:
+def _unresponsive(reply: Reply) -> str:
     listed = reply.json_object().get("unresponsive_engines")
     engines = [one if isinstance(one, list) else [one] for one in (listed if isinstance(listed, list) else [])]
-    return ", ".join(said(": ".join(str(part) for part in one), "an engine") for one in engines[:5])
+    return ", ".join(message(": ".join(str(part) for part in one), "an engine") for one in engines[:5])

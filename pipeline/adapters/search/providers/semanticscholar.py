@@ -1,11 +1,11 @@
-"""Semantic Scholar: papers. An empty result has no ``data``; without a key one shares a pool that often refuses."""
+"""Semantic Scholar, a search of papers. An empty result has no ``data``; requests without a key share a small rate limit."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
-from pipeline.adapters.search.providers.reply_parsing import entries, error_in, hit, hits_from, promised, said, within
+from pipeline.adapters.search.providers.reply_parsing import checked_count, error_in, hit, hits_from, list_at, message, value_at
 from pipeline.domain.values import Hit
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Secret
@@ -16,7 +16,7 @@ _HINT = "check SEMANTIC_SCHOLAR_API_KEY"
 
 
 class SemanticScholar:
-    """Works without a key, badly; a key allows one request a second."""
+    """Often refuses requests without a key; with a key, one request a second is allowed."""
 
     name = "semanticscholar"
     price = 0.0
@@ -28,16 +28,16 @@ class SemanticScholar:
     def call(self, query: str, limit: int) -> Call:
         """Return the request for at most 100 hits."""
         headers = {"x-api-key": self._key.reveal()} if self._key is not None else {}
-        # A hyphen makes its search find nothing.
+        # A query with a hyphen has no results there.
         params: dict[str, str | int] = {"query": one_line(query, 300).replace("-", " "), "fields": _FIELDS, "offset": 0}
         return Call(self.name, "GET", self._url, headers, {**params, "limit": max(1, min(limit, 100))})
 
     def judge(self, reply: Reply) -> Verdict:
-        """Say what the reply means."""
+        """Return the verdict on a reply."""
         if reply.status == 200:
             return Good()
         error = error_in(reply)
-        why = said(error.get("message") or error.get("error"), f"it answered with status {reply.status}")
+        why = message(error.get("message") or error.get("error"), f"it answered with status {reply.status}")
         if reply.status in (401, 402, 403):
             return Refused(why, _HINT)
         if reply.status == 429:
@@ -49,18 +49,18 @@ class SemanticScholar:
         body = reply.json_object()
         if body.get("total") == 0 and "data" not in body:
             return ()
-        return promised(body.get("total"), hits_from(entries(body, "data"), _hit))
+        return checked_count(body.get("total"), hits_from(list_at(body, "data"), _hit))
 
     def usd(self, _reply: Reply) -> float:
-        """Return zero."""
+        """Return 0: a search is free."""
         return self.price
 
 
 def _hit(row: Any) -> Hit | None:
-    # Its own pages show nothing to those who are no browser; the paper itself is better evidence anyway.
-    paper, doi = within(row, "externalIds", "ArXiv"), within(row, "externalIds", "DOI")
+    # Its own pages need a browser, and the paper itself is better evidence anyway.
+    paper, doi = value_at(row, "externalIds", "ArXiv"), value_at(row, "externalIds", "DOI")
     places = (
-        within(row, "openAccessPdf", "url"),
+        value_at(row, "openAccessPdf", "url"),
         f"https://arxiv.org/abs/{paper}" if isinstance(paper, str) and paper else "",
         f"https://doi.org/{doi}" if isinstance(doi, str) and doi else "",
         row.get("url"),

@@ -1,11 +1,11 @@
-"""Tavily. 432 and 433 mean that the plan or the spending limit is used up; without a key it would answer in a mode of its own."""
+"""Tavily web search. Status 432 and 433 mean that the plan or the spending limit is used up."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
-from pipeline.adapters.search.providers.reply_parsing import entries, error_in, hit, hits_from, said, within
+from pipeline.adapters.search.providers.reply_parsing import error_in, hit, hits_from, list_at, message, value_at
 from pipeline.domain.values import Hit
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Secret
@@ -14,7 +14,7 @@ _HINT = "check TAVILY_API_KEY, and the plan's limits at app.tavily.com"
 
 
 class Tavily:
-    """Needs a key; a search costs one credit, counted at the price without a plan: 0.008 USD."""
+    """Needs a key. A search costs one credit, counted as 0.008 USD, the price without a plan."""
 
     name = "tavily"
     price = 0.008
@@ -37,12 +37,12 @@ class Tavily:
         return Call(self.name, "POST", self._url, {"authorization": f"Bearer {self._key.reveal()}"}, json=body)
 
     def judge(self, reply: Reply) -> Verdict:
-        """Say what the reply means."""
+        """Return the verdict on a reply."""
         if reply.status == 200:
             return Good()
         detail = error_in(reply).get("detail")
         first = detail[0] if isinstance(detail, list) and detail else None
-        why = said(within(detail, "error") or within(first, "msg"), f"it answered with status {reply.status}")
+        why = message(value_at(detail, "error") or value_at(first, "msg"), f"it answered with status {reply.status}")
         if reply.status in (401, 402, 403, 432, 433):
             return Refused(why, _HINT)
         if reply.status == 429:
@@ -51,11 +51,11 @@ class Tavily:
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
-        return hits_from(entries(reply.json_object(), "results"), _hit)
+        return hits_from(list_at(reply.json_object(), "results"), _hit)
 
     def usd(self, reply: Reply) -> float:
-        """Return what the credits that it names cost; one if it names none."""
-        credits_used = within(reply.json_object(), "usage", "credits")
+        """Return the price in USD of the credits that the reply states, or of one credit."""
+        credits_used = value_at(reply.json_object(), "usage", "credits")
         known = isinstance(credits_used, int | float) and not isinstance(credits_used, bool) and 0 <= credits_used < 1_000
         return self.price * (credits_used if known else 1)
 

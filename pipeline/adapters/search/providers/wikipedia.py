@@ -1,4 +1,4 @@
-"""Wikipedia, by MediaWiki's search. Errors come with status 200 and an ``error`` object; who does not say who he is gets 403."""
+"""Wikipedia search (MediaWiki API). Errors come with status 200 and an ``error`` object; 403 means that no contact was sent."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 from urllib.parse import quote
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
-from pipeline.adapters.search.providers.reply_parsing import entries, hit, hits_from, promised, said, within
+from pipeline.adapters.search.providers.reply_parsing import checked_count, hit, hits_from, list_at, message, value_at
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed
 from pipeline.text.normalise import one_line
 
 _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error", "cirrussearch-too-busy-error")
-_HINT = "write `contact:` with an address or a page under settings in queries.yaml: Wikipedia answers those who can be asked"
+_HINT = "write `contact:` with an e-mail address or a page under settings in queries.yaml; Wikipedia requires it"
 
 
 class Wikipedia:
-    """Needs no key. ``base_url`` chooses the language."""
+    """Needs no key. ``base_url`` selects the language."""
 
     name = "wikipedia"
     price = 0.0
@@ -39,16 +39,16 @@ class Wikipedia:
         return Call(self.name, "GET", f"{self._base}/w/api.php", params=params)
 
     def judge(self, reply: Reply) -> Verdict:
-        """Say what the reply means."""
+        """Return the verdict on a reply."""
         if reply.status == 403:
-            return Refused("it wants to know who is asking", _HINT)
+            return Refused("it requires a contact address", _HINT)
         if reply.status != 200:
             return judged_by_status(reply)
         error = reply.json_object().get("error")
         if error is None:
             return Good()
-        why = said(within(error, "info"), "an error without words")
-        passing = str(within(error, "code")).startswith(_PASSING)
+        why = message(value_at(error, "info"), "an error without a message")
+        passing = str(value_at(error, "code")).startswith(_PASSING)
         return Again(why) if passing else Failed(why)
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
@@ -56,10 +56,12 @@ class Wikipedia:
         body = reply.json_object()
         if "query" not in body:
             raise Malformed("shape", "the reply has no query")
-        return promised(within(body, "query", "searchinfo", "totalhits"), hits_from(entries(body, "query", "search"), self._hit))
+        return checked_count(
+            value_at(body, "query", "searchinfo", "totalhits"), hits_from(list_at(body, "query", "search"), self._hit)
+        )
 
     def usd(self, _reply: Reply) -> float:
-        """Return zero."""
+        """Return 0: a search is free."""
         return self.price
 
     def _hit(self, row: Any) -> Hit | None:

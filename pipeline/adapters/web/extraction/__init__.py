@@ -1,1 +1,1 @@
-"""The text of a web page, taken out in a separate process that can be killed."""
+"""Text extraction from web pages, in a separate process with limits on time and memory."""

@@ -1,4 +1,4 @@
-"""What bytes are, by looking at them; what a server says about them counts only where they leave it open."""
+"""Content type detection from the bytes of a page, then from the server's header; decoding by charset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.errors import ReadFailed
 
 Kind = Literal["html", "pdf", "markdown", "text"]
 
-# Names that servers use → Python's codecs, and no others: Python would also follow "utf-7", "unicode_escape" or "zlib".
+# Charset names of servers → Python's codecs. The list is closed, because Python also knows "utf-7", "unicode_escape" and "zlib".
 _CHARSETS = {
     "utf-8": "utf-8", "utf8": "utf-8", "unicode-1-1-utf-8": "utf-8",
     "utf-16": "utf-16", "utf-16le": "utf-16-le", "utf-16be": "utf-16-be",
@@ -33,51 +33,51 @@ _HTML = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BINARY = (
-    (b"\x89PNG", "an image"), (b"GIF8", "an image"), (b"\xff\xd8\xff", "an image"), (b"RIFF", "a picture or a recording"),
-    (b"PK\x03\x04", "an archive or an office document"), (b"\x1f\x8b", "packed"), (b"BZh", "packed"), (b"\xfd7zXZ", "packed"),
-    (b"7z\xbc\xaf", "packed"), (b"\xd0\xcf\x11\xe0", "an office document"), (b"\x7fELF", "a program"), (b"MZ\x90", "a program"),
-    (b"OggS", "a recording"), (b"ID3", "a recording"), (b"\x00\x00\x01\x00", "an image"), (b"wOF", "a font"),
-    (b"{\\rtf", "a word processor's document"), (b"%!PS", "PostScript"),
+    (b"\x89PNG", "an image"), (b"GIF8", "an image"), (b"\xff\xd8\xff", "an image"), (b"RIFF", "a picture or recording"),
+    (b"PK\x03\x04", "an archive or an office document"), (b"\x1f\x8b", "compressed"), (b"BZh", "compressed"),
+    (b"\xfd7zXZ", "compressed"), (b"7z\xbc\xaf", "compressed"), (b"\xd0\xcf\x11\xe0", "an office document"),
+    (b"\x7fELF", "a program"), (b"MZ\x90", "a program"), (b"OggS", "a recording"), (b"ID3", "a recording"),
+    (b"\x00\x00\x01\x00", "an image"), (b"wOF", "a font"), (b"{\\rtf", "a word processing document"), (b"%!PS", "PostScript"),
 )  # fmt: skip
 _NOT_TEXT = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
-_LOOKED_AT = 4_096
+_START = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Sniffed:
-    """What bytes turned out to be; ``text`` is "" for a PDF."""
+class Detected:
+    """The kind of a page and its decoded ``text`` ("" for a PDF)."""
 
     kind: Kind
     text: str = ""
 
 
-def sniffed(data: bytes, content_type: str, url: str) -> Sniffed:
-    """Return what ``data`` is, decoded. ``content_type`` is the server's header, "" if there is none.
+def detect(data: bytes, content_type: str, url: str) -> Detected:
+    """Return the kind of ``data`` and its text. ``content_type`` is the server's header, "" if there is none.
 
     Raises:
-        ReadFailed: it is empty, or nothing that is read as a page.
+        ReadFailed: ``data`` is empty, or of a kind that is not read.
     """
     if not data.strip():
         raise ReadFailed("it is empty")
     if b"%PDF-" in data[:1024]:
-        return Sniffed("pdf")
+        return Detected("pdf")
     for magic, name in _BINARY:
         if data.startswith(magic):
             raise ReadFailed(f"it is {name}, not a page of text")
     text = decoded(data, content_type)
-    beginning = text[:_LOOKED_AT]
+    beginning = text[:_START]
     if len(_NOT_TEXT.findall(beginning)) > len(beginning) // 20:
-        raise ReadFailed("it is binary, or in a script that it does not declare")
-    return Sniffed(_kind(beginning, content_type.partition(";")[0].strip().lower(), url), text)
+        raise ReadFailed("it is binary, or in an encoding that it does not declare")
+    return Detected(_kind_of(beginning, content_type.partition(";")[0].strip().lower(), url), text)
 
 
-def _kind(beginning: str, declared: str, url: str) -> Kind:
+def _kind_of(beginning: str, declared: str, url: str) -> Kind:
     if _HTML.match(beginning):
         return "html"
     if beginning.lstrip()[:5].lower() in ("<?xml", "<rss ", "<feed", "<svg ", "<svg>"):
         raise ReadFailed("it is XML, not a page of text")
     if declared.split("/")[0] in ("image", "audio", "video", "font"):
-        raise ReadFailed(f"the server calls it {declared[:40]}")
+        raise ReadFailed(f"the server declares it as {declared[:40]}")
     if declared in ("text/html", "application/xhtml+xml"):
         return "html"
     path = url.partition("?")[0].lower()
@@ -85,14 +85,14 @@ def _kind(beginning: str, declared: str, url: str) -> Kind:
 
 
 def decoded(data: bytes, content_type: str) -> str:
-    """Return text: by its mark, by the header, by what it says itself, as UTF-8, or as Windows' Latin; in that order.
+    """Return the text of ``data``, decoded by byte order mark, header, the page's own declaration, UTF-8 or Windows-1252.
 
-    Only charsets of a fixed list are followed. What cannot be decoded becomes U+FFFD.
+    The first of these that applies is used; only charsets of a fixed list count. Undecodable bytes become U+FFFD.
     """
     for mark, codec in _BOMS:
         if data.startswith(mark):
             return data[len(mark) :].decode(codec, "replace")
-    codec = _named(_CHARSET, content_type) or _declared_inside(data[:_LOOKED_AT])
+    codec = _codec_in(_CHARSET, content_type) or _declared_codec(data[:_START])
     if codec:
         return data.decode(codec, "replace")
     try:
@@ -101,13 +101,13 @@ def decoded(data: bytes, content_type: str) -> str:
         return data.decode("cp1252", "replace")
 
 
-def _declared_inside(beginning: bytes) -> str:
+def _declared_codec(beginning: bytes) -> str:
     source = beginning.decode("latin-1")
-    codec = _named(_CHARSET, source) or _named(_ENCODING, source)
-    # A page that can say so in ASCII is not in UTF-16.
+    codec = _codec_in(_CHARSET, source) or _codec_in(_ENCODING, source)
+    # A declaration that can be read as ASCII is not in UTF-16.
     return "utf-8" if codec.startswith("utf-16") else codec
 
 
-def _named(pattern: re.Pattern[str], source: str) -> str:
+def _codec_in(pattern: re.Pattern[str], source: str) -> str:
     found = pattern.search(source)
     return _CHARSETS.get(found[1].lower(), "") if found else ""

@@ -1,4 +1,4 @@
-"""Bytes of a page → its document. Runs inside the worker: here a hostile page may cost what it likes, up to the limits."""
+"""Bytes of a web page → its document. Runs in the extraction process, whose limits hold for hostile pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from pipeline.adapters.documents.page_writer import Document, squash
-from pipeline.adapters.web.extraction.content_type import Sniffed, sniffed
+from pipeline.adapters.web.extraction.content_type import Detected, detect
 from pipeline.errors import ReadFailed
 
 MAX_HTML = 3_000_000
@@ -22,12 +22,12 @@ _TIME = re.compile(r"""<time[^>]{0,200}datetime\s{0,5}=\s{0,5}["'](\d{4}-\d{2}-\
 
 
 def page_text(data: bytes, content_type: str, url: str) -> Document:
-    """Return the document that a server sent as ``data``; ``content_type`` is its header.
+    """Return the document in ``data``, the body that a server sent for ``url`` with the header ``content_type``.
 
     Raises:
-        ReadFailed: it is none that can be read, or only looks like one; the message says why, without the address.
+        ReadFailed: the page cannot be read, or is a soft 404; the message gives the reason without the address.
     """
-    found = sniffed(data, content_type, url)
+    found = detect(data, content_type, url)
     name = squash(unquote(urlsplit(url).path.rstrip("/").rsplit("/", 1)[-1])) or urlsplit(url).hostname or "page"
     if found.kind == "pdf":
         from pipeline.adapters.documents.pdf_to_page import read_pdf
@@ -36,18 +36,18 @@ def page_text(data: bytes, content_type: str, url: str) -> Document:
     return _READERS[found.kind](found, name)
 
 
-def _html(found: Sniffed, name: str) -> Document:
-    from pipeline.adapters.documents.html.html_to_page import read_html, refuse_bombs
-    from pipeline.adapters.web.extraction.boilerplate import visible
-    from pipeline.adapters.web.extraction.soft_404 import why_no_page
+def _html(found: Detected, name: str) -> Document:
+    from pipeline.adapters.documents.html.html_to_page import read_html, refuse_costly_markup
+    from pipeline.adapters.web.extraction.boilerplate import visible_content
+    from pipeline.adapters.web.extraction.soft_404 import soft_404_reason
 
-    source = _capped(found, MAX_HTML)
-    refuse_bombs(source)
+    source = _text_within(found, MAX_HTML)
+    refuse_costly_markup(source)
     try:
-        document = read_html(visible(source), name)
+        document = read_html(visible_content(source), name)
     except ReadFailed as error:
-        raise ReadFailed(why_no_page(source, "", "") or error.message) from None
-    if why := why_no_page(source, document.title, document.text):
+        raise ReadFailed(soft_404_reason(source, "", "") or error.message) from None
+    if why := soft_404_reason(source, document.title, document.text):
         raise ReadFailed(why)
     return _with_metadata(document, source)
 
@@ -62,24 +62,24 @@ def _with_metadata(document: Document, source: str) -> Document:
     )
 
 
-def _markdown(found: Sniffed, name: str) -> Document:
+def _markdown(found: Detected, name: str) -> Document:
     from pipeline.adapters.documents.markdown.markdown_to_page import read_markdown
 
-    return read_markdown(_lines(_capped(found, MAX_MARKDOWN)), name)
+    return read_markdown(_lines(_text_within(found, MAX_MARKDOWN)), name)
 
 
-def _text(found: Sniffed, name: str) -> Document:
+def _text(found: Detected, name: str) -> Document:
     from pipeline.adapters.documents.plaintext.plaintext_to_page import read_text
 
-    document = read_text(_lines(_capped(found, MAX_TEXT)), name)
+    document = read_text(_lines(_text_within(found, MAX_TEXT)), name)
     if document.text.count("\n") < 2:
         raise ReadFailed("it holds no text")
     return document
 
 
-def _capped(found: Sniffed, limit: int) -> str:
+def _text_within(found: Detected, limit: int) -> str:
     if len(found.text) > limit:
-        raise ReadFailed(f"its {len(found.text) / 1e6:,.1f} million characters are more than the {limit / 1e6:g} that are read")
+        raise ReadFailed(f"its {len(found.text) / 1e6:,.1f} million characters exceed the limit of {limit / 1e6:g} million")
     return found.text
 
 

@@ -1,4 +1,4 @@
-"""The near side of the worker process: one warm process, killed when a page takes too long, replaced when it dies."""
+"""Client of the extraction process: keeps one process running, kills it on a timeout, replaces it when it dies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANSWER_BYTES = 40_000_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one page may cost: seconds on the wall, seconds of CPU, bytes of address space. ``pages`` a process lives for."""
+    """Limits for one page: wall-clock seconds, CPU seconds, bytes of memory; ``pages`` is how many one process reads."""
 
     wall_s: float = 20.0
     cpu_s: int = 10
@@ -32,7 +32,7 @@ class Limits:
 class Extractor:
     """Extracts documents, one at a time. Belongs to one event loop; the process is started on first use.
 
-    ``program`` is what Python is to run as the worker.
+    ``program`` are the arguments with which Python starts the extraction process.
     """
 
     def __init__(
@@ -45,18 +45,18 @@ class Extractor:
         self._program = tuple(program)
         self._process: Process | None = None
         self._turn = asyncio.Lock()
-        self._served = 0
+        self._pages_read = 0
 
     @property
     def pid(self) -> int:
-        """The id of the running worker process; 0 when none runs."""
+        """The id of the running extraction process; 0 if none runs."""
         return self._process.pid if self._process is not None and self._process.returncode is None else 0
 
     async def document(self, data: bytes, content_type: str, url: str) -> Document:
-        """Return the document in ``data``.
+        """Return the document in ``data``, as ``extract.page_text`` does.
 
         Raises:
-            ReadFailed: it holds none that can be read, or reading it went over a limit.
+            ReadFailed: the page cannot be read, or reading it exceeded a limit.
         """
         async with self._turn:
             try:
@@ -69,7 +69,7 @@ class Extractor:
                 await self._kill()
                 raise ReadFailed("reading it takes too much computing time or memory") from None
             except BaseException:
-                await self._kill()  # an answer that nobody waits for would be the next page's
+                await self._kill()  # else the next page would get this page's answer
                 raise
         return _document(answer)
 
@@ -78,7 +78,7 @@ class Extractor:
         await self._kill()
 
     async def _exchange(self, data: bytes, content_type: str, url: str) -> dict[str, Any]:
-        process = await self._running()
+        process = await self._live_process()
         requests, answers = process.stdin, process.stdout
         if requests is None or answers is None:
             raise EOFError
@@ -88,21 +88,21 @@ class Extractor:
         line = await answers.readline()
         if not line.endswith(b"\n"):
             raise EOFError
-        self._served += 1
+        self._pages_read += 1
         answer: dict[str, Any] = json.loads(line)
         if answer.get("spent"):
             await self._kill()
         return answer
 
-    async def _running(self) -> Process:
-        if self._process is not None and (self._process.returncode is not None or self._served >= self._limits.pages):
+    async def _live_process(self) -> Process:
+        if self._process is not None and (self._process.returncode is not None or self._pages_read >= self._limits.pages):
             await self._kill()
         if self._process is None:
-            self._process = await self._started()
-            self._served = 0
+            self._process = await self._start_process()
+            self._pages_read = 0
         return self._process
 
-    async def _started(self) -> Process:
+    async def _start_process(self) -> Process:
         limits = (str(self._limits.cpu_s), str(self._limits.memory_bytes))
         return await asyncio.create_subprocess_exec(
             sys.executable, *self._program, *limits,

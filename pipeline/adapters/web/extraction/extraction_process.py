@@ -1,7 +1,7 @@
-"""The process that extracts: one page after the other from stdin, each under limits of its own; started by ``extractor``.
+"""The extraction process: reads pages from stdin one by one, each under its own limits; ``extraction_client`` starts it.
 
-A request is a line of JSON (content type, address, size) and that many bytes; an answer is one line of JSON. Its environment
-holds no keys, and it neither writes files nor opens connections.
+A request is a line of JSON (content type, address, size) followed by that many bytes; an answer is one line of JSON. The
+process's environment holds no keys, and it neither writes files nor opens connections.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipeline.errors import ReadFailed
 
 
 def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) -> None:
-    """Answer every request until stdin ends."""
+    """Answer requests until stdin ends; ``cpu_s`` are seconds of CPU time for each page."""
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_AS, memory_bytes)
@@ -30,14 +30,14 @@ def serve(requests: BinaryIO, answers: BinaryIO, cpu_s: int, memory_bytes: int) 
 
 
 def _answer(data: bytes, request: dict[str, str]) -> dict[str, object]:
-    """Return the answer; ``spent`` in it says that this process should serve no more."""
+    """Return the answer; ``spent`` in it means that this process should be replaced."""
     try:
         return {"document": asdict(page_text(data, request["content_type"], request["url"]))}
     except ReadFailed as error:
         return {"failed": error.message}
     except MemoryError:
         return {"failed": "reading it takes too much memory", "spent": True}
-    except Exception as error:  # noqa: BLE001 - a reader's own fault costs one page, never the night
+    except Exception as error:  # noqa: BLE001 - a bug in a parser costs one page, never the night
         return {"failed": f"reading it failed ({type(error).__name__})", "spent": True}
 
 
@@ -46,7 +46,7 @@ def _limit(what: int, value: int) -> None:
 
 
 def _allow_cpu(seconds: int) -> None:
-    """Let this process use ``seconds`` more of CPU time; past them the kernel ends it."""
+    """Let this process use ``seconds`` more of CPU time; after that the kernel ends it."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds + 1, hard))

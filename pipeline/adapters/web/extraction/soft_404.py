@@ -1,4 +1,4 @@
-"""Pages that say 200 and are none: told apart by what little they hold, so that nobody takes facts from a captcha."""
+"""Detection of soft 404s: captchas, log-ins, consent walls, errors, parked domains and empty shells sent with status 200."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ _SHELL_WORDS = 40
 
 _CHECKS = (
     (
-        "it asks whether a human is reading (a captcha)",
+        "it shows a captcha instead of the page",
         r"just a moment|verify(?:ing)? (?:that )?you are (?:a )?human|are you (?:a )?(?:human|robot)|not a robot|captcha"
         r"|unusual traffic|checking (?:if the site connection is secure|your browser)|ddos protection by|bot detection"
         r"|attention required! \| cloudflare|press (?:&|and) hold to confirm|enable javascript and cookies to continue",
     ),
     (
-        "it wants a log-in or a subscription",
+        "it requires a log-in or a subscription",
         r"(?:log|sign) ?in to (?:continue|view|read|access|your account)|please (?:log|sign) ?in"
         r"|you must (?:be logged|log|sign) ?in|login required"
         r"|subscribe to (?:continue|read|unlock)|subscribers? only|create (?:a free|an) account to"
         r"|already a (?:subscriber|member)\?|this (?:content|article) is (?:reserved )?for (?:subscribers|members)",
     ),
-    ("it wants consent before it shows anything", r"before you continue|we value your privacy|accept (?:all )?cookies to"),
+    ("it requires consent before it shows the page", r"before you continue|we value your privacy|accept (?:all )?cookies to"),
     (
         "it says that there is no such page",
         r"\A\W*(?:error )?404\b|page (?:was )?not found|(?:page|file) (?:you (?:are looking for|requested) )?(?:does not|doesn.t)"
@@ -38,14 +38,14 @@ _PATTERNS = tuple((why, re.compile(pattern, re.IGNORECASE)) for why, pattern in 
 _PASSWORD = re.compile(r"""<input[^>]{0,300}type\s{0,5}=\s{0,5}["']?password""", re.IGNORECASE)
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
 _NO_WORDS = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.IGNORECASE | re.DOTALL)
-_SHELL = "it is an empty shell that a program in the browser would fill"
+_SHELL = "it is an empty shell that JavaScript would fill"
 _WANTS_SCRIPT = re.compile(r"(?:enable|requires?|needs?|turn on|without) javascript", re.IGNORECASE)
 
 
-def why_no_page(source: str, title: str, text: str) -> str:
-    """Return why a page with status 200 is none, or "". ``source`` is its HTML, ``text`` what could be read of it.
+def soft_404_reason(source: str, title: str, text: str) -> str:
+    """Return why a reply with status 200 is no real page, or "". ``source`` is its HTML, ``text`` the extracted text.
 
-    A page with more than 250 words is always taken for one: whoever writes about captchas may be read.
+    A page with more than ``MOST_WORDS`` words always counts as real: it may be an article about captchas.
     """
     words = len(text.split())
     if words > MOST_WORDS:
@@ -54,12 +54,12 @@ def why_no_page(source: str, title: str, text: str) -> str:
         if pattern.search(title) or pattern.search(text):
             return why
     if _PASSWORD.search(source):
-        return "it wants a log-in or a subscription"
+        return "it requires a log-in or a subscription"
     return _SHELL if words < _SHELL_WORDS and _is_shell(source) else ""
 
 
 def _is_shell(source: str) -> bool:
-    """Tell whether the page itself has next to no words, navigation included, but programs to make some."""
+    """Return whether the HTML has hardly any words, navigation included, but has scripts."""
     if not _SCRIPT.search(source):
         return False
     written = len(_NO_WORDS.sub(" ", source).split())

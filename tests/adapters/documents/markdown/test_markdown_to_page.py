@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.documents.markdown.markdown_inline import plain
+from pipeline.adapters.documents.markdown.markdown_inline import without_marks
 from pipeline.adapters.documents.markdown.markdown_to_page import read_markdown
 from pipeline.errors import ReadFailed
 from pipeline.text.page_format import blocks
@@ -81,7 +81,7 @@ def test_comments_and_definitions_are_left_out() -> None:
     ],
 )
 def test_inline_marks_are_taken_away(marked: str, expected: str) -> None:
-    assert plain(marked) == expected
+    assert without_marks(marked) == expected
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_note_is_called_by_its_name_unless_that_says_nothing(name: str, title:
 
 def test_a_note_that_this_program_made_is_refused() -> None:
     note = "---\ntitle: x\nkind: report\ntags:\n  - research/report\n---\nText.\n"
-    with pytest.raises(ReadFailed, match="a note that this program made"):
+    with pytest.raises(ReadFailed, match="a note that this program generated"):
         read_markdown(note, "x")
     assert read_markdown(note.replace("kind: report", "kind: book"), "x").text
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.adapters.search.local.document_folder import FoundFile, SkippedFile, address_of, contents, located, path_of, scan
+from pipeline.adapters.search.local.document_folder import FoundFile, SkippedFile, address_of, contents, locate, path_of, scan
 from pipeline.errors import CorpusUnusable, ReadFailed
 
 
@@ -60,7 +60,7 @@ def test_links_that_leave_the_folder_are_not_followed(tmp_path: Path) -> None:
     assert skipped(tmp_path / "docs") == {"outside.md": "a link that leaves the folder"}
     for url in ("corpus:outside.md", "corpus:up/secret.md"):
         with pytest.raises(ReadFailed, match="leaves the folder"):
-            located(tmp_path / "docs", url)
+            locate(tmp_path / "docs", url)
 
 
 @pytest.mark.parametrize(
@@ -74,20 +74,20 @@ def test_links_that_leave_the_folder_are_not_followed(tmp_path: Path) -> None:
 def test_an_address_cannot_leave_the_folder(tmp_path: Path, url: str) -> None:
     (tmp_path / "secret.md").write_text("secret")
     (tmp_path / "docs" / "a").mkdir(parents=True)
-    with pytest.raises(ReadFailed, match="no address"):
-        located(tmp_path / "docs", url)
+    with pytest.raises(ReadFailed, match="not the address"):
+        locate(tmp_path / "docs", url)
 
 
 @given(st.text(max_size=30))
 def test_any_address_is_located_inside_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     folder = tmp_path_factory.getbasetemp()
     with contextlib.suppress(ReadFailed):
-        assert located(folder, "corpus:" + text).resolve().is_relative_to(folder.resolve())
+        assert locate(folder, "corpus:" + text).resolve().is_relative_to(folder.resolve())
 
 
 def test_a_fragment_does_not_matter_to_where_a_file_is(tmp_path: Path) -> None:
     (tmp_path / "a b.md").write_text("x")
-    assert located(tmp_path, "corpus:a%20b.md#part") == tmp_path.resolve() / "a b.md"
+    assert locate(tmp_path, "corpus:a%20b.md#part") == tmp_path.resolve() / "a b.md"
 
 
 def test_a_missing_folder_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -123,4 +123,4 @@ def test_links_that_lead_back_to_themselves_are_skipped_with_the_reason(tmp_path
         list(scan(tmp_path / "loop"))
     for folder in (tmp_path, tmp_path / "loop"):
         with pytest.raises(ReadFailed):
-            located(folder, "corpus:self.md")
+            locate(folder, "corpus:self.md")

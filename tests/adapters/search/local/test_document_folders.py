@@ -33,7 +33,7 @@ def test_one_folder_has_the_addresses_it_always_had(folders: list[Path]) -> None
 def test_other_folders_are_told_apart_by_name_and_a_taken_name_gets_a_number(folders: list[Path]) -> None:
     corpus = Corpus(folders)
     assert found(corpus) == ["corpus:@papers-2/a%20b.md", "corpus:@papers/a%20b.md", "corpus:a%20b.md"]
-    assert corpus.located("corpus:@papers-2/a%20b.md#x") == folders[2] / "a b.md"
+    assert corpus.locate("corpus:@papers-2/a%20b.md#x") == folders[2] / "a b.md"
     assert all(corpus.path_at(url).read_text() for url in found(corpus))
 
 
@@ -42,8 +42,8 @@ def test_a_folder_inside_the_first_that_is_called_like_another_keeps_its_own_add
     (folders[0] / "@papers" / "a b.md").write_text("inner")
     corpus = Corpus(folders[:2])
     assert found(corpus) == ["corpus:%40papers/a%20b.md", "corpus:@papers/a%20b.md", "corpus:a%20b.md"]
-    assert corpus.located("corpus:%40papers/a%20b.md").read_text() == "inner"
-    assert corpus.located("corpus:@papers/a%20b.md").read_text() == "papers"
+    assert corpus.locate("corpus:%40papers/a%20b.md").read_text() == "inner"
+    assert corpus.locate("corpus:@papers/a%20b.md").read_text() == "papers"
 
 
 def test_a_folder_that_is_named_twice_counts_once(folders: list[Path]) -> None:
@@ -69,4 +69,4 @@ def test_no_usable_folder_is_an_error(folders: list[Path]) -> None:
 )
 def test_an_address_cannot_leave_its_folder(folders: list[Path], url: str) -> None:
     with pytest.raises(ReadFailed):
-        Corpus(folders[:2]).located(url)
+        Corpus(folders[:2]).locate(url)

@@ -230,7 +230,7 @@ def test_a_folder_without_a_document_is_refused(docs: Path) -> None:
         corpus(docs).refresh()
     assert (caught.value.exit_code, ".md" in caught.value.hint) == (2, True)
     (docs / "a.png").write_bytes(b"x")
-    with pytest.raises(CorpusUnusable, match=r"1 x not a kind of document"):
+    with pytest.raises(CorpusUnusable, match=r"1 x unsupported file type"):
         hits(corpus(docs), "x")
     with pytest.raises(CorpusUnusable, match="cannot be used"):
         hits(LocalFolder(docs / "nowhere", docs.parent / "x.sqlite"), "x")

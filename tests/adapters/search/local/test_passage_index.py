@@ -76,14 +76,14 @@ def test_counts_tell_in_how_many_passages_a_stem_stands_headings_included(index:
 def test_lengths_and_languages_are_those_of_the_files_that_are_searched(index: Index) -> None:
     index.replace([file("a", "one two three"), file("b", "eins zwei", language="german"), file("c", "four five")])
     index.replace([IndexedFile("corpus:bad.pdf", 1, 1, "d", "it is damaged")])
-    documents, count, body, heads = index.lengths()
+    documents, count, body, heads = index.totals()
     assert (documents, count, index.count()) == (3, 3, 3)
     assert (round(body, 3), heads) == (2.333, 1.0)
     assert index.languages() == ("english", "german")
 
 
 def test_an_empty_index_has_no_lengths_languages_counts_or_candidates(index: Index) -> None:
-    assert index.lengths() == (0, 0, 0.0, 0.0)
+    assert index.totals() == (0, 0, 0.0, 0.0)
     assert (index.languages(), index.counts(["pump"]), found(index, "pump")) == ((), {}, [])
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.search.providers.arxiv import Arxiv, feed_in
+from pipeline.adapters.search.providers.arxiv import Arxiv, parse_feed
 from pipeline.errors import Malformed, SearchFailed
 from tests.adapters.search.replies import Bench, reply
 
@@ -41,7 +41,7 @@ def test_a_query_never_writes_its_own_operators() -> None:
 
 def test_no_entry_is_nothing_found_unless_entries_were_promised() -> None:
     assert asyncio.run(Bench(Arxiv(), reply(feed())).search.search("a b", 5)).hits == ()
-    with pytest.raises(SearchFailed, match="speaks of 12 results and holds none"):
+    with pytest.raises(SearchFailed, match="announces 12 results and holds none"):
         asyncio.run(Bench(Arxiv(), lambda: reply(feed(total="12"))).search.search("a b", 5))
 
 
@@ -88,13 +88,13 @@ def test_a_lost_connection_keeps_the_distance_too() -> None:
 
 def test_entities_are_never_expanded() -> None:
     with pytest.raises(Malformed, match="document type"):
-        feed_in(feed("<entry><title>&c;</title></entry>", "1", LAUGHS).encode())
+        parse_feed(feed("<entry><title>&c;</title></entry>", "1", LAUGHS).encode())
 
 
 @given(st.binary())
 def test_any_bytes_are_a_feed_or_malformed(data: bytes) -> None:
     with pytest.raises(Malformed):
-        feed_in(data)
+        parse_feed(data)
 
 
 def test_requests_stand_three_seconds_apart() -> None:

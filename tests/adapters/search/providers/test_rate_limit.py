@@ -56,8 +56,8 @@ def test_calls_start_a_gap_apart() -> None:
 def test_a_pause_and_a_gap_that_were_told_are_kept() -> None:
     clock = Clock()
     pacer = Pacer(clock=clock, sleep=clock.sleep)
-    pacer.told(Pace(2.0, 7.0))
-    pacer.told(Pace())
+    pacer.slow_down(Pace(2.0, 7.0))
+    pacer.slow_down(Pace())
     assert _starts(pacer, clock, 3) == [7, 9, 11]
 
 

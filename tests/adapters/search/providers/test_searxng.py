@@ -55,7 +55,7 @@ def test_words_that_are_commands_to_it_become_plain() -> None:
 
 def test_a_redirect_is_not_followed() -> None:
     bench = Bench(Searxng(BASE), reply("", 302, {"Location": "https://example.org/?q=x"}))
-    with pytest.raises(SearchFailed, match="leads elsewhere"):
+    with pytest.raises(SearchFailed, match="redirects elsewhere"):
         asyncio.run(bench.search.search("a", 5))
     assert bench.hits == 1
 

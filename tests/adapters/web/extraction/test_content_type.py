@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.web.extraction.content_type import decoded, sniffed
+from pipeline.adapters.web.extraction.content_type import decoded, detect
 from pipeline.errors import ReadFailed
 
 HTML = b"<!doctype html><title>T</title><p>x"
@@ -35,7 +35,7 @@ PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
     ],
 )
 def test_what_bytes_are_is_told_by_the_bytes(data: bytes, declared: str, url: str, kind: str) -> None:
-    assert sniffed(data, declared, url).kind == kind
+    assert detect(data, declared, url).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_bytes_are_is_told_by_the_bytes(data: bytes, declared: str, url: st
 )
 def test_what_is_no_page_is_refused(data: bytes, declared: str) -> None:
     with pytest.raises(ReadFailed):
-        sniffed(data, declared, "http://e.org/")
+        detect(data, declared, "http://e.org/")
 
 
 WORDS = {
@@ -109,7 +109,7 @@ def test_undeclared_text_that_is_not_utf8_is_windows_latin() -> None:
 @given(st.binary(max_size=300), st.text(max_size=60))
 def test_any_bytes_under_any_header_are_something_or_refused(data: bytes, content_type: str) -> None:
     try:
-        kind: str = sniffed(data, content_type, "http://e.org/").kind
+        kind: str = detect(data, content_type, "http://e.org/").kind
     except ReadFailed:
         kind = "refused"
     assert kind in ("html", "pdf", "markdown", "text", "refused")

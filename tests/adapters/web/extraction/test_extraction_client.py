@@ -20,7 +20,7 @@ URL = "https://example.org/x"
 # What stands for a page that makes a reader misbehave: a worker whose reader does so on a mark in the page.
 MISBEHAVING = """
 import os, sys, time
-from pipeline.adapters.web import extract, worker
+from pipeline.adapters.web.extraction import extract, extraction_process
 
 def reading(data, content_type, url):
     if b"spin" in data:
@@ -35,8 +35,8 @@ def reading(data, content_type, url):
     if b"write" in data: open(data.decode().split()[1], "w").write("x" * 10_000)
     return extract.page_text(data, content_type, url)
 
-worker.page_text = reading
-worker.serve(sys.stdin.buffer, sys.stdout.buffer, int(sys.argv[1]), int(sys.argv[2]))
+extraction_process.page_text = reading
+extraction_process.serve(sys.stdin.buffer, sys.stdout.buffer, int(sys.argv[1]), int(sys.argv[2]))
 """
 
 

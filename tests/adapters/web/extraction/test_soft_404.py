@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.adapters.web.extraction.soft_404 import MOST_WORDS, why_no_page
+from pipeline.adapters.web.extraction.soft_404 import MOST_WORDS, soft_404_reason
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,11 @@ from pipeline.adapters.web.extraction.soft_404 import MOST_WORDS, why_no_page
     ],
 )
 def test_each_kind_of_no_page_is_told_apart(title: str, text: str, word: str) -> None:
-    assert word in why_no_page("", title, text)
+    assert word in soft_404_reason("", title, text)
 
 
 def test_a_form_that_asks_for_a_password_is_a_log_in() -> None:
-    assert "log-in" in why_no_page('<form><input name="p" type="password"></form>', "Welcome", "Welcome to the site")
+    assert "log-in" in soft_404_reason('<form><input name="p" type="password"></form>', "Welcome", "Welcome to the site")
 
 
 @pytest.mark.parametrize(
@@ -39,18 +39,18 @@ def test_a_form_that_asks_for_a_password_is_a_log_in() -> None:
     ],
 )
 def test_a_page_that_a_program_would_fill_is_an_empty_shell(source: str) -> None:
-    assert "empty shell" in why_no_page(source, "App", "App")
+    assert "empty shell" in soft_404_reason(source, "App", "App")
 
 
 def test_a_short_page_with_an_answer_is_a_page() -> None:
     source = "<html><title>The fsync call</title><p>fsync waits until the disk has the data.</p></html>"
-    assert why_no_page(source, "The fsync call", "fsync waits until the disk has the data.") == ""
+    assert soft_404_reason(source, "The fsync call", "fsync waits until the disk has the data.") == ""
 
 
 def test_a_long_page_about_captchas_is_a_page() -> None:
-    assert why_no_page("<script></script>", "What a captcha is", "captcha access denied 404 " * MOST_WORDS) == ""
+    assert soft_404_reason("<script></script>", "What a captcha is", "captcha access denied 404 " * MOST_WORDS) == ""
 
 
 def test_a_page_of_links_alone_is_not_called_a_shell() -> None:
     links = "".join(f"<li><a href=/{n}>Chapter {n}</a></li>" for n in range(60))
-    assert why_no_page(f"<script src=a.js></script><ul>{links}</ul>" + " " * 2_000, "Contents", "") == ""
+    assert soft_404_reason(f"<script src=a.js></script><ul>{links}</ul>" + " " * 2_000, "Contents", "") == ""
