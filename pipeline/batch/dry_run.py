@@ -9,12 +9,11 @@ from typing import Any
 
 from pipeline.batch.scheduling import LEFT, Decision, taken_up
 from pipeline.batch.session_actions import leads_anywhere
-from pipeline.cli.presentation import first_few
 from pipeline.config.queries.model import Limits, Query
 from pipeline.config.service_selection import SearchChoice
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import ResearchConfig
-from pipeline.text.normalise import one_line, slug
+from pipeline.text.normalise import first_few, one_line, slug
 from pipeline.text.times import timestamp
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pipeline.batch.session_index import Summary, summary_of
@@ -13,13 +13,6 @@ from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, counted, one_line
 
 _MOST_DROPPED = 20
-MOST_NAMED = 5  # of what may be many
-
-
-def first_few(lines: Sequence[str], rest: str) -> list[str]:
-    """Return the first five lines, and one that counts the others; ``rest`` says what is to be said of those."""
-    more = len(lines) - MOST_NAMED
-    return [*lines[:MOST_NAMED], f"… and {more:,} more{rest}"] if more > 0 else list(lines)
 
 
 def duration(seconds: float) -> str:

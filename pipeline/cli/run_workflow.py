@@ -271,8 +271,7 @@ def prepare(console: Console, workspace: Workspace, desks: AdapterFactory, searc
     Raises:
         CorpusUnusable, SearchFailed: the documents cannot be searched, and a session has nothing else.
     """
-    from pipeline.cli.presentation import first_few
-    from pipeline.text.normalise import counted
+    from pipeline.text.normalise import counted, first_few
 
     report = desks.prepare(needed=(LOCAL,) in searches)
     if report is None:
@@ -357,7 +356,7 @@ def _remember(console: Console, account: dict[str, Any]) -> bool:
 
 def _nothing_to_do(shift: UnattendedRun, place: RunEnvironment, decisions: Sequence[Decision], named: Sequence[str]) -> int:
     """Nothing is due. A vault that a stopped run left behind is still brought up to date."""
-    from pipeline.cli.presentation import first_few
+    from pipeline.text.normalise import first_few
 
     console = place.console
     left = [d for d in decisions if d.action in LEFT or d.query.id in named]
@@ -425,7 +424,7 @@ def _effort(entry: dict[str, Any]) -> str:
 
 def _skipped_lines(skipped: Sequence[dict[str, Any]]) -> list[str]:
     """A line for each query that was skipped; of many for the same cause the first few, and how many more."""
-    from pipeline.cli.presentation import first_few
+    from pipeline.text.normalise import first_few
 
     lines = []
     for cause in dict.fromkeys(entry["cause"] for entry in skipped):

@@ -7,6 +7,9 @@ import re
 import unicodedata
 
 # C0 and C1 controls except tab and newline; zero-width and bidirectional marks; Unicode tags; lone surrogates; BOM.
+
+MOST_NAMED = 5  # of what may be many
+
 _UNWANTED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -78,6 +81,12 @@ def digest_of(data: bytes) -> str:
 def tokens(text: str) -> int:
     """Estimate a text's tokens without a download: UTF-8 bytes / 3, rounded up (errs on the high side)."""
     return -(-len(text.encode("utf-8", "replace")) // 3)
+
+
+def first_few(lines: Sequence[str], rest: str) -> list[str]:
+    """Return the first five lines, and one that counts the others; ``rest`` says what is to be said of those."""
+    more = len(lines) - MOST_NAMED
+    return [*lines[:MOST_NAMED], f"… and {more:,} more{rest}"] if more > 0 else list(lines)
 
 
 def counted(number: int, one: str, many: str = "") -> str:
