@@ -11,13 +11,15 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import astuple, dataclass, field, fields
 from functools import cache
+from typing import TYPE_CHECKING
 
-from pipeline.domain.fold import fold_id
-from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import TERMINAL, SessionState, working_seconds
 from pipeline.errors import LogError
 from pipeline.ports import EventStore, SummaryCache
+from pipeline.system.folder_fingerprint import fold_id
 from pipeline.text.normalise import digest_of
+
+if TYPE_CHECKING:
+    from pipeline.domain.state import SessionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +52,14 @@ class Summary:
 
     @property
     def ended(self) -> bool:
-        """Tell whether nothing more will happen unless the session is reopened."""
-        return self.status in TERMINAL
+        """Tell whether nothing more will happen unless the session is reopened: that takes the time of its end away."""
+        return bool(self.ended_at)
 
 
 def summary_of(state: SessionState) -> Summary:
     """Return what may be said of a session at a glance."""
+    from pipeline.domain.state import working_seconds
+
     return Summary(
         id=state.id,
         version=state.version,
@@ -123,6 +127,8 @@ def _opened(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Summary]
     damaged: dict[str, LogError] = {}
     for name in names:
         if not name.startswith("batch-"):
+            from pipeline.domain.session import ResearchSession  # heavy, and seldom needed: most sessions are kept
+
             try:
                 summaries[name] = summary_of(ResearchSession.open(store, name).state)
             except LogError as error:

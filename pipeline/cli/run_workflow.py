@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
 from pipeline.batch.scheduling import LEFT, Decision, Selection, archived, decide
-from pipeline.batch.totals import UP_TO_DATE
 from pipeline.cli.messages import bring_vault_up_to_date, glance
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogError, ResearchError
@@ -59,13 +59,13 @@ class RunEnvironment:
     workspace: Workspace
     keys: Keys
     store: EventStore
-    documents: Documents = ""
+    documents: Callable[[], Documents] = lambda: ""
 
     def search_of(self, query: Query) -> SearchChoice:
         """Return who searches in a new session on a query, and why. Raises: as ``config_of``."""
         from pipeline.config.settings import search_for
 
-        return search_for(query, self.workspace.queue.settings, self.keys, self.documents)
+        return search_for(query, self.workspace.queue.settings, self.keys, self.documents())
 
     def config_of(self, query: Query) -> ResearchConfig:
         """Return the limits that a new session on a query runs under.
@@ -75,7 +75,7 @@ class RunEnvironment:
         """
         from pipeline.config.settings import config_for
 
-        return config_for(query, self.workspace.queue.settings, self.keys, self.documents)
+        return config_for(query, self.workspace.queue.settings, self.keys, self.documents())
 
     def outlook(self, request: Request, *, look_only: bool = False) -> Decisions:
         """Return what is to be done about each query that the request is about; ``look_only`` as in ``glance``."""
@@ -101,7 +101,9 @@ def place_of(console: Console, request: Request) -> RunEnvironment:
     refuse_unknown(workspace.queue, request.selection)
     queue = workspace.queue
     automatic = "auto" in (queue.settings.search, *(query.search for query in queue.queries))
-    documents = workspace_adapters.documents_in(workspace) if automatic else ""
+    documents = cache(
+        lambda: workspace_adapters.documents_in(workspace) if automatic else ""
+    )  # all are read: only where there is work
     return RunEnvironment(console, request.bounds.on(workspace), keys, workspace_adapters.store_of(console.folder), documents)
 
 
@@ -320,6 +322,8 @@ def _counts(account: dict[str, Any]) -> str:
 
 
 def _tell(console: Console, account: dict[str, Any]) -> None:
+    from pipeline.batch.totals import UP_TO_DATE
+
     lines = [f"{e['status'].replace('-', ' '):<11} {e['query_id']}: {e['reason'] or _effort(e)}" for e in account["ended"]]
     lines += [f"{'skipped':<11} {e['query_id']}: {e['reason']}" for e in account["skipped"]]
     lines += [f"{'vault':<11} not up to date: {account['vault']}"] if account["vault"] != UP_TO_DATE else []

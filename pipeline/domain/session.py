@@ -14,6 +14,7 @@ from pipeline.domain.rules import refusal
 from pipeline.domain.state import SessionState
 from pipeline.errors import CommandRefused
 from pipeline.ports import EventStore, Record, Snapshot
+from pipeline.system.folder_fingerprint import fold_id
 
 
 @cache
@@ -38,7 +39,7 @@ class ResearchSession:
         Raises:
             LogError: the log is damaged, forked, or written by a newer major version.
         """
-        snapshot = store.load_snapshot(session_id, fold.fold_id())
+        snapshot = store.load_snapshot(session_id, fold_id())
         state = _state_codec().validate_json(snapshot.state) if snapshot else SessionState(id=session_id)
         session = cls(session_id, state)
         session.replay(record.data for record in store.load(session_id, after=state.version))
@@ -65,7 +66,7 @@ class ResearchSession:
 
     def snapshot(self) -> Snapshot:
         """Return the state as a snapshot of its version."""
-        return Snapshot(self.state.version, fold.fold_id(), _state_codec().dump_json(self.state))
+        return Snapshot(self.state.version, fold_id(), _state_codec().dump_json(self.state))
 
 
 def record_of(event: EventBase) -> Record:

@@ -1,4 +1,4 @@
-"""What a folder holds, at a glance: how each of its files looks, and one mark for all of them. Leaf module.
+"""What a folder holds, at a glance: how each of its files looks, and one mark for all of them. Names for small trees. Leaf module.
 
 That a file was changed is told from its size and time, without reading it. Where a folder's mark is what it was, every file in it
 is as it was, so that of a great many files only those of a few folders need to be compared one by one.
@@ -11,7 +11,8 @@ import os
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -88,3 +89,28 @@ def names_of_folders(folder: str) -> tuple[str, ...]:
     """
     with os.scandir(folder) as entries:
         return tuple(sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False)))
+
+
+def digest_below(folder: Path) -> str:
+    """Return a name for the names and bytes of all files below a folder; another one whenever any of them is changed.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    found = hashlib.blake2b(digest_size=16)
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        data = path.read_bytes()
+        found.update(f"{path.relative_to(folder)}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
+    return found.hexdigest()
+
+
+@cache
+def fold_id() -> str:
+    """Return a name for this program's fold: the digest of the sources that decide what a snapshot holds.
+
+    A program whose fold changed must not read the snapshots of the one before it, and nobody should have to remember a number.
+    It stands here so that nothing that folds must be imported to find that there is nothing to fold.
+    """
+    here = Path(__file__).parent
+    sources = (here / name for name in ("fold.py", "fusion.py", "state.py", "values.py", "events.py", "codec.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]

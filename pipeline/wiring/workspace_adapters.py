@@ -16,8 +16,6 @@ from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
 from pipeline.config.service_selection import Documents, agent_of, own_servers, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, load_workspace
-from pipeline.domain.events.session_events import RunStarted
-from pipeline.engine.loop import Listener, RunContext
 from pipeline.errors import CorpusUnusable
 from pipeline.system import durable_files
 from pipeline.system.process_lock import WorkspaceLock
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from pipeline.adapters.search.fallback_chain import FallbackChain, Member
     from pipeline.adapters.search.local.local_search import LocalFolder
     from pipeline.adapters.store.segment_format import Finding
+    from pipeline.engine.loop import Listener, RunContext
     from pipeline.errors import CorpusUnusable
     from pipeline.site.build import SiteReport
     from pipeline.site.serve import Server
@@ -176,6 +175,9 @@ def prompts_of(folder: Path) -> Path:
 
 def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
     """Return the context of one run of this process."""
+    from pipeline.domain.events.session_events import RunStarted
+    from pipeline.engine.loop import RunContext
+
     run_id = secrets.token_hex(8)
     agent = RunStarted(
         host=socket.gethostname(),

@@ -7,12 +7,12 @@ import pytest
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
-from pipeline.domain.fold import fold_id
 from pipeline.domain.session import ResearchSession, record_of, state_at
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.errors import CommandRefused
 from pipeline.ports import Snapshot
+from pipeline.system.folder_fingerprint import fold_id
 from tests.fakes import started
 from tests.recorded import SMALL, copied, recorded, records, stream
 
