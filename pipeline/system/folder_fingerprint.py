@@ -1,4 +1,4 @@
-"""What a folder holds, at a glance: how each of its files looks, and one mark for all of them. Names for small trees. Leaf module.
+"""What a folder holds, at a glance: how each of its files looks, and one mark for all of them; a name for a small tree. A leaf.
 
 That a file was changed is told from its size and time, without reading it. Where a folder's mark is what it was, every file in it
 is as it was, so that of a great many files only those of a few folders need to be compared one by one.
@@ -91,14 +91,14 @@ def names_of_folders(folder: str) -> tuple[str, ...]:
         return tuple(sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False)))
 
 
-def digest_below(folder: Path) -> str:
-    """Return a name for the names and bytes of all files below a folder; another one whenever any of them is changed.
+def digest_below(folder: Path, pattern: str = "*") -> str:
+    """Return a name for the names and bytes of the files below a folder; another one whenever any of them is changed.
 
     Raises:
         OSError: a file cannot be read.
     """
     found = hashlib.blake2b(digest_size=16)
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for path in sorted(path for path in folder.rglob(pattern) if path.is_file()):
         data = path.read_bytes()
         found.update(f"{path.relative_to(folder)}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
     return found.hexdigest()

@@ -11,15 +11,18 @@ import sqlite3
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from pipeline.errors import ResearchError
 from pipeline.ports import EventStore
 from pipeline.system.folder_fingerprint import fold_id
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.database import FILE, CatalogueFile, lost
-from pipeline.vault.cache.drift import SETTLED, Mode, VaultDrift, name_of_templates
+from pipeline.vault.cache.drift import SETTLED, VaultDrift, name_of_templates
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
+
+Mode = Literal["new", "all", "check"]
 
 
 def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: Path, mode: Mode = "new") -> BuildReport:

@@ -15,7 +15,7 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.catalogue import Catalogue
-from pipeline.vault.cache.drift import SETTLED, Mode, VaultDrift, name_of_templates
+from pipeline.vault.cache.drift import SETTLED, VaultDrift, name_of_templates
 from pipeline.vault.generate import COPY, Making
 from pipeline.vault.log_changes import read_news
 from pipeline.vault.output.generated_file import GeneratedFile
@@ -31,7 +31,7 @@ SWEPT = "swept"  # kept under this name: that no file is left which should have 
 class Build:
     """One build: what shows something new is made, all of it rendered, and only then what differs is written."""
 
-    def __init__(self, store: EventStore, templates: Path, vault: Path, state_dir: Path, layout: str, mode: Mode) -> None:
+    def __init__(self, store: EventStore, templates: Path, vault: Path, state_dir: Path, layout: str, mode: str) -> None:
         self._store, self._mode = store, mode
         self._templates = name_of_templates(templates)
         self._renderer = Renderer(templates)

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 from pipeline.system.folder_fingerprint import Folder, Look, Step, digest_below
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.built_files import Files, Owned
 
-Mode = Literal["new", "all", "check"]
 # Kept under this name: the templates by which all stood as it should when the last build ended; "" if anything was left to do.
 SETTLED = "settled"
 _SETTINGS = ".obsidian"
