@@ -21,6 +21,10 @@ from pipeline.text.normalise import digest_of
 if TYPE_CHECKING:
     from pipeline.domain.state import SessionState
 
+ENDED = frozenset(
+    {"complete", "not-found", "failed", "cancelled"}
+)  # as ``pipeline.domain.state.TERMINAL``, which is slow to import
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -52,8 +56,8 @@ class Summary:
 
     @property
     def ended(self) -> bool:
-        """Tell whether nothing more will happen unless the session is reopened: that takes the time of its end away."""
-        return bool(self.ended_at)
+        """Tell whether nothing more will happen unless the session is reopened."""
+        return self.status in ENDED
 
 
 def summary_of(state: SessionState) -> Summary:
