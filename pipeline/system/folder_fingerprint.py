@@ -95,12 +95,15 @@ def digest_below(folder: Path, pattern: str = "*") -> str:
     """Return a name for the names and bytes of the files below a folder; another one whenever any of them is changed.
 
     Raises:
-        OSError: a file cannot be read.
+        OSError: a file cannot be read, or a link leads to a folder: what is behind it is not looked at.
     """
     found = hashlib.blake2b(digest_size=16)
-    for path in sorted(path for path in folder.rglob(pattern) if path.is_file()):
-        data = path.read_bytes()
-        found.update(f"{path.relative_to(folder)}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
+    for path in sorted(folder.rglob(pattern)):
+        if path.is_file():
+            data = path.read_bytes()
+            found.update(f"{path.relative_to(folder)}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
+        elif path.is_symlink():
+            raise NotADirectoryError(20, "is a link to a folder, or to nothing", str(path))
     return found.hexdigest()
 
 

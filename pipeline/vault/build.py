@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -38,8 +39,6 @@ def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: P
         ResearchError: the disk refuses, or another build is under way.
     """
     try:
-        if mode == "new" and (report := _up_to_date(store, templates, vault, state_dir)):
-            return report
         return _built(store, templates, vault, state_dir, mode)
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
         raise ResearchError(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
@@ -48,30 +47,33 @@ def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: P
         return _built(store, templates, vault, state_dir, mode)
 
 
-def _built(store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode) -> BuildReport:
-    from pipeline.vault.changed_notes import Build  # all that makes notes
-
-    return Build(store, templates, vault, state_dir, layout_id(), mode).report()
-
-
 _FREE = "free some space or allow writing there; the file may also be deleted: then all notes are made anew"
 
 
-def _up_to_date(store: EventStore, templates: Path, vault: Path, state_dir: Path) -> BuildReport | None:
+def _built(store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode) -> BuildReport:
+    with closing(CatalogueFile(state_dir, layout_id(), passing=mode == "check")) as file:
+        marks = store.marks()  # now that no other build is under way: none may know of streams that this one does not
+        if mode == "new" and (report := _up_to_date(file, marks, templates, vault)):
+            return report
+        from pipeline.vault.cache.catalogue import Catalogue
+        from pipeline.vault.changed_notes import Build  # all that makes notes
+
+        catalogue = Catalogue(state_dir, layout_id(), begun=file)
+        return Build(store, templates, vault, catalogue, mode, marks).report()
+
+
+def _up_to_date(file: CatalogueFile, marks: Mapping[str, str], templates: Path, vault: Path) -> BuildReport | None:
     """The report of a build that has nothing to do; None if there may be something."""
-    with closing(Tree(vault)) as tree, closing(CatalogueFile(state_dir, layout_id())) as catalogue:
-        settled = catalogue.recall(SETTLED) if catalogue.is_current else ""
-        if not settled or settled != name_of_templates(templates):
-            return None
-        marks = store.marks()
-        if marks != {**catalogue.session_marks(), **catalogue.batch_marks()}:
-            return None
-        standing = VaultDrift(tree, catalogue.files)
+    settled = file.recall(SETTLED) if file.is_current else ""
+    if not settled or marks != {**file.session_marks(), **file.batch_marks()} or settled != name_of_templates(templates):
+        return None
+    with closing(Tree(vault)) as tree:
+        standing = VaultDrift(tree, file.files)
         if standing.unlike or not property_types.are_complete(tree):
             return None
         steps = standing.keep({})
-        catalogue.commit()
-        return BuildReport(unchanged=catalogue.files.number(), steps=steps, marks=marks)
+        file.commit()
+        return BuildReport(unchanged=file.files.number(), steps=steps, marks=marks)
 
 
 @cache

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -29,20 +28,20 @@ SWEPT = "swept"  # kept under this name: that no file is left which should have 
 
 
 class Build:
-    """One build: what shows something new is made, all of it rendered, and only then what differs is written."""
+    """One build: what shows something new is made, all of it rendered, and only then what differs is written.
 
-    def __init__(self, store: EventStore, templates: Path, vault: Path, state_dir: Path, layout: str, mode: str) -> None:
-        self._store, self._mode = store, mode
+    ``marks`` are the store's, asked for while no other build was under way.
+    """
+
+    def __init__(
+        self, store: EventStore, templates: Path, vault: Path, catalogue: Catalogue, mode: str, marks: Mapping[str, str]
+    ) -> None:
+        self._store, self._mode, self._marks = store, mode, marks
         self._templates = name_of_templates(templates)
         self._renderer = Renderer(templates)
         self._tree = Tree(vault)
-        self._catalogue = Catalogue(state_dir, layout, passing=mode == "check")
+        self._catalogue = catalogue
         self._refused: dict[str, LogError] = {}
-
-    @cached_property
-    def _marks(self) -> Mapping[str, str]:
-        """The store's, asked for while no other build is under way: none may know of streams that this one does not."""
-        return self._store.marks()
 
     def report(self) -> BuildReport:
         """Make the vault hold what it shall; return what was done.
@@ -59,7 +58,6 @@ class Build:
         except ValidationError as error:
             raise sqlite3.DatabaseError("the catalogue holds what this program did not put there") from error
         finally:
-            self._catalogue.close()
             self._tree.close()
 
     def _made(self) -> tuple[Making, list[GeneratedFile]]:

@@ -83,21 +83,22 @@ def lost(folder: Path) -> None:
 class CatalogueFile:
     """The open file, as far as it tells whether anything is to be made. ``passing``: nothing is ever stored.
 
-    ``layout`` names what is derived and how.
+    With ``begun``, which has the file open, its build goes on. ``layout`` names what is derived and how.
 
     Raises:
         ResearchError: the file cannot be used, or another build has it.
     """
 
-    def __init__(self, folder: Path, layout: str, *, passing: bool = False) -> None:
+    def __init__(self, folder: Path, layout: str, *, passing: bool = False, begun: CatalogueFile | None = None) -> None:
         self._layout = layout
-        self._base = copied(folder) if passing else opened(folder)
+        self._base: sqlite3.Connection = begun._base if begun else copied(folder) if passing else opened(folder)
         self.files = Files(self._base)
         self._begin()
 
     def _begin(self) -> None:
         self._kept: dict[str, str] = {}
-        self._base.execute("BEGIN IMMEDIATE")
+        if not self._base.in_transaction:
+            self._base.execute("BEGIN IMMEDIATE")
         with suppress(sqlite3.OperationalError):  # the first build finds no table
             self._kept = dict(self._base.execute("SELECT name, value FROM kept"))
 
