@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
-from pipeline.domain.questions import Question
-from pipeline.domain.values import Cost, Hit, LeftOut, Value
-from pipeline.text.ranking.term_statistics import TermStatistics
+if TYPE_CHECKING:  # a store has no need of pydantic
+    from pipeline.domain.questions import Question
+    from pipeline.domain.values import Cost, Hit, LeftOut, Value
+    from pipeline.text.ranking.term_statistics import TermStatistics
 
-A = TypeVar("A", bound=Value)
+A = TypeVar("A", bound="Value")
+
+
+def _free() -> Cost:
+    from pipeline.domain.values import Cost
+
+    return Cost()
+
+
+def _unknown() -> TermStatistics:
+    from pipeline.text.ranking.term_statistics import TermStatistics
+
+    return TermStatistics()
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +31,7 @@ class Answer(Generic[A]):
     """A reasoner's answer, its cost, and the prompt with the raw reply as bytes (b"" when nothing was sent anywhere)."""
 
     value: A
-    cost: Cost = field(default_factory=Cost)
+    cost: Cost = field(default_factory=_free)
     exchange: bytes = b""
 
 
@@ -54,9 +67,9 @@ class SearchResult:
 
     provider: str
     hits: tuple[Hit, ...]
-    cost: Cost = field(default_factory=Cost)
+    cost: Cost = field(default_factory=_free)
     failed: tuple[LeftOut, ...] = ()
-    statistics: TermStatistics = field(default_factory=TermStatistics)
+    statistics: TermStatistics = field(default_factory=_unknown)
     languages: tuple[str, ...] = ()
 
 

@@ -22,6 +22,8 @@ Action = Literal[
     "resume", "new", "changed", "again", "retry", "done", "waiting", "not-found", "failed", "cancelled", "damaged", "same"
 ]
 DUE: frozenset[Action] = frozenset({"resume", "new", "changed", "again", "retry"})
+UP_TO_DATE = "up to date"
+LOG_TROUBLE = {"damaged": 20, "unreadable": 12, "newer": 2}  # exit codes by a query's cause
 LEFT: frozenset[Action] = frozenset({"waiting", "not-found", "failed", "cancelled", "damaged", "same"})
 _WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due", "not-found": "not found"}
 
@@ -227,3 +229,11 @@ def _without_report(query: Query, last: Summary, wanted: Selection) -> Decision:
     if last.status == "failed" and wanted.retry_failed:
         return Decision(query, "retry", f"failed ones are to be tried again: {why}", last.id)
     return Decision(query, "failed" if last.status == "failed" else "cancelled", why, last.id)
+
+
+def parts(missed: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return by part what kept vault and site from being up to date, or that they are; ``missed``: parts and reasons."""
+    reasons: dict[str, list[str]] = {"vault": [], "site": []}
+    for part, reason in missed:
+        reasons[part].append(reason)
+    return {part: "; ".join(why) or UP_TO_DATE for part, why in reasons.items()}

@@ -11,14 +11,19 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import astuple, dataclass, field, fields
 from functools import cache
+from typing import TYPE_CHECKING
 
-from pipeline.domain.agenda import progress
-from pipeline.domain.fold import fold_id
-from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import TERMINAL, SessionState, working_seconds
+from pipeline.domain import fold_id
 from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore, SummaryCache
 from pipeline.text.normalise import digest_of
+
+if TYPE_CHECKING:
+    from pipeline.domain.state import SessionState
+
+ENDED = frozenset(
+    {"complete", "not-found", "failed", "cancelled"}
+)  # as ``pipeline.domain.state.TERMINAL``, which is slow to import
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class Summary:
     @property
     def ended(self) -> bool:
         """Tell whether nothing more will happen unless the session is reopened."""
-        return self.status in TERMINAL
+        return self.status in ENDED
 
 
 Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that it names
@@ -62,6 +67,9 @@ Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that
 
 def summary_of(state: SessionState) -> Summary:
     """Return what may be said of a session at a glance."""
+    from pipeline.domain.agenda import progress
+    from pipeline.domain.state import working_seconds
+
     done, in_all = progress(state)
     return Summary(
         id=state.id,
@@ -145,6 +153,8 @@ def _opened(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], 
     for name in names:
         is_session = not name.startswith("batch-")
         try:
+            from pipeline.domain.session import ResearchSession  # heavy, and seldom needed: most sessions are kept
+
             entries[name] = summary_of(ResearchSession.open(store, name).state) if is_session else _named_by(store, name)
         except LogError as error:
             if is_session:  # of a night that cannot be read, building the vault says so

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.batch.scheduling import LOG_TROUBLE, parts
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.values import Cost
 from pipeline.engine.stopping import INTERRUPTED
 from pipeline.errors import NOT_FOUND
-
-UP_TO_DATE = "up to date"
-LOG_TROUBLE = {"damaged": 20, "unreadable": 12, "newer": 2}  # exit codes by a query's cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +93,10 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "left_out": len(result.skipped),
         "cost_usd": end.cost.usd,
         "tokens": end.cost.total_tokens,
-        **parts(event for event in events if isinstance(event, n.VaultFailed)),
+        **parts((event.part, event.reason) for event in events if isinstance(event, n.VaultFailed)),
         "ended": [_outcome(event) for event in result.ended],
         "skipped": [event.model_dump(include={"query_id", "reason", "cause"}) for event in result.skipped],
     }
-
-
-def parts(failed: Iterable[n.VaultFailed]) -> dict[str, str]:
-    """Return by part what kept the vault and the site from being up to date, or that they are."""
-    reasons: dict[str, list[str]] = {"vault": [], "site": []}
-    for event in failed:
-        reasons[event.part].append(event.reason)
-    return {part: "; ".join(why) or UP_TO_DATE for part, why in reasons.items()}
 
 
 def _outcome(event: n.QueryEnded) -> dict[str, Any]:

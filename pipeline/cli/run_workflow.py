@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
-from pipeline.batch.scheduling import LEFT, Decision, Selection, archived, decide
-from pipeline.batch.totals import LOG_TROUBLE, UP_TO_DATE, parts
+from pipeline.batch.scheduling import LEFT, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, archived, decide, parts
 from pipeline.cli.messages import bring_up_to_date, glance, say_missed
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
@@ -61,13 +61,13 @@ class RunEnvironment:
     workspace: Workspace
     keys: Keys
     store: EventStore
-    documents: Documents = ""
+    documents: Callable[[], Documents] = lambda: ""
 
     def search_of(self, query: Query) -> SearchChoice:
         """Return who searches in a new session on a query, and why. Raises: as ``config_of``."""
         from pipeline.config.settings import search_for
 
-        return search_for(query, self.workspace.queue.settings, self.keys, self.documents)
+        return search_for(query, self.workspace.queue.settings, self.keys, self.documents())
 
     def config_of(self, query: Query) -> ResearchConfig:
         """Return the limits that a new session on a query runs under.
@@ -77,7 +77,7 @@ class RunEnvironment:
         """
         from pipeline.config.settings import config_for
 
-        return config_for(query, self.workspace.queue.settings, self.keys, self.documents)
+        return config_for(query, self.workspace.queue.settings, self.keys, self.documents())
 
     def outlook(self, request: Request, *, look_only: bool = False) -> Decisions:
         """Return what is to be done about each query that the request is about; ``look_only`` as in ``glance``."""
@@ -105,7 +105,9 @@ def place_of(console: Console, request: Request) -> RunEnvironment:
     refuse_unknown(workspace.queue, request.selection)
     queue = workspace.queue
     automatic = "auto" in (queue.settings.search, *(query.search for query in queue.queries))
-    documents = workspace_adapters.documents_in(workspace) if automatic else ""
+    documents = cache(
+        lambda: workspace_adapters.documents_in(workspace) if automatic else ""
+    )  # all are read: only where there is work
     return RunEnvironment(console, request.bounds.on(workspace), keys, workspace_adapters.store_of(console.folder), documents)
 
 
@@ -378,10 +380,9 @@ def _nothing_to_do(shift: UnattendedRun, place: RunEnvironment, decisions: Seque
 
 def _keep_state(console: Console, code: int, missed: Sequence[Missed]) -> bool:
     """Let the account of the last night be, unless vault and site are otherwise than it says, or it ended in an error."""
-    from pipeline.domain.events.batch_events import VaultFailed
     from pipeline.wiring import workspace_adapters
 
-    now = parts(VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in missed)
+    now = parts((one.part, one.reason) for one in missed)
     before = workspace_adapters.last_run(console.folder)
     if "error" not in before and all(before.get(part, UP_TO_DATE) == how for part, how in now.items()):
         return True

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.config.api_keys import Keys, read_keys
 from pipeline.config.queries.append import add_query
@@ -19,7 +19,9 @@ from pipeline.config.queries.document import read
 from pipeline.config.queries.model import Limits, ModelChoice, Price, Query, QueryLimits, Queue, Settings
 from pipeline.config.queries.problems import Problem
 from pipeline.config.service_selection import Documents, SearchChoice, reasoner_for, searches_for
-from pipeline.domain.values import ResearchConfig
+
+if TYPE_CHECKING:
+    from pipeline.domain.values import ResearchConfig
 
 __all__ = [
     "QUEUE_FILE",
@@ -111,6 +113,8 @@ def config_for(query: Query, settings: Settings, keys: Keys | None = None, docum
     Raises:
         UsageError: query or settings name a model or a provider that is not set up.
     """
+    from pipeline.domain.values import ResearchConfig
+
     keys = Keys() if keys is None else keys
     reasoner = reasoner_for(settings, keys, query.model).name
     values: dict[str, Any] = dict(_EXTRACTIVE) if reasoner == "extractive" else {}

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from pipeline.domain.events import session_events as e
@@ -297,22 +294,3 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.BudgetExhausted: _budget_exhausted,
     e.CallSent: _call_sent,
 }
-
-
-@cache
-def fold_id() -> str:
-    """Return a name for this very fold: the digest of the sources that decide what a snapshot holds.
-
-    A program whose fold changed must not read the snapshots of the one before it, and nobody should have to remember a number.
-    """
-    here = Path(__file__).parent
-    names = (
-        "fold.py",
-        "state.py",
-        "values.py",
-        "events/session_events.py",
-        "events/json_codec.py",
-        "../text/ranking/rank_fusion.py",
-    )
-    sources = (here / name for name in names)
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]

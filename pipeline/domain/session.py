@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter
 
-from pipeline.domain import fold
+from pipeline.domain import fold, fold_id
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.rules import refusal
@@ -36,7 +36,7 @@ class ResearchSession:
         Raises:
             LogError: the log is damaged, forked, or written by a newer major version.
         """
-        snapshot = store.load_snapshot(session_id, fold.fold_id())
+        snapshot = store.load_snapshot(session_id, fold_id())
         state = _state_codec().validate_json(snapshot.state) if snapshot else SessionState(id=session_id)
         session = cls(session_id, state)
         session.replay(record.data for record in store.load(session_id, after=state.version))
@@ -59,7 +59,7 @@ class ResearchSession:
 
     def snapshot(self) -> Snapshot:
         """Return the state as a snapshot of its version."""
-        return Snapshot(self.state.version, fold.fold_id(), _state_codec().dump_json(self.state))
+        return Snapshot(self.state.version, fold_id(), _state_codec().dump_json(self.state))
 
 
 E = TypeVar("E", bound=EventBase)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -44,6 +43,8 @@ class Stop:
 
     async def wait(self) -> None:
         """Return once somebody has asked."""
+        import asyncio  # slow to import, and this module is there before it is known whether there is work
+
         event, loop = asyncio.Event(), asyncio.get_running_loop()
 
         def wake() -> None:
@@ -85,6 +86,7 @@ def kept_for_writing(now: datetime, end: datetime | None) -> timedelta:
 @asynccontextmanager
 async def ending_at(end: datetime | None, now: Callable[[], datetime], stop: Stop) -> AsyncIterator[None]:
     """Ask to stop when ``end`` has come. The clock is looked at every half a minute at least: a machine may sleep meanwhile."""
+    import asyncio
 
     async def watch(end: datetime) -> None:
         while (left := (end - now()).total_seconds()) > 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import time
@@ -82,9 +81,13 @@ class UnattendedRun:
 
     def awaited(self, work: Coroutine[Any, Any, T]) -> T:
         """Run ``work`` in an event loop of its own, in which signals are heard."""
+        import asyncio  # only once there is work: it is slow to import
+
         return asyncio.run(self._attended(work))
 
     async def _attended(self, work: Coroutine[Any, Any, T]) -> T:
+        import asyncio
+
         others = [asyncio.create_task(_ticking()), asyncio.create_task(self._stop_told())]
         try:
             return await work
@@ -102,6 +105,8 @@ class UnattendedRun:
 
 async def _ticking() -> None:
     """Let Python look for signals: one that comes just before the loop begins to wait would wake it only when it wakes anyway."""
+    import asyncio
+
     while True:
         await asyncio.sleep(_TICK_S)
 

@@ -67,6 +67,11 @@ class Survey:
         self._forced = self._leading_elsewhere() if began else set()
         self.to_read = sorted(self._forced | self.changed.keys())
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether the vault is as it is known, and nothing is to be remembered of it."""
+        return not (self.to_read or self.gone or self._marks)
+
     def _follow(self, folder: str, step: Step) -> None:
         """Take note of what was done in a folder that stood as it is known."""
         paths = {f"{folder}/{name}" if folder else name: look for name, look in step.files.items() if _is_wanted(name)}

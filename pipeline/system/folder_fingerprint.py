@@ -1,4 +1,4 @@
-"""What a folder holds, at a glance: how each of its files looks, and one mark for all of them. Leaf module.
+"""What a folder holds, at a glance: how each of its files looks, and one mark for all of them; a name for a small tree. A leaf.
 
 That a file was changed is told from its size and time, without reading it. Where a folder's mark is what it was, every file in it
 is as it was, so that of a great many files only those of a few folders need to be compared one by one.
@@ -103,3 +103,19 @@ def plain_bytes(path: Path, most: int = -1) -> bytes:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
         return file.read(most)
+
+
+def digest_below(folder: Path, pattern: str = "*") -> str:
+    """Return a name for the names and bytes of the files below a folder; another one whenever any of them is changed.
+
+    Raises:
+        OSError: a file cannot be read, or a link leads to a folder: what is behind it is not looked at.
+    """
+    found = hashlib.blake2b(digest_size=16)
+    for path in sorted(folder.rglob(pattern)):
+        if path.is_file():
+            data = path.read_bytes()
+            found.update(f"{path.relative_to(folder)}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
+        elif path.is_symlink():
+            raise NotADirectoryError(20, "is a link to a folder, or to nothing", str(path))
+    return found.hexdigest()

@@ -16,8 +16,6 @@ from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
 from pipeline.config.service_selection import Documents, agent_of, own_servers, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, environment
-from pipeline.domain.events.session_events import RunStarted
-from pipeline.engine.run_context import Listener, RunContext
 from pipeline.errors import CorpusUnusable, LogDamaged, LogError, SchemaTooNew
 from pipeline.system import durable_files
 from pipeline.system.folder_fingerprint import plain_bytes
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from pipeline.adapters.search.local.local_search import LocalFolder
     from pipeline.adapters.store.segment_format import Finding, FindingKind
     from pipeline.adapters.store.verification import Repair
+    from pipeline.engine.run_context import Listener, RunContext
     from pipeline.errors import CorpusUnusable
     from pipeline.site.build import SiteReport
     from pipeline.site.serve import Server
@@ -203,6 +202,9 @@ def prompts_of(folder: Path) -> Path:
 
 def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
     """Return the context of one run of this process."""
+    from pipeline.domain.events.session_events import RunStarted
+    from pipeline.engine.run_context import RunContext
+
     run_id = secrets.token_hex(8)
     host = socket.gethostname()
     agent = RunStarted(

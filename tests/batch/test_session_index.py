@@ -12,6 +12,7 @@ from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.batch import session_index
 from pipeline.batch.session_index import SessionIndex, Summary, read_all, refresh
 from pipeline.domain.session import record_of
+from pipeline.domain.state import TERMINAL
 from pipeline.errors import LogDamaged
 from pipeline.ports import Record
 from tests.fakes import MemoryStore
@@ -141,3 +142,7 @@ def test_the_latest_session_is_the_one_that_none_followed_whatever_their_clocks_
     for order in ((first, second, apart), (apart, second, first)):
         assert SessionIndex(order).latest() == {"pumps": second}
     assert SessionIndex((apart, first)).latest() == {"pumps": first}
+
+
+def test_a_summary_knows_the_same_last_statuses_as_the_state() -> None:
+    assert session_index.ENDED == TERMINAL

@@ -22,6 +22,7 @@ import pytest
 from pipeline.cli import main
 from pipeline.config import scaffold
 from pipeline.system.process_lock import WorkspaceLock
+from tests.commanding import workspace_in
 from tests.vault import links
 from tests.vault.formats import Canvas, base_of
 
@@ -425,3 +426,20 @@ def test_answers_say_how_long_they_took_and_runs_which_machine_acted(
     before = {path: path.read_bytes() for path in (workspace / "vault").rglob("*.md")}
     assert research(workspace, "build", "--all").code == 0
     assert before == {path: path.read_bytes() for path in (workspace / "vault").rglob("*.md")}
+
+
+def test_a_run_with_nothing_due_imports_nothing_that_researches_or_makes_notes(tmp_path: Path) -> None:
+    workspace_in(tmp_path / "ws", "  - query: How deep is the harbour?\n    mode: fast\n")
+    heavy = {"pydantic", "jinja2", "markdown_it", "asyncio", "multiprocessing", "markupsafe", "httpx", "selectolax", "wordfreq"}
+    heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.changed_notes", "pipeline.site.changed_pages"}
+    code = (
+        "import sys, atexit; from pipeline import cli\n"
+        f"atexit.register(lambda: print('imported', sorted({heavy} & set(sys.modules))))\n"
+        f"sys.argv = ['research', '-C', {str(tmp_path / 'ws')!r}, 'run']; main.main()"
+    )
+    said = [
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert "1 report" in said[0]
+    assert said[1] == "nothing to do\nimported []\n"

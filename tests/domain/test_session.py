@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.domain import fold
+from pipeline.domain import fold, fold_id
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.fold import fold_id
 from pipeline.domain.session import ResearchSession, record_of, stamped, state_at
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost

@@ -21,7 +21,7 @@ import pytest
 from pipeline import research
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.verification import verify
-from pipeline.batch.totals import UP_TO_DATE
+from pipeline.batch.scheduling import UP_TO_DATE
 from pipeline.cli.main import main
 from pipeline.domain.events import batch_events
 from pipeline.domain.events.json_codec import decode_all

@@ -280,6 +280,16 @@ def test_an_edited_template_costs_the_pages_of_its_kind(scratch: Scratch) -> Non
     assert written == {"sources/2026-11/s1.html", "sources/2026-11/s2.html"}
 
 
+def test_an_edited_asset_is_copied_even_when_no_note_changed(scratch: Scratch) -> None:
+    scratch.write("a.md", "A")
+    scratch.build()
+    assert scratch.build().written == ()
+    asset = min((scratch.folder / "templates" / "assets").glob("*.css"))
+    asset.write_text("body {}")
+    assert scratch.build().written == (f"assets/{asset.name}",)
+    assert scratch.build().written == ()
+
+
 def test_the_address_of_the_site_makes_links_whole(scratch: Scratch) -> None:
     scratch.build(url="https://example.org/research")
     address = "https://example.org/research/reports/2026/r1.html"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.system.folder_fingerprint import Folder, Look, look, names_of_folders
+from pipeline.system.folder_fingerprint import Folder, Look, digest_below, look, names_of_folders
 
 NAMES = st.sampled_from(["a", "a.md", "a b", "a\n1", "b", "ä", "a\x01"])
 LOOKS = st.builds(Look, st.integers(0, 9), st.integers(-5, 5))
@@ -64,3 +65,26 @@ def test_what_is_reckoned_of_changes_is_what_a_look_at_them_would_tell(
     assert reckoned.files == after
     assert reckoned.mark == Folder().with_files(dict(sorted(after.items(), reverse=True))).mark
     assert (reckoned.mark == Folder().with_files(before).mark) == (after == before)
+
+
+def test_a_small_tree_has_another_name_when_a_file_in_it_changes_comes_or_moves(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a").write_text("1")
+    os.mkfifo(tmp_path / "pipe")
+    names = [digest_below(tmp_path), digest_below(tmp_path)]
+    (tmp_path / "deep" / "a").write_text("2")
+    names.append(digest_below(tmp_path))
+    (tmp_path / "b").write_text("")
+    names.append(digest_below(tmp_path))
+    (tmp_path / "b").rename(tmp_path / "c")
+    names.append(digest_below(tmp_path))
+    assert names[0] == names[1]
+    assert len(set(names)) == 4
+
+
+def test_a_small_tree_with_a_link_to_a_folder_has_no_name(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="link to a folder"):
+        digest_below(tmp_path / "tree")

@@ -60,6 +60,25 @@ def test_without_news_nothing_is_read_and_nothing_rendered(place: Workplace, ren
     assert report.unchanged == len(place.files().keys() - {".obsidian/types.json"})
 
 
+def test_what_is_not_rendered_is_looked_after_too_when_there_is_no_news(place: Workplace) -> None:
+    types = place.vault / ".obsidian" / "types.json"
+    assert place.build().written == ()
+    types.write_text("{}")
+    assert place.build().written == (".obsidian/types.json",)
+    sheet = place.templates / "research.css"
+    sheet.write_text(f"{sheet.read_text()}/* mine */")
+    assert place.build().written == (".obsidian/snippets/research.css",)
+    assert place.build().written == ()
+
+
+def test_templates_behind_a_link_to_a_folder_are_followed(place: Workplace, tmp_path: Path) -> None:
+    elsewhere = (place.templates / "bases").rename(tmp_path / "bases")
+    (place.templates / "bases").symlink_to(elsewhere)
+    assert place.build().written == place.build().written == ()
+    (elsewhere / "Mine.base").write_text("views: []")
+    assert place.build().written == ("bases/Mine.base",)
+
+
 def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workplace, rendered: list[str]) -> None:
     store = Counting()
     store.streams = place.store.streams

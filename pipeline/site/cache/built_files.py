@@ -30,10 +30,18 @@ class BuiltFiles:
         self.left_over: list[str] = []
         self._marks = catalogue.marks(SITE)
         self._found = {path: found for path, found in all_folders(site) if found}
-        for folder in self._marks.keys() | self._found.keys():
-            found = self._found.get(folder, NO_FOLDER)
-            if found.mark != self._marks.get(folder):
-                self._compare(folder, {f"{folder}/{name}" if folder else name: look for name, look in found.files.items()})
+        self._other = {
+            folder: found
+            for folder in self._marks.keys() | self._found.keys()
+            if (found := self._found.get(folder, NO_FOLDER)).mark != self._marks.get(folder)
+        }
+        for folder, found in self._other.items():
+            self._compare(folder, {f"{folder}/{name}" if folder else name: look for name, look in found.files.items()})
+
+    @property
+    def is_sound(self) -> bool:
+        """Tell whether every file is as the last build left it, and no build was cut off."""
+        return not self._other and not self._catalogue.pages_in_doubt()
 
     def _compare(self, folder: str, now: Mapping[str, Look]) -> None:
         known = self._catalogue.pages_in(folder)

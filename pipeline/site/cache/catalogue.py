@@ -20,6 +20,7 @@ from pipeline.site.paths import Places, folder_of, key_of, name_of, nearness
 from pipeline.system.folder_fingerprint import Look
 
 VAULT, SITE = "vault", "site"
+SETTLED = "settled"  # remembered under this name: what all was made from when a build ended; "" while one is under way
 _LISTED = {"kind": "notes", "tag": "tags"}  # what a list's notes are found in
 _FACE = "n.path, n.kind, n.title, n.created, n.status, n.description, n.facts"
 _PAGE = "path, source, key, size, mtime"
@@ -261,6 +262,11 @@ class Catalogue:
         """Return how many notes there are of each kind."""
         sql = "SELECT name, sum(count) FROM counts WHERE sort = 'kind' AND count > 0 GROUP BY name"
         return dict(self._db.execute(sql).fetchall())
+
+    def note_count(self) -> int:
+        """Return how many notes there are."""
+        kinds = self.kinds()
+        return sum(kinds.get(kind, 0) for kind in (*KINDS, OTHER))
 
     def months(self, sort: str, name: str) -> dict[str, int]:
         """Return how many notes of a ``kind`` or with a ``tag`` are of each month, oldest first; "" for those without a day."""

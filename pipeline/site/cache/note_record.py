@@ -7,16 +7,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, NamedTuple
-
-import frontmatter
-import yaml
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.site.markdown.inline_syntax import wikilink
 from pipeline.site.markdown.note_draft import Aside, Draft, Embed, Table
-from pipeline.site.markdown.note_reader import Reader
 from pipeline.site.paths import HOME, Places, page_of, root_of, stem_of, suffix_of
 from pipeline.text.normalise import digest_of, one_line
+
+if TYPE_CHECKING:
+    from pipeline.site.markdown.note_reader import Reader
 
 KINDS = ("home", "night", "report", "session", "worker", "source", "topic")
 OTHER = "note"
@@ -102,6 +101,9 @@ def canvas_files(data: bytes) -> list[str]:
 
 def _split(text: str) -> tuple[dict[str, Any], str]:
     """A note's properties and the text behind them; properties that cannot be read are none."""
+    import frontmatter  # slow to import: only where a note is read
+    import yaml
+
     try:
         post = frontmatter.loads(text)
     except (yaml.YAMLError, ValueError, AttributeError, TypeError):

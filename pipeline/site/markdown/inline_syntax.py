@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
-from markdown_it.rules_inline import StateInline
+if TYPE_CHECKING:  # who reads the catalogue alone has no need of it
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
 
 _LINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
 _TAG = re.compile(r"#([^\W_]*[\w/-]*)")

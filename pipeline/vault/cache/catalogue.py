@@ -9,18 +9,14 @@ are recognised by what they say of themselves.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from pipeline.vault.cache.built_files import Files
-from pipeline.vault.cache.database import DERIVED, FILES_FORMAT, TABLES, copied, opened
+from pipeline.vault.cache.database import DERIVED, FILES_FORMAT, TABLES, CatalogueFile
 from pipeline.vault.session_card import Brief, Card, Reading, in_brief
 from pipeline.vault.vault_model import Batch, Lookup, SourceNotePlace, VaultModel
 
@@ -76,27 +72,15 @@ def _readings() -> TypeAdapter[Reading]:
     return TypeAdapter(Reading)
 
 
-class Catalogue:
-    """The open file. One build at a time has it; nothing is stored before ``commit``.
+class Catalogue(CatalogueFile):
+    """The open file, with all that was made from the log. One build at a time has it; nothing is stored before ``commit``.
 
-    ``layout`` names what is derived and how: what another name stored is forgotten. ``passing``: nothing is ever stored.
-
-    Raises:
-        ResearchError: the file cannot be used, or another build has it.
+    What was derived under another name than ``layout`` is forgotten.
     """
 
-    def __init__(self, folder: Path, layout: str, *, passing: bool = False) -> None:
-        self._layout = layout
-        self._base = copied(folder) if passing else opened(folder)
-        self.files = Files(self._base)
-        self._begin()
-
     def _begin(self) -> None:
-        self._kept: dict[str, str] = {}
-        self._base.execute("BEGIN IMMEDIATE")
-        with suppress(sqlite3.OperationalError):  # the first build finds no table
-            self._kept = dict(self._base.execute("SELECT name, value FROM kept"))
-        if self._kept.get("layout") != self._layout:
+        super()._begin()
+        if not self.is_current:
             self.forget_derived()
 
     def forget_derived(self) -> None:
@@ -110,35 +94,6 @@ class Catalogue:
         self.files.list_folders()
         self._kept = {}
         self.keep("layout", self._layout)
-
-    def undo(self) -> None:
-        """Take back all that was not committed."""
-        self._base.rollback()
-        self._begin()
-
-    def close(self) -> None:
-        """Let go of the file; what was not committed is forgotten."""
-        self._base.rollback()
-        self._base.close()
-
-    def commit(self) -> None:
-        """Store what was changed."""
-        if self._base.in_transaction:
-            self._base.commit()
-
-    def recall(self, name: str) -> str:
-        """Return what is kept under a name, or ""."""
-        return self._kept.get(name, "")
-
-    def keep(self, name: str, value: str) -> None:
-        """Keep a short text under a name."""
-        if self._kept.get(name) != value:
-            self._kept[name] = value
-            self._base.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
-
-    def session_marks(self) -> dict[str, str]:
-        """Return the mark of each session, by id, also of those that have not begun."""
-        return dict(self._base.execute("SELECT session, mark FROM cards"))
 
     def is_blank(self) -> bool:
         """Tell whether nothing is known of any session that began."""
@@ -220,10 +175,6 @@ class Catalogue:
     def drop_stems(self, paths: Iterable[str]) -> None:
         """Forget how the files of notes are called."""
         self._base.executemany("DELETE FROM stems WHERE stem = ?", ((path.rpartition("/")[2],) for path in paths))
-
-    def batch_marks(self) -> dict[str, str]:
-        """Return the mark of each batch, by id."""
-        return dict(self._base.execute("SELECT batch, mark FROM batches"))
 
     def batches(self) -> Lookup[Batch]:
         """Return the batches that have begun, by id."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from pipeline.errors import ResearchError
+from pipeline.vault.cache.built_files import Files
 
 FILE = "projection.sqlite"
 FILES_FORMAT = 1  # of the table `files`, which outlives every other change of the program
@@ -87,3 +88,64 @@ def lost(folder: Path) -> None:
         (folder / FILE).unlink(missing_ok=True)
     except OSError as error:
         raise ResearchError(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
+
+
+class CatalogueFile:
+    """The open file, as far as it tells whether anything is to be made. ``passing``: nothing is ever stored.
+
+    With ``begun``, which has the file open, its build goes on. ``layout`` names what is derived and how.
+
+    Raises:
+        ResearchError: the file cannot be used, or another build has it.
+    """
+
+    def __init__(self, folder: Path, layout: str, *, passing: bool = False, begun: CatalogueFile | None = None) -> None:
+        self._layout = layout
+        self._base: sqlite3.Connection = begun._base if begun else copied(folder) if passing else opened(folder)
+        self.files = Files(self._base)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._kept: dict[str, str] = {}
+        if not self._base.in_transaction:
+            self._base.execute("BEGIN IMMEDIATE")
+        with suppress(sqlite3.OperationalError):  # the first build finds no table
+            self._kept = dict(self._base.execute("SELECT name, value FROM kept"))
+
+    @property
+    def is_current(self) -> bool:
+        """Tell whether what is derived was derived under this layout."""
+        return self._kept.get("layout") == self._layout
+
+    def undo(self) -> None:
+        """Take back all that was not committed."""
+        self._base.rollback()
+        self._begin()
+
+    def close(self) -> None:
+        """Let go of the file; what was not committed is forgotten."""
+        self._base.rollback()
+        self._base.close()
+
+    def commit(self) -> None:
+        """Store what was changed."""
+        if self._base.in_transaction:
+            self._base.commit()
+
+    def recall(self, name: str) -> str:
+        """Return what is kept under a name, or ""."""
+        return self._kept.get(name, "")
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a short text under a name."""
+        if self._kept.get(name) != value:
+            self._kept[name] = value
+            self._base.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
+
+    def session_marks(self) -> dict[str, str]:
+        """Return the mark of each session, by id, also of those that have not begun."""
+        return dict(self._base.execute("SELECT session, mark FROM cards"))
+
+    def batch_marks(self) -> dict[str, str]:
+        """Return the mark of each batch, by id."""
+        return dict(self._base.execute("SELECT batch, mark FROM batches"))

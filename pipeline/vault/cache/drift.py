@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 
-from pipeline.system.folder_fingerprint import Folder, Look, Step
+from pipeline.system.folder_fingerprint import Folder, Look, Step, digest_below
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.built_files import Files, Owned
 
+# Kept under this name: the templates by which all stood as it should when the last build ended; "" if anything was left to do.
+SETTLED = "settled"
 _SETTINGS = ".obsidian"
 
 
@@ -68,3 +71,11 @@ def _folder(path: str) -> str:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
+
+
+def name_of_templates(folder: Path) -> str:
+    """Return a name for all that stands among the templates; "" if they cannot be read."""
+    try:
+        return digest_below(folder)
+    except OSError:
+        return ""

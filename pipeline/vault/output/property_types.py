@@ -48,6 +48,14 @@ def complete(tree: Tree, *, dry: bool = False) -> tuple[bool, str]:
     return text is not None, ""
 
 
+def are_complete(tree: Tree) -> bool:
+    """Tell whether ``complete`` has nothing to do, and nothing to report."""
+    try:
+        return complete(tree, dry=True) == (False, "")
+    except OSError:
+        return False
+
+
 def completed(text: str | None) -> str | None:
     """Return ``types.json`` with the types that it lacks; None if it lacks none. ``text`` None: there is no such file.
 
