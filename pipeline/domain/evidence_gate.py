@@ -12,9 +12,9 @@ from pipeline.domain.events.session_events import NO_EVIDENCE
 from pipeline.domain.state import SessionState, admitted_facts, all_facts
 from pipeline.domain.steps import Fail, StartSynthesis
 from pipeline.domain.values import Fact
-from pipeline.text.ranking.answerability import Judgement, is_nowhere, judged
-from pipeline.text.ranking.query_terms import Query, understood
-from pipeline.text.ranking.scoring import Ranked, scores, statistics_of
+from pipeline.text.ranking.answerability import Judgement, is_unindexed, judgement_of
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
+from pipeline.text.ranking.scoring import StemmedText, scores, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import language_of
 
@@ -36,11 +36,11 @@ def refused(state: SessionState, judgement: Judgement | None = None) -> Fail:
     return Fail(NO_EVIDENCE, _reason(state, judgement.missing), judgement.missing, _nearest(state))
 
 
-def query_of(state: SessionState) -> Query:
+def query_of(state: SessionState) -> ParsedQuestion:
     """Return the session's question, read in the language that its sources are written in."""
     languages = state.survey.languages if state.survey else ()
     own = language_of(state.query)
-    return understood(state.query, own if own in languages or not languages else languages[0])
+    return parse_question(state.query, own if own in languages or not languages else languages[0])
 
 
 def statistics(state: SessionState) -> TermStatistics:
@@ -49,7 +49,7 @@ def statistics(state: SessionState) -> TermStatistics:
         return state.survey.statistics
     hits = state.survey.hits if state.survey else ()
     language = query_of(state).language
-    found = [Ranked.of(hit.snippet, f"{hit.title} {hit.heading}", language) for hit in hits]
+    found = [StemmedText.of(hit.snippet, f"{hit.title} {hit.heading}", language) for hit in hits]
     return statistics_of([*found, *(_ranked([fact], language, state) for fact in all_facts(state))], language)
 
 
@@ -60,7 +60,7 @@ def _indexed(state: SessionState) -> TermStatistics:
 
 def _judgement(state: SessionState) -> Judgement:
     query = query_of(state)
-    return judged(query, [_ranked(group, query.language, state) for group in _groups(state)], _indexed(state))
+    return judgement_of(query, [_ranked(group, query.language, state) for group in _groups(state)], _indexed(state))
 
 
 def _groups(state: SessionState) -> list[list[Fact]]:
@@ -71,11 +71,11 @@ def _groups(state: SessionState) -> list[list[Fact]]:
     return list(groups.values())
 
 
-def _ranked(facts: Sequence[Fact], language: str, state: SessionState) -> Ranked:
+def _ranked(facts: Sequence[Fact], language: str, state: SessionState) -> StemmedText:
     url = facts[0].url
     title = state.pages[url].title if url in state.pages else ""
     headings = " ".join(dict.fromkeys([title, *(name for fact in facts for name in (*fact.path, fact.heading))]))
-    return Ranked.of(
+    return StemmedText.of(
         " ".join(f"{fact.lead} {fact.quote} {fact.claim if fact.claim != fact.quote else ''}" for fact in facts),
         headings,
         language,
@@ -104,7 +104,7 @@ def _nowhere(state: SessionState, missing: tuple[str, ...]) -> bool:
     known, query = _indexed(state), query_of(state)
     texts = [_ranked([fact], query.language, state) for fact in all_facts(state)]
     held = {stem for text in texts for stem in (*text.body, *text.heads)}
-    return all(is_nowhere(term, known) and not term.is_in(held) for term in query.terms if term.word in missing)
+    return all(is_unindexed(term, known) and not term.is_in(held) for term in query.terms if term.word in missing)
 
 
 def _sources(known: TermStatistics, singular: str, plural: str) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from pipeline.domain.values import Fact
 from pipeline.text.ranking.query_terms import content_stems
-from pipeline.text.sentences import split
+from pipeline.text.sentences import split_sentences
 
 LIKE = 0.3  # cosine of idf weights from which two facts are compared at all
 LARGEST = 12  # facts a group
@@ -43,7 +43,10 @@ def like_groups(facts: tuple[Fact, ...]) -> tuple[tuple[Fact, ...], ...]:
 
 def _units(facts: Sequence[Fact]) -> list[_Unit]:
     said = [
-        (place, terms) for place, fact in enumerate(facts) for sentence in split(fact.claim) if (terms := content_stems(sentence))
+        (place, terms)
+        for place, fact in enumerate(facts)
+        for sentence in split_sentences(fact.claim)
+        if (terms := content_stems(sentence))
     ]
     seen = Counter(term for _, terms in said for term in terms)
     units: list[_Unit] = []

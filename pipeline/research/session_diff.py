@@ -9,7 +9,7 @@ from pipeline.domain.steps import Read
 from pipeline.domain.values import Changes, Earlier, Fact, FactChange, KnownSource, SourceChange
 from pipeline.text.normalise import holds_quote, normalised
 from pipeline.text.ranking.query_terms import content_stems
-from pipeline.text.stemming import alike
+from pipeline.text.stemming import jaccard
 
 ALIKE = 0.5  # how alike the words of two statements of one source are if the one stands for the other
 
@@ -78,7 +78,7 @@ def _pairs(lost: Iterable[Fact], fresh: Iterable[Fact]) -> tuple[FactChange, ...
     """Each lost fact with the fresh one of its source that is most like it; each of them once, the most alike first."""
     before, after = list(lost), list(fresh)
     scored = [
-        (-alike(content_stems(old.quote), content_stems(new.quote)), place, other)
+        (-jaccard(content_stems(old.quote), content_stems(new.quote)), place, other)
         for place, old in enumerate(before)
         for other, new in enumerate(after)
         if old.url == new.url

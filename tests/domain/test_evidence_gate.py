@@ -8,7 +8,7 @@ from pipeline.domain.evidence_gate import after_gathering, query_of, statistics
 from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Fail, StartSynthesis
 from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig
-from pipeline.text.ranking.scoring import Ranked, statistics_of
+from pipeline.text.ranking.scoring import StemmedText, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 OWN = (
@@ -17,7 +17,7 @@ OWN = (
     "The harbour is twelve metres deep at low tide.",
     *(f"Paragraph {number} says nothing of note about matter {number}." for number in range(30)),
 )
-KNOWN = statistics_of([Ranked.of(text, "", "english") for text in OWN]).model_copy(
+KNOWN = statistics_of([StemmedText.of(text, "", "english") for text in OWN]).model_copy(
     update={"language": "english", "documents": 12}
 )
 
@@ -81,7 +81,7 @@ def test_the_reason_names_what_was_looked_at(documents: int, words: str) -> None
 def test_words_that_stand_only_apart_are_told_as_such() -> None:
     strangers = ("The violin was played in the town hall.", "The reactor is cooled with water.", "The harvest begins in spring.")
     texts = (*strangers, *OWN)
-    known = statistics_of([Ranked.of(text, "", "english") for text in texts]).model_copy(update={"documents": 12})
+    known = statistics_of([StemmedText.of(text, "", "english") for text in texts]).model_copy(update={"documents": 12})
     step = refusal("Which violin is in the reactor during the harvest?", texts=texts, known=known)
     assert step.reason.startswith("none of your 12 documents holds a passage that")
     assert set(step.nearest) & {"f0", "f1", "f2"}

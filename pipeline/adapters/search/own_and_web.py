@@ -10,7 +10,7 @@ from pipeline.domain.values import Cost, Hit, LeftOut
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
 from pipeline.ports import Search, SearchResult
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.rank_fusion import Origin, fused
+from pipeline.text.ranking.rank_fusion import Origin, fused_ranking
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 Asked = SearchResult | ResearchError
@@ -44,7 +44,7 @@ class OwnAndWeb:
             raise nobody(down)
         return SearchResult(
             provider="+".join(result.provider for result in found),
-            hits=fused(_hits(asked["own"]), _hits(asked["web"]), limit, lambda hit: hit.url),
+            hits=fused_ranking(_hits(asked["own"]), _hits(asked["web"]), limit, lambda hit: hit.url),
             cost=with_lost(_sum([result.cost for result in found]), [error for error in down if isinstance(error, SearchFailed)]),
             failed=tuple(_left_out(origin, error) for origin, error in asked.items() if isinstance(error, ResearchError)),
             statistics=_statistics(asked["own"]),

@@ -16,10 +16,10 @@ from pipeline.domain.questions import Contradictions, ContradictionsQuestion, Va
 from pipeline.domain.values import Contradiction, Fact, Standing, ValidatedFact
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.page_format import blocks
-from pipeline.text.sentences import leans, split
+from pipeline.text.sentences import points_back, split_sentences
 from pipeline.text.stemming import DEFAULT_LANGUAGE, stems, words
-from pipeline.text.word_frequency import speciality
-from pipeline.text.word_lists import ASKING
+from pipeline.text.word_frequency import specificity
+from pipeline.text.word_lists import QUESTION_WORDS
 
 _ALIKE = 0.65  # share of all stems that two sentences have in common
 _SHARED = 5  # stems, at least
@@ -142,12 +142,12 @@ def _relations(
 def _statements(quote: str) -> tuple[_Statement, ...]:
     """Return the sentences of a quote's running text and items; code and tables are not held against sentences."""
     texts = (block.text for block in blocks(quote) if block.kind in ("paragraph", "item"))
-    found = (sentence for text in texts for sentence in split(text))
+    found = (sentence for text in texts for sentence in split_sentences(text))
     return tuple(_statement(text) for text in found if _stands_alone(text))
 
 
 def _stands_alone(text: str) -> bool:
-    return _SHARED < len(text.split()) <= _MOST_WORDS and not leans(text) and _REFERENCE.search(text) is None
+    return _SHARED < len(text.split()) <= _MOST_WORDS and not points_back(text) and _REFERENCE.search(text) is None
 
 
 def _statement(text: str) -> _Statement:
@@ -159,7 +159,7 @@ def _statement(text: str) -> _Statement:
 
 
 def _is_name(word: str) -> bool:
-    return (len(word) < 3 and word.lower() not in ASKING) or speciality(word, DEFAULT_LANGUAGE) >= _SPECIAL
+    return (len(word) < 3 and word.lower() not in QUESTION_WORDS) or specificity(word, DEFAULT_LANGUAGE) >= _SPECIAL
 
 
 def _figure(number: str, unit: str) -> tuple[str, float]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pipeline.adapters.reasoners.extractive.passage_choice import ranked_of
 from pipeline.domain.questions import Evaluation, EvaluationQuestion, Gaps, GapsQuestion
 from pipeline.domain.values import Fact, Gap
-from pipeline.text.ranking.answerability import DOUBTED, is_nowhere, judged
-from pipeline.text.ranking.query_terms import understood
+from pipeline.text.ranking.answerability import DOUBTED_COVERAGE, is_unindexed, judgement_of
+from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.scoring import statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
@@ -20,7 +20,7 @@ _OPEN = 0.7  # … of one that another search may fill
 
 def evaluate(question: EvaluationQuestion) -> Evaluation:
     """Return the perspective's questions that no fact covers well enough."""
-    opened = tuple(text for text in question.perspective.questions if _coverage(text, question.facts) < DOUBTED)
+    opened = tuple(text for text in question.perspective.questions if _coverage(text, question.facts) < DOUBTED_COVERAGE)
     answered = len(question.perspective.questions) - len(opened)
     return Evaluation(gaps=opened, reason=f"{answered} of {len(question.perspective.questions)} questions are answered.")
 
@@ -28,19 +28,21 @@ def evaluate(question: EvaluationQuestion) -> Evaluation:
 def _coverage(text: str, facts: Sequence[Fact]) -> float:
     language = language_of(" ".join(fact.quote for fact in facts[:_SAMPLE])) or DEFAULT_LANGUAGE
     texts = [ranked_of(fact, language) for fact in facts]
-    return judged(understood(text, language), texts, statistics_of(texts)).coverage if texts else 0.0
+    return judgement_of(parse_question(text, language), texts, statistics_of(texts)).coverage if texts else 0.0
 
 
 def find_gaps(question: GapsQuestion) -> Gaps:
     """Return the parts of the query that the facts do not answer; a query of one part is judged by the gate as a whole."""
     known = question.statistics
-    query = understood(question.query, known.language)
+    query = parse_question(question.query, known.language)
     texts = [ranked_of(fact, query.language) for fact in question.facts]
     gaps = [
         _gap(
             clause,
             question,
-            judged(understood(clause, query.language), texts, known if known.passages else statistics_of(texts)).missing,
+            judgement_of(
+                parse_question(clause, query.language), texts, known if known.passages else statistics_of(texts)
+            ).missing,
         )
         for clause in query.clauses
     ]
@@ -62,5 +64,5 @@ def _gap(clause: str, question: GapsQuestion, missing: tuple[str, ...]) -> Gap |
 
 
 def _is_nowhere(missing: tuple[str, ...], known: TermStatistics) -> bool:
-    terms = (term for word in missing for term in understood(word, known.language).terms)
-    return bool(known.passages) and any(is_nowhere(term, known) for term in terms)
+    terms = (term for word in missing for term in parse_question(word, known.language).terms)
+    return bool(known.passages) and any(is_unindexed(term, known) for term in terms)

@@ -8,8 +8,8 @@ from functools import lru_cache
 from pipeline.domain.questions import Finding, Observation, ObservationQuestion
 from pipeline.text.normalise import normalised
 from pipeline.text.ranking.passages import Passage, passages
-from pipeline.text.ranking.query_terms import understood
-from pipeline.text.ranking.scoring import BEST, Ranked, covered, scores, statistics_of
+from pipeline.text.ranking.query_terms import parse_question
+from pipeline.text.ranking.scoring import BEST, StemmedText, coverage, scores, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import DEFAULT_LANGUAGE
 
@@ -43,9 +43,9 @@ def _beside(ranked: list[int], cut: Sequence[Passage]) -> Iterator[int]:
 
 
 @lru_cache(maxsize=48)
-def _ranked(text: str, language: str) -> tuple[Ranked, ...]:
+def _ranked(text: str, language: str) -> tuple[StemmedText, ...]:
     """Return a page's passages as they are ranked; several workers read the same page."""
-    return tuple(Ranked.of(one.body, one.headings, language, opens=one.opens) for one in passages(text))
+    return tuple(StemmedText.of(one.body, one.headings, language, opens=one.opens) for one in passages(text))
 
 
 @lru_cache(maxsize=48)
@@ -64,13 +64,13 @@ def _starts(text: str) -> tuple[int, ...]:
     return tuple(starts)
 
 
-def _scored(asked: str, language: str, texts: Sequence[Ranked], known: TermStatistics) -> list[tuple[int, float]]:
-    query = understood(asked, language)
+def _scored(asked: str, language: str, texts: Sequence[StemmedText], known: TermStatistics) -> list[tuple[int, float]]:
+    query = parse_question(asked, language)
     found = enumerate(zip(scores(query, texts, known), texts, strict=True))
     return [
         (place, round(score / BEST, 4))
         for place, (score, text) in found
-        if score > 0 and covered(query, known, frozenset((*text.body, *text.heads))) >= _LEAST
+        if score > 0 and coverage(query, known, frozenset((*text.body, *text.heads))) >= _LEAST
     ]
 
 

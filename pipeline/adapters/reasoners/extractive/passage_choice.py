@@ -8,12 +8,12 @@ from itertools import zip_longest
 
 from pipeline.domain.values import Fact
 from pipeline.text.normalise import normalised
-from pipeline.text.ranking.greedy_coverage import chosen
+from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.passages import text_key
-from pipeline.text.ranking.query_terms import Query, understood
-from pipeline.text.ranking.scoring import Ranked, scores
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
+from pipeline.text.ranking.scoring import StemmedText, scores
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.sentences import leans
+from pipeline.text.sentences import points_back
 
 NUMBERS = frozenset({"duration", "count", "default", "date", "version"})
 _SHORT = 300  # words of a report whose answer is a number
@@ -43,14 +43,14 @@ class Choice:
 
 def choice(text: str, facts: Sequence[Fact], known: TermStatistics, summary_words: int, words: int) -> Choice:
     """Choose among ``facts`` for the question ``text``: for the answer ``summary_words``, for the body ``words`` at most."""
-    query = understood(text, known.language)
+    query = parse_question(text, known.language)
     own = _own(facts)
     texts = [ranked_of(fact, query.language) for fact in own]
     strength = scores(query, texts, known)
     ranking = _ranking(strength)
     if query.broad:
         parts = _parts(query, texts, known)
-        order = chosen([ranking, *(_ranking(part) for part in parts)], strength, texts, known, words + summary_words)
+        order = chosen_passages([ranking, *(_ranking(part) for part in parts)], strength, texts, known, words + summary_words)
     else:
         parts = []
         order = _narrow(query, own, ranking, strength, texts, words)
@@ -61,10 +61,10 @@ def choice(text: str, facts: Sequence[Fact], known: TermStatistics, summary_word
     return Choice(tuple(own[place] for place in summary), tuple(own[place] for place in body), part)
 
 
-def ranked_of(fact: Fact, language: str) -> Ranked:
+def ranked_of(fact: Fact, language: str) -> StemmedText:
     """Return a fact as it is ranked."""
     headings = " / ".join(fact.path or ((fact.heading,) if fact.heading else ()))
-    return Ranked.of(
+    return StemmedText.of(
         f"{fact.lead}\n{fact.quote}" if fact.lead else fact.quote, headings, language, opens=fact.opens, page=fact.url
     )
 
@@ -83,14 +83,19 @@ def _ranking(strength: Sequence[float]) -> list[int]:
     )
 
 
-def _parts(query: Query, texts: Sequence[Ranked], known: TermStatistics) -> list[list[float]]:
+def _parts(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics) -> list[list[float]]:
     if len(query.clauses) < 2:
         return []
-    return [scores(understood(clause, query.language), texts, known) for clause in query.clauses]
+    return [scores(parse_question(clause, query.language), texts, known) for clause in query.clauses]
 
 
 def _narrow(
-    query: Query, facts: Sequence[Fact], ranking: Sequence[int], strength: Sequence[float], texts: Sequence[Ranked], words: int
+    query: ParsedQuestion,
+    facts: Sequence[Fact],
+    ranking: Sequence[int],
+    strength: Sequence[float],
+    texts: Sequence[StemmedText],
+    words: int,
 ) -> list[int]:
     """Return the best passages with those around them in their pages, then the others by rank, until they bring nothing."""
     most = min(words, _SHORT if NUMBERS.intersection(query.kinds) else _NARROW)
@@ -148,7 +153,7 @@ def _whole(order: Sequence[int], ranking: Sequence[int], facts: Sequence[Fact]) 
     """Return the order with the passage before one that points back to it; without one that does and is not among the best."""
     found: list[int] = []
     for place in order:
-        if leans(facts[place].quote) and not facts[place].opens:
+        if points_back(facts[place].quote) and not facts[place].opens:
             before = [other for other in range(len(facts)) if _follows(facts[place], facts[other])]
             if not before and place not in ranking[:_BEST]:
                 continue
@@ -157,7 +162,7 @@ def _whole(order: Sequence[int], ranking: Sequence[int], facts: Sequence[Fact]) 
     return found
 
 
-def _packed(order: Sequence[int], texts: Sequence[Ranked], words: int) -> list[int]:
+def _packed(order: Sequence[int], texts: Sequence[StemmedText], words: int) -> list[int]:
     """Return what fits into ``words`` words in that order; the first always."""
     taken: list[int] = []
     left = words

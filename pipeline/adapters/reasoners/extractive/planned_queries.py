@@ -8,7 +8,7 @@ from pipeline.adapters.reasoners.extractive.question_subject import subject_of
 from pipeline.domain.questions import Perspectives, PerspectivesQuestion, Thought, ThoughtQuestion
 from pipeline.domain.values import Perspective
 from pipeline.text.normalise import one_line, slug
-from pipeline.text.ranking.query_terms import understood
+from pipeline.text.ranking.query_terms import parse_question
 
 BASIC, SCEPTIC = "basic-facts", "sceptic"
 _DOUBTS = "limits exceptions risks warnings restrictions"
@@ -16,7 +16,7 @@ _DOUBTS = "limits exceptions risks warnings restrictions"
 
 def perspectives(question: PerspectivesQuestion) -> Perspectives:
     """Return the question itself, each of its parts, and for a broad one the sceptic: as many as are asked for at most."""
-    query = understood(question.query)
+    query = parse_question(question.query)
     views = [
         Perspective(
             id=BASIC, name="The question itself", focus="What the sources say to the question", questions=(question.query,)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.text.ranking.query_terms import Query
+from pipeline.text.ranking.query_terms import ParsedQuestion
 from pipeline.text.stemming import forms, words
-from pipeline.text.word_lists import LIGHT
+from pipeline.text.word_lists import LIGHT_WORDS
 
 _LONGEST = 4  # words side by side
 _MOST = 2  # runs of words, or single words
@@ -14,11 +14,11 @@ _MOST = 2  # runs of words, or single words
 _Run = tuple[str, ...]
 
 
-def subject_of(query: Query, texts: Sequence[str] = ()) -> str:
+def subject_of(query: ParsedQuestion, texts: Sequence[str] = ()) -> str:
     """Return the best runs of the question's words that stand in ``texts`` (headings); without one, its most special words."""
     spoken = [_spaced(text, query.language) for text in texts]
     runs = [run for run in _runs(query) if any(_spaced(" ".join(run), query.language) in text for text in spoken)]
-    special = {term.word: term.special * term.weight for term in query.terms}
+    special = {term.word: term.specificity * term.weight for term in query.terms}
     ranked = sorted(runs, key=lambda run: (-sum(special[word] for word in run), -len(run)))
     if best := _apart(ranked)[:_MOST]:
         return " and ".join(" ".join(run) for run in sorted(best, key=lambda run: query.text.find(run[0])))
@@ -31,14 +31,14 @@ def _apart(ranked: Sequence[_Run]) -> list[_Run]:
     return [run for place, run in enumerate(ranked) if not any(set(run) & set(other) for other in ranked[:place])]
 
 
-def _runs(query: Query) -> Iterator[_Run]:
+def _runs(query: ParsedQuestion) -> Iterator[_Run]:
     """Yield the runs of content words that stand side by side in the question and neither begin nor end with a light one."""
     content = {term.word for term in query.terms}
     said = words(query.text)
     for start in range(len(said)):
         for end in range(start + 1, min(len(said), start + _LONGEST) + 1):
             run = tuple(said[start:end])
-            if content.issuperset(run) and not {run[0].lower(), run[-1].lower()} & LIGHT:
+            if content.issuperset(run) and not {run[0].lower(), run[-1].lower()} & LIGHT_WORDS:
                 yield run
 
 

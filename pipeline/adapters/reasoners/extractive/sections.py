@@ -10,7 +10,7 @@ from pipeline.adapters.reasoners.extractive.question_subject import subject_of
 from pipeline.domain.questions import Outline, OutlineQuestion, SectionQuestion, SectionText
 from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence
 from pipeline.text.normalise import slug
-from pipeline.text.ranking.query_terms import Query, understood
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 
 SUMMARY = "summary"
 _SUMMARY_WORDS = 150
@@ -40,7 +40,7 @@ _ROLES: Mapping[str, tuple[re.Pattern[str], int]] = {
 def outline(question: OutlineQuestion) -> Outline:
     """Return title and sections, in the order of what was asked."""
     picked = choice(question.query, question.facts, question.statistics, _SUMMARY_WORDS, question.words)
-    query = understood(question.query, question.statistics.language)
+    query = parse_question(question.query, question.statistics.language)
     sections = _by_part(picked, query) if picked.part else _by_role(picked, query)
     plans = (
         SectionPlan(id=f"s-{slug(title, 40)}", title=title, facts=tuple(fact.id for fact in facts)) for title, facts in sections
@@ -55,7 +55,7 @@ def title_of(query: str) -> str:
     return plain[:1].upper() + plain[1:] if first.isalpha() and first.islower() else plain
 
 
-def _by_part(picked: Choice, query: Query) -> list[tuple[str, list[Fact]]]:
+def _by_part(picked: Choice, query: ParsedQuestion) -> list[tuple[str, list[Fact]]]:
     """Return a section for each part of the question, titled with its own words."""
     found: dict[int, list[Fact]] = {}
     for fact in picked.body:
@@ -68,7 +68,7 @@ def _heading(clause: str) -> str:
     return plain[:1].upper() + plain[1:]
 
 
-def _by_role(picked: Choice, query: Query) -> list[tuple[str, list[Fact]]]:
+def _by_role(picked: Choice, query: ParsedQuestion) -> list[tuple[str, list[Fact]]]:
     """Return for a broad question a section for each thing one would ask next; all of a narrow one in one."""
     subject = subject_of(query, [" / ".join(fact.path) for fact in picked.body])
     name = subject[:1].upper() + subject[1:]
