@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pipeline.domain.questions import Question
-from pipeline.domain.values import Cost, Hit, LeftOut, Value
+from pipeline.domain.values import Cost, FailedSide, Hit, Value
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 A = TypeVar("A", bound=Value)
@@ -55,7 +55,7 @@ class SearchResult:
     provider: str
     hits: tuple[Hit, ...]
     cost: Cost = field(default_factory=Cost)
-    failed: tuple[LeftOut, ...] = ()
+    failed: tuple[FailedSide, ...] = ()
     statistics: TermStatistics = field(default_factory=TermStatistics)
     languages: tuple[str, ...] = ()
 

@@ -1,6 +1,6 @@
-"""Steps into payloads: each function asks what its step needs and returns drafted events. Nothing here writes.
+"""The work of each step: functions that ask a reasoner, search or read, and return drafted events. Nothing here writes.
 
-An asking function reads the state before it first waits, never after: the state goes on while it waits.
+An async function must read the state before its first ``await``: other steps change the state while it waits.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pipeline.domain.events.json_codec import encode
 from pipeline.domain.state import SessionState
 from pipeline.errors import AnswerInvalid
 from pipeline.research import analysing, comparing, context_compression, gathering, planning, reporting, writing
-from pipeline.research.planning import approved
+from pipeline.research.planning import approval_of
 from pipeline.research.step_context import Outcome, StepContext
 
-__all__ = ["Outcome", "StepContext", "approved", "perform", "perform_pure"]
+__all__ = ["Outcome", "StepContext", "approval_of", "perform", "perform_pure"]
 
 _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.AskApproval: planning.ask_approval,
@@ -59,20 +59,20 @@ def perform_pure(step: s.Step, state: SessionState) -> Outcome:
 
 
 async def perform(step: s.Step, state: SessionState, context: StepContext) -> Outcome:
-    """Perform a step that asks the outside.
+    """Perform a step that needs an outside answer.
 
     Raises:
-        StepError: the outside failed, or its answer is unusable.
+        StepError: the outside service failed, or its answer is unusable.
     """
     outcome = await _ASKING[type(step)](step, state, context)
-    _refuse_what_cannot_be_stored(outcome)
+    _check_encodable(outcome)
     return outcome
 
 
-def _refuse_what_cannot_be_stored(outcome: Outcome) -> None:
-    """Half a surrogate pair deep inside an answer must fail its own step, not the log."""
+def _check_encodable(outcome: Outcome) -> None:
+    """Raise if a draft cannot be encoded: a lone surrogate in an answer must fail its own step, not the append to the log."""
     try:
         for draft in outcome.drafts:
             encode(draft)
     except PydanticSerializationError as error:
-        raise AnswerInvalid(f"the answer holds text that is not Unicode: {error}") from error
+        raise AnswerInvalid(f"the answer contains text that is not Unicode: {error}") from error

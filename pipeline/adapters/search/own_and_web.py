@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.adapters.search.fallback_chain import nobody, with_lost
-from pipeline.domain.values import Cost, Hit, LeftOut
+from pipeline.domain.values import Cost, FailedSide, Hit
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
 from pipeline.ports import Search, SearchResult
 from pipeline.text.normalise import one_line
@@ -74,5 +74,5 @@ def _sum(costs: Sequence[Cost]) -> Cost:
     return Cost(usd=round(usd, 9), assumed_usd=round(assumed, 9))
 
 
-def _left_out(origin: Origin, error: ResearchError) -> LeftOut:
-    return LeftOut(origin=origin, reason=one_line(error.message, _LONGEST_REASON))
+def _left_out(origin: Origin, error: ResearchError) -> FailedSide:
+    return FailedSide(origin=origin, reason=one_line(error.message, _LONGEST_REASON))
