@@ -137,7 +137,7 @@ class Budget:
 class CombinedBudget:
     """Several budgets used as one: each call is charged to all of them or refused by all."""
 
-    ledgers: Sequence[Budget]
+    budgets: Sequence[Budget]
 
     async def reserve(self, worst: Cost, calls: int = 1) -> tuple[Reservation, ...]:
         """Reserve the worst case of one call in every budget, then announce the call; ``calls`` as in ``Reservation``.
@@ -145,9 +145,9 @@ class CombinedBudget:
         Raises:
             BudgetSpent: it would exceed a cap of one budget; nothing is reserved in any.
         """
-        for ledger in self.ledgers:
-            ledger.check(worst, calls)
-        reserved = tuple(ledger.reserve(worst, calls) for ledger in self.ledgers)
+        for budget in self.budgets:
+            budget.check(worst, calls)
+        reserved = tuple(budget.reserve(worst, calls) for budget in self.budgets)
         if (announce_call := announce.get()) is not None:
             try:
                 await announce_call(worst)
@@ -158,13 +158,13 @@ class CombinedBudget:
 
     def settle(self, reservations: Sequence[Reservation], actual: Cost) -> None:
         """Charge the real cost of the call to every budget."""
-        for ledger, reservation in zip(self.ledgers, reservations, strict=True):
-            ledger.settle(reservation, actual)
+        for budget, reservation in zip(self.budgets, reservations, strict=True):
+            budget.settle(reservation, actual)
 
     def release(self, reservations: Sequence[Reservation]) -> None:
         """Cancel the reservations for a call that never reached the server."""
-        for ledger, reservation in zip(self.ledgers, reservations, strict=True):
-            ledger.release(reservation)
+        for budget, reservation in zip(self.budgets, reservations, strict=True):
+            budget.release(reservation)
 
 
 def _nano_usd(usd: float) -> int:

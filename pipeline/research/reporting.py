@@ -31,9 +31,8 @@ _SKIPPED_CHECKS = {
 
 def make_report(_step: MakeReport, state: SessionState) -> Outcome:
     """Assemble the report: keep supported sentences, number the sources in order of first citation, list the limits."""
-    sections = tuple(
-        kept for name, part in state.sections.items() if name != SUMMARY and (kept := _supported_section(part, state))
-    )
+    body_parts = (part for name, part in state.sections.items() if name != SUMMARY)
+    sections = tuple(section for part in body_parts if (section := _supported_section(part, state)))
     summary = state.sections.get(SUMMARY)
     top = supported_sentences(summary, state) if summary else ()
     body = [sentence for section in sections for sentence in sentences_of(section.paragraphs)]

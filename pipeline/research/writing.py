@@ -104,9 +104,7 @@ def _section_question(state: SessionState, section_id: str) -> SectionQuestion:
         validated=tuple(entry for name, entry in standings(state).items() if name in known),
         contradictions=tuple(pair for pair in contradictions(state) if pair.a in known or pair.b in known),
         other_sections=tuple(section.plan.title for name, section in body.items() if name != section_id),
-        written=tuple(s for section in body.values() for s in supported_sentences(section, state))
-        if section_id == SUMMARY
-        else (),
+        written=tuple(s for part in body.values() for s in supported_sentences(part, state)) if section_id == SUMMARY else (),
         words=words,
         hits=state.survey.hits if state.survey else (),
         statistics=statistics(state),
@@ -161,8 +159,9 @@ async def check_section(step: CheckSection, state: SessionState, context: StepCo
     answer = await context.reasoner.answer(ClaimCheckQuestion(query=state.query, sentences=sentences, facts=facts))
     verdicts = {verdict.sentence: verdict for verdict in answer.value.verdicts}
     if set(verdicts) != set(range(len(sentences))):
-        message = f"the claim check returned {len(verdicts)} verdicts for {len(sentences)} sentences"
-        raise AnswerInvalid(message, hint="the step will be tried again")
+        raise AnswerInvalid(
+            f"the answer has {len(verdicts)} verdicts for {len(sentences)} sentences", hint="the step will be tried again"
+        )
     cost = paid(answer)
     event = e.ClaimsChecked(
         section_id=step.section_id,

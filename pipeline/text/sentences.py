@@ -28,11 +28,8 @@ def points_back(text: str) -> bool:
     """Return whether ``text`` begins with a reference to the sentence before it: "This …", "However, …"."""
     plain = text.lstrip(_OPENERS)
     first = plain.split(None, 1)[:1]
-    return (
-        bool(first)
-        and re.split(r"['’,:]", first[0].strip(_CLOSERS))[0].lower() in POINTING_BACK
-        and _NOT_POINTING_BACK.match(plain) is None
-    )
+    word = re.split(r"['’,:]", first[0].strip(_CLOSERS))[0].lower() if first else ""
+    return word in POINTING_BACK and _NOT_POINTING_BACK.match(plain) is None
 
 
 def split_sentences(text: str) -> list[str]:

@@ -24,11 +24,7 @@ _PAGE_WEIGHT = 2.0  # how much the page counts
 
 
 def chosen_passages(
-    rankings: Sequence[Sequence[int]],
-    strength: Sequence[float],
-    texts: Sequence[StemmedText],
-    known: TermStatistics,
-    words: int,
+    rankings: Sequence[Sequence[int]], strength: Sequence[float], texts: Sequence[StemmedText], known: TermStatistics, words: int
 ) -> list[int]:
     """Return indices of ``texts`` in the order of selection, up to ``words`` words in total.
 

@@ -39,7 +39,7 @@ _log = logging.getLogger("pipeline.adapters.reasoners.openai")
 class OpenAIReasoner:
     """Answers every question of ``pipeline.domain.questions`` by asking the model that ``roles`` names for it.
 
-    Every call is charged to all budgets in ``ledgers``. ``entropy`` returns random bytes for the delimiters around fetched text.
+    Every call is charged to all ``budgets``. ``entropy`` returns random bytes for the delimiters around fetched text.
     """
 
     def __init__(
@@ -49,19 +49,19 @@ class OpenAIReasoner:
         roles: Roles,
         prompts: PromptTemplates,
         prices: Prices,
-        ledgers: Sequence[Budget] = (),
+        budgets: Sequence[Budget] = (),
         *,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self.name = server.name
         self._roles, self._prompts, self._entropy = roles, prompts, entropy
-        self._client = ModelClient(http, server, prices, CombinedBudget(tuple(ledgers)), KnownCapabilities())
+        self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities())
 
-    def for_query(self, ledgers: Sequence[Budget], roles: Roles | None = None) -> OpenAIReasoner:
+    def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None) -> OpenAIReasoner:
         """Return a reasoner with other budgets (and other models) that shares the known capabilities of the server."""
         other = OpenAIReasoner.__new__(OpenAIReasoner)
         other.name, other._roles, other._prompts, other._entropy = self.name, roles or self._roles, self._prompts, self._entropy
-        other._client = self._client.with_budget(CombinedBudget(tuple(ledgers)))
+        other._client = self._client.with_budget(CombinedBudget(tuple(budgets)))
         return other
 
     async def answer(self, question: Question[A]) -> Answer[A]:
