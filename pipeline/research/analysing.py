@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pipeline.domain.events import session_events as e
 from pipeline.domain.evidence_gate import statistics
 from pipeline.domain.questions import ContradictionsQuestion, GapsQuestion, ValidationQuestion
-from pipeline.domain.state import Iteration, SessionState, all_facts, standings, workers_in_order
+from pipeline.domain.state import SessionState, all_facts, standings, workers_in_order
 from pipeline.domain.steps import Contrast, FindGaps, StartAnalysis, Validate
 from pipeline.domain.values import Contradiction, Cost, Fact, Gap, ValidatedFact
 from pipeline.research.clustering import like_groups
@@ -83,7 +83,9 @@ async def find_gaps(step: FindGaps, state: SessionState, context: StepContext) -
     analysis = state.analyses[step.round]
     validated = tuple(standings(state).values())
     quality = source_quality(all_facts(state), validated, state.pages)
-    open_questions = dict.fromkeys(gap for worker in workers_in_order(state) for gap in _last_gaps(worker.iterations))
+    open_questions = dict.fromkeys(
+        gap for worker in workers_in_order(state) for last in worker.iterations[-1:] for gap in last.gaps
+    )
     question = GapsQuestion(
         query=state.query,
         perspectives=tuple(state.perspectives.values()),
@@ -98,10 +100,6 @@ async def find_gaps(step: FindGaps, state: SessionState, context: StepContext) -
     gaps = tuple(_cleaned_gap(gap) for gap in answer.value.gaps if gap.question.strip())
     event = e.AnalysisCompleted(round=step.round, gaps=gaps, source_quality=quality, cost=cost.cost, exchange=cost.exchange)
     return Outcome((event,), cost.objects)
-
-
-def _last_gaps(iterations: list[Iteration]) -> tuple[str, ...]:
-    return iterations[-1].gaps if iterations else ()
 
 
 def _cleaned_gap(gap: Gap) -> Gap:

@@ -15,7 +15,7 @@ WRITING = frozenset({"outline", "section", "claim_check"})
 FOLD = "fold"
 
 
-class FrugalReasoner:
+class FallbackReasoner:
     """Asks ``model``; if the budget does not allow the next call, ``extractive`` answers the questions that the report needs.
 
     ``extractive`` also makes each fold that the model fails to make, because a full context must not stop a worker.
