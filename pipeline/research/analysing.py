@@ -83,16 +83,14 @@ async def find_gaps(step: FindGaps, state: SessionState, context: StepContext) -
     analysis = state.analyses[step.round]
     validated = tuple(standings(state).values())
     quality = source_quality(all_facts(state), validated, state.pages)
-    open_questions = dict.fromkeys(
-        gap for worker in workers_in_order(state) for last in worker.iterations[-1:] for gap in last.gaps
-    )
+    asked = dict.fromkeys(gap for worker in workers_in_order(state) for last in worker.iterations[-1:] for gap in last.gaps)
     question = GapsQuestion(
         query=state.query,
         perspectives=tuple(state.perspectives.values()),
         facts=all_facts(state),
         validated=validated,
         contradictions=analysis.contradictions or (),
-        open_questions=tuple(open_questions),
+        open_questions=tuple(asked),
         statistics=statistics(state),
     )
     answer = await context.reasoner.answer(question)
