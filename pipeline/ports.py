@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:  # a store has no need of pydantic
     from pipeline.domain.questions import Question
-    from pipeline.domain.values import Cost, Hit, LeftOut, Value
+    from pipeline.domain.values import Cost, FailedSide, Hit, Value
     from pipeline.text.ranking.term_statistics import TermStatistics
 
 A = TypeVar("A", bound="Value")
@@ -68,7 +68,7 @@ class SearchResult:
     provider: str
     hits: tuple[Hit, ...]
     cost: Cost = field(default_factory=_free)
-    failed: tuple[LeftOut, ...] = ()
+    failed: tuple[FailedSide, ...] = ()
     statistics: TermStatistics = field(default_factory=_unknown)
     languages: tuple[str, ...] = ()
 

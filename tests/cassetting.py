@@ -17,7 +17,7 @@ from pipeline.adapters.http.address_guard import AddressGuard
 from pipeline.adapters.http.call_and_reply import Again, Call, Good, Refused, Reply, Verdict
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
-from pipeline.adapters.reasoners.openai.completion_reply import Content, meaning
+from pipeline.adapters.reasoners.openai.completion_reply import Content, meaning_of
 from pipeline.adapters.reasoners.openai.model_call import Server
 from pipeline.adapters.search.providers.arxiv import Arxiv
 from pipeline.adapters.search.providers.provider import WebSearch
@@ -101,14 +101,14 @@ async def _asked(http: HttpClient, exchange: Exchange) -> str:
         "messages": [{"role": "user", "content": "Say in one short sentence what a heat pump does."}],
     }
     reply = await http.send(Server(exchange.service, exchange.url, key).call(body), _judged)
-    found = meaning(reply)
+    found = meaning_of(reply)
     if not isinstance(found, Content) or not found.text.strip():
         raise ServiceFailed(f"no text came back: {found}")
     return f"{len(found.text)} characters, usage {reply.json_object().get('usage')}"
 
 
 def _judged(reply: Reply) -> Verdict:
-    found = meaning(reply)
+    found = meaning_of(reply)
     return found if isinstance(found, Again | Refused) else Good()
 
 

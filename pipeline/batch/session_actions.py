@@ -13,13 +13,13 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
 from pipeline.domain.steps import StartWorker
-from pipeline.domain.values import Earlier, Perspective, ResearchConfig
+from pipeline.domain.values import EarlierSession, Perspective, ResearchConfig
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import CommandRefused, LogError
 from pipeline.ports import EventStore
-from pipeline.research import Outcome, approved
-from pipeline.research.session_diff import earlier_of
+from pipeline.research import Outcome, approval_of
+from pipeline.research.session_diff import earlier_session
 from pipeline.text.normalise import same_question, slug
 from pipeline.text.times import timestamp
 
@@ -51,7 +51,7 @@ async def new_session(store: EventStore, decision: Decision, config: ResearchCon
     return session
 
 
-def recalled(store: EventStore, decision: Decision) -> Earlier | None:
+def recalled(store: EventStore, decision: Decision) -> EarlierSession | None:
     """Return what the latest complete session on the same question knew; None if there is none that can be read."""
     name = decision.session
     for _ in range(MOST_STEPS_BACK):
@@ -65,7 +65,7 @@ def recalled(store: EventStore, decision: Decision) -> Earlier | None:
         if not same_question(state.query, decision.query.text):
             return None
         if state.status == "complete":
-            return earlier_of(state)
+            return earlier_session(state)
         name = state.previous_session
     return None
 
@@ -138,7 +138,7 @@ def plan_approved(
     session = ResearchSession.open(store, session_id)
     if not session.state.waiting:
         raise CommandRefused(f"no plan of {session_id} waits for approval", hint=f"research show {session_id}")
-    _record(session, store, context, approved(perspectives))
+    _record(session, store, context, approval_of(perspectives))
     return session
 
 

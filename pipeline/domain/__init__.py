@@ -1,4 +1,4 @@
-"""What can happen in a research session, and what follows from it. Pure: no input or output, no clock."""
+"""The events of a research session, the state computed from them, and the next steps. Pure: no I/O, no clock."""
 
 from __future__ import annotations
 

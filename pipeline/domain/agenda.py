@@ -1,10 +1,9 @@
-"""What may be done now: a pure function of the session so far.
+"""The agenda: the steps that a session may take now, as a pure function of its state.
 
-The plan's nodes are walked in plan order; a node whose dependencies have ended offers its next steps. All steps returned are
-independent of each other and may run side by side. A step that failed for good is not offered again: what depends on it goes on
-without it, or ends the worker or the session, as each function below says.
-
-An empty agenda means: the session has ended, or its plan waits for approval.
+It goes through the plan's nodes in plan order; a node whose dependencies have ended gives its next steps. The steps are
+independent and may run in parallel. A step that failed for good is not returned again: its dependants continue without it, or
+the worker or the session ends, as the functions below say. An empty agenda means that the session has ended or waits for
+approval.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from pipeline.domain.evidence_gate import after_gathering, refused
+from pipeline.domain.evidence_gate import no_evidence_step, step_after_gathering
 from pipeline.domain.plan import validation_round
 from pipeline.domain.state import (
     SUMMARY,
@@ -62,35 +61,35 @@ MAX_REVISIONS = 1
 
 
 def agenda(state: SessionState) -> tuple[Step, ...]:
-    """Return the steps that may start now, each once, in a fixed order; empty when it has ended or waits for approval."""
+    """Return the steps that may start now, each once, in a fixed order; empty if it has ended or waits for approval."""
     if state.ended or state.waiting or state.status == "pending":
         return ()
     if state.exhausted and not state.nodes:
         return (_no_evidence(state),)
     if state.survey is None:
-        return (_or_fail(state, Survey()),)
+        return (_step_or_fail(state, Survey()),)
     if not state.nodes:
-        return (_or_fail(state, Plan()),)
+        return (_step_or_fail(state, Plan()),)
     if state.config.approve == "plan" and not (state.approval or state.workers or state.exhausted):
         return (AskApproval(),)
     if state.synthesis:
-        return tuple(_synthesis(state))
+        return tuple(_synthesis_steps(state))
     nodes = (node for node in state.nodes.values() if _is_ready(state, node))
     steps = chain.from_iterable(_node_steps(state, node) for node in nodes)
-    found = tuple(dict.fromkeys(chain(steps, _rereading(state))))
-    # The end comes last: what else may be done now, closing a worker for one, could not be recorded behind it.
+    found = tuple(dict.fromkeys(chain(steps, _reread_steps(state))))
+    # A Fail step must come last: no other step, such as finishing a worker, can be recorded after it.
     return tuple(step for step in found if not isinstance(step, Fail)) or found
 
 
-def _rereading(state: SessionState) -> Iterator[Step]:
-    """The sources of the earlier report that are still to be read again, to see whether they say the same."""
+def _reread_steps(state: SessionState) -> Iterator[Step]:
+    """Yield the reads of the earlier report's sources that are still due, to compare their texts."""
     for url in state.earlier.cited if state.earlier and not state.exhausted else ():
         if url not in state.pages and not state.failed_for_good(Read(url).key):
             yield Read(url)
 
 
-def _or_fail(state: SessionState, step: Step) -> Step:
-    """A step without which there is no session: its failure ends it."""
+def _step_or_fail(state: SessionState, step: Step) -> Step:
+    """Return a step that the session cannot do without, or the end of the session if it failed for good."""
     if not state.failed_for_good(step.key):
         return step
     failure = state.failures[step.key]
@@ -139,7 +138,7 @@ def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
         return 3 + pages
     if searches := _open_searches(state, worker):
         return len(searches) + pages + 1
-    reading = list(_reading(state, worker, len(worker.iterations)))
+    reading = list(_page_steps(state, worker, len(worker.iterations)))
     return sum(1 + isinstance(step, Read) for step in reading) + 1
 
 
@@ -151,7 +150,7 @@ def _checks_open(analysis: Analysis) -> int:
 
 
 def node_ended(state: SessionState, node_id: str) -> bool:
-    """Tell whether what depends on this node may go on."""
+    """Return whether the nodes that depend on this one may start."""
     node = state.nodes[node_id]
     if node.task == "search":
         worker = state.workers.get(node_id)
@@ -160,7 +159,8 @@ def node_ended(state: SessionState, node_id: str) -> bool:
         if state.exhausted:
             return True
         number = validation_round(node)
-        return number < len(state.analyses) and _analysis_ended(state, state.analyses[number]) and not _extends(state, number)
+        ended = number < len(state.analyses) and _analysis_ended(state, state.analyses[number])
+        return ended and not _needs_gap_workers(state, number)
     return state.report is not None
 
 
@@ -173,7 +173,7 @@ def _node_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
         return _worker_steps(state, node)
     if node.task == "validate":
         return _analysis_steps(state, validation_round(node))
-    return iter([after_gathering(state) if state.facts else _no_evidence(state)])
+    return iter([step_after_gathering(state) if state.facts else _no_evidence(state)])
 
 
 # ---- one worker ------------------------------------------------------------------------------------------------
@@ -188,24 +188,24 @@ def _worker_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
             yield StartWorker(node.id)
     elif state.exhausted:
         yield FinishWorker(worker.id, f"stopped: {state.exhausted} exhausted")
-    elif worker.id in running[: state.config.max_workers]:  # a reopened session may have more that could go on
+    elif worker.id in running[: state.config.max_workers]:  # a reopened session may have more running workers than allowed
         yield from _iteration_steps(state, worker)
 
 
 def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
     done = len(worker.iterations)
     if done == 0 or worker.iterations[-1].evaluated:
-        yield from _between_iterations(state, worker)
+        yield from _next_iteration_steps(state, worker)
     elif not worker.iterations[-1].queries:
         yield FinishWorker(worker.id, "nothing left to ask")
     elif searches := _open_searches(state, worker):
         yield from searches
     else:
-        reading = list(_reading(state, worker, done))
-        yield from reading or [_conclusion(state, worker, done)]
+        reading = list(_page_steps(state, worker, done))
+        yield from reading or [_closing_step(state, worker, done)]
 
 
-def _between_iterations(state: SessionState, worker: Worker) -> Iterator[Step]:
+def _next_iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
     done = len(worker.iterations)
     if done and worker.iterations[-1].sufficient:
         yield FinishWorker(worker.id, "knows enough")
@@ -214,7 +214,7 @@ def _between_iterations(state: SessionState, worker: Worker) -> Iterator[Step]:
     elif (fold := Fold(worker.id, worker.folds + 1)) and _context_is_full(state, worker, fold):
         yield fold
     else:
-        yield _or_fail_worker(state, worker, Think(worker.id, done + 1))
+        yield _step_or_fail_worker(state, worker, Think(worker.id, done + 1))
 
 
 def _open_searches(state: SessionState, worker: Worker) -> list[Step]:
@@ -222,8 +222,8 @@ def _open_searches(state: SessionState, worker: Worker) -> list[Step]:
     return [step for step in steps if not state.failed_for_good(step.key)]
 
 
-def _reading(state: SessionState, worker: Worker, iteration: int) -> Iterator[Step]:
-    """The open reads and observations of the pages chosen in this iteration; a page that fails is skipped."""
+def _page_steps(state: SessionState, worker: Worker, iteration: int) -> Iterator[Step]:
+    """Yield the open reads and observations of the pages chosen in this iteration; a failed page is skipped."""
     observed = worker.iterations[iteration - 1].observed
     for url in chosen_pages(state, worker, iteration):
         step: Step = Observe(worker.id, iteration, url) if url in state.pages else Read(url)
@@ -231,27 +231,27 @@ def _reading(state: SessionState, worker: Worker, iteration: int) -> Iterator[St
             yield step
 
 
-def _conclusion(state: SessionState, worker: Worker, iteration: int) -> Step:
-    """Evaluate; but a worker for whom everything failed has not found nothing, it has not looked."""
+def _closing_step(state: SessionState, worker: Worker, iteration: int) -> Step:
+    """Return the evaluation of an iteration, or the failure of the worker if all its searches or all its pages failed."""
     asked: list[Step] = [SearchFor(query) for query in worker.iterations[-1].queries]
     pages = chosen_pages(state, worker, iteration)
     tried: list[Step] = [Read(url) if url not in state.pages else Observe(worker.id, iteration, url) for url in pages]
     for steps in (asked, tried):
         if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(state, worker):
             return FailWorker(worker.id, steps[0].key)
-    return _or_fail_worker(state, worker, Evaluate(worker.id, iteration))
+    return _step_or_fail_worker(state, worker, Evaluate(worker.id, iteration))
 
 
-def _or_fail_worker(state: SessionState, worker: Worker, step: Step) -> Step:
+def _step_or_fail_worker(state: SessionState, worker: Worker, step: Step) -> Step:
     return FailWorker(worker.id, step.key) if state.failed_for_good(step.key) else step
 
 
 def context_tokens(worker: Worker) -> int:
-    """Return the estimated size of a worker's context: its summary, and what it thought and found since the last fold."""
+    """Return the estimated tokens of a worker's context: its summary, and its thoughts and quotes since the last fold."""
     since = worker.iterations[worker.folded :]
-    said = sum(tokens(step.reasoning) + sum(map(tokens, step.queries)) for step in since)
+    thoughts = sum(tokens(step.reasoning) + sum(map(tokens, step.queries)) for step in since)
     found = sum(tokens(fact.quote) for step in since for page in step.observed.values() for fact in page.facts)
-    return tokens(worker.summary) + said + found
+    return tokens(worker.summary) + thoughts + found
 
 
 def _context_is_full(state: SessionState, worker: Worker, fold: Fold) -> bool:
@@ -264,7 +264,7 @@ def _context_is_full(state: SessionState, worker: Worker, fold: Fold) -> bool:
 
 
 def _analysis_steps(state: SessionState, number: int) -> Iterator[Step]:
-    """Validate and Contrast side by side, then FindGaps, then perhaps more workers."""
+    """Yield Validate and Contrast together, then FindGaps, then ExtendPlan if gaps deserve workers."""
     if number == len(state.analyses):
         yield StartAnalysis(number) if state.facts else _no_evidence(state)
         return
@@ -274,7 +274,7 @@ def _analysis_steps(state: SessionState, number: int) -> Iterator[Step]:
         yield from open_steps
     elif analysis.gaps is None and not state.failed_for_good(FindGaps(number).key):
         yield FindGaps(number)
-    elif _extends(state, number):
+    elif _needs_gap_workers(state, number):
         yield ExtendPlan(number)
 
 
@@ -291,66 +291,62 @@ def _analysis_ended(state: SessionState, analysis: Analysis) -> bool:
 
 
 def worthwhile_gaps(state: SessionState, number: int) -> tuple[Gap, ...]:
-    """Return the gaps of a round (0-based) that are worth a worker, most important first, at most ``max_workers``."""
+    """Return a round's (0-based) gaps that deserve a worker, most important first, at most ``max_workers``."""
     gaps = state.analyses[number].gaps or ()
     worth = sorted((gap for gap in gaps if gap.importance >= state.config.gap_importance), key=lambda gap: -gap.importance)
     return tuple(worth[: state.config.max_workers])
 
 
-def _extends(state: SessionState, number: int) -> bool:
-    """Tell whether this round's gaps still have to become workers."""
+def _needs_gap_workers(state: SessionState, number: int) -> bool:
+    """Return whether workers for this round's gaps still have to be planned."""
     may = number == state.gap_rounds and number < state.config.gap_rounds and not state.exhausted
     return may and bool(worthwhile_gaps(state, number))
 
 
 def _no_evidence(state: SessionState) -> Fail:
-    """Nothing to write from. A cap, failing services and the silence of the sources are three different reasons."""
+    """Return the end of a session without facts. The reason is a spent cap, failed steps, or sources without an answer."""
     if state.exhausted:
         return Fail("budget", f"stopped before any evidence was found: {state.exhausted} exhausted")
     failed = [failure for failure in state.failures.values() if failure.final]
     last = max(failed, key=lambda failure: (failure.at, failure.step), default=None)
     searches, pages = len(state.searches), len(state.pages)
-    looked = f"{searches} search{'' if searches == 1 else 'es'}, {pages} page{'' if pages == 1 else 's'} read"
-    if last is not None and not _anything_observed(state):
-        return Fail(last.error, f"no evidence could be gathered ({looked}): {_in_words(last)}")
-    without = f"; {counted(len(failed), 'step')} failed, the last: {_in_words(last)}" if last is not None else ""
-    refusal = refused(state)
-    return replace(refusal, reason=f"{refusal.reason} ({looked}{without})")
+    effort = f"{searches} search{'' if searches == 1 else 'es'}, {pages} page{'' if pages == 1 else 's'} read"
+    observed = any(iteration.observed for worker in state.workers.values() for iteration in worker.iterations)
+    if last is not None and not observed:
+        return Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
+    without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""
+    refusal = no_evidence_step(state)
+    return replace(refusal, reason=f"{refusal.reason} ({effort}{without})")
 
 
-def _in_words(failure: Failure) -> str:
+def _failure_text(failure: Failure) -> str:
     kind, _, what = failure.step.partition(":")
     return f"{kind.lower()} {what}: {failure.message}"
-
-
-def _anything_observed(state: SessionState) -> bool:
-    """Tell whether any page was looked at for facts, with or without success."""
-    return any(iteration.observed for worker in state.workers.values() for iteration in worker.iterations)
 
 
 # ---- the report ------------------------------------------------------------------------------------------------
 
 
-def _synthesis(state: SessionState) -> Iterator[Step]:
-    """Outline, then all sections side by side (write, check, revise), then the summary, then the report."""
+def _synthesis_steps(state: SessionState) -> Iterator[Step]:
+    """Yield the outline, then all sections in parallel (write, check, revise), then the summary, then the report."""
     body = [section for name, section in state.sections.items() if name != SUMMARY]
     if not body:
-        yield _or_fail(state, MakeOutline())
+        yield _step_or_fail(state, MakeOutline())
         return
     open_steps = [step for section in body for step in _section_steps(state, section, section.plan.id)]
     open_steps = open_steps or list(_section_steps(state, state.sections.get(SUMMARY), SUMMARY))
-    yield from open_steps or _comparing(state) or [_end(state)]
+    yield from open_steps or _comparison_steps(state) or [_final_step(state)]
 
 
-def _comparing(state: SessionState) -> list[Step]:
-    """What a recurring question needs before its report: its earlier sources read again, then the two sessions compared."""
+def _comparison_steps(state: SessionState) -> list[Step]:
+    """Return what a recurring query needs before its report: reading the earlier sources again, then comparing the sessions."""
     if state.earlier is None or state.changes is not None or state.failed_for_good(Compare().key):
         return []
-    return list(_rereading(state)) or [Compare()]
+    return list(_reread_steps(state)) or [Compare()]
 
 
 def _section_steps(state: SessionState, section: Section | None, name: str) -> Iterator[Step]:
-    """The next step of one section, if it has one; a section that cannot be written or checked is left as it is."""
+    """Yield the next step of one section, if any; a section that cannot be written or checked stays unchanged."""
     step: Step | None = None
     if section is None or section.paragraphs is None:
         step = WriteSection(name)
@@ -362,7 +358,7 @@ def _section_steps(state: SessionState, section: Section | None, name: str) -> I
         yield step
 
 
-def _end(state: SessionState) -> Step:
+def _final_step(state: SessionState) -> Step:
     if state.report is not None:
         return Complete()
     if any(section.paragraphs for name, section in state.sections.items() if name != SUMMARY):

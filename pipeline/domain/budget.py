@@ -1,7 +1,7 @@
-"""Budgets that concurrency cannot overshoot: a call's worst case is set aside before it is sent, its real cost settled after.
+"""Budgets in USD, tokens and calls that parallel calls cannot exceed.
 
-Amounts are kept in whole nano-dollars, so sums are exact. A ledger never waits: within one event loop each of its methods is
-atomic.
+A call's worst case is reserved before it is sent, and its real cost is charged afterwards. Amounts are whole nano-dollars, so
+sums are exact. A budget never waits, so each of its methods is atomic within one event loop.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pipeline.errors import BudgetSpent
 
 _NANO = 1_000_000_000
 
-# Set by whoever runs a step: hears of each call, at its worst case, after it was found to fit and before it is sent.
+# The engine sets this for each step; it is called with the worst case of each call after reservation and before sending.
 announce: ContextVar[Callable[[Cost], Awaitable[None]] | None] = ContextVar("announce", default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reservation:
-    """What one call may cost at most, set aside in one ledger until it is settled or released.
+    """The worst case of one call, reserved in one budget until it is settled or released.
 
-    ``calls`` is 1 for a call of a model, 0 for what is paid for and none (a search).
+    ``calls`` is 1 for a model call, 0 for another paid call (a search).
     """
 
     nano_usd: int
@@ -32,10 +32,9 @@ class Reservation:
 
 
 class Budget:
-    """What may be spent, what is set aside, and what was spent: in USD, tokens and calls. A cap of None is no cap.
+    """A budget with its caps, reservations and spending, in USD, tokens and calls. A cap of None is no cap.
 
-    ``name`` says whose budget it is (``query``, ``night``), ``refusal`` why it last refused a call. ``spent`` is
-    what earlier runs already used.
+    ``name`` is ``query`` or ``night``; ``refusal`` is the reason of the last refused call. ``spent`` is what earlier runs used.
     """
 
     def __init__(
@@ -48,9 +47,9 @@ class Budget:
         spent: Cost | None = None,
     ) -> None:
         self.name = name
-        self._cap_nano = None if cap_usd is None else _nano(cap_usd)
+        self._cap_nano = None if cap_usd is None else _nano_usd(cap_usd)
         self._cap_tokens, self._cap_calls = cap_tokens, cap_calls
-        self._nano = _nano(spent.usd) if spent else 0
+        self._nano = _nano_usd(spent.usd) if spent else 0
         self._tokens = spent.total_tokens if spent else 0
         self._calls = spent.calls if spent else 0
         self._open: set[Reservation] = set()
@@ -58,28 +57,28 @@ class Budget:
 
     @property
     def usd(self) -> float:
-        """US dollars spent, without what is set aside."""
+        """US dollars spent, without reservations."""
         return self._nano / _NANO
 
     @property
     def tokens(self) -> int:
-        """Tokens spent, without what is set aside."""
+        """Tokens spent, without reservations."""
         return self._tokens
 
     @property
     def calls(self) -> int:
-        """Calls made and settled."""
+        """Settled model calls."""
         return self._calls
 
     def check(self, worst: Cost, calls: int = 1) -> None:
-        """Tell whether a call of that worst case may be sent now; ``calls`` as in ``Reservation``.
+        """Check that a call with that worst case fits under every cap; ``calls`` as in ``Reservation``.
 
         Raises:
-            BudgetSpent: it does not fit under one of the caps.
+            BudgetSpent: it would exceed a cap.
         """
         held_nano = self._nano + sum(entry.nano_usd for entry in self._open)
         held_tokens = self._tokens + sum(entry.tokens for entry in self._open)
-        if self._cap_nano is not None and held_nano + _nano(worst.usd) > self._cap_nano:
+        if self._cap_nano is not None and held_nano + _nano_usd(worst.usd) > self._cap_nano:
             raise self._spent("usd", f"{self._cap_nano / _NANO:.2f}", f"{self.usd:.4f}")
         if self._cap_tokens is not None and held_tokens + worst.total_tokens > self._cap_tokens:
             raise self._spent("tokens", str(self._cap_tokens), str(self._tokens))
@@ -87,32 +86,32 @@ class Budget:
             raise self._spent("calls", str(self._cap_calls), str(self._calls))
 
     def reserve(self, worst: Cost, calls: int = 1) -> Reservation:
-        """Set the worst case of one call aside; ``calls`` as in ``Reservation``.
+        """Reserve the worst case of one call; ``calls`` as in ``Reservation``.
 
         Raises:
-            BudgetSpent: it does not fit under one of the caps; nothing is set aside.
+            BudgetSpent: it would exceed a cap; nothing is reserved.
         """
         self.check(worst, calls)
-        reservation = Reservation(_nano(worst.usd), worst.total_tokens, calls)
+        reservation = Reservation(_nano_usd(worst.usd), worst.total_tokens, calls)
         self._open.add(reservation)
         return reservation
 
     def settle(self, reservation: Reservation, actual: Cost) -> None:
-        """Charge what the call really cost, also when that is more than was set aside.
+        """Charge the real cost of a call, even if it is more than was reserved.
 
         Raises:
-            KeyError: the reservation is not open here.
+            KeyError: this budget has no such reservation.
         """
         self._open.remove(reservation)
-        self._nano += _nano(actual.usd)
+        self._nano += _nano_usd(actual.usd)
         self._tokens += actual.total_tokens
         self._calls += reservation.calls
 
     def release(self, reservation: Reservation) -> None:
-        """Give back what was set aside for a call that never reached the server.
+        """Cancel the reservation for a call that never reached the server.
 
         Raises:
-            KeyError: the reservation is not open here.
+            KeyError: this budget has no such reservation.
         """
         self._open.remove(reservation)
 
@@ -125,43 +124,43 @@ class Budget:
             cap=cap,
             limit=limit,
             spent=spent,
-            hint="the report is written from what there is; raise the cap in queries.yaml for more",
+            hint="the report is written from the facts found so far; raise the cap in queries.yaml for more",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class CombinedBudget:
-    """The ledgers that a call is charged to, as one: all of them or none."""
+    """Several budgets used as one: each call is charged to all of them or refused by all."""
 
-    ledgers: Sequence[Budget]
+    budgets: Sequence[Budget]
 
     async def reserve(self, worst: Cost, calls: int = 1) -> tuple[Reservation, ...]:
-        """Set the worst case of one call aside in every ledger, and announce the call; ``calls`` as in ``Reservation``.
+        """Reserve the worst case of one call in every budget, then announce the call; ``calls`` as in ``Reservation``.
 
         Raises:
-            BudgetSpent: it does not fit in one of them; nothing is set aside in any.
+            BudgetSpent: it would exceed a cap of one budget; nothing is reserved in any.
         """
-        for ledger in self.ledgers:
-            ledger.check(worst, calls)
-        reserved = tuple(ledger.reserve(worst, calls) for ledger in self.ledgers)
-        if (tell := announce.get()) is not None:
+        for budget in self.budgets:
+            budget.check(worst, calls)
+        reserved = tuple(budget.reserve(worst, calls) for budget in self.budgets)
+        if (announce_call := announce.get()) is not None:
             try:
-                await tell(worst)
+                await announce_call(worst)
             except BaseException:
                 self.release(reserved)
                 raise
         return reserved
 
     def settle(self, reservations: Sequence[Reservation], actual: Cost) -> None:
-        """Charge what the call really cost in every ledger."""
-        for ledger, reservation in zip(self.ledgers, reservations, strict=True):
-            ledger.settle(reservation, actual)
+        """Charge the real cost of the call to every budget."""
+        for budget, reservation in zip(self.budgets, reservations, strict=True):
+            budget.settle(reservation, actual)
 
     def release(self, reservations: Sequence[Reservation]) -> None:
-        """Give back what was set aside for a call that never reached the server."""
-        for ledger, reservation in zip(self.ledgers, reservations, strict=True):
-            ledger.release(reservation)
+        """Cancel the reservations for a call that never reached the server."""
+        for budget, reservation in zip(self.budgets, reservations, strict=True):
+            budget.release(reservation)
 
 
-def _nano(usd: float) -> int:
+def _nano_usd(usd: float) -> int:
     return round(usd * _NANO)

@@ -1,4 +1,4 @@
-"""One event after another into a ``SessionState``: a table from event class to the change it makes. Pure, no I/O."""
+"""The fold: applies one event after another to a ``SessionState``, by a table from event class to function. Pure, no I/O."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _log = logging.getLogger("pipeline.domain.fold")
 
 
 def apply(state: SessionState, event: e.EventBase) -> None:
-    """Change ``state`` by one stamped event. An unknown type changes only the version, with a warning in the log."""
+    """Apply one stamped event to ``state``. An unknown type changes only the version and logs a warning."""
     change = _CHANGES.get(type(event))
     if change is not None:
         change(state, event)
@@ -55,7 +55,7 @@ def _call_sent(state: SessionState, event: e.CallSent) -> None:
 
 
 def _count_lost_calls(state: SessionState) -> None:
-    """The calls of a process that died before it could record their answers: each may have been billed in full."""
+    """Charge the calls of a process that died before it recorded their answers: each may have been billed in full."""
     for worst in (cost for costs in state.open_calls.values() for cost in costs):
         _charge(state, worst)
         state.spent.lost += 1
@@ -240,7 +240,7 @@ def _research_cancelled(state: SessionState, event: e.ResearchCancelled) -> None
 
 
 def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
-    """Failed steps may be tried again; a failed worker only as long as the analysis of its round has not begun without it."""
+    """Allow failed steps again; a failed worker only if the analysis of its round has not yet begun without it."""
     state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
     state.missing, state.nearest = (), ()
     state.failures, state.exhausted = {}, ""

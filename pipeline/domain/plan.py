@@ -1,4 +1,4 @@
-"""The plan's DAG: how it is laid out, and what makes one unsound. Leaf on values; pure."""
+"""The plan's DAG: the first plan, its extension by gap rounds, and validation. Pure."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def first_plan(perspectives: Sequence[Perspective]) -> tuple[PlanNode, ...]:
     validate = PlanNode(
         id=VALIDATE,
         task="validate",
-        description="Hold the facts of all workers against each other",
+        description="Cross-check the facts of all workers",
         depends_on=tuple(node.id for node in searches),
     )
     return (*searches, validate, _synthesize_node((VALIDATE,)))
 
 
 def gap_plan(perspectives: Sequence[Perspective], gap_round: int, first_number: int) -> tuple[PlanNode, ...]:
-    """Return gap_m… → cross_validate_2 → synthesize for one gap round (1-based); gap numbers go on from ``first_number``."""
+    """Return gap_m… → cross_validate_2 → synthesize for one gap round (1-based), with gap numbers from ``first_number`` on."""
     before = VALIDATE if gap_round == 1 else f"{VALIDATE}_{gap_round}"
     gaps = tuple(_search_node(f"gap_{number}", view, (before,)) for number, view in enumerate(perspectives, start=first_number))
     validate = PlanNode(
         id=f"{VALIDATE}_{gap_round + 1}",
         task="validate",
-        description="Hold what the gap workers found against the rest",
+        description="Cross-check the facts of the gap workers with the rest",
         depends_on=tuple(node.id for node in gaps),
     )
     return (*gaps, validate, _synthesize_node((before, validate.id)))
@@ -50,32 +50,32 @@ def validation_round(node: PlanNode) -> int:
     return int(tail) - 1 if tail.isdigit() else 0
 
 
-def faults(nodes: Iterable[PlanNode], known: Mapping[str, PlanNode], perspectives: Mapping[str, Perspective]) -> list[str]:
-    """Return what is wrong with ``nodes`` added to the ``known`` ones, in words; empty for a sound plan.
+def problems(nodes: Iterable[PlanNode], known: Mapping[str, PlanNode], perspectives: Mapping[str, Perspective]) -> list[str]:
+    """Return the errors, in words, of adding ``nodes`` to the ``known`` ones; empty for a valid plan.
 
-    A node may replace a known one only if it is the synthesis, whose dependencies grow with each gap round.
+    Only the synthesis node may replace a known one, because its dependencies grow with each gap round.
     """
     added = list(nodes)
     whole = {**known, **{node.id: node for node in added}}
-    wrong = _identity_faults(added, known)
+    wrong = _identity_problems(added, known)
     for node in added:
         wrong += [f"{node.id} depends on {name}, which is not in the plan" for name in node.depends_on if name not in whole]
         if node.task == "search" and node.perspective not in perspectives:
             wrong.append(f"{node.id} has no perspective {node.perspective!r}")
     if not any(node.task == "search" for node in added):
-        wrong.append("no node searches for anything")
-    return wrong or _cycle_faults(whole)
+        wrong.append("the plan has no search node")
+    return wrong or _cycle_problems(whole)
 
 
-def _identity_faults(added: Sequence[PlanNode], known: Mapping[str, PlanNode]) -> list[str]:
+def _identity_problems(added: Sequence[PlanNode], known: Mapping[str, PlanNode]) -> list[str]:
     ids = [node.id for node in added]
-    wrong = [f"{name} stands twice in the plan" for name in sorted({name for name in ids if ids.count(name) > 1})]
+    wrong = [f"{name} is in the plan twice" for name in sorted({name for name in ids if ids.count(name) > 1})]
     return wrong + [f"{name} is already planned" for name in ids if name in known and known[name].task != "synthesize"]
 
 
-def _cycle_faults(nodes: Mapping[str, PlanNode]) -> list[str]:
+def _cycle_problems(nodes: Mapping[str, PlanNode]) -> list[str]:
     try:
         TopologicalSorter({node.id: node.depends_on for node in nodes.values()}).prepare()
     except CycleError as error:
-        return ["the plan runs in a circle: " + " → ".join(error.args[1])]
+        return ["the plan has a cycle: " + " → ".join(error.args[1])]
     return []

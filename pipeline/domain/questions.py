@@ -1,7 +1,7 @@
-"""What a reasoner is asked, and the answers: frozen values, the type of a question fixing the type of its answer.
+"""The questions that a reasoner answers and its answers, as frozen values; each type of question has one type of answer.
 
-A question holds all that its answer may depend on, so an answer is a function of the question (and of the model).
-Nothing here says who answers: a language model with a prompt template of the question's ``name``, or the extractive reasoner.
+A question contains everything on which its answer may depend, so an answer is a function of the question (and of the model).
+A language model answers it with the prompt template of the question's ``name``; the extractive reasoner with a function.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ FoldMode = Literal["granular", "deep"]
 
 
 class Perspectives(Value):
-    """The points of view to research from."""
+    """The perspectives of the research."""
 
     perspectives: tuple[Perspective, ...]
 
 
 class Thought(Value):
-    """What is still to be asked, why, and the searches that ask it (none: nothing is left to ask)."""
+    """A worker's next searches and the reasoning; without queries the worker is finished."""
 
     reasoning: str
     queries: tuple[str, ...]
 
 
 class Finding(Value):
-    """A claim found in a page with the verbatim quote. It becomes a fact only if the quote stands in the page.
+    """A claim found in a page, with its verbatim quote. It becomes a fact only if the page contains the quote.
 
-    ``lead`` is what the quote leans on, verbatim too, or "": a table's header, the line that introduces a list.
-    ``near`` counts the characters before the quote in the normalised page, for one that stands there twice; -1 is not known.
+    ``lead`` is the table header or the line before a list that the quote needs, verbatim, or "". ``near`` is the quote's offset
+    in characters in the normalised page, in case it occurs twice; -1 is unknown.
     """
 
     claim: str
@@ -59,32 +59,32 @@ class Finding(Value):
 
 
 class Observation(Value):
-    """What one page says on the questions, best first."""
+    """The findings in one page, best first."""
 
     findings: tuple[Finding, ...]
 
 
 class Evaluation(Value):
-    """Which of a worker's questions are still open after an iteration."""
+    """The questions of a worker that are still open after an iteration."""
 
     gaps: tuple[str, ...]
     reason: str = ""
 
 
 class Validation(Value):
-    """What cross-checking made of the facts; every fact of the groups has one entry."""
+    """The result of cross-checking; each fact of the groups has one entry."""
 
     facts: tuple[ValidatedFact, ...]
 
 
 class Contradictions(Value):
-    """Pairs of facts that cannot both hold."""
+    """Pairs of facts that contradict each other."""
 
     contradictions: tuple[Contradiction, ...]
 
 
 class Gaps(Value):
-    """What is still unknown, most important first."""
+    """The open questions, most important first."""
 
     gaps: tuple[Gap, ...]
 
@@ -103,7 +103,7 @@ class SectionText(Value):
 
 
 class ClaimCheck(Value):
-    """One verdict per sentence, in order."""
+    """One verdict for each sentence, in order."""
 
     verdicts: tuple[Verdict, ...]
 
@@ -111,7 +111,7 @@ class ClaimCheck(Value):
 class FoldedContext(Value):
     """A worker's condensed memory.
 
-    ``granular``: ``summary`` stands for level 0 and what is new. ``deep``: it stands for the level that is folded into as well.
+    ``granular``: ``summary`` replaces level 0 and adds what is new. ``deep``: it also replaces the level that is folded into.
     """
 
     summary: str
@@ -119,10 +119,10 @@ class FoldedContext(Value):
 
 
 class WorkerContext(Value):
-    """What a worker remembers beside its facts.
+    """A worker's context apart from its facts.
 
-    ``levels`` are its condensed memories: level 0, the youngest and finest, first. ``folded`` holds the ids of the facts that
-    they stand for. ``recent`` are its last interactions in words; ``queries`` and ``pages`` what it searched for and read.
+    ``levels`` are its condensed memories, from level 0, the most recent and detailed one. ``folded`` holds the ids of the facts
+    that they replace. ``recent`` are its last interactions in words; ``queries`` its searches, ``pages`` the titles it read.
     """
 
     levels: tuple[str, ...] = ()
@@ -136,7 +136,10 @@ class WorkerContext(Value):
 
 
 class Question(Value, Generic[A_co]):
-    """The root. ``name`` is the prompt template's stem; ``answer_type`` what comes back; ``query`` the user's question."""
+    """The base of all questions.
+
+    ``name`` is the prompt template's stem, ``answer_type`` the type of the answer, ``query`` the user's query.
+    """
 
     name: ClassVar[str]
     answer_type: ClassVar[type[Value]]
@@ -147,8 +150,8 @@ class Question(Value, Generic[A_co]):
 class PerspectivesQuestion(Question[Perspectives]):
     """From which ``count`` points of view should this be researched, with ``questions`` questions each?
 
-    The first is always the basic facts (id ``basic-facts``), the last always the sceptic's (id ``sceptic``); for a count of
-    1 only the basic facts.
+    The first is always the basic facts (id ``basic-facts``), the last always the sceptic's (id ``sceptic``). If ``count`` is 1,
+    the only one is the basic facts.
     """
 
     name = "perspectives"
@@ -159,9 +162,9 @@ class PerspectivesQuestion(Question[Perspectives]):
 
 
 class ThoughtQuestion(Question[Thought]):
-    """What should this worker search for next, in view of what it knows? At most ``limit`` queries, none asked before.
+    """Which searches should this worker make next, given its facts? At most ``limit`` queries, none made before.
 
-    ``earlier`` are facts that a report on the same question rested on, which was finished on the day ``earlier_on``.
+    ``earlier`` are facts of an earlier report on the same query, finished on the day ``earlier_on``.
     """
 
     name = "thought"
@@ -181,8 +184,8 @@ class ThoughtQuestion(Question[Thought]):
 class ObservationQuestion(Question[Observation]):
     """Which statements of this one page answer the questions?
 
-    ``text`` is the page in the format of ``page_format``; ``focus`` holds the anchors that the search pointed at (may be
-    empty); at most ``limit`` findings.
+    ``text`` is the page in the format of ``page_format``; ``focus`` holds the anchors of the search hits, perhaps none; the
+    answer has at most ``limit`` findings.
     """
 
     name = "observation"
@@ -198,7 +201,7 @@ class ObservationQuestion(Question[Observation]):
 
 
 class EvaluationQuestion(Question[Evaluation]):
-    """Which of the perspective's questions are still open in view of these facts?"""
+    """Which of the perspective's questions are still open, given these facts?"""
 
     name = "evaluation"
     answer_type = Evaluation
@@ -210,9 +213,9 @@ class EvaluationQuestion(Question[Evaluation]):
 
 
 class ValidationQuestion(Question[Validation]):
-    """Inside each group of like facts: which are borne out by another source?
+    """In each group of similar facts, which are confirmed by another source?
 
-    ``origins`` maps a fact's id to its host or document: only facts of different origins can bear each other out.
+    ``origins`` maps a fact's id to its host or document; only facts of different origins can confirm each other.
     """
 
     name = "validation"
@@ -222,7 +225,7 @@ class ValidationQuestion(Question[Validation]):
 
 
 class ContradictionsQuestion(Question[Contradictions]):
-    """Inside each group of like facts: which pairs, from different origins, cannot both hold?"""
+    """In each group of similar facts, which pairs from different origins contradict each other?"""
 
     name = "contradictions"
     answer_type = Contradictions
@@ -231,7 +234,7 @@ class ContradictionsQuestion(Question[Contradictions]):
 
 
 class GapsQuestion(Question[Gaps]):
-    """Which of the perspectives' questions have no fact, or a weak one? ``open_questions`` are those the workers left."""
+    """Which of the perspectives' questions have no good answer? ``open_questions`` are those that the workers left open."""
 
     name = "gaps"
     answer_type = Gaps
@@ -244,9 +247,9 @@ class GapsQuestion(Question[Gaps]):
 
 
 class OutlineQuestion(Question[Outline]):
-    """Which sections, between ``min_sections`` and ``max_sections``, tell this best? A fact belongs to one section at most.
+    """Which sections, ``min_sections`` to ``max_sections`` of them, should the report have? A fact belongs to one at most.
 
-    ``hits`` are what a first search on the query found, best first.
+    ``hits`` are those of a first search on the query, best first.
     """
 
     name = "outline"
@@ -265,8 +268,8 @@ class OutlineQuestion(Question[Outline]):
 class SectionQuestion(Question[SectionText]):
     """Write this section from these facts in at most ``words`` words.
 
-    The section with id ``summary`` answers the query first, in view of ``written``, the checked sentences of the body.
-    A revision gets the earlier ``draft`` and its ``unsupported`` verdicts. ``hits`` are what a first search on the query found.
+    The section ``summary`` answers the query directly, based on ``written``, the checked sentences of the body. A revision gets
+    the earlier ``draft`` and its ``unsupported`` verdicts. ``hits`` are those of a first search on the query.
     """
 
     name = "section"
@@ -294,10 +297,10 @@ class ClaimCheckQuestion(Question[ClaimCheck]):
 
 
 class FoldQuestion(Question[FoldedContext]):
-    """Condense what this worker knows into at most ``limit_tokens`` tokens, losing no fact that its questions need.
+    """Condense this worker's memory to at most ``limit_tokens`` tokens without losing a fact that its questions need.
 
-    Granular: ``facts``, found since the last fold, and level 0 of ``context`` become the new level 0. Deep: they and the level
-    ``deep_level`` (1 or 2), with all levels below it, become that level. ``summary`` is the whole memory so far.
+    Granular: ``facts``, found since the last fold, and level 0 of ``context`` become the new level 0. Deep: they and all levels
+    up to ``deep_level`` (1 or 2) become that level. ``summary`` is the whole memory so far.
     """
 
     name = "fold"

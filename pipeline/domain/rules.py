@@ -1,4 +1,4 @@
-"""Which event a session may take next: one guard per event class, each returning why not, or "". Pure."""
+"""Rules for which event a session may record next: one guard per event class, which returns the objection or "". Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_QUERY = 1_000
 
 
 def refusal(state: SessionState, event: e.EventBase) -> str:
-    """Return why ``event`` may not happen now, or "" if it may."""
+    """Return why ``event`` must not be recorded in this state, or "" if it may."""
     if isinstance(event, e.RunStarted):
         return ""
     if not state.runs:
@@ -24,10 +24,10 @@ def refusal(state: SessionState, event: e.EventBase) -> str:
         return "the research has not been started"
     if isinstance(event, e.ResearchReopened):
         return (
-            "" if state.status in {"not-found", "failed", "cancelled"} else f"a session that is {state.status} needs no reopening"
+            "" if state.status in {"not-found", "failed", "cancelled"} else f"a session that is {state.status} cannot be reopened"
         )
     if state.ended:
-        return f"the session is {state.status}; only reopening it is possible"
+        return f"the session is {state.status}; it must be reopened first"
     if state.waiting and isinstance(event, _NEEDS_APPROVAL):
         return "the plan waits for approval"
     guard = _GUARDS.get(type(event))
@@ -55,12 +55,12 @@ def _topic_surveyed(state: SessionState, _event: e.TopicSurveyed) -> str:
 def _plan_created(state: SessionState, event: e.PlanCreated) -> str:
     if state.nodes:
         return "there is a plan already"
-    return "; ".join(plan.faults(event.nodes, {}, {view.id: view for view in event.perspectives}))
+    return "; ".join(plan.problems(event.nodes, {}, {view.id: view for view in event.perspectives}))
 
 
 def _approval_requested(state: SessionState, _event: e.ApprovalRequested) -> str:
     if not state.nodes or state.workers:
-        return "approval is asked for between plan and work"
+        return "approval can be requested only after the plan and before the first worker"
     return f"approval was already {state.approval}" if state.approval else ""
 
 
@@ -69,7 +69,7 @@ def _approval_given(state: SessionState, event: e.ApprovalGiven) -> str:
         return "no plan waits for approval"
     if not event.nodes and not event.perspectives:
         return ""
-    return "; ".join(plan.faults(event.nodes, {}, {view.id: view for view in event.perspectives}))
+    return "; ".join(plan.problems(event.nodes, {}, {view.id: view for view in event.perspectives}))
 
 
 def _plan_extended(state: SessionState, event: e.PlanExtended) -> str:
@@ -78,7 +78,7 @@ def _plan_extended(state: SessionState, event: e.PlanExtended) -> str:
     if event.round != state.gap_rounds + 1:
         return f"gap round {event.round} cannot follow round {state.gap_rounds}"
     known = state.perspectives | {view.id: view for view in event.perspectives}
-    return "; ".join(plan.faults(event.nodes, state.nodes, known))
+    return "; ".join(plan.problems(event.nodes, state.nodes, known))
 
 
 def _worker_started(state: SessionState, event: e.WorkerStarted) -> str:
@@ -88,7 +88,7 @@ def _worker_started(state: SessionState, event: e.WorkerStarted) -> str:
     return f"worker {event.worker_id} has already been started" if event.worker_id in state.workers else ""
 
 
-def _running(state: SessionState, worker_id: str) -> tuple[Worker | None, str]:
+def _running_worker(state: SessionState, worker_id: str) -> tuple[Worker | None, str]:
     worker = state.workers.get(worker_id)
     if worker is None:
         return None, f"worker {worker_id!r} was not started"
@@ -96,7 +96,7 @@ def _running(state: SessionState, worker_id: str) -> tuple[Worker | None, str]:
 
 
 def _worker_thought(state: SessionState, event: e.WorkerThought) -> str:
-    worker, why = _running(state, event.worker_id)
+    worker, why = _running_worker(state, event.worker_id)
     if worker is None or why:
         return why
     if event.iteration != len(worker.iterations) + 1:
@@ -114,7 +114,7 @@ def _page_read(state: SessionState, event: e.PageRead) -> str:
 
 
 def _facts_observed(state: SessionState, event: e.FactsObserved) -> str:
-    worker, why = _running(state, event.worker_id)
+    worker, why = _running_worker(state, event.worker_id)
     if worker is None or why:
         return why
     if not 1 <= event.iteration <= len(worker.iterations):
@@ -129,7 +129,7 @@ def _facts_observed(state: SessionState, event: e.FactsObserved) -> str:
 
 
 def _worker_evaluated(state: SessionState, event: e.WorkerEvaluated) -> str:
-    worker, why = _running(state, event.worker_id)
+    worker, why = _running_worker(state, event.worker_id)
     if worker is None or why:
         return why
     if event.iteration != len(worker.iterations):
@@ -138,14 +138,14 @@ def _worker_evaluated(state: SessionState, event: e.WorkerEvaluated) -> str:
 
 
 def _context_folded(state: SessionState, event: e.ContextFolded) -> str:
-    worker, why = _running(state, event.worker_id)
+    worker, why = _running_worker(state, event.worker_id)
     if worker is None or why:
         return why
     return "" if event.fold == worker.folds + 1 else f"fold {event.fold} cannot follow fold {worker.folds}"
 
 
 def _worker_ends(state: SessionState, event: e.WorkerCompleted | e.WorkerFailed) -> str:
-    return _running(state, event.worker_id)[1]
+    return _running_worker(state, event.worker_id)[1]
 
 
 def _analysis_started(state: SessionState, event: e.AnalysisStarted) -> str:
@@ -155,7 +155,7 @@ def _analysis_started(state: SessionState, event: e.AnalysisStarted) -> str:
     return f"workers are still running: {', '.join(busy)}" if busy else ""
 
 
-def _in_round(state: SessionState, event: Any, part: str) -> str:
+def _round_part(state: SessionState, event: Any, part: str) -> str:
     if not 0 <= event.round < len(state.analyses):
         return f"analysis {event.round} was not started"
     done = getattr(state.analyses[event.round], part) is not None
@@ -173,19 +173,19 @@ def _outline_created(state: SessionState, event: e.OutlineCreated) -> str:
         return "the synthesis has not been started"
     if state.sections:
         return "there is an outline already"
-    if why := _unfit_sections([section.id for section in event.sections]):
+    if why := _section_problems([section.id for section in event.sections]):
         return why
     unknown = sorted({fact for section in event.sections for fact in section.facts} - state.facts.keys())
     return f"the outline names unknown facts: {', '.join(unknown)}" if unknown else ""
 
 
-def _unfit_sections(ids: list[str]) -> str:
+def _section_problems(ids: list[str]) -> str:
     if not ids:
         return "the outline has no section"
     if SUMMARY in ids:
-        return f"the section {SUMMARY} is written by itself, last"
+        return f"the section {SUMMARY} must not be in the outline"
     twice = sorted({name for name in ids if ids.count(name) > 1})
-    return f"{', '.join(twice)} stands twice in the outline" if twice else ""
+    return f"in the outline twice: {', '.join(twice)}" if twice else ""
 
 
 def _section_written(state: SessionState, event: e.SectionWritten) -> str:
@@ -225,7 +225,7 @@ def _report_generated(state: SessionState, event: e.ReportGenerated) -> str:
     cited = {fact for sentence in event.summary for fact in sentence.facts}
     cited |= {f for s in event.sections for p in s.paragraphs for sentence in p.sentences for f in sentence.facts}
     if not cited:
-        return "the report rests on no fact"
+        return "the report cites no fact"
     unknown = sorted(cited - state.facts.keys())
     return f"the report cites unknown facts: {', '.join(unknown)}" if unknown else ""
 
@@ -252,9 +252,9 @@ _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.WorkerCompleted: _worker_ends,
     e.WorkerFailed: _worker_ends,
     e.AnalysisStarted: _analysis_started,
-    e.FactsValidated: lambda state, event: _in_round(state, event, "validated"),
-    e.ContradictionsFound: lambda state, event: _in_round(state, event, "contradictions"),
-    e.AnalysisCompleted: lambda state, event: _in_round(state, event, "gaps"),
+    e.FactsValidated: lambda state, event: _round_part(state, event, "validated"),
+    e.ContradictionsFound: lambda state, event: _round_part(state, event, "contradictions"),
+    e.AnalysisCompleted: lambda state, event: _round_part(state, event, "gaps"),
     e.SynthesisStarted: _synthesis_started,
     e.OutlineCreated: _outline_created,
     e.SectionWritten: _section_written,

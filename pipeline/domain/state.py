@@ -1,25 +1,24 @@
-"""What a session's events add up to: plain data and the questions one may put to it. No I/O, no clock, no events.
+"""The state of a session, computed from its events, and functions that query it. No I/O, no clock.
 
-Everything here is a fold of events (``session``), may be dumped to JSON and read back (snapshots), and holds its sets in
-orders that depend on the plan, never on which step happened to end first.
+``fold`` applies the events. Snapshots store the state as JSON. All collections have an order that depends on the plan, never on
+which step ended first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Literal
 
 from pipeline.domain.values import (
     Changes,
     Contradiction,
     Cost,
-    Earlier,
+    EarlierSession,
     Fact,
+    FailedSide,
     Gap,
     Hit,
-    LeftOut,
     Paragraph,
     Perspective,
     PlanNode,
@@ -35,6 +34,7 @@ from pipeline.domain.values import (
 )
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
 from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.times import moment_of
 
 Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "not-found", "failed", "cancelled"]
 TERMINAL: frozenset[str] = frozenset({"complete", "not-found", "failed", "cancelled"})
@@ -43,9 +43,9 @@ SUMMARY = "summary"
 
 @dataclass(slots=True)
 class Spent:
-    """What the session's answers cost so far. ``calls`` counts calls of models.
+    """The cost of the session's answers so far. ``calls`` counts model calls.
 
-    ``lost`` counts the calls that a dead process had sent; they are in the sums at their worst case, ``lost_usd`` of it.
+    ``lost`` counts the calls whose process died before the answer; the sums include their worst case, which is ``lost_usd``.
     """
 
     calls: int = 0
@@ -59,7 +59,7 @@ class Spent:
 
 @dataclass(slots=True)
 class RunSpan:
-    """One process's stretch of work: from its first event to its last."""
+    """One run of a process on the session, from its first event to its last."""
 
     run_id: str
     host: str
@@ -71,7 +71,7 @@ class RunSpan:
 
 @dataclass(slots=True)
 class Failure:
-    """A step that failed. ``final``: it will not be tried again before the session is reopened."""
+    """A step that failed. ``final``: it is not tried again unless the session is reopened."""
 
     step: str
     attempts: int
@@ -83,11 +83,11 @@ class Failure:
 
 @dataclass(slots=True)
 class SearchDone:
-    """A search that was made; ``failed`` names the side that it had to do without; the rest as in ``TopicSurveyed``."""
+    """A completed search; ``failed`` names the side that failed; other fields as in ``TopicSurveyed``."""
 
     provider: str
     hits: tuple[Hit, ...]
-    failed: tuple[LeftOut, ...] = ()
+    failed: tuple[FailedSide, ...] = ()
     statistics: TermStatistics = field(default_factory=TermStatistics)
     languages: tuple[str, ...] = ()
 
@@ -109,7 +109,7 @@ class PageDone:
 
 @dataclass(slots=True)
 class PageObserved:
-    """What a worker took from a page."""
+    """The findings of a worker in a page: accepted facts and rejected ones."""
 
     facts: tuple[Fact, ...]
     rejected: tuple[RejectedFact, ...]
@@ -117,7 +117,7 @@ class PageObserved:
 
 @dataclass(slots=True)
 class Iteration:
-    """One round of a worker: thought, searches, observations by page address, evaluation."""
+    """One iteration of a worker: thought, searches, observations by page address, evaluation."""
 
     reasoning: str
     queries: tuple[str, ...]
@@ -129,9 +129,9 @@ class Iteration:
 
 @dataclass(slots=True)
 class Worker:
-    """The ReAct loop of one perspective, or of one gap. ``folded`` counts the iterations that ``summary`` stands for.
+    """The ReAct loop of one perspective or gap. ``folded`` counts the iterations that ``summary`` replaces.
 
-    ``levels`` are the parts of ``summary``: level 0, the youngest and finest, first.
+    ``levels`` are the parts of ``summary``, from level 0, the most recent and detailed one.
     """
 
     id: str
@@ -149,7 +149,7 @@ class Worker:
 
 @dataclass(slots=True)
 class Analysis:
-    """One round of cross-checking; a part is None until its event arrived."""
+    """One round of cross-checking; a part is None until its event is recorded."""
 
     round: int
     validated: tuple[ValidatedFact, ...] | None = None
@@ -160,7 +160,7 @@ class Analysis:
 
 @dataclass(slots=True)
 class Section:
-    """A section on its way. ``verdicts`` is None until the text of this ``revision`` was checked."""
+    """A section in progress. ``verdicts`` is None until the text of this ``revision`` is checked."""
 
     plan: SectionPlan
     paragraphs: tuple[Paragraph, ...] | None = None
@@ -168,7 +168,7 @@ class Section:
     verdicts: tuple[Verdict, ...] | None = None
 
     def unsupported(self) -> tuple[Verdict, ...]:
-        """Return the verdicts against sentences of the current text."""
+        """Return the verdicts on unsupported sentences of the current text."""
         return tuple(verdict for verdict in self.verdicts or () if not verdict.supported)
 
 
@@ -190,10 +190,10 @@ class Report:
 
 @dataclass(slots=True)
 class SessionState:
-    """The whole of a session. Keys: searches by query, pages by address, facts by id, failures by step key.
+    """The whole state of a session. Keys: searches by query, pages by address, facts by id, failures by step key.
 
-    ``missing`` are the words of the question that its sources do not hold; ``nearest`` what comes nearest to an answer that is
-    not there.
+    ``missing`` are words of the query that the sources do not contain. If there is no answer, ``nearest`` holds the ids of the
+    best-ranked facts.
     """
 
     id: str = ""
@@ -211,7 +211,7 @@ class SessionState:
     runs: list[RunSpan] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
     open_calls: dict[str, list[Cost]] = field(default_factory=dict)
-    earlier: Earlier | None = None
+    earlier: EarlierSession | None = None
     changes: Changes | None = None
     survey: SearchDone | None = None
     perspectives: dict[str, Perspective] = field(default_factory=dict)
@@ -235,25 +235,23 @@ class SessionState:
 
     @property
     def ended(self) -> bool:
-        """Tell whether nothing more will happen unless the session is reopened."""
+        """Whether the session has ended (it can only be reopened)."""
         return self.status in TERMINAL
 
     @property
     def waiting(self) -> bool:
-        """Tell whether nothing may be done before its user has approved the plan."""
+        """Whether the plan waits for the user's approval."""
         return self.approval == "requested" and not self.ended
 
     def failed_for_good(self, step: str) -> bool:
-        """Tell whether the step of that key will not be tried again."""
+        """Return whether the step with that key failed and will not be tried again."""
         failure = self.failures.get(step)
         return failure is not None and failure.final
 
 
 def seconds_between(first: str, last: str) -> float:
-    """Return the seconds from one envelope time to another, never below 0 (clocks may step back)."""
-    first_moment = datetime.fromisoformat(first.replace("Z", "+00:00"))
-    last_moment = datetime.fromisoformat(last.replace("Z", "+00:00"))
-    return max(0.0, (last_moment - first_moment).total_seconds())
+    """Return the seconds from one event's ``at`` to another's, never below 0 (a clock may go back)."""
+    return max(0.0, (moment_of(last) - moment_of(first)).total_seconds())
 
 
 def working_seconds(state: SessionState) -> float:
@@ -262,7 +260,7 @@ def working_seconds(state: SessionState) -> float:
 
 
 def cost_of(state: SessionState) -> Cost:
-    """Return what a session has cost so far; calls whose answers are not recorded count at their worst case."""
+    """Return the cost of a session so far; calls without a recorded answer count at their worst case."""
     spent, unsettled = state.spent, [cost for costs in state.open_calls.values() for cost in costs]
     return Cost(
         input_tokens=spent.input_tokens + sum(cost.input_tokens for cost in unsettled),
@@ -280,7 +278,7 @@ def search_nodes(state: SessionState) -> Iterator[PlanNode]:
 
 
 def workers_in_order(state: SessionState) -> Iterator[Worker]:
-    """Yield the started workers in plan order, not in the order in which they happened to start."""
+    """Yield the started workers in plan order."""
     return (state.workers[node.id] for node in search_nodes(state) if node.id in state.workers)
 
 
@@ -292,16 +290,16 @@ def page_of(url: str) -> str:
 def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[str, ...]:
     """Return the pages that a worker reads in an iteration (1-based), best first.
 
-    The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60); where the
-    config says so, the first worker also reads what the survey found. Pages that the worker chose in an earlier iteration do not
-    come again. Where own documents and the web were both searched, each gets its share of the places. It depends on the worker's
-    own history and on the survey alone.
+    The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60). With
+    ``reads_survey``, the first worker's first iteration also uses the survey's hits. Pages from the worker's earlier iterations
+    are left out. If own documents and the web were both searched, each gets its share. The result depends only on the worker's
+    own history and on the survey.
     """
     earlier: set[str] = set()
     chosen: tuple[str, ...] = ()
     for number, step in enumerate(worker.iterations[:iteration]):
-        surveyed = _surveyed(state, worker) if number == 0 else ()
-        ranked = [url for url in _fused(state, step.queries, surveyed) if url not in earlier]
+        surveyed = _survey_hits(state, worker) if number == 0 else ()
+        ranked = [url for url in _fused_pages(state, step.queries, surveyed) if url not in earlier]
         most = state.config.pages_per_iteration
         chosen = with_shares(ranked, most, page_origin) if _searched_both(state, step.queries) else tuple(ranked[:most])
         earlier.update(chosen)
@@ -309,16 +307,16 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
 
 
 def _searched_both(state: SessionState, queries: tuple[str, ...]) -> bool:
-    """Tell whether one search asked both sides; before there were such, a log's pages were chosen without shares."""
+    """Return whether one search covered own documents and the web; older logs have no such search and no shares."""
     return any("+" in done.provider for query in queries if (done := state.searches.get(query)))
 
 
-def _surveyed(state: SessionState, worker: Worker) -> tuple[Hit, ...]:
+def _survey_hits(state: SessionState, worker: Worker) -> tuple[Hit, ...]:
     first = next((node.id for node in search_nodes(state)), "")
     return state.survey.hits if state.survey and state.config.reads_survey and worker.id == first else ()
 
 
-def _fused(state: SessionState, queries: tuple[str, ...], surveyed: tuple[Hit, ...]) -> list[str]:
+def _fused_pages(state: SessionState, queries: tuple[str, ...], surveyed: tuple[Hit, ...]) -> list[str]:
     scores: dict[str, float] = {}
     searched = [state.searches[query].hits for query in queries if query in state.searches]
     for hits in (*searched, surveyed):
@@ -328,7 +326,7 @@ def _fused(state: SessionState, queries: tuple[str, ...], surveyed: tuple[Hit, .
 
 
 def focus_of(state: SessionState, worker: Worker, iteration: int, url: str) -> tuple[str, ...]:
-    """Return the anchors at which the iteration's searches hit the page, in order of the searches."""
+    """Return the anchors of the iteration's hits in the page, in order of the searches."""
     anchors: dict[str, None] = {}
     for query in worker.iterations[iteration - 1].queries:
         done = state.searches.get(query)
@@ -340,7 +338,7 @@ def focus_of(state: SessionState, worker: Worker, iteration: int, url: str) -> t
 
 
 def facts_of(state: SessionState, worker: Worker) -> tuple[Fact, ...]:
-    """Return a worker's facts: by iteration, then in the order its pages were chosen; each once."""
+    """Return a worker's facts, each once, by iteration and then in the order of its chosen pages."""
     found: dict[str, Fact] = {}
     for number, iteration in enumerate(worker.iterations, start=1):
         for url in chosen_pages(state, worker, number):
@@ -350,7 +348,7 @@ def facts_of(state: SessionState, worker: Worker) -> tuple[Fact, ...]:
 
 
 def all_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the session's facts: by worker in plan order, then as in ``facts_of``; each once."""
+    """Return the session's facts, each once, by worker in plan order and then as in ``facts_of``."""
     found: dict[str, Fact] = {}
     for worker in workers_in_order(state):
         for fact in facts_of(state, worker):
@@ -359,14 +357,14 @@ def all_facts(state: SessionState) -> tuple[Fact, ...]:
 
 
 def asked_queries(worker: Worker) -> tuple[str, ...]:
-    """Return all that the worker has searched for, in order."""
+    """Return all the worker's search queries in order."""
     return tuple(query for iteration in worker.iterations for query in iteration.queries)
 
 
 def standings(state: SessionState) -> dict[str, ValidatedFact]:
-    """Return what cross-checking made of each fact, by fact id in the order of ``all_facts``.
+    """Return the result of cross-checking for each fact, by fact id in the order of ``all_facts``.
 
-    A fact that a contradiction names is disputed, whatever bears it out; a fact that was not cross-checked stands alone.
+    A fact in a contradiction is ``disputed`` even if others confirm it; a fact that was not cross-checked is ``single``.
     """
     validated = next((a.validated for a in reversed(state.analyses) if a.validated is not None), ())
     known = {entry.fact_id: entry for entry in validated}
@@ -378,21 +376,21 @@ def standings(state: SessionState) -> dict[str, ValidatedFact]:
 
 
 def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
-    """Return what the sources disagree on, by the latest round that looked."""
+    """Return the contradictions of the latest round that checked for them."""
     return next((a.contradictions for a in reversed(state.analyses) if a.contradictions is not None), ())
 
 
 def open_gaps(state: SessionState) -> tuple[Gap, ...]:
-    """Return what is still unknown, by the latest round that looked."""
+    """Return the open gaps of the latest round that looked for them."""
     return next((a.gaps for a in reversed(state.analyses) if a.gaps is not None), ())
 
 
 def nearest_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the facts that come nearest to an answer that is not there, best first."""
+    """Return the facts closest to an answer of a session that found none, best first."""
     return tuple(state.facts[name] for name in state.nearest if name in state.facts)
 
 
 def admitted_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the facts, as in ``all_facts``, of the sources that may carry the report."""
+    """Return the facts of admitted sources, in the order of ``all_facts``."""
     refused = {quality.url for analysis in state.analyses[-1:] for quality in analysis.source_quality if not quality.admitted}
     return tuple(fact for fact in all_facts(state) if fact.url not in refused)

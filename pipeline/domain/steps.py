@@ -1,4 +1,4 @@
-"""The units of work that an agenda may name: frozen values whose ``key`` identifies the work across runs."""
+"""The steps (units of work) that the agenda can return: frozen values whose ``key`` identifies the work across runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The root. ``pure``: needs no outside answer, so it costs nothing and never waits."""
+    """The base of all steps. A ``pure`` step needs no outside answer, so it has no cost and never waits."""
 
     pure: ClassVar[bool] = False
 
@@ -20,24 +20,24 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Survey(Step):
-    """A first search on the query itself."""
+    """Search for the query itself first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan(Step):
-    """Perspectives and DAG."""
+    """Make the plan: perspectives and DAG."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskApproval(Step):
-    """Put the plan before its user."""
+    """Ask the user to approve the plan."""
 
     pure = True
 
 
 @dataclass(frozen=True, slots=True)
 class StartWorker(Step):
-    """Take up a search node."""
+    """Start the worker of a search node."""
 
     pure = True
     worker_id: str
@@ -53,21 +53,21 @@ class Think(Step):
 
 @dataclass(frozen=True, slots=True)
 class SearchFor(Step):
-    """Make one search; once a session, whoever asks."""
+    """Make one search. A session makes the same search once for all workers."""
 
     query: str
 
 
 @dataclass(frozen=True, slots=True)
 class Read(Step):
-    """Read one page; once a session, whoever asks."""
+    """Read one page. A session reads a page once for all workers."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Observe(Step):
-    """Take facts from one page for one worker."""
+    """Extract facts from one page for one worker."""
 
     worker_id: str
     iteration: int
@@ -76,7 +76,7 @@ class Observe(Step):
 
 @dataclass(frozen=True, slots=True)
 class Evaluate(Step):
-    """Judge whether a worker knows enough."""
+    """Decide whether a worker's facts suffice."""
 
     worker_id: str
     iteration: int
@@ -92,7 +92,7 @@ class Fold(Step):
 
 @dataclass(frozen=True, slots=True)
 class FinishWorker(Step):
-    """A worker is done."""
+    """Record that a worker has finished."""
 
     pure = True
     worker_id: str
@@ -101,7 +101,7 @@ class FinishWorker(Step):
 
 @dataclass(frozen=True, slots=True)
 class FailWorker(Step):
-    """A worker cannot go on because ``step`` failed for good."""
+    """Record that a worker failed because ``step`` failed for good."""
 
     pure = True
     worker_id: str
@@ -118,7 +118,7 @@ class StartAnalysis(Step):
 
 @dataclass(frozen=True, slots=True)
 class Validate(Step):
-    """Find corroboration between sources."""
+    """Find the facts that several sources confirm."""
 
     round: int
 
@@ -132,7 +132,7 @@ class Contrast(Step):
 
 @dataclass(frozen=True, slots=True)
 class FindGaps(Step):
-    """Find what is still unknown."""
+    """Find the questions that are still open."""
 
     round: int
 
@@ -147,7 +147,7 @@ class ExtendPlan(Step):
 
 @dataclass(frozen=True, slots=True)
 class StartSynthesis(Step):
-    """Close the gathering. The facts answer the question but for the words ``missing``; ``doubted``: none speaks of all of it."""
+    """End the gathering. ``missing`` are words of the query without evidence; ``doubted``: no passage covers all of it."""
 
     pure = True
     missing: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ class StartSynthesis(Step):
 
 @dataclass(frozen=True, slots=True)
 class MakeOutline(Step):
-    """Decide on sections."""
+    """Choose the report's title and sections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class WriteSection(Step):
 
 @dataclass(frozen=True, slots=True)
 class CheckSection(Step):
-    """Hold each sentence of a section's text of ``revision`` (0: first) against its facts."""
+    """Check each sentence of a section's text of ``revision`` (0: first text) against its facts."""
 
     section_id: str
     revision: int
@@ -176,7 +176,7 @@ class CheckSection(Step):
 
 @dataclass(frozen=True, slots=True)
 class ReviseSection(Step):
-    """Write a section again; ``revision`` counts from 1."""
+    """Rewrite a section; ``revision`` counts from 1."""
 
     section_id: str
     revision: int
@@ -184,26 +184,26 @@ class ReviseSection(Step):
 
 @dataclass(frozen=True, slots=True)
 class Compare(Step):
-    """Work out what is new since the earlier session."""
+    """Compute what is new since the earlier session."""
 
 
 @dataclass(frozen=True, slots=True)
 class MakeReport(Step):
-    """Number the citations, cut what stayed unsupported, put the report together."""
+    """Assemble the report: number the citations, remove sentences that are still unsupported."""
 
     pure = True
 
 
 @dataclass(frozen=True, slots=True)
 class Complete(Step):
-    """The end, with a report."""
+    """End the session with a report."""
 
     pure = True
 
 
 @dataclass(frozen=True, slots=True)
 class Fail(Step):
-    """The end, without a report."""
+    """End the session without a report; fields as in ``ResearchFailed``."""
 
     pure = True
     cause: str

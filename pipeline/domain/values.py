@@ -1,4 +1,4 @@
-"""The values that events carry and questions speak of: frozen, nested, without behaviour. Leaf module."""
+"""Frozen value models used by events, state and questions: facts, hits, perspectives, gaps, report parts. Leaf module."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Standing = Literal["corroborated", "single", "disputed"]
 
 
 class Value(BaseModel):
-    """A frozen value. Fields that a newer version of this program added are kept; numbers that JSON cannot hold are refused."""
+    """A frozen value. Unknown fields, written by a newer version, are kept; NaN and infinity are refused."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
 
 class Cost(Value):
-    """What one outside answer cost. All zero for the embedded reasoner and the local folder.
+    """The cost of one outside answer. All zero for the extractive reasoner and the local search.
 
-    ``assumed_usd`` is the part of ``usd`` that no bill says: the worst cases of calls whose reply was lost or gave no account.
-    ``calls`` counts the calls of a model that it took.
+    ``assumed_usd`` is the part of ``usd`` that is an assumption: the worst case of each call whose reply was lost or gave no
+    usage. ``calls`` is the number of model calls.
     """
 
     input_tokens: int = 0
@@ -38,7 +38,7 @@ class Cost(Value):
 
 
 class ResearchConfig(Value):
-    """The limits of one session, fixed in its first event. Counts, unless a name says otherwise."""
+    """The limits of one session, fixed in its first event. All numbers are counts unless the name gives a unit."""
 
     mode: Mode = "deep"
     perspectives: int = 5
@@ -72,7 +72,7 @@ class ResearchConfig(Value):
 
 
 class Hit(Value):
-    """One search result. ``url`` may carry a fragment: the place inside the page that matched."""
+    """One search result. ``url`` may have a fragment: the anchor of the matching place in the page."""
 
     url: str
     title: str
@@ -82,15 +82,15 @@ class Hit(Value):
     published: str = ""
 
 
-class LeftOut(Value):
-    """One side of a search that could not be asked, own documents or the web, and why; the other side's hits were found."""
+class FailedSide(Value):
+    """The side of a combined search (own documents or web) that failed, and the reason. The other side gave the hits."""
 
     origin: Origin
     reason: str
 
 
 class Perspective(Value):
-    """A point of view that the topic is researched from. ``id`` is of ``[a-z0-9-]``."""
+    """A point of view from which the topic is researched. ``id`` is made of ``[a-z0-9-]``."""
 
     id: str
     name: str
@@ -100,7 +100,7 @@ class Perspective(Value):
 
 
 class PlanNode(Value):
-    """One node of the plan's DAG. ``perspective`` names one for task ``search``, else ""."""
+    """One node of the plan's DAG. ``perspective`` is a perspective's id for the task ``search``, else ""."""
 
     id: str
     task: NodeTask
@@ -110,14 +110,14 @@ class PlanNode(Value):
 
 
 class Fact(Value):
-    """A claim with the verbatim quote and the page it came from.
+    """A claim with its verbatim quote and the page that contains it.
 
-    ``id`` derives from quote and url, so the same find by two workers is one fact. ``url`` is the page's address
-    without a fragment; ``anchor`` the place in it, or "". ``digest`` is the SHA-256 of the stored page text.
-    ``relevance`` is 0 to 1, the observer's own estimate; ``question`` the worker's question it answers. ``path`` are the page's
-    title and the headings down to the quote's; ``lead`` is what the quote leans on, verbatim too: a table's header, the line that
-    introduces a list. ``start`` counts from 0 the characters before the quote in the page as ``normalised``
-    gives it; -1 is not known. ``opens``: nothing stands between its heading and it.
+    ``id`` derives from quote and url, so a fact found by two workers is one fact. ``url`` is the page's address without a
+    fragment; ``anchor`` is the place in it, or "". ``digest`` is the SHA-256 of the stored page text. ``relevance``, 0 to 1, is
+    the reasoner's estimate; ``question`` is the worker's question that it answers. ``path`` holds the page's title and the
+    headings down to the quote's. ``lead`` is a table's header or the line that introduces a list, verbatim, where the quote needs
+    it. ``start`` is the quote's offset in characters in the ``normalised`` page; -1 is unknown. ``opens``: the quote directly
+    follows its heading.
     """
 
     id: str
@@ -136,7 +136,7 @@ class Fact(Value):
 
 
 class RejectedFact(Value):
-    """A finding that does not count, and why. It goes nowhere else."""
+    """A finding that was rejected, and the reason. It is kept in its event only."""
 
     claim: str
     quote: str
@@ -144,7 +144,7 @@ class RejectedFact(Value):
 
 
 class ValidatedFact(Value):
-    """What cross-checking made of a fact. ``support`` holds ids of facts from other sources that say the same."""
+    """The result of cross-checking a fact. ``support`` holds the ids of facts from other sources that confirm it."""
 
     fact_id: str
     standing: Standing
@@ -165,7 +165,7 @@ class Contradiction(Value):
 
 
 class Gap(Value):
-    """A question without an answer, or with a weak one. ``importance`` is 0 to 1; ``perspective`` an id or ""."""
+    """A question without a good answer. ``importance`` is 0 to 1; ``perspective`` is an id or ""."""
 
     question: str
     importance: float
@@ -174,7 +174,7 @@ class Gap(Value):
 
 
 class SourceQuality(Value):
-    """How far a source carries: ``score`` 0 to 1, with the reasons in words. Only an ``admitted`` one may carry the report."""
+    """The quality of a source: ``score`` 0 to 1, with its reasons. The report uses ``admitted`` sources only."""
 
     url: str
     score: float
@@ -183,7 +183,7 @@ class SourceQuality(Value):
 
 
 class SectionPlan(Value):
-    """One section to be written and the facts it may use."""
+    """A section to write, and the ids of the facts that it may use."""
 
     id: str
     title: str
@@ -192,16 +192,16 @@ class SectionPlan(Value):
 
 
 class Sentence(Value):
-    """One sentence of the report and the ids of the facts it rests on."""
+    """One sentence of the report and the ids of the facts that it cites."""
 
     text: str
     facts: tuple[str, ...] = ()
 
 
 class Paragraph(Value):
-    """Sentences that belong together.
+    """A paragraph of a section.
 
-    Of ``passages`` each is a whole quoted stretch of a source, in the format of ``pipeline.text.page_format``.
+    For kind ``passages`` each sentence is a quoted passage of a source, in the format of ``pipeline.text.page_format``.
     """
 
     sentences: tuple[Sentence, ...]
@@ -209,7 +209,7 @@ class Paragraph(Value):
 
 
 class Verdict(Value):
-    """Whether one sentence's facts support it. ``sentence`` counts from 0 over the whole section."""
+    """Whether a sentence is supported by its facts. ``sentence`` counts from 0 over the whole section."""
 
     sentence: int
     supported: bool
@@ -217,7 +217,7 @@ class Verdict(Value):
 
 
 class ReportSection(Value):
-    """A section as it stands in the report."""
+    """A section of the finished report."""
 
     id: str
     title: str
@@ -225,7 +225,7 @@ class ReportSection(Value):
 
 
 class Reference(Value):
-    """A cited source. ``number`` counts from 1 in order of first citation; ``facts`` are the ids cited from it."""
+    """A cited source. ``number`` counts from 1 in order of first citation; ``facts`` are the ids of its cited facts."""
 
     number: int
     url: str
@@ -235,15 +235,15 @@ class Reference(Value):
 
 
 class KnownSource(Value):
-    """A page as an earlier session read it; its text is the object ``digest``."""
+    """A page that an earlier session read; its text is the stored object ``digest``."""
 
     url: str
     title: str
     digest: str
 
 
-class Earlier(Value):
-    """What an earlier session on the same question knew: its facts, the pages it read, and those that its report cites."""
+class EarlierSession(Value):
+    """The knowledge of an earlier session on the same query: its facts, the pages it read, and the addresses it cited."""
 
     session: str
     reported_at: str
@@ -253,9 +253,9 @@ class Earlier(Value):
 
 
 class SourceChange(Value):
-    """A source that says something else than it did: ``before`` and ``after`` are digests of its text.
+    """A source whose text changed: ``before`` and ``after`` are digests of the text.
 
-    Without ``after`` it was not read again, for the ``reason`` given.
+    If ``after`` is "", the source was not read again, and ``reason`` says why.
     """
 
     url: str
@@ -266,17 +266,17 @@ class SourceChange(Value):
 
 
 class FactChange(Value):
-    """A fact that its source no longer states, and the id of the one that it states in its place."""
+    """A fact that its source no longer states, and the id of the fact that replaced it."""
 
     before: Fact
     after: str
 
 
 class Changes(Value):
-    """What is new since an earlier session. ``added``, ``noticed`` and ``FactChange.after`` are ids of this session's facts.
+    """The differences from an earlier session. ``added``, ``noticed`` and ``FactChange.after`` are ids of this session's facts.
 
-    ``noticed`` stood in a source before and was found only now. ``kept`` counts the earlier facts that still stand; those of
-    sources that were not read again (``unread``) are in none of these.
+    A ``noticed`` fact was in a source before, but was found only now. ``kept`` counts the earlier facts that are still stated.
+    Facts from sources that were not read again (``unread``) are not counted.
     """
 
     session: str

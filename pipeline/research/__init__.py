@@ -1,6 +1,6 @@
-"""Steps into payloads: each function asks what its step needs and returns drafted events. Nothing here writes.
+"""The work of each step: functions that ask a reasoner, search or read, and return drafted events. Nothing here writes.
 
-An asking function reads the state before it first waits, never after: the state goes on while it waits.
+An async function must read the state before its first ``await``: other steps change the state while it waits.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 from pipeline.domain import steps as s
 from pipeline.domain.state import SessionState
 from pipeline.research import analysing, comparing, context_compression, gathering, planning, reporting, writing
-from pipeline.research.planning import approved
+from pipeline.research.planning import approval_of
 from pipeline.research.step_context import Outcome, StepContext
 
-__all__ = ["Outcome", "StepContext", "approved", "perform", "perform_pure"]
+__all__ = ["Outcome", "StepContext", "approval_of", "perform", "perform_pure"]
 
 _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.AskApproval: planning.ask_approval,
@@ -55,9 +55,9 @@ def perform_pure(step: s.Step, state: SessionState) -> Outcome:
 
 
 async def perform(step: s.Step, state: SessionState, context: StepContext) -> Outcome:
-    """Perform a step that asks the outside.
+    """Perform a step that needs an outside answer.
 
     Raises:
-        StepError: the outside failed, or its answer is unusable.
+        StepError: the outside service failed, or its answer is unusable.
     """
     return await _ASKING[type(step)](step, state, context)

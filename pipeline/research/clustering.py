@@ -1,6 +1,6 @@
-"""Groups of facts that speak of the same thing, whoever found them; deterministic, by shared weighty terms.
+"""Clustering of facts about the same thing, whichever worker found them, by cosine similarity of idf weights. Deterministic.
 
-A fact may be a passage of several sentences: two facts are as like as their likest sentences.
+A fact may have several sentences: the similarity of two facts is that of their most similar sentences.
 """
 
 from __future__ import annotations
@@ -12,26 +12,23 @@ from functools import lru_cache
 
 from pipeline.domain.values import Fact
 from pipeline.text.ranking.query_terms import content_stems
-from pipeline.text.sentences import split
+from pipeline.text.sentences import split_sentences
 
-LIKE = 0.3  # cosine of idf weights from which two facts are compared at all
-LARGEST = 12  # facts a group
+SIMILARITY = 0.3  # least cosine of idf weights for two facts to be grouped
+GROUP_SIZE = 12  # most facts in a group
 
-_Unit = tuple[int, dict[str, float]]  # a sentence: the place of its fact, and what its terms weigh
+_WeightedSentence = tuple[int, dict[str, float]]  # the index of its fact, and the weights of its terms
 
 
-@lru_cache(maxsize=4)  # the facts are validated and contrasted side by side
+@lru_cache(maxsize=4)  # the steps Validate and Contrast both need the groups
 def like_groups(facts: tuple[Fact, ...]) -> tuple[tuple[Fact, ...], ...]:
-    """Return groups of two or more like facts, the largest groups cut to their closest members.
-
-    Single-link over cosine similarity of idf-weighted terms; the order of groups and members is that of ``facts``.
-    """
-    links = sorted(_links(_units(facts)), key=lambda link: (-link[0], link[1], link[2]))
+    """Return groups of two to ``GROUP_SIZE`` similar facts, by single-link clustering. Groups and members are in fact order."""
+    links = sorted(_similar_pairs(_weighted_sentences(facts)), key=lambda link: (-link[0], link[1], link[2]))
     group_of = list(range(len(facts)))
     sizes = Counter(group_of)
     for _, first, second in links:
         a, b = group_of[first], group_of[second]
-        if a != b and sizes[a] + sizes[b] <= LARGEST:
+        if a != b and sizes[a] + sizes[b] <= GROUP_SIZE:
             keep, drop = min(a, b), max(a, b)
             group_of = [keep if group == drop else group for group in group_of]
             sizes[keep] += sizes.pop(drop)
@@ -41,21 +38,20 @@ def like_groups(facts: tuple[Fact, ...]) -> tuple[tuple[Fact, ...], ...]:
     return tuple(tuple(group) for _, group in sorted(members.items()) if len(group) > 1)
 
 
-def _units(facts: Sequence[Fact]) -> list[_Unit]:
-    said = [
-        (place, terms) for place, fact in enumerate(facts) for sentence in split(fact.claim) if (terms := content_stems(sentence))
-    ]
-    seen = Counter(term for _, terms in said for term in terms)
-    units: list[_Unit] = []
-    for place, terms in said:
-        raw = {term: math.log(1 + len(said) / seen[term]) for term in sorted(terms)}
+def _weighted_sentences(facts: Sequence[Fact]) -> list[_WeightedSentence]:
+    stemmed = ((place, content_stems(part)) for place, fact in enumerate(facts) for part in split_sentences(fact.claim))
+    sentences = [(place, terms) for place, terms in stemmed if terms]
+    seen = Counter(term for _, terms in sentences for term in terms)
+    units: list[_WeightedSentence] = []
+    for place, terms in sentences:
+        raw = {term: math.log(1 + len(sentences) / seen[term]) for term in sorted(terms)}
         length = math.sqrt(sum(value * value for value in raw.values())) or 1.0
         units.append((place, {term: value / length for term, value in raw.items()}))
     return units
 
 
-def _links(units: Sequence[_Unit]) -> list[tuple[float, int, int]]:
-    """Return the pairs of facts at or above the threshold, found through shared terms."""
+def _similar_pairs(units: Sequence[_WeightedSentence]) -> list[tuple[float, int, int]]:
+    """Return (similarity, index, index) for each pair of facts at or above the threshold."""
     postings: dict[str, list[int]] = defaultdict(list)
     for number, (_, weights) in enumerate(units):
         for term in weights:
@@ -69,6 +65,6 @@ def _links(units: Sequence[_Unit]) -> list[tuple[float, int, int]]:
                     scores[other] += value * units[other][1][term]
         for other, score in scores.items():
             pair = (units[other][0], place)
-            if score >= LIKE and score > best.get(pair, 0.0):
+            if score >= SIMILARITY and score > best.get(pair, 0.0):
                 best[pair] = round(score, 9)
     return [(score, first, second) for (first, second), score in best.items()]

@@ -1,4 +1,4 @@
-"""A recurring question's session held against the one before it."""
+"""The step Compare: the comparison of a recurring query's session with the one before."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import Compare
 from pipeline.errors import ObjectMissing
-from pipeline.research.session_diff import changes
+from pipeline.research.session_diff import session_changes
 from pipeline.research.step_context import Outcome, StepContext
 
 
 async def compare(_step: Compare, state: SessionState, context: StepContext) -> Outcome:
-    """Work out what is new since the earlier session. Nobody is asked; the texts of both are read from the store."""
+    """Compute what is new since the earlier session, from the stored texts of both."""
     if state.earlier is None:
         return Outcome(())
     before = {source.digest for source in state.earlier.sources}
@@ -20,8 +20,8 @@ async def compare(_step: Compare, state: SessionState, context: StepContext) -> 
         try:
             return context.page_text(digest)
         except ObjectMissing:
-            if digest in before:  # a text that was pruned since: what stood in it cannot be told any more
+            if digest in before:  # the earlier text has been pruned
                 return ""
             raise
 
-    return Outcome((e.ChangesFound(changes=changes(state.earlier, state, text_of)),))
+    return Outcome((e.ChangesFound(changes=session_changes(state.earlier, state, text_of)),))

@@ -1,8 +1,8 @@
-"""A worker's context: what its next prompt is made of, and the fold that keeps it within its budget.
+"""A worker's context for its next prompt, and the step Fold, which condenses it to its token budget.
 
-Three levels of condensed memory, level 0 the youngest. A granular fold takes what is new into level 0; a deep one takes it, with
-the lower levels, into the next. Which of the two is the reasoner's choice; into which level a deep one goes is not: level 1,
-or level 2 when level 1 is taken. Between folds nothing is lost: all of it is computed from events.
+There are three levels of condensed memory; level 0 is the most recent. A granular fold adds what is new to level 0. A deep fold
+moves it, with the lower levels, to level 1, or to level 2 if level 1 is taken. The reasoner chooses between the two. The whole
+context is computed from events.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from pipeline.domain.steps import Fold
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.normalise import clean, counted, one_line, tokens
 
-RECENT = 5  # interactions that stand in a prompt as they were
-_SHARE = 8  # a level's part of the context budget is one in so many
+RECENT = 5  # latest interactions that a prompt contains in full
+_SHARE = 8  # a level may use one eighth of the context budget
 
 Levels = tuple[str, ...]
 
 
 def context_of(state: SessionState, worker: Worker) -> WorkerContext:
-    """Return what a worker remembers beside its facts."""
+    """Return a worker's context apart from its facts."""
     return WorkerContext(
         levels=worker.levels,
         folded=_folded_facts(worker),
         recent=tuple(_interactions(state, worker))[-RECENT:],
         queries=asked_queries(worker),
-        pages=tuple(_pages(state, worker)),
+        pages=tuple(_page_titles(state, worker)),
     )
 
 
@@ -41,34 +41,34 @@ def _folded_facts(worker: Worker) -> tuple[str, ...]:
 
 
 def _interactions(state: SessionState, worker: Worker) -> Iterator[str]:
-    """What the worker did and saw, in words: thoughts, pages in the order they were chosen, evaluations."""
+    """Yield the worker's interactions in words: thoughts, pages in the order of choice, evaluations."""
     for number, step in enumerate(worker.iterations, start=1):
         yield f"Thought {number}: {one_line(step.reasoning, 600)} Searched for: {'; '.join(step.queries) or 'nothing'}."
-        for url in _observed(state, worker, number, step):
+        for url in _observed_pages(state, worker, number, step):
             yield f"Read {one_line(state.pages[url].title)}: {counted(len(step.observed[url].facts), 'fact')}."
         if step.evaluated:
             yield f"Evaluation {number}: still open: {'; '.join(step.gaps) or 'nothing'}."
 
 
-def _observed(state: SessionState, worker: Worker, number: int, step: Iteration) -> Iterator[str]:
+def _observed_pages(state: SessionState, worker: Worker, number: int, step: Iteration) -> Iterator[str]:
     return (url for url in chosen_pages(state, worker, number) if url in step.observed and url in state.pages)
 
 
-def _pages(state: SessionState, worker: Worker) -> Iterator[str]:
+def _page_titles(state: SessionState, worker: Worker) -> Iterator[str]:
     for number, step in enumerate(worker.iterations, start=1):
-        for url in _observed(state, worker, number, step):
+        for url in _observed_pages(state, worker, number, step):
             yield one_line(state.pages[url].title)
 
 
 async def fold_context(step: Fold, state: SessionState, step_context: StepContext) -> Outcome:
-    """Condense what is new in a worker's context, alone or with its lower levels, to an eighth of the context's budget."""
+    """Condense the new part of a worker's context, alone or with lower levels, to an eighth of the context budget."""
     worker = state.workers[step.worker_id]
     before, levels = context_tokens(worker), worker.levels
-    question = _question(state, worker)
+    question = _fold_question(state, worker)
     answer = await step_context.reasoner.answer(question)
     level = question.deep_level if answer.value.mode == "deep" else 0
-    levels = _folded(levels, level, _within(answer.value, question.limit_tokens))
-    summary, cost = _whole(levels), paid(answer)
+    levels = _folded_levels(levels, level, _cut_summary(answer.value, question.limit_tokens))
+    summary, cost = _joined_levels(levels), paid(answer)
     event = e.ContextFolded(
         worker_id=worker.id,
         fold=step.fold,
@@ -84,7 +84,7 @@ async def fold_context(step: Fold, state: SessionState, step_context: StepContex
     return Outcome((event,), cost.objects)
 
 
-def _question(state: SessionState, worker: Worker) -> FoldQuestion:
+def _fold_question(state: SessionState, worker: Worker) -> FoldQuestion:
     context = context_of(state, worker)
     known = set(context.folded)
     taken = len(worker.levels) > 1 and bool(worker.levels[1])
@@ -100,18 +100,18 @@ def _question(state: SessionState, worker: Worker) -> FoldQuestion:
     )
 
 
-def _folded(levels: Levels, level: int, summary: str) -> Levels:
-    """The levels after a fold into ``level``: those below are empty, those above as they were."""
+def _folded_levels(levels: Levels, level: int, summary: str) -> Levels:
+    """Return the levels after a fold into ``level``: those below become empty, those above are unchanged."""
     return ("",) * level + (summary,) + levels[level + 1 :]
 
 
-def _whole(levels: Levels) -> str:
-    """All levels as one text, the oldest memory first."""
+def _joined_levels(levels: Levels) -> str:
+    """Return all levels as one text, the oldest memory first."""
     return "\n".join(text for text in reversed(levels) if text)
 
 
-def _within(folded: FoldedContext, limit: int) -> str:
-    """The summary's first lines, as many as fit ``limit`` tokens; of a first line that is longer, its beginning."""
+def _cut_summary(folded: FoldedContext, limit: int) -> str:
+    """Return as many of the summary's first lines as fit ``limit`` tokens, or the beginning of a longer first line."""
     lines = clean(folded.summary).strip().split("\n")
     kept: list[str] = []
     for line in lines:

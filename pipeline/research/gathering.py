@@ -1,4 +1,4 @@
-"""One worker's work: think, search, read, observe, evaluate."""
+"""The steps of a worker: think, search, read, observe, evaluate."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from pipeline.text.normalise import clean, digest_of, normalised, one_line
 from pipeline.text.page_format import blocks
 
 MAX_SEARCH = 300  # characters of a search query
-SHORTEST_QUOTE = 3  # words
-MOST_EARLIER = 40  # facts
+MIN_QUOTE_WORDS = 3  # words
+MAX_EARLIER_FACTS = 40
 
 
 def start_worker(step: StartWorker, state: SessionState) -> Outcome:
-    """Take up a search node."""
+    """Start the worker of a search node."""
     node = state.nodes[step.worker_id]
     number = state.gap_rounds if step.worker_id.startswith("gap_") else 0
     return Outcome((e.WorkerStarted(worker_id=node.id, perspective_id=node.perspective, round=number),))
 
 
 def finish_worker(step: FinishWorker, state: SessionState) -> Outcome:
-    """Close a worker that is done."""
+    """Record that a worker has finished."""
     facts = len(facts_of(state, state.workers[step.worker_id]))
     return Outcome((e.WorkerCompleted(worker_id=step.worker_id, reason=step.reason, facts=facts),))
 
 
 def fail_worker(step: FailWorker, state: SessionState) -> Outcome:
-    """Close a worker that cannot go on."""
+    """Record that a worker failed, with the failure of the step that ended it."""
     failure = state.failures[step.step]
     return Outcome((e.WorkerFailed(worker_id=step.worker_id, reason=f"{failure.error}: {failure.message}"),))
 
 
 async def think(step: Think, state: SessionState, step_context: StepContext) -> Outcome:
-    """Ask what to search for next; what was asked before is not asked again."""
+    """Ask what to search for next; queries that the worker has made before are dropped."""
     worker = state.workers[step.worker_id]
     asked = asked_queries(worker)
     question = ThoughtQuestion(
@@ -57,7 +57,7 @@ async def think(step: Think, state: SessionState, step_context: StepContext) -> 
         summary=worker.summary,
         limit=state.config.queries_per_thought,
         context=context_of(state, worker),
-        **_earlier(state, step.iteration),
+        **_earlier_facts(state, step.iteration),
     )
     answer = await step_context.reasoner.answer(question)
     cost = paid(answer)
@@ -72,13 +72,13 @@ async def think(step: Think, state: SessionState, step_context: StepContext) -> 
     return Outcome((thought,), cost.objects)
 
 
-def _earlier(state: SessionState, iteration: int) -> dict[str, Any]:
-    """What an earlier session knew, for a worker's first thought: the facts that its report cites come first."""
+def _earlier_facts(state: SessionState, iteration: int) -> dict[str, Any]:
+    """Return question fields with the earlier session's facts, cited sources first, for a worker's first thought."""
     if state.earlier is None or iteration > 1:
         return {}
     cited = set(state.earlier.cited)
     facts = sorted(state.earlier.facts, key=lambda fact: fact.url not in cited)
-    return {"earlier": tuple(facts[:MOST_EARLIER]), "earlier_on": state.earlier.reported_at[:10]}
+    return {"earlier": tuple(facts[:MAX_EARLIER_FACTS]), "earlier_on": state.earlier.reported_at[:10]}
 
 
 def _new_queries(queries: tuple[str, ...], asked: tuple[str, ...], limit: int) -> tuple[str, ...]:
@@ -99,15 +99,15 @@ async def search_for(step: SearchFor, state: SessionState, step_context: StepCon
 
 
 async def read(step: Read, _state: SessionState, step_context: StepContext) -> Outcome:
-    """Read one page; its text becomes an object.
+    """Read one page; its text is returned as an object to store.
 
     Raises:
-        ReadFailed: the page holds no text.
+        ReadFailed: the page has no text.
     """
     page = await step_context.fetch.read(step.url)
     text = clean(page.text).strip()
     if not text:
-        raise ReadFailed(f"{step.url} holds no text")
+        raise ReadFailed(f"{step.url} has no text")
     data = text.encode()
     event = e.PageRead(
         url=step.url,
@@ -123,7 +123,7 @@ async def read(step: Read, _state: SessionState, step_context: StepContext) -> O
 
 
 async def observe(step: Observe, state: SessionState, step_context: StepContext) -> Outcome:
-    """Take facts from one page; only what is quoted verbatim counts."""
+    """Ask for the facts of one page; findings whose quote is not in the page are rejected."""
     worker = state.workers[step.worker_id]
     page = state.pages[step.url]
     text = step_context.page_text(page.digest)
@@ -139,7 +139,7 @@ async def observe(step: Observe, state: SessionState, step_context: StepContext)
         statistics=statistics(state),
     )
     answer = await step_context.reasoner.answer(question)
-    facts, rejected = _judged(answer.value.findings[: question.limit], question, page.digest)
+    facts, rejected = _facts_and_rejected(answer.value.findings[: question.limit], question, page.digest)
     cost = paid(answer)
     event = e.FactsObserved(
         worker_id=worker.id,
@@ -154,7 +154,7 @@ async def observe(step: Observe, state: SessionState, step_context: StepContext)
     return Outcome((event,), cost.objects)
 
 
-def _judged(
+def _facts_and_rejected(
     findings: tuple[Finding, ...], question: ObservationQuestion, digest: str
 ) -> tuple[tuple[Fact, ...], tuple[RejectedFact, ...]]:
     facts: dict[str, Fact] = {}
@@ -163,21 +163,21 @@ def _judged(
         if why := why_rejected(finding, question.text):
             rejected.append(RejectedFact(claim=clean(finding.claim), quote=clean(finding.quote), reason=why))
         else:
-            fact = _fact(finding, question, digest)
+            fact = _fact_from(finding, question, digest)
             facts.setdefault(fact.id, fact)
     return tuple(facts.values()), tuple(rejected)
 
 
 def why_rejected(finding: Finding, text: str) -> str:
-    """Return why a finding does not count as a fact of the page ``text``, or ""."""
+    """Return why a finding is rejected as a fact of the page ``text``, or ""."""
     if not finding.claim.strip():
-        return "it claims nothing"
-    if len(finding.quote.split()) < SHORTEST_QUOTE:
-        return f"its quote is shorter than {SHORTEST_QUOTE} words"
+        return "its claim is empty"
+    if len(finding.quote.split()) < MIN_QUOTE_WORDS:
+        return f"its quote is shorter than {MIN_QUOTE_WORDS} words"
     page = _normalised_page(text)
     if normalised(clean(finding.lead)) not in page:
-        return "the line that its quote leans on does not stand in the page"
-    return "" if normalised(clean(finding.quote)) in page else "its quote does not stand in the page"
+        return "the header or introduction of its quote is not in the page"
+    return "" if normalised(clean(finding.quote)) in page else "its quote is not in the page"
 
 
 @lru_cache(maxsize=64)
@@ -186,7 +186,7 @@ def _normalised_page(text: str) -> str:
 
 
 class _Place(NamedTuple):
-    """Where a block begins in the normalised page, the headings above it, and whether it comes right behind one."""
+    """The start of a block in the normalised page, its headings, and whether it directly follows one (``opens``)."""
 
     start: int
     anchor: str
@@ -209,10 +209,10 @@ def _places(text: str) -> tuple[_Place, ...]:
 
 
 def _place_of(quote: str, text: str, near: int) -> _Place:
-    """Return where a normalised quote begins, with anchor and headings of the block that it begins in."""
+    """Return the start of a normalised quote, with the anchor and headings of the block in which it begins."""
     page = _normalised_page(text)
     start = near if page.startswith(quote, max(near, 0)) and near >= 0 else page.find(quote)
-    marks = len(quote) - len(quote.lstrip("-|` "))  # the mark of an item or a row stands before its block
+    marks = len(quote) - len(quote.lstrip("-|` "))  # a block's start does not include its list or table mark
     places = _places(text)
     at = bisect_right(places, start + marks, key=lambda place: place.start) - 1
     if at < 0:
@@ -220,7 +220,7 @@ def _place_of(quote: str, text: str, near: int) -> _Place:
     return places[at]._replace(start=start, opens=places[at].opens and start <= places[at].start)
 
 
-def _fact(finding: Finding, question: ObservationQuestion, digest: str) -> Fact:
+def _fact_from(finding: Finding, question: ObservationQuestion, digest: str) -> Fact:
     quote = normalised(clean(finding.quote))
     place = _place_of(quote, question.text, finding.near)
     return Fact(
@@ -241,7 +241,7 @@ def _fact(finding: Finding, question: ObservationQuestion, digest: str) -> Fact:
 
 
 def _verbatim(quote: str, text: str) -> str:
-    """Return a quote with the lines that it has in the page; else running text on one line, items, rows and code on their own."""
+    """Return a quote with the page's line breaks; if it differs, with its own lines for items, rows and code, else joined."""
     if clean(quote).strip() in text:
         return clean(quote).strip()
     lines = [line.rstrip() for line in clean(quote).strip().split("\n")]
@@ -255,7 +255,7 @@ def _verbatim(quote: str, text: str) -> str:
 
 
 async def evaluate(step: Evaluate, state: SessionState, step_context: StepContext) -> Outcome:
-    """Ask what is still open; enough is at least 5 facts and fewer than 2 open questions (see the session's config)."""
+    """Ask which questions are open; 5 facts and fewer than 2 open questions suffice (defaults of the session's config)."""
     worker = state.workers[step.worker_id]
     facts = facts_of(state, worker)
     question = EvaluationQuestion(

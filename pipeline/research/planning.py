@@ -1,4 +1,4 @@
-"""Survey, plan, and the gap round's extension of the plan."""
+"""The steps Survey, Plan, AskApproval and ExtendPlan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.text.normalise import clean, one_line, slug
 
 
 def clean_hits(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Return the hits with their texts cleaned and bounded; a hit without an address, or with an unsound one, is none."""
+    """Return the hits with their texts cleaned and cut; hits with an empty address or with control characters are left out."""
     return tuple(
         hit.model_copy(
             update={
@@ -45,10 +45,10 @@ async def survey(_step: Survey, state: SessionState, context: StepContext) -> Ou
 
 
 async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> Outcome:
-    """Ask for perspectives; lay out the DAG.
+    """Ask for perspectives and make the DAG.
 
     Raises:
-        AnswerInvalid: no perspective with a question came back.
+        AnswerInvalid: the answer has no perspective with a question.
     """
     config = state.config
     question = PerspectivesQuestion(
@@ -58,14 +58,18 @@ async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> O
         questions=config.questions,
     )
     answer = await context.reasoner.answer(question)
-    views = _sound(answer.value.perspectives, config.perspectives, config.questions)
+    views = _valid_perspectives(answer.value.perspectives, config.perspectives, config.questions)
     cost = paid(answer)
     plan = e.PlanCreated(perspectives=views, nodes=first_plan(views), cost=cost.cost, exchange=cost.exchange)
     return Outcome((plan,), cost.objects)
 
 
-def _sound(views: tuple[Perspective, ...], count: int, questions: int) -> tuple[Perspective, ...]:
-    """The perspectives with usable names, unique ids and at least one question, cut to what was asked for."""
+def _valid_perspectives(views: tuple[Perspective, ...], count: int, questions: int) -> tuple[Perspective, ...]:
+    """Return the perspectives with a name, a unique id and at least one question, at most ``count``.
+
+    Raises:
+        AnswerInvalid: there is none.
+    """
     sound: dict[str, Perspective] = {}
     for view in views:
         asked = tuple(dict.fromkeys(filter(None, map(one_line, view.questions))))[:questions]
@@ -74,29 +78,29 @@ def _sound(views: tuple[Perspective, ...], count: int, questions: int) -> tuple[
             update = {"id": slug(view.id or name), "name": name, "focus": one_line(view.focus, 400), "questions": asked}
             sound[slug(view.id or name)] = view.model_copy(update=update)
     if not sound:
-        raise AnswerInvalid("the answer holds no perspective with a question", hint="it will be asked again")
+        raise AnswerInvalid("the answer has no perspective with a question", hint="the step will be tried again")
     return tuple(sound.values())[:count]
 
 
 def ask_approval(_step: AskApproval, _state: SessionState) -> Outcome:
-    """Put the plan before its user."""
+    """Request the user's approval of the plan."""
     return Outcome((e.ApprovalRequested(),))
 
 
-def approved(views: tuple[Perspective, ...]) -> e.ApprovalGiven:
-    """Return the approval of the plan, with its user's ``views`` in place of the planned ones if there are any.
+def approval_of(views: tuple[Perspective, ...]) -> e.ApprovalGiven:
+    """Return the approval of the plan; the user's ``views``, if there are any, replace the planned perspectives.
 
     Raises:
-        AnswerInvalid: none of them has a question.
+        AnswerInvalid: none of the views has a question.
     """
     if not views:
         return e.ApprovalGiven()
-    sound = _sound(views, len(views), max(len(view.questions) for view in views))
+    sound = _valid_perspectives(views, len(views), max(len(view.questions) for view in views))
     return e.ApprovalGiven(perspectives=sound, nodes=first_plan(sound))
 
 
 def extend_plan(step: ExtendPlan, state: SessionState) -> Outcome:
-    """Turn a round's gaps into workers."""
+    """Add a worker to the plan for each of the round's worthwhile gaps."""
     first = sum(node.id.startswith("gap_") for node in search_nodes(state))
     views = tuple(_gap_view(gap, number) for number, gap in enumerate(worthwhile_gaps(state, step.round), start=first))
     nodes = gap_plan(views, step.round + 1, first)

@@ -1,4 +1,4 @@
-"""The report put together: numbers, references, what was cut, what limits it; and the session's end. All pure."""
+"""The final steps: assembly of the report (references, removed sentences, limits) and the end of the session. All pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pipeline.domain.state import SUMMARY, Failure, Section, SessionState, contr
 from pipeline.domain.steps import Complete, Fail, MakeReport
 from pipeline.domain.values import Cost, Reference, ReportSection, Sentence
 from pipeline.research.step_context import Outcome
-from pipeline.research.writing import sentences_of, supported
+from pipeline.research.writing import sentences_of, supported_sentences
 from pipeline.text.ranking.rank_fusion import Origin
 
-_SKIPPED = {
+_FAILED_STEPS = {
     "SearchFor": ("search", "searches", "could not be made"),
     "Read": ("page", "pages", "could not be read"),
     "Observe": ("page", "pages", "could not be evaluated"),
@@ -21,19 +21,20 @@ _SIDES: dict[Origin, tuple[str, str]] = {
     "own": ("your documents", "Your documents were not searched"),
     "web": ("the web", "The web was not searched"),
 }
-_LEFT_OUT = {
+_SKIPPED_CHECKS = {
     "Validate": "The facts were not cross-checked",
-    "Contrast": "Disagreements between the sources were not looked for",
-    "FindGaps": "What is still unknown was not looked for",
-    "CheckSection": "Not every section could be checked, and of such a section only verbatim quotes were kept",
+    "Contrast": "The sources were not checked for contradictions",
+    "FindGaps": "Open questions were not determined",
+    "CheckSection": "Some sections could not be checked; only verbatim quotes were kept of them",
 }
 
 
 def make_report(_step: MakeReport, state: SessionState) -> Outcome:
-    """Keep what is supported, number the sources in order of first citation, say what limits the report."""
-    sections = tuple(kept for name, part in state.sections.items() if name != SUMMARY and (kept := _kept(part, state)))
+    """Assemble the report: keep supported sentences, number the sources in order of first citation, list the limits."""
+    body_parts = (part for name, part in state.sections.items() if name != SUMMARY)
+    sections = tuple(section for part in body_parts if (section := _supported_section(part, state)))
     summary = state.sections.get(SUMMARY)
-    top = supported(summary, state) if summary else ()
+    top = supported_sentences(summary, state) if summary else ()
     body = [sentence for section in sections for sentence in sentences_of(section.paragraphs)]
     if not body and not top:
         return Outcome((e.ResearchFailed(cause="unsupported", reason=_nothing_supported(state)),))
@@ -55,14 +56,14 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
 
 
 def _nothing_supported(state: SessionState) -> str:
-    unchecked = [failure.message for failure in _final(state, "CheckSection")]
+    unchecked = [failure.message for failure in _final_failures(state, "CheckSection")]
     if unchecked:
         return f"no sentence of the report could be checked: {unchecked[-1]}"
     return "no sentence of the report is supported by its sources"
 
 
-def _kept(section: Section, state: SessionState) -> ReportSection | None:
-    good = supported(section, state)
+def _supported_section(section: Section, state: SessionState) -> ReportSection | None:
+    good = supported_sentences(section, state)
     paragraphs = []
     for paragraph in section.paragraphs or ():
         sentences = tuple(sentence for sentence in paragraph.sentences if sentence in good)
@@ -74,7 +75,7 @@ def _kept(section: Section, state: SessionState) -> ReportSection | None:
 
 
 def _references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[Reference, ...]:
-    """One entry per page: those that the text cites, then those that only a disagreement names."""
+    """Return one reference for each page: first those that the text cites, then those of contradictions only."""
     cited: dict[str, dict[str, None]] = {}
     names = [name for sentence in sentences for name in sentence.facts]
     names += [name for pair in contradictions(state) for name in (pair.a, pair.b)]
@@ -87,28 +88,28 @@ def _references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[R
 
 
 def limits(state: SessionState) -> Iterator[str]:
-    """Yield, in words, what the report had to do without."""
+    """Yield the limits of the report in words: spent budgets, failed steps, workers and sections."""
     if state.doubted:
-        yield "No single passage speaks of all that was asked; what follows comes nearest."
+        yield "No single passage covers the whole question; the report uses the closest ones."
     if state.exhausted:
         yield f"Gathering was cut short ({state.exhausted}); the facts found by then were not cross-checked any further."
-    for kind, (one, many, what) in _SKIPPED.items():
-        messages = sorted(failure.message for failure in _final(state, kind))
+    for kind, (one, many, what) in _FAILED_STEPS.items():
+        messages = sorted(failure.message for failure in _final_failures(state, kind))
         if messages:
             yield f"{len(messages)} {one if len(messages) == 1 else many} {what}: {messages[0]}"
-    yield from _one_sided(state)
-    for kind, what in _LEFT_OUT.items():
-        if failed := _final(state, kind):
+    yield from _failed_sides(state)
+    for kind, what in _SKIPPED_CHECKS.items():
+        if failed := _final_failures(state, kind):
             yield f"{what}: {failed[-1].message}"
     for worker in state.workers.values():
         if worker.status == "failed":
-            yield f"One perspective was given up ({state.perspectives[worker.perspective_id].name}): {worker.reason}"
+            yield f"The research from one perspective failed ({state.perspectives[worker.perspective_id].name}): {worker.reason}"
     for section in _unwritten(state):
         yield f"A section could not be written: {section.plan.title}"
 
 
-def _one_sided(state: SessionState) -> Iterator[str]:
-    """Own documents or the web, where searches had to do without them."""
+def _failed_sides(state: SessionState) -> Iterator[str]:
+    """Yield the limits from searches in which one side, own documents or the web, failed."""
     searches = [*([state.survey] if state.survey else []), *state.searches.values()]
     for origin, (some, never) in _SIDES.items():
         reasons = sorted(side.reason for search in searches for side in search.failed if side.origin == origin)
@@ -118,7 +119,7 @@ def _one_sided(state: SessionState) -> Iterator[str]:
             yield f"{len(reasons)} {'search' if len(reasons) == 1 else 'searches'} of {some} could not be made: {reasons[0]}"
 
 
-def _final(state: SessionState, kind: str) -> list[Failure]:
+def _final_failures(state: SessionState, kind: str) -> list[Failure]:
     return [failure for key, failure in state.failures.items() if failure.final and key.startswith(f"{kind}:")]
 
 
@@ -127,7 +128,7 @@ def _unwritten(state: SessionState) -> list[Section]:
 
 
 def complete(_step: Complete, state: SessionState) -> Outcome:
-    """The end, with a report and the bill."""
+    """End the session with a report and its total cost."""
     spent = state.spent
     cost = Cost(
         input_tokens=spent.input_tokens,
@@ -140,5 +141,5 @@ def complete(_step: Complete, state: SessionState) -> Outcome:
 
 
 def fail(step: Fail, _state: SessionState) -> Outcome:
-    """The end, without a report."""
+    """End the session without a report."""
     return Outcome((e.ResearchFailed(cause=step.cause, reason=step.reason, missing=step.missing, nearest=step.nearest),))

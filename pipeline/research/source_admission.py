@@ -1,8 +1,8 @@
-"""Which sources may carry the report: each is weighed by five measures, and the reasons go into the log. Pure.
+"""Source quality: a score from five measures that decides which sources the report may use. Pure.
 
-The measures are 0 to 1. *Relevance*: the mean of its three most relevant facts. *Standing*: how its facts fared when they were
-held against other sources. *Authority*: what its address and its imprint say of it. *Freshness*: its date beside the newest date
-among the sources. *Independence*: less for a source whose quotes stand word for word in another, for then one copied the other.
+The measures are 0 to 1. *Relevance*: the mean of the source's three most relevant facts. *Standing*: the share of its facts that
+other sources confirm, less those they dispute. *Authority*: a value for its address and author. *Freshness*: its date compared
+with the newest source. *Independence*: lower if its quotes occur word for word in another source, because one copied the other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNKNOWN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Weighing:
-    """What all sources are weighed against; ``copies`` counts on how many pages a quote stands."""
+    """The data shared by all measures; ``copies`` counts the facts that have the same quote."""
 
     facts: Mapping[str, list[Fact]]
     standings: Mapping[str, str]
@@ -38,9 +38,9 @@ class _Weighing:
 def source_quality(
     facts: Sequence[Fact], validated: Sequence[ValidatedFact], pages: Mapping[str, PageDone]
 ) -> tuple[SourceQuality, ...]:
-    """Return each source's score (0 to 1), the reasons in words, and whether it is admitted; in order of first fact.
+    """Return each source's score (0 to 1), the reasons in words, and whether it is admitted, in order of first fact.
 
-    The best source is always admitted: a report from one weak source that says so beats none.
+    The best source is always admitted, because a report from one weak source is better than none.
     """
     by_page: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -74,12 +74,12 @@ def _relevance(facts: Sequence[Fact]) -> tuple[float, str]:
 
 
 def _standing(facts: Sequence[Fact], weighing: _Weighing) -> tuple[float, str]:
-    fared = Counter(weighing.standings.get(fact.id, "single") for fact in facts)
-    borne_out, disputed = fared["corroborated"], fared["disputed"]
-    why = f"{borne_out} of {counted(len(facts), 'fact')} borne out by other sources" + (
+    counts = Counter(weighing.standings.get(fact.id, "single") for fact in facts)
+    confirmed, disputed = counts["corroborated"], counts["disputed"]
+    why = f"{confirmed} of {counted(len(facts), 'fact')} confirmed by other sources" + (
         f", {disputed} disputed" if disputed else ""
     )
-    return 0.5 + 0.5 * (borne_out - disputed) / len(facts), why
+    return 0.5 + 0.5 * (confirmed - disputed) / len(facts), why
 
 
 def _authority(url: str, page: PageDone | None) -> tuple[float, str]:
@@ -96,7 +96,7 @@ def _freshness(page: PageDone | None, weighing: _Weighing) -> tuple[float, str]:
     year = _year(page)
     if year is None or weighing.newest is None:
         return _UNKNOWN, "undated"
-    return max(0.0, 1 - (weighing.newest - year) / _STALE_YEARS), f"of {year}; the newest source is of {weighing.newest}"
+    return max(0.0, 1 - (weighing.newest - year) / _STALE_YEARS), f"from {year}; the newest source is from {weighing.newest}"
 
 
 def _year(page: PageDone | None) -> int | None:

@@ -1,4 +1,4 @@
-"""What a step works with, and what it hands back. A step asks, and returns drafts; it never writes."""
+"""The input and output of a step: its adapters, and the drafted events and objects that it returns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ A = TypeVar("A", bound=Value)
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """The doors to the outside. ``page_text`` returns the stored text of a page by its digest."""
+    """The adapters that a step may use. ``page_text`` returns the stored text of a page by its digest."""
 
     reasoner: Reasoner
     search: Search
@@ -34,7 +34,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """The part of an answered event that says what the answer cost and where the exchange is kept."""
+    """The cost of an answer, the digest of its exchange, and the objects to store."""
 
     cost: Cost
     exchange: str
@@ -42,6 +42,6 @@ class Paid:
 
 
 def paid(answer: Answer[A]) -> Paid:
-    """Return what an answer cost, its exchange's digest ("" for none) and the bytes to store."""
+    """Return an answer's cost, its exchange's digest ("" if there is none) and the bytes to store."""
     objects = (answer.exchange,) if answer.exchange else ()
     return Paid(answer.cost, digest_of(answer.exchange) if answer.exchange else "", objects)

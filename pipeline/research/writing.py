@@ -1,4 +1,4 @@
-"""From facts to checked sections: outline, sections, claim check, revision."""
+"""The writing steps: outline, sections, claim check, revision."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pipeline.text.normalise import clean, holds_quote, one_line
 
 
 def start_synthesis(step: StartSynthesis, state: SessionState) -> Outcome:
-    """Close the gathering."""
+    """Record the start of the synthesis with the number of admitted facts and sources."""
     facts = admitted_facts(state)
     sources = len({fact.url for fact in facts})
     return Outcome((e.SynthesisStarted(facts=len(facts), sources=sources, missing=step.missing, doubted=step.doubted),))
 
 
 async def make_outline(_step: MakeOutline, state: SessionState, context: StepContext) -> Outcome:
-    """Ask for title and sections.
+    """Ask for the report's title and sections.
 
     Raises:
-        AnswerInvalid: no section with a known fact came back.
+        AnswerInvalid: the answer has no section with a known fact.
     """
     config = state.config
     question = OutlineQuestion(
@@ -40,15 +40,15 @@ async def make_outline(_step: MakeOutline, state: SessionState, context: StepCon
         statistics=statistics(state),
     )
     answer = await context.reasoner.answer(question)
-    sections = _sound_sections(answer.value.sections, state)
+    sections = _valid_sections(answer.value.sections, state)
     cost = paid(answer)
     title = one_line(answer.value.title) or state.query
     event = e.OutlineCreated(title=title, sections=sections, cost=cost.cost, exchange=cost.exchange)
     return Outcome((event,), cost.objects)
 
 
-def _sound_sections(plans: tuple[SectionPlan, ...], state: SessionState) -> tuple[SectionPlan, ...]:
-    """The sections that have a known fact of their own, with ids by place; a fact belongs to the first that names it."""
+def _valid_sections(plans: tuple[SectionPlan, ...], state: SessionState) -> tuple[SectionPlan, ...]:
+    """Return the sections with known facts, numbered in order; a fact belongs to the first section that names it."""
     free = set(state.facts)
     sound: list[SectionPlan] = []
     for plan in plans:
@@ -58,7 +58,7 @@ def _sound_sections(plans: tuple[SectionPlan, ...], state: SessionState) -> tupl
             update = {"id": f"section_{len(sound) + 1}", "title": one_line(plan.title, 120), "facts": facts}
             sound.append(plan.model_copy(update=update))
     if not sound:
-        raise AnswerInvalid("the outline holds no section with a known fact", hint="it will be asked again")
+        raise AnswerInvalid("the outline has no section with a known fact", hint="the step will be tried again")
     return tuple(sound[: state.config.max_sections])
 
 
@@ -69,7 +69,7 @@ async def write_section(step: WriteSection, state: SessionState, context: StepCo
     cost = paid(answer)
     event = e.SectionWritten(
         section_id=step.section_id,
-        paragraphs=_sound_text(answer.value.paragraphs, question.facts),
+        paragraphs=_valid_text(answer.value.paragraphs, question.facts),
         cost=cost.cost,
         exchange=cost.exchange,
     )
@@ -77,7 +77,7 @@ async def write_section(step: WriteSection, state: SessionState, context: StepCo
 
 
 async def revise_section(step: ReviseSection, state: SessionState, context: StepContext) -> Outcome:
-    """Ask for the section again, naming the sentences that nothing supports."""
+    """Ask for the section again, with the list of its unsupported sentences."""
     section = state.sections[step.section_id]
     revision = {"draft": section.paragraphs or (), "unsupported": section.unsupported()}
     question = _section_question(state, step.section_id).model_copy(update=revision)
@@ -86,7 +86,7 @@ async def revise_section(step: ReviseSection, state: SessionState, context: Step
     event = e.ReportRevised(
         section_id=step.section_id,
         revision=step.revision,
-        paragraphs=_sound_text(answer.value.paragraphs, question.facts),
+        paragraphs=_valid_text(answer.value.paragraphs, question.facts),
         cost=cost.cost,
         exchange=cost.exchange,
     )
@@ -95,7 +95,7 @@ async def revise_section(step: ReviseSection, state: SessionState, context: Step
 
 def _section_question(state: SessionState, section_id: str) -> SectionQuestion:
     body = {name: section for name, section in state.sections.items() if name != SUMMARY}
-    plan, facts, words = _scope(state, section_id, len(body))
+    plan, facts, words = _section_scope(state, section_id, len(body))
     known = {fact.id for fact in facts}
     return SectionQuestion(
         query=state.query,
@@ -104,15 +104,15 @@ def _section_question(state: SessionState, section_id: str) -> SectionQuestion:
         validated=tuple(entry for name, entry in standings(state).items() if name in known),
         contradictions=tuple(pair for pair in contradictions(state) if pair.a in known or pair.b in known),
         other_sections=tuple(section.plan.title for name, section in body.items() if name != section_id),
-        written=tuple(s for section in body.values() for s in supported(section, state)) if section_id == SUMMARY else (),
+        written=tuple(s for part in body.values() for s in supported_sentences(part, state)) if section_id == SUMMARY else (),
         words=words,
         hits=state.survey.hits if state.survey else (),
         statistics=statistics(state),
     )
 
 
-def _scope(state: SessionState, section_id: str, sections: int) -> tuple[SectionPlan, tuple[Fact, ...], int]:
-    """A section's plan, the facts it may use (its own and those that bear them out), and its share of the words."""
+def _section_scope(state: SessionState, section_id: str, sections: int) -> tuple[SectionPlan, tuple[Fact, ...], int]:
+    """Return a section's plan, the facts it may use (its own and those that confirm them), and its number of words."""
     config = state.config
     if section_id == SUMMARY:
         facts = admitted_facts(state)
@@ -125,28 +125,28 @@ def _scope(state: SessionState, section_id: str, sections: int) -> tuple[Section
     return plan, facts, (config.report_words - config.summary_words) // max(1, sections)
 
 
-def _sound_text(paragraphs: tuple[Paragraph, ...], facts: tuple[Fact, ...]) -> tuple[Paragraph, ...]:
-    """The text cleaned, without empty sentences and without citations of facts that were not given."""
+def _valid_text(paragraphs: tuple[Paragraph, ...], facts: tuple[Fact, ...]) -> tuple[Paragraph, ...]:
+    """Return the text cleaned, without empty sentences and without citations of unknown facts."""
     known = {fact.id for fact in facts}
     sound = []
     for paragraph in paragraphs:
         sentences = tuple(
             Sentence(text=text, facts=tuple(name for name in dict.fromkeys(sentence.facts) if name in known))
             for sentence in paragraph.sentences
-            if (text := _cleaned(sentence.text, paragraph))
+            if (text := _cleaned_sentence(sentence.text, paragraph))
         )
         if sentences:
             sound.append(paragraph.model_copy(update={"sentences": sentences}))
     return tuple(sound)
 
 
-def _cleaned(text: str, paragraph: Paragraph) -> str:
-    """A sentence on one line; a quoted passage with its lines, which tell its items and rows apart."""
+def _cleaned_sentence(text: str, paragraph: Paragraph) -> str:
+    """Return a sentence on one line, but a quoted passage with its lines, which separate items and rows."""
     return clean(text).strip() if paragraph.kind == "passages" else " ".join(clean(text).split())
 
 
 async def check_section(step: CheckSection, state: SessionState, context: StepContext) -> Outcome:
-    """Ask for each sentence whether its facts support it; a sentence without a citation is never supported.
+    """Ask whether each sentence is supported by its facts; a sentence without a citation is never supported.
 
     Raises:
         AnswerInvalid: the verdicts do not match the sentences.
@@ -159,19 +159,21 @@ async def check_section(step: CheckSection, state: SessionState, context: StepCo
     answer = await context.reasoner.answer(ClaimCheckQuestion(query=state.query, sentences=sentences, facts=facts))
     verdicts = {verdict.sentence: verdict for verdict in answer.value.verdicts}
     if set(verdicts) != set(range(len(sentences))):
-        raise AnswerInvalid(f"{len(verdicts)} verdicts came for {len(sentences)} sentences", hint="it will be asked again")
+        raise AnswerInvalid(
+            f"the answer has {len(verdicts)} verdicts for {len(sentences)} sentences", hint="the step will be tried again"
+        )
     cost = paid(answer)
     event = e.ClaimsChecked(
         section_id=step.section_id,
         revision=step.revision,
-        verdicts=tuple(_cited(verdicts[place], sentence) for place, sentence in enumerate(sentences)),
+        verdicts=tuple(_verdict_with_citation(verdicts[place], sentence) for place, sentence in enumerate(sentences)),
         cost=cost.cost,
         exchange=cost.exchange,
     )
     return Outcome((event,), cost.objects)
 
 
-def _cited(verdict: Verdict, sentence: Sentence) -> Verdict:
+def _verdict_with_citation(verdict: Verdict, sentence: Sentence) -> Verdict:
     if sentence.facts:
         return verdict
     return Verdict(sentence=verdict.sentence, supported=False, reason="it cites nothing")
@@ -182,10 +184,10 @@ def sentences_of(paragraphs: tuple[Paragraph, ...]) -> tuple[Sentence, ...]:
     return tuple(sentence for paragraph in paragraphs for sentence in paragraph.sentences)
 
 
-def supported(section: Section, state: SessionState) -> tuple[Sentence, ...]:
-    """Return the sentences of a section that may stand in the report.
+def supported_sentences(section: Section, state: SessionState) -> tuple[Sentence, ...]:
+    """Return the sentences of a section that the report may contain.
 
-    Those with a good verdict; of a section that could not be checked, those that stand verbatim in a quote they cite.
+    These are the supported ones, or, in a section that could not be checked, those that occur verbatim in a cited quote.
     """
     sentences = sentences_of(section.paragraphs or ())
     if section.verdicts is None:

@@ -1,1 +1,1 @@
-"""Text alone: cleaned, compared, brought to word stems, cut into sentences. Nothing here reads or writes a file."""
+"""Operations on plain text: cleaning, stemming, sentences, times, redaction, ranking. Nothing here reads or writes a file."""

@@ -1,4 +1,4 @@
-"""Text at the door: cleaning, comparing quotes, slugs, token estimates. Leaf module, no I/O."""
+"""Cleaning of untrusted text, comparison of quotes, slugs, digests and token estimates. Leaf module, no I/O."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 def clean(text: str) -> str:
     """Return ``text`` without control, zero-width, bidirectional and tag characters; line ends become ``\\n``."""
-    if text.isprintable():  # so are most lines: nothing unwanted is, nor is a line end
+    if text.isprintable():  # the usual case: no unwanted character and no line end is printable
         return text
     return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def normalised(text: str) -> str:
-    """Return ``text`` for comparing quotes: one space for any white space, plain quotation marks."""
+    """Return ``text`` with white space collapsed to single spaces and plain quotation marks, for comparing quotes."""
     return " ".join(text.translate(_QUOTES).split())
 
 
@@ -46,13 +46,13 @@ def spelling_free(question: str) -> str:
 
 
 def holds_quote(text: str, quote: str) -> bool:
-    """Tell whether ``quote`` stands in ``text``, white space and quotation marks aside. An empty quote never does."""
+    """Return whether ``text`` contains ``quote``, ignoring white space and the style of quotation marks. False if empty."""
     wanted = normalised(quote)
     return bool(wanted) and wanted in normalised(text)
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Return ``text`` on one line, at most ``limit`` characters, cut at a word with an ellipsis."""
+    """Return ``text`` cleaned and on one line, cut at a word with an ellipsis to at most ``limit`` characters."""
     line = " ".join(clean(text).split())
     if len(line) <= limit:
         return line
@@ -60,7 +60,7 @@ def one_line(text: str, limit: int = 200) -> str:
 
 
 def slug(text: str, limit: int = 48) -> str:
-    """Return a file name part of ``[a-z0-9-]``, 1 to ``limit`` characters, cut at a word; never empty.
+    """Return a file name part made of ``[a-z0-9-]``, 1 to ``limit`` characters long, cut at a word.
 
     Text without a Latin letter or digit becomes ``n`` and eight hex digits of its SHA-256.
     """
@@ -80,7 +80,7 @@ def digest_of(data: bytes) -> str:
 
 
 def tokens(text: str) -> int:
-    """Estimate a text's tokens without a download: UTF-8 bytes / 3, rounded up (errs on the high side)."""
+    """Return an estimate of the tokens of ``text``: UTF-8 bytes / 3, rounded up. It is rather too high than too low."""
     return -(-len(text.encode("utf-8", "replace")) // 3)
 
 

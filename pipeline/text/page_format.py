@@ -1,6 +1,6 @@
-"""The one text format that every page is stored in, and its parser. Leaf module, no I/O.
+"""The text format in which every page is stored, and its parser. Leaf module, no I/O.
 
-Whatever a document was (HTML, markdown, PDF, plain text), its stored text is::
+Documents of all kinds (HTML, markdown, PDF, plain text) are stored as::
 
     # Title of the document
 
@@ -12,14 +12,13 @@ Whatever a document was (HTML, markdown, PDF, plain text), its stored text is::
     - another
 
     ```
-    code, kept as it was
+    code, unchanged
     ```
 
-    | a table row | cells parted by bars |
+    | a table row | cells separated by bars |
 
-Blocks are parted by one blank line; a run of list items, or of table rows, stands on lines of its own without blank lines
-between.
-A heading's anchor is the one under which the original can be addressed (an HTML id, or the slug of the heading).
+One blank line separates two blocks. There is no blank line between adjacent list items, nor between adjacent table rows.
+A heading's anchor is the fragment that addresses it in the original (an HTML id, or the slug of the heading).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Block:
     """One block of a page.
 
     ``heading`` and ``anchor`` are those of the nearest heading at or above the block ("" before the first);
-    ``path`` is the chain of headings from the outermost to that one; ``level`` is 1 to 6 for a heading, else 0.
+    ``path`` holds the headings from the outermost to that one; ``level`` is 1 to 6 for a heading, else 0.
     """
 
     kind: BlockKind
@@ -51,9 +50,9 @@ class Block:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Yield the blocks of a stored page's text, in order. Never raises; an unclosed code fence ends with the text."""
+    """Yield the blocks of a stored page's text in order. Accepts any text; an unclosed code fence ends with the text."""
     trail: list[tuple[int, str, str]] = []
-    for kind, body in _cut(text):
+    for kind, body in _raw_blocks(text):
         level = 0
         if kind == "heading" and (found := _HEADING.match(body)):
             level, body = len(found[1]), found[2].strip()
@@ -62,7 +61,7 @@ def blocks(text: str) -> Iterator[Block]:
         yield Block(kind, body, heading, anchor, tuple(entry[1] for entry in trail), level)
 
 
-def _cut(text: str) -> Iterator[tuple[BlockKind, str]]:
+def _raw_blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
     paragraph: list[str] = []
     code: list[str] | None = None
     for line in text.split("\n"):

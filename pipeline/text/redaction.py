@@ -1,4 +1,4 @@
-"""Keys that cannot be printed by accident, and their removal, by value, from whatever is about to be written. Leaf module."""
+"""API keys that cannot be printed by accident, and the removal of their values from everything that is written. Leaf module."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import re
 from collections.abc import Iterable
 from typing import NoReturn
 
-SHORTEST = 8  # characters; a shorter value stands in ordinary text too often to be taken out of it
+SHORTEST = 8  # characters; a shorter value occurs in ordinary text too often
 MARK = "[redacted]"
 
 
 class Secret:
-    """A key. Only ``reveal`` shows it; printing, formatting and comparing do not, pickling fails. ``name`` is its variable's."""
+    """An API key and the ``name`` of its environment variable.
+
+    Only ``reveal`` returns the value: printing and formatting show the name, and pickling fails.
+    """
 
     __slots__ = ("_value", "name")
 
@@ -22,7 +25,7 @@ class Secret:
         self.name = name
 
     def reveal(self) -> str:
-        """Return the key itself: for the one header or parameter it is meant for."""
+        """Return the key itself, for the header or parameter that needs it."""
         return self._value
 
     def __repr__(self) -> str:
@@ -31,18 +34,18 @@ class Secret:
     __str__ = __repr__
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a key is not stored")
+        raise TypeError("an API key must not be pickled")
 
 
 class Redaction:
-    """Takes keys out of text and bytes, by value: as they are, percent-encoded, escaped in JSON, and within base64.
+    """Replaces keys in text and bytes by ``[redacted]``: plain, percent-encoded, escaped in JSON and inside base64.
 
-    Values under 8 characters are left alone: a dummy key such as ``ollama`` is a word.
+    Values under 8 characters are not replaced, because a dummy key such as ``ollama`` is a common word.
     """
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         values = sorted({value for secret in secrets if len(value := secret.reveal()) >= SHORTEST}, key=len, reverse=True)
-        forms = [form for value in values for form in _forms(value)]
+        forms = [form for value in values for form in _spellings(value)]
         self._pattern = re.compile("|".join(forms)) if forms else None
         self._bytes = re.compile("|".join(forms).encode()) if forms else None
 
@@ -51,27 +54,24 @@ class Redaction:
         return self._pattern.sub(MARK, text) if self._pattern else text
 
     def data(self, data: bytes) -> bytes:
-        """Return ``data``, taken as UTF-8, with ``[redacted]`` in place of every key."""
+        """Return the UTF-8 bytes ``data`` with ``[redacted]`` in place of every key."""
         return self._bytes.sub(MARK.encode(), data) if self._bytes else data
 
 
-def _forms(value: str) -> list[str]:
-    """Return patterns of all spellings of a key, longest first where one begins like another."""
+def _spellings(value: str) -> list[str]:
+    """Return a pattern for each spelling of a key, the longest first where one is a prefix of another."""
     escaped = json.dumps(value)[1:-1]
-    return [*_within_base64(value.encode()), *([re.escape(escaped)] if escaped != value else []), _percent(value)]
+    percent_encoded = "".join(_percent_char(char) for char in value)
+    return [*_within_base64(value.encode()), *([re.escape(escaped)] if escaped != value else []), percent_encoded]
 
 
-def _percent(value: str) -> str:
-    return "".join(_char(char) for char in value)
-
-
-def _char(char: str) -> str:
+def _percent_char(char: str) -> str:
     encoded = "".join(f"%{byte:02x}" for byte in char.encode())
     return f"(?:(?i:{encoded})|{re.escape(char)})"
 
 
 def _within_base64(value: bytes) -> list[str]:
-    """Return the part of a key's base64 that does not depend on what stands before or after it, for each of three offsets."""
+    """Return the part of a key's base64 form that does not depend on its neighbours, for each of three offsets."""
     found = []
     for offset in range(3):
         encoded = base64.b64encode(b"\0" * offset + value).decode()

@@ -1,24 +1,22 @@
-"""Whole sentences out of running text. Linear in the text's length: every look to the side is bounded."""
+"""Splitting of running text into sentences, in time linear in its length."""
 
 from __future__ import annotations
 
 import re
 
-from pipeline.text.word_lists import ABBREVIATIONS, LEANING, SOFT_ABBREVIATIONS, STARTERS
+from pipeline.text.word_lists import ABBREVIATIONS, POINTING_BACK, SENTENCE_STARTERS, SOFT_ABBREVIATIONS
 
 _TOKEN = re.compile(r"\S+")
 _CLOSERS = "\"'”’»)]}*_`"
 _OPENERS = "\"'“‘«([{*_`„"
-_ENDS = ".!?…"
-_SIDE = 32  # characters of a token that are looked at
-_BRACKETED = 400  # a bracket left open holds a sentence together for so many characters, no longer
+_END_MARKS = ".!?…"
+_LONGEST_TOKEN = 32  # characters of a token that are inspected: a limit keeps the time linear
+_BRACKETED = 400  # characters after which an open bracket no longer prevents the end of a sentence
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 _IDENTIFIER = re.compile(r"[`_]|[A-Za-z_]\w*(?:[._]\w|\(|::)|[a-z]+[A-Z]")
 _BRACKET = re.compile(r"[()\[\]“”]")
-
-
-# "There are two ways …", "It is important that …", "So long as …" point to nothing before them.
-_POINTLESS = re.compile(
+# "There are two ways …", "It is important that …", "So long as …" refer to no earlier sentence.
+_NOT_POINTING_BACK = re.compile(
     r"there (?:is|are|was|were|will|may|can|must|has|have|exists?)\b"
     r"|it (?:is|was|may be|can be|should be|must be|has been) (?:\w+ ){0,3}(?:that|to|when|if)\b|it should (?:also )?be noted\b"
     r"|so (?:long|far|that)\b|both \w+ and\b|either \w+ or\b|such as\b|another way\b",
@@ -26,15 +24,16 @@ _POINTLESS = re.compile(
 )
 
 
-def leans(text: str) -> bool:
-    """Tell whether ``text`` opens by pointing back to what stands before it: "This …", "However, …"."""
+def points_back(text: str) -> bool:
+    """Return whether ``text`` begins with a reference to the sentence before it: "This …", "However, …"."""
     plain = text.lstrip(_OPENERS)
     first = plain.split(None, 1)[:1]
-    return bool(first) and re.split(r"['’,:]", first[0].strip(_CLOSERS))[0].lower() in LEANING and _POINTLESS.match(plain) is None
+    word = re.split(r"['’,:]", first[0].strip(_CLOSERS))[0].lower() if first else ""
+    return word in POINTING_BACK and _NOT_POINTING_BACK.match(plain) is None
 
 
-def split(text: str) -> list[str]:
-    """Return the sentences of ``text`` in order, each exactly as it stands there; together they hold every word of it."""
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of ``text`` in order, each verbatim; together they contain every word of it."""
     found: list[str] = []
     tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
     start, depth = -1, 0
@@ -43,27 +42,27 @@ def split(text: str) -> list[str]:
         start = left if start < 0 else start
         token = text[left:right]
         if bracketed:
-            depth = max(0, depth + _opened(token))
-        following = text[slice(*tokens[place + 1])][:_SIDE] if place + 1 < len(tokens) else ""
+            depth = max(0, depth + _bracket_change(token))
+        following = text[slice(*tokens[place + 1])][:_LONGEST_TOKEN] if place + 1 < len(tokens) else ""
         held = depth > 0 and right - start < _BRACKETED
-        if not following or (not held and _ends(token[-_SIDE:], following)):
+        if not following or (not held and _ends_sentence(token[-_LONGEST_TOKEN:], following)):
             found.append(text[start:right])
             start, depth = -1, 0
     return found
 
 
-def _begins(word: str) -> bool:
-    bare = word.lstrip(_OPENERS)[:_SIDE]
+def _begins_sentence(word: str) -> bool:
+    bare = word.lstrip(_OPENERS)[:_LONGEST_TOKEN]
     return bool(bare) and (bare[0].isupper() or bare[0].isdigit() or _IDENTIFIER.match(bare) is not None)
 
 
-def _opened(token: str) -> int:
+def _bracket_change(token: str) -> int:
     return token.count("(") + token.count("[") + token.count("“") - token.count(")") - token.count("]") - token.count("”")
 
 
-def _ends(token: str, following: str) -> bool:
+def _ends_sentence(token: str, following: str) -> bool:
     core = token.rstrip(_CLOSERS)
-    if not core or core[-1] not in _ENDS or not _begins(following):
+    if not core or core[-1] not in _END_MARKS or not _begins_sentence(following):
         return False
     if core[-1] != ".":
         return True
@@ -76,5 +75,5 @@ def _is_abbreviation(word: str, following: str) -> bool:
     if lowered in ABBREVIATIONS and lowered not in SOFT_ABBREVIATIONS:
         return lowered not in ("no", "p", "art", "c", "ed", "mar", "sec", "fig") or bare[:1].isdigit()
     if lowered in SOFT_ABBREVIATIONS or (_INITIALS.fullmatch(word) is not None and word != "I"):
-        return bare.lower() not in STARTERS
+        return bare.lower() not in SENTENCE_STARTERS
     return False

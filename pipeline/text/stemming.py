@@ -1,7 +1,7 @@
-"""Words brought to their stems, by the language they are written in (Snowball, https://snowballstem.org).
+"""Word splitting, stemming and language detection (Snowball stemmers, https://snowballstem.org).
 
-An identifier counts whole and by its parts (``os.replace``: ``os.replac``, ``os``, ``replac``), a version or a decimal only
-whole.
+An identifier yields its own stem and those of its parts (``os.replace``: ``os.replac``, ``os``, ``replac``); a version or a
+decimal yields one stem.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _POSSESSIVE = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\Z", re.IGNORECASE)
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
 _LONGEST = 60  # characters; a longer "word" is noise
-_SAMPLE = 4_000  # characters that tell a text's language
-_SURE = 0.08  # share of function words from which a language is believed
+_SAMPLE = 4_000  # characters of a text from which its language is detected
+_LANGUAGE_SHARE = 0.08  # least share of function words for a language to be detected
 _STEMMERS = threading.local()  # a stemmer must not be used by two threads at once
 
 
 def words(text: str) -> list[str]:
-    """Return the words of ``text`` as written: identifiers, hyphenated words and numbers whole."""
+    """Return the words of ``text`` as written; identifiers, hyphenated words and numbers are not split."""
     return [word for word in _WORD.findall(text) if len(word) <= _LONGEST]
 
 
@@ -43,7 +43,7 @@ def stems(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
 
 @lru_cache(maxsize=262_144)
 def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
-    """Return the stems that one written word stands for, the whole first; none for what is too long to be a word.
+    """Return the stems of one written word, that of the whole word first; none for a word of over 60 characters.
 
     >>> forms("os.replace")
     ('os.replac', 'os', 'replac')
@@ -52,9 +52,9 @@ def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     """
     if len(word) > _LONGEST:
         return ()
-    plain = _folded(_POSSESSIVE.sub("", word))
+    plain = _without_accents(_POSSESSIVE.sub("", word))
     if _CJK.search(plain):
-        return _pairs(plain)
+        return _character_pairs(plain)
     if _VERSION.fullmatch(plain):
         return (_THOUSANDS.sub("", plain.lstrip("vV")),)
     parts = [piece for joint in _JOINT.split(plain.replace("_", ".")) for piece in _INNER_CAPITAL.split(joint) if piece]
@@ -67,16 +67,16 @@ def forms(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     return tuple(dict.fromkeys([_stemmed(whole, language), *small]))
 
 
-def _folded(text: str) -> str:
-    """Return ``text`` without accents, typographic variants brought together."""
+def _without_accents(text: str) -> str:
+    """Return ``text`` without accents and with typographic variants unified."""
     if text.isascii():
         return text
     decomposed = unicodedata.normalize("NFKD", text)
     return "".join(sign for sign in decomposed if not unicodedata.combining(sign)).replace("’", "'")
 
 
-def _pairs(text: str) -> tuple[str, ...]:
-    """Return runs of Chinese, Japanese or Korean characters as pairs, since nothing parts their words."""
+def _character_pairs(text: str) -> tuple[str, ...]:
+    """Return runs of Chinese, Japanese or Korean characters as overlapping pairs, since no spaces separate their words."""
     found: list[str] = []
     for run in _CJK.findall(text):
         found += [run[at : at + 2] for at in range(len(run) - 1)] or [run]
@@ -92,13 +92,13 @@ def _stemmed(word: str, language: str) -> str:
 
 @lru_cache(maxsize=1_024)
 def language_of(text: str) -> str:
-    """Return the Snowball name of the language of ``text``, by its function words; "" when nothing tells."""
+    """Return the Snowball name of the language of ``text``, detected by its function words; "" if unknown."""
     found = Counter(re.findall(r"[^\W\d_]+", text[:_SAMPLE].lower()))
     shares = {name: sum(found[word] for word in common if word in found) for name, common in LANGUAGES.items()}
     best = max(shares, key=lambda name: (shares[name], name == DEFAULT_LANGUAGE))
-    return best if shares[best] > _SURE * found.total() else ""
+    return best if shares[best] > _LANGUAGE_SHARE * found.total() else ""
 
 
-def alike(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return the overlap of two sets of stems, 0 to 1 (Jaccard)."""
+def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
+    """Return the Jaccard similarity of two sets of stems, 0 to 1; 0 if one is empty."""
     return len(a & b) / len(a | b) if a and b else 0.0

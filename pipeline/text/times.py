@@ -1,8 +1,7 @@
-"""Times of day and moments as people write them: ``06:30``, ``06:30 Europe/Berlin``, ``2026-11-22T06:30Z``; and as events hold
-them. Leaf module.
+"""Parsing of times that people write (``06:30``, ``06:30 Europe/Berlin``, ``2026-11-22T06:30Z``) and of event timestamps.
 
-A time without a zone is the local clock's. When the clocks are put back a time comes twice, and the first one that lies ahead
-counts; when they are put forward a time that does not come is as much later as the clocks are.
+A time without a zone is local. When the clocks go back, a time occurs twice: the next occurrence counts. When they go forward,
+a time that is skipped moves later by as much. Leaf module.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\S.*)", re.ASCII)
 
 
 def clock_of(text: str) -> time | None:
-    """Return a time of day, with the zone that it names if it names one; None if ``text`` is none."""
+    """Return the time of day in ``text``, with its zone if one is given; None if ``text`` is not a time of day."""
     match = _CLOCK.fullmatch(text)
     if match is None:
         return None
     try:
         return time(int(match[1]), int(match[2]), tzinfo=_zone(match[3] or ""))
-    except (OSError, ValueError, LookupError):  # no such zone, or none are installed
+    except (OSError, ValueError, LookupError):  # the zone is unknown, or no zone data is installed
         return None
 
 
@@ -36,7 +35,10 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def moment_after(text: str, now: datetime) -> datetime | None:
-    """Return the moment that ``text`` names: a time of day the next after ``now``, a date with a time itself; None if neither."""
+    """Return the moment that ``text`` names; of a time of day its next occurrence after ``now``.
+
+    None if ``text`` is neither a time of day nor a date with a time.
+    """
     if (clock := clock_of(text)) is not None:
         return next_at(clock, now)
     match = _MOMENT.fullmatch(text)
@@ -51,21 +53,21 @@ def moment_after(text: str, now: datetime) -> datetime | None:
 
 
 def next_at(clock: time, now: datetime) -> datetime:
-    """Return the next moment after ``now`` at which the clock of ``clock``'s zone, or the local one, shows it."""
+    """Return the next moment after ``now`` at which the clock of ``clock``'s zone, or the local clock, shows that time."""
     today = now.astimezone(clock.tzinfo).date()
-    # Each day's time is made aware by itself: between two days the clocks may be put forward or back.
+    # Each day is converted separately: the clocks may change between two days.
     moments = (moment for days in (0, 1) for moment in _moments(today + timedelta(days=days), clock))
     return next(moment for moment in moments if moment > now)
 
 
 def _moments(day: date, clock: time) -> list[datetime]:
-    """The moments at which the clock shows that time on that day; if there is none, the one an hour or so later."""
+    """Return the moments at which the clock shows that time on that day; if it is skipped, the moment after the change."""
     both = sorted(datetime.combine(day, clock.replace(fold=fold)).astimezone(UTC) for fold in (0, 1))
-    shown = [moment for moment in both if _bare(moment.astimezone(clock.tzinfo).time()) == _bare(clock)]
+    shown = [moment for moment in both if _clock_fields(moment.astimezone(clock.tzinfo).time()) == _clock_fields(clock)]
     return shown or both[1:]
 
 
-def _bare(clock: time) -> time:
+def _clock_fields(clock: time) -> time:
     return clock.replace(tzinfo=None, fold=0)
 
 
@@ -79,10 +81,10 @@ def night_of(moment: datetime) -> date:
 
 
 def timestamp(moment: datetime) -> str:
-    """Return an aware ``moment`` as the envelope writes it: ``2026-11-21T02:15:00.123Z``."""
+    """Return an aware ``moment`` in the format of an event's ``at``: ``2026-11-21T02:15:00.123Z``."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def moment_of(at: str) -> datetime:
-    """Return the aware UTC moment of an envelope's ``at``."""
+    """Return the aware UTC moment of an event's ``at``."""
     return datetime.fromisoformat(at.replace("Z", "+00:00"))

@@ -1,4 +1,4 @@
-"""Word lists of English that the ranking leans on. Data only."""
+"""English word lists for sentence splitting and ranking. Data only."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# What a question is put with: no passage has to hold these.
-ASKING = _words(
+# Words with which questions are asked: a passage need not contain them to answer.
+QUESTION_WORDS = _words(
     """
     a an the this that these those there here it its they them their he she his her him i me my mine we us our you your yours
     what which who whom whose where when why how whether if then else
@@ -27,8 +27,8 @@ ASKING = _words(
     """
 )
 
-# Verbs and nouns that tell little apart: half a weight.
-LIGHT = _words(
+# Verbs and nouns of little meaning: they count half.
+LIGHT_WORDS = _words(
     """
     use uses used using make makes made making work works worked working
     go goes went going come comes give gives given take takes taken
@@ -46,8 +46,8 @@ LIGHT = _words(
     """
 )
 
-# A sentence that opens with one of these leans on the sentence before it.
-LEANING = _words(
+# A sentence that begins with one of these refers to the sentence before it.
+POINTING_BACK = _words(
     """
     this that these those it its they them their he she his her such both either neither however therefore thus hence so
     then also otherwise instead moreover furthermore additionally but and or nor yet still consequently similarly likewise
@@ -71,7 +71,7 @@ SOFT_ABBREVIATIONS = _words(
     """
 )
 
-STARTERS = _words(
+SENTENCE_STARTERS = _words(
     """
     the a an this that these those it they we you he she i in on at for if when while as however but and or there here its
     their our his her to from with by after before since because although though where what which who why how no not some

@@ -140,12 +140,12 @@ class AdapterFactory:
         return OwnAndWeb(self._searches.chain([LOCAL]), search) if web and LOCAL in state.config.search else search
 
     def _reasoner(self, state: SessionState, ledger: Budget) -> Reasoner:
-        from pipeline.adapters.reasoners.budget_fallback import FrugalReasoner
+        from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 
         if state.config.reasoner == ExtractiveReasoner.name:
             return self._extractive()
-        return FrugalReasoner(self._model(state.config.reasoner).for_query((ledger, self._night)), ExtractiveReasoner())
+        return FallbackReasoner(self._model(state.config.reasoner).for_query((ledger, self._night)), ExtractiveReasoner())
 
     def _extractive(self) -> Reasoner:
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner

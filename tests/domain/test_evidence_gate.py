@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.domain.evidence_gate import after_gathering, query_of, statistics
+from pipeline.domain.evidence_gate import query_of, statistics, step_after_gathering
 from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Fail, StartSynthesis
 from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig
-from pipeline.text.ranking.scoring import Ranked, statistics_of
+from pipeline.text.ranking.scoring import StemmedText, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 OWN = (
@@ -17,7 +17,7 @@ OWN = (
     "The harbour is twelve metres deep at low tide.",
     *(f"Paragraph {number} says nothing of note about matter {number}." for number in range(30)),
 )
-KNOWN = statistics_of([Ranked.of(text, "", "english") for text in OWN]).model_copy(
+KNOWN = statistics_of([StemmedText.of(text, "", "english") for text in OWN]).model_copy(
     update={"language": "english", "documents": 12}
 )
 
@@ -49,17 +49,17 @@ def session(
 
 
 def refusal(query: str, **more: object) -> Fail:
-    step = after_gathering(session(query, **more))  # type: ignore[arg-type]  # one of its own keywords
+    step = step_after_gathering(session(query, **more))  # type: ignore[arg-type]  # one of its own keywords
     assert isinstance(step, Fail)
     return step
 
 
 def test_what_the_facts_answer_is_written() -> None:
-    assert after_gathering(session("How does an append-only log survive a power cut?")) == StartSynthesis((), False)
+    assert step_after_gathering(session("How does an append-only log survive a power cut?")) == StartSynthesis((), False)
 
 
 def test_of_what_is_half_answered_the_missing_name_is_told_to_the_report() -> None:
-    step = after_gathering(session("How does an append-only log survive a power cut, and how does Kafka survive it?"))
+    step = step_after_gathering(session("How does an append-only log survive a power cut, and how does Kafka survive it?"))
     assert step == StartSynthesis(("Kafka",), False)
 
 
@@ -72,7 +72,9 @@ def test_what_no_document_holds_ends_the_session_in_words_with_what_comes_neares
     assert len(step.nearest) <= 3
 
 
-@pytest.mark.parametrize(("documents", "words"), [(1, "your document does not mention"), (0, "nothing that was found mentions")])
+@pytest.mark.parametrize(
+    ("documents", "words"), [(1, "your document does not mention"), (0, "no source that was found mentions")]
+)
 def test_the_reason_names_what_was_looked_at(documents: int, words: str) -> None:
     known = KNOWN.model_copy(update={"documents": documents})
     assert refusal("Who composed the opera Turandot?", known=known).reason.startswith(words)
@@ -81,9 +83,9 @@ def test_the_reason_names_what_was_looked_at(documents: int, words: str) -> None
 def test_words_that_stand_only_apart_are_told_as_such() -> None:
     strangers = ("The violin was played in the town hall.", "The reactor is cooled with water.", "The harvest begins in spring.")
     texts = (*strangers, *OWN)
-    known = statistics_of([Ranked.of(text, "", "english") for text in texts]).model_copy(update={"documents": 12})
+    known = statistics_of([StemmedText.of(text, "", "english") for text in texts]).model_copy(update={"documents": 12})
     step = refusal("Which violin is in the reactor during the harvest?", texts=texts, known=known)
-    assert step.reason.startswith("none of your 12 documents holds a passage that")
+    assert step.reason.startswith("none of your 12 documents has a passage that")
     assert set(step.nearest) & {"f0", "f1", "f2"}
 
 
@@ -122,7 +124,7 @@ def test_without_an_index_the_statistics_say_which_language_they_are_of() -> Non
 def test_what_a_model_found_on_the_web_about_the_very_subject_is_not_refused(query: str) -> None:
     texts = tuple(f"In trial {number} heat pumps in cold climates reduced losses by {number} per cent." for number in range(12))
     web = session(query, texts, TermStatistics(), languages=(), reasoner="gpt", url="https://{}.example/")
-    assert isinstance(after_gathering(web), StartSynthesis)
+    assert isinstance(step_after_gathering(web), StartSynthesis)
 
 
 def test_a_models_single_sentences_of_one_page_stand_together() -> None:
@@ -133,6 +135,6 @@ def test_a_models_single_sentences_of_one_page_stand_together() -> None:
     state.facts = {one.id: one for one in facts}
     state.workers["search_0"].iterations[0].observed = {url: PageObserved(facts, ())}
     state.searches["q"] = SearchDone("fake", (Hit(url=url, title="One"),))
-    assert after_gathering(state) == StartSynthesis((), False)
+    assert step_after_gathering(state) == StartSynthesis((), False)
     state.config = state.config.model_copy(update={"reasoner": "extractive"})
-    assert after_gathering(state) != StartSynthesis((), False)
+    assert step_after_gathering(state) != StartSynthesis((), False)

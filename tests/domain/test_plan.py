@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.plan import faults, first_plan, gap_plan, validation_round
+from pipeline.domain.plan import first_plan, gap_plan, problems, validation_round
 from pipeline.domain.values import Perspective, PlanNode
 
 
@@ -55,12 +55,12 @@ def test_a_validation_knows_its_round() -> None:
 def test_whatever_is_laid_out_is_sound_and_can_be_put_in_order(sizes: list[int]) -> None:
     first = views(sizes[0])
     plan, perspectives, number = by_id(*first_plan(first)), known(first), 0
-    assert faults(plan.values(), {}, perspectives) == []
+    assert problems(plan.values(), {}, perspectives) == []
     for gap_round, size in enumerate(sizes[1:], start=1):
         added = views(size, f"gap-{gap_round}")
         nodes = gap_plan(added, gap_round, number)
         perspectives |= known(added)
-        assert faults(nodes, plan, perspectives) == []
+        assert problems(nodes, plan, perspectives) == []
         plan |= by_id(*nodes)
         number += size
     order = list(TopologicalSorter({node.id: node.depends_on for node in plan.values()}).static_order())
@@ -70,8 +70,8 @@ def test_whatever_is_laid_out_is_sound_and_can_be_put_in_order(sizes: list[int])
 def test_all_that_is_wrong_with_a_plan_is_told_at_once() -> None:
     lost = PlanNode(id="a", task="search", description="", depends_on=("b", "c"), perspective="nobody")
     twice = PlanNode(id="d", task="validate", description="")
-    assert faults([lost, twice, twice], {}, {}) == [
-        "d stands twice in the plan",
+    assert problems([lost, twice, twice], {}, {}) == [
+        "d is in the plan twice",
         "a depends on b, which is not in the plan",
         "a depends on c, which is not in the plan",
         "a has no perspective 'nobody'",
@@ -83,12 +83,12 @@ def test_a_circle_is_told_node_by_node() -> None:
         PlanNode(id=name, task="search", description="", depends_on=(after,), perspective="view-0")
         for name, after in (("a", "b"), ("b", "c"), ("c", "a"))
     ]
-    (fault,) = faults(ring, {}, known(views(1)))
-    assert fault.startswith("the plan runs in a circle: ")
+    (fault,) = problems(ring, {}, known(views(1)))
+    assert fault.startswith("the plan has a cycle: ")
     assert sorted(set(fault.partition(": ")[2].split(" → "))) == ["a", "b", "c"]
 
 
 def test_only_the_synthesis_may_be_planned_anew() -> None:
     plan = by_id(*first_plan(views(1)))
     again = (plan["search_0"], plan["synthesize"])
-    assert faults(again, plan, known(views(1))) == ["search_0 is already planned"]
+    assert problems(again, plan, known(views(1))) == ["search_0 is already planned"]

@@ -79,20 +79,20 @@ def test_an_ended_session_takes_nothing_but_a_new_run_and_a_reopening(end: e.Eve
     state, _ = after(e.PlanCreated)
     fold.apply(state, end)
     for event in (*stream()[2:], *ENDS):
-        refused(state, event, "only reopening it is possible")
+        refused(state, event, "it must be reopened first")
     assert refusal(state, e.RunStarted()) == ""
     assert refusal(state, e.ResearchReopened()) == ""
 
 
 def test_a_complete_session_is_not_reopened() -> None:
     state, _ = after(e.ResearchCompleted)
-    refused(state, e.ResearchReopened(), "complete needs no reopening")
-    refused(state, e.ResearchCancelled(), "only reopening it is possible")
+    refused(state, e.ResearchReopened(), "complete cannot be reopened")
+    refused(state, e.ResearchCancelled(), "it must be reopened first")
 
 
 def test_a_session_at_work_is_not_reopened() -> None:
     state, _ = after(e.PlanCreated)
-    refused(state, e.ResearchReopened(), "needs no reopening")
+    refused(state, e.ResearchReopened(), "cannot be reopened")
 
 
 def test_there_is_one_survey_and_one_plan() -> None:
@@ -108,12 +108,12 @@ OTHER = PlanNode(id="search_1", task="search", description="", perspective="view
 @pytest.mark.parametrize(
     ("nodes", "words"),
     [
-        ((SEARCH, SEARCH), "search_0 stands twice"),
-        ((SEARCH.model_copy(update={"depends_on": ("search_1",)}), OTHER), "runs in a circle"),
-        ((SEARCH.model_copy(update={"depends_on": ("search_0",)}),), "runs in a circle"),
+        ((SEARCH, SEARCH), "search_0 is in the plan twice"),
+        ((SEARCH.model_copy(update={"depends_on": ("search_1",)}), OTHER), "has a cycle"),
+        ((SEARCH.model_copy(update={"depends_on": ("search_0",)}),), "has a cycle"),
         ((SEARCH.model_copy(update={"depends_on": ("nothing",)}),), "depends on nothing, which is not in the plan"),
         ((SEARCH.model_copy(update={"perspective": "nobody"}),), "no perspective 'nobody'"),
-        ((), "no node searches"),
+        ((), "the plan has no search node"),
     ],
 )
 def test_an_unsound_plan_is_refused_with_what_is_wrong(nodes: tuple[PlanNode, ...], words: str) -> None:
@@ -230,9 +230,9 @@ def test_an_outline_names_known_facts_once_the_synthesis_has_started() -> None:
 def test_an_outline_has_sections_each_with_an_id_of_its_own() -> None:
     state, outline = before(e.OutlineCreated)
     refused(state, changed(outline, sections=()), "no section")
-    refused(state, changed(outline, sections=outline.sections[:1] * 2), "section_1 stands twice")
+    refused(state, changed(outline, sections=outline.sections[:1] * 2), "in the outline twice: section_1")
     own_summary = outline.sections[0].model_copy(update={"id": "summary"})
-    refused(state, changed(outline, sections=(own_summary,)), "section summary is written by itself")
+    refused(state, changed(outline, sections=(own_summary,)), "section summary must not be in the outline")
 
 
 def test_a_section_is_of_the_outline_and_written_once() -> None:
@@ -262,7 +262,7 @@ def test_only_a_checked_section_is_revised_one_revision_at_a_time() -> None:
 
 def test_a_report_cites_known_facts_and_some() -> None:
     state, report = before(e.ReportGenerated)
-    refused(state, changed(report, summary=(), sections=()), "rests on no fact")
+    refused(state, changed(report, summary=(), sections=()), "cites no fact")
     unknown = Sentence(text="So it is.", facts=("feedbeef",))
     refused(state, changed(report, summary=(unknown,)), "unknown facts: feedbeef")
     section = ReportSection(id="s", title="S", paragraphs=(Paragraph(sentences=(unknown,)),))

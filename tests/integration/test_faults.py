@@ -52,7 +52,7 @@ def test_a_fault_on_one_call(stage: Stage, tmp_path: Path, route: str, verbs: st
 @pytest.mark.parametrize("verbs", KINDS)
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_fault_that_stays(stage: Stage, tmp_path: Path, route: str, verbs: str) -> None:
-    night_with(stage, tmp_path, route, verbs, None, *(["nothing that was found"] if route == "pages" else []))
+    night_with(stage, tmp_path, route, verbs, None, *(["no source that was found"] if route == "pages" else []))
 
 
 @pytest.mark.parametrize("verbs", PATIENCE)
@@ -70,4 +70,4 @@ def test_a_model_that_goes_away_for_good(stage: Stage, tmp_path: Path, verbs: st
 @pytest.mark.parametrize("kind", [*(f"model:{name}" for name in MODELS), *IN_CONTENT])
 @pytest.mark.parametrize("calls", [{1}, {7}, None], ids=["early", "later", "always"])
 def test_a_model_that_is_of_no_use(stage: Stage, tmp_path: Path, kind: str, calls: set[int] | None) -> None:
-    night_with(stage, tmp_path, "chat", kind, calls, "nothing that was found")
+    night_with(stage, tmp_path, "chat", kind, calls, "no source that was found")

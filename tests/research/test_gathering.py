@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline.domain.questions import Finding, ObservationQuestion
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker, chosen_pages
 from pipeline.domain.values import Fact, Hit, Perspective
-from pipeline.research.gathering import _judged
+from pipeline.research.gathering import _facts_and_rejected
 from pipeline.text.normalise import digest_of
 from pipeline.text.page_format import blocks
 
@@ -30,7 +30,7 @@ def _fact_of(quote: str) -> Fact:
     question = ObservationQuestion(
         query="How?", perspective=view, searches=(), url="corpus:a", title="Logs", text=PAGE, focus=(), limit=5
     )
-    facts, rejected = _judged((Finding(claim=quote, quote=quote),), question, digest_of(PAGE.encode()))
+    facts, rejected = _facts_and_rejected((Finding(claim=quote, quote=quote),), question, digest_of(PAGE.encode()))
     assert not rejected
     return facts[0]
 

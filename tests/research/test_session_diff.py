@@ -21,9 +21,9 @@ from pipeline.domain.rules import refusal
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import Failure, Iteration, PageDone, PageObserved, Report, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Compare, Read
-from pipeline.domain.values import Changes, Earlier, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
+from pipeline.domain.values import Changes, EarlierSession, Fact, Hit, KnownSource, PlanNode, Reference, ResearchConfig
 from pipeline.ports import Answer
-from pipeline.research.session_diff import changes, earlier_of
+from pipeline.research.session_diff import earlier_session, session_changes
 from pipeline.text.normalise import digest_of
 from pipeline.text.times import timestamp
 from tests.commanding import said, workspace_in
@@ -69,8 +69,8 @@ def cited(state: SessionState) -> SessionState:
 
 def compared(before: World, after: World, found_before: World | None = None, found_after: World | None = None) -> Changes:
     texts = {digest(sentences): " ".join(sentences) for world in (before, after) for sentences in world.values()}
-    earlier = earlier_of(cited(session(before, found_before)))
-    return changes(earlier, session(after, found_after, "s-2"), texts.__getitem__)
+    earlier = earlier_session(cited(session(before, found_before)))
+    return session_changes(earlier, session(after, found_after, "s-2"), texts.__getitem__)
 
 
 def claims(found: Changes, after: World) -> list[str]:
@@ -126,14 +126,14 @@ def test_what_stood_there_before_is_not_new_only_because_it_is_found_now() -> No
 
 def test_a_source_that_could_not_be_read_again_says_neither_gone_nor_kept() -> None:
     before = {SEA: ["The sea is deep."], LAND: ["The land is dry."]}
-    earlier = earlier_of(cited(session(before)))
+    earlier = earlier_session(cited(session(before)))
     after = session({LAND: before[LAND]}, name="s-2")
     after.failures = {f"Read:{SEA}": Failure(f"Read:{SEA}", 1, True, "ReadFailed", "it is gone", "")}
-    found = changes(earlier, after, lambda _digest: "")
+    found = session_changes(earlier, after, lambda _digest: "")
     assert (found.gone, found.changed, found.kept) == ((), (), 1)
     assert [(source.url, source.reason) for source in found.unread] == [(SEA, "it is gone")]
     after.failures = {}
-    assert "no time" in changes(earlier, after, lambda _digest: "").unread[0].reason
+    assert "no time" in session_changes(earlier, after, lambda _digest: "").unread[0].reason
 
 
 SENTENCES = st.lists(
@@ -210,9 +210,9 @@ def test_the_first_thought_of_each_worker_is_told_what_the_report_before_rested_
     assert asked[0].earlier_on == before.ended_at[:10]
 
 
-def earlier(*urls: str) -> Earlier:
+def earlier(*urls: str) -> EarlierSession:
     sources = tuple(KnownSource(url=url, title=url, digest="d") for url in urls)
-    return Earlier(session="s-1", reported_at="", facts=(), sources=sources, cited=urls)
+    return EarlierSession(session="s-1", reported_at="", facts=(), sources=sources, cited=urls)
 
 
 def test_sources_are_read_again_beside_the_work_and_skipped_once_a_cap_is_reached() -> None:

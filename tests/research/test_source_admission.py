@@ -28,7 +28,7 @@ def test_an_old_unsigned_irrelevant_disputed_source_is_not_admitted_and_the_log_
     assert (first.admitted, second.admitted) == (True, False)
     assert first.score > second.score
     assert any("1 disputed" in reason for reason in second.reasons)
-    assert any("of 2009; the newest source is of 2026" in reason for reason in second.reasons)
+    assert any("from 2009; the newest source is from 2026" in reason for reason in second.reasons)
     assert any("no author" in reason for reason in second.reasons)
 
 

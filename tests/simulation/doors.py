@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipeline.adapters.reasoners.budget_fallback import FrugalReasoner
+from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
 from pipeline.domain import questions as q
 from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.state import SessionState
@@ -121,7 +121,7 @@ class Free:
 
 
 def desk_of(store: EventStore, asked: Asked) -> StepContext:
-    return StepContext(FrugalReasoner(asked, Free()), asked, asked, lambda digest: store.get(digest).decode())
+    return StepContext(FallbackReasoner(asked, Free()), asked, asked, lambda digest: store.get(digest).decode())
 
 
 def purse_of(state: SessionState) -> CombinedBudget:

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.adapters.reasoners.openai.answer_checks import answer_of
-from pipeline.adapters.reasoners.openai.json_reply import Unfit, read
+from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
-from pipeline.adapters.reasoners.openai.prompting.prompt_context import Tools, view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain import questions as q
@@ -97,7 +97,7 @@ QUESTIONS: dict[str, q.Question[Any]] = {
 def _asked(name: str) -> tuple[Prompt, CitationKeys, list[dict[str, str]]]:
     keys = CitationKeys()
     question, schema = QUESTIONS[name], schema_of(WIRES[name])
-    messages = PROMPTS.messages(name, view_of(question, Tools(keys, Delimiters(b"0" * 16), 40_000)), schema)
+    messages = PROMPTS.messages(name, view_of(question, PromptParts(keys, Delimiters(b"0" * 16), 40_000)), schema)
     form = {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
     return read_prompt({"messages": messages, "response_format": form}), keys, messages
 
@@ -109,7 +109,7 @@ def _said(name: str, kind: str = "honest", **more: Any) -> str:
 def _answer(name: str, kind: str = "honest") -> Any:
     prompt, keys, _ = _asked(name)
     content = say(kind, prompt, Setting(Random(1), "http://127.0.0.1:1")).content
-    return answer_of(QUESTIONS[name], read(content, WIRES[name]), keys)
+    return answer_of(QUESTIONS[name], parse_reply(content, WIRES[name]), keys)
 
 
 # ---- honest ----------------------------------------------------------------------------------------------------
@@ -249,8 +249,8 @@ def test_of_all_wrappings_only_one_fence_can_be_read() -> None:
     readable = []
     for wrap in WRAPPINGS:
         try:
-            read(wrap(content), WIRES["outline"])
-        except Unfit:
+            parse_reply(wrap(content), WIRES["outline"])
+        except UnusableReply:
             readable.append(False)
         else:
             readable.append(True)

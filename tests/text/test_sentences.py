@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.sentences import leans, split
+from pipeline.text.sentences import points_back, split_sentences
 
 HARD_TEXT = st.text(alphabet=st.sampled_from("aB.!?…\"'()[]“” \n0e_`-"), max_size=300) | st.text(max_size=300)
 
@@ -14,7 +14,7 @@ HARD_TEXT = st.text(alphabet=st.sampled_from("aB.!?…\"'()[]“” \n0e_`-"), m
 @given(HARD_TEXT)
 def test_no_character_of_a_sentence_is_lost_or_altered(text: str) -> None:
     place = 0
-    for sentence in split(text):
+    for sentence in split_sentences(text):
         found = text.find(sentence, place)
         assert found >= 0
         assert not text[place:found].strip()
@@ -39,21 +39,21 @@ def test_no_character_of_a_sentence_is_lost_or_altered(text: str) -> None:
     ],
 )
 def test_a_sentence_ends_where_a_reader_would_end_it(text: str, count: int) -> None:
-    assert len(split(text)) == count
+    assert len(split_sentences(text)) == count
 
 
 @pytest.mark.parametrize(
     "text", ["." * 200_000 + "a", "a. " * 70_000, "a." * 100_000, "x" * 200_000, "( " * 100_000, '". ' * 70_000]
 )
 def test_hostile_text_is_split_in_one_pass(text: str) -> None:
-    assert "".join("".join(split(text)).split()) == "".join(text.split())
+    assert "".join("".join(split_sentences(text)).split()) == "".join(text.split())
 
 
 @pytest.mark.parametrize(
     "text", ["This holds.", "However, it fails.", "“It is loud.”", "They are loud.", "Otherwise it is lost."]
 )
 def test_what_points_back_leans_on_what_stands_before_it(text: str) -> None:
-    assert leans(text)
+    assert points_back(text)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_what_points_back_leans_on_what_stands_before_it(text: str) -> None:
     ["", "   ", "Pumps are loud.", "There are two ways.", "It is important that it ends.", "Both pumps and valves are loud."],
 )
 def test_what_points_to_nothing_before_it_leans_on_nothing(text: str) -> None:
-    assert not leans(text)
+    assert not points_back(text)
 
 
 @pytest.mark.parametrize("text", ["It's loud.", "That’s loud.", "“It” is loud.", "*Then* it ends."])
 def test_what_points_back_in_short_or_in_marks_leans_as_well(text: str) -> None:
-    assert leans(text)
+    assert points_back(text)
 
 
 @given(st.text(max_size=60))
 def test_any_text_leans_or_does_not(text: str) -> None:
-    assert leans(text) in (True, False)
+    assert points_back(text) in (True, False)

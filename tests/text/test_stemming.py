@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.stemming import alike, forms, language_of, stems, words
+from pipeline.text.stemming import forms, jaccard, language_of, stems, words
 
 
 @pytest.mark.parametrize(
@@ -100,5 +100,5 @@ def test_what_has_no_function_words_is_of_no_known_language(text: str) -> None:
 
 @given(st.frozensets(st.sampled_from("abcdef")), st.frozensets(st.sampled_from("abcdef")))
 def test_likeness_is_between_0_and_1_and_the_same_both_ways(a: frozenset[str], b: frozenset[str]) -> None:
-    assert 0.0 <= alike(a, b) == alike(b, a) <= 1.0
-    assert alike(a, a) == (1.0 if a else 0.0)
+    assert 0.0 <= jaccard(a, b) == jaccard(b, a) <= 1.0
+    assert jaccard(a, a) == (1.0 if a else 0.0)

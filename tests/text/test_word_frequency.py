@@ -5,23 +5,23 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.word_frequency import speciality
+from pipeline.text.word_frequency import specificity
 
 
 def test_a_name_is_more_special_than_a_usual_word_and_that_more_than_the_most_usual_one() -> None:
-    found = [speciality(word, "english") for word in ("fdatasync", "harbour", "people", "the")]
+    found = [specificity(word, "english") for word in ("fdatasync", "harbour", "people", "the")]
     assert found == sorted(found, reverse=True)
     assert (found[0], found[-1]) == (1.0, 0.0)
 
 
 def test_a_word_is_as_special_as_it_is_in_its_own_language() -> None:
-    assert speciality("nicht", "german") < speciality("nicht", "english")
+    assert specificity("nicht", "german") < specificity("nicht", "english")
 
 
 def test_of_a_language_without_frequencies_every_word_is_special() -> None:
-    assert speciality("the", "tamil") == 1.0
+    assert specificity("the", "tamil") == 1.0
 
 
 @given(st.text(max_size=80), st.sampled_from(["english", "german", "russian", "tamil", ""]))
 def test_any_word_is_special_to_a_degree_between_0_and_1(word: str, language: str) -> None:
-    assert 0.0 <= speciality(word, language) <= 1.0
+    assert 0.0 <= specificity(word, language) <= 1.0

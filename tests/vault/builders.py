@@ -17,7 +17,7 @@ from pipeline.domain.values import (
     Changes,
     Contradiction,
     Cost,
-    Earlier,
+    EarlierSession,
     Fact,
     FactChange,
     Gap,
@@ -131,11 +131,13 @@ class Story:
         self.scribe.note(e.TopicSurveyed(provider="local", hits=hits))
         return self
 
-    def _earlier(self) -> Earlier:
+    def _earlier(self) -> EarlierSession:
         say, url = self.say, self.pages[1]
         gone = fact(url, say("Fsync was never needed."))
         known = KnownSource(url=url, title=say("A page"), digest="1" * 64)
-        return Earlier(session=self.previous, reported_at="2026-11-21T02:16:00.000Z", facts=(gone,), sources=(known,), cited=())
+        return EarlierSession(
+            session=self.previous, reported_at="2026-11-21T02:16:00.000Z", facts=(gone,), sources=(known,), cited=()
+        )
 
     def _changes(self) -> e.ChangesFound:
         say, facts, (_, second, third) = self.say, self.facts, self.pages

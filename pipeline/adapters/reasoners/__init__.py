@@ -1,1 +1,1 @@
-"""Whatever answers the typed questions."""
+"""Adapters of the port ``Reasoner``: the extractive reasoner and language models."""

@@ -1,4 +1,4 @@
-"""A model as long as the budget lasts, then the extractive reasoner: a spent budget ends in a report from what there is."""
+"""A reasoner that falls back from a model to the extractive reasoner when the budget is spent, so that a report is written."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ WRITING = frozenset({"outline", "section", "claim_check"})
 FOLD = "fold"
 
 
-class FrugalReasoner:
-    """Asks ``model``; what the report needs is answered by ``extractive`` when the next call does not fit the budget.
+class FallbackReasoner:
+    """Asks ``model``; if the budget does not allow the next call, ``extractive`` answers the questions that the report needs.
 
-    A fold that the model cannot make, for whatever reason, is made by ``extractive`` too: a full context must not stop a worker.
+    ``extractive`` also makes each fold that the model fails to make, because a full context must not stop a worker.
     """
 
     def __init__(self, model: Reasoner, extractive: Reasoner) -> None:
@@ -29,7 +29,7 @@ class FrugalReasoner:
         """Answer one question.
 
         Raises:
-            StepError: as the model's reasoner says, but for what is answered without it.
+            StepError: the model's error, for a question that has no fallback.
         """
         try:
             return await self._model.answer(question)
@@ -43,5 +43,5 @@ class FrugalReasoner:
 
 
 def _with_model(spent: Cost | None, plain: Cost) -> Cost:
-    """What was spent before the model gave up, under the name of the reasoner that answered."""
+    """Return the cost of the model's failed calls, under the name of the reasoner that answered."""
     return spent.model_copy(update={"model": plain.model}) if spent else plain

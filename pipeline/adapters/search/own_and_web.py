@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.adapters.search.fallback_chain import combined_error, with_failed_attempts
-from pipeline.domain.values import Cost, Hit, LeftOut
+from pipeline.domain.values import Cost, FailedSide, Hit
 from pipeline.errors import CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
 from pipeline.ports import Search, SearchResult
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.rank_fusion import Origin, fused
+from pipeline.text.ranking.rank_fusion import Origin, fused_ranking
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 Outcome = SearchResult | ResearchError
@@ -44,7 +44,7 @@ class OwnAndWeb:
             raise combined_error(down)
         return SearchResult(
             provider="+".join(result.provider for result in found),
-            hits=fused(_hits(asked["own"]), _hits(asked["web"]), limit, lambda hit: hit.url),
+            hits=fused_ranking(_hits(asked["own"]), _hits(asked["web"]), limit, lambda hit: hit.url),
             cost=with_failed_attempts(
                 _sum([result.cost for result in found]), [error for error in down if isinstance(error, SearchFailed)]
             ),
@@ -76,5 +76,5 @@ def _sum(costs: Sequence[Cost]) -> Cost:
     return Cost(usd=round(usd, 9), assumed_usd=round(assumed, 9))
 
 
-def _left_out(origin: Origin, error: ResearchError) -> LeftOut:
-    return LeftOut(origin=origin, reason=one_line(error.message, _LONGEST_REASON))
+def _left_out(origin: Origin, error: ResearchError) -> FailedSide:
+    return FailedSide(origin=origin, reason=one_line(error.message, _LONGEST_REASON))

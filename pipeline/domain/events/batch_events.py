@@ -1,4 +1,4 @@
-"""What can happen in a night, as frozen models with the envelope of ``events``: the stream of one batch."""
+"""The events of a batch (one night's run over the queue), as frozen models with the envelope of ``session_events``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.domain.values import Cost
 
 
 class BatchStarted(EventBase):
-    """A night begins. ``due`` holds query ids in the order they will be taken up, ``archived`` those gone from the file."""
+    """A batch begins. ``due`` holds the query ids in order of work, ``archived`` the ids that were removed from the file."""
 
     type: Literal["batch.started"] = "batch.started"
     due: tuple[str, ...]
@@ -18,7 +18,7 @@ class BatchStarted(EventBase):
 
 
 class QuerySkipped(EventBase):
-    """A query of the queue that this night did not take up, and why: ``cause`` in one word, ``reason`` in full.
+    """A query that this batch did not start, and why: ``cause`` in one word, ``reason`` in full.
 
     Causes: ``left`` (failed, not found, cancelled or waiting for approval since an earlier night), ``damaged`` (its log),
     ``unreadable`` (the system does not let us read its log), ``newer`` (a newer program wrote it), ``limit`` (on the number of
@@ -33,11 +33,11 @@ class QuerySkipped(EventBase):
 
 
 class QueryEnded(EventBase):
-    """What became of a query tonight. ``session`` is its session's id, ``cost`` and ``duration_s`` that session's sums so far.
+    """The result of a query in this batch. ``cost`` and ``duration_s`` are the sums of its ``session`` so far.
 
-    ``status`` is ``complete``, ``not-found`` (the sources hold no answer), ``failed``, ``waiting`` (its plan, for approval) or
-    ``interrupted``, by ``cause``: ``refused``, ``cap`` or ``stopped``. The cause of a failure is ``damaged``, ``unreadable``
-    or ``newer`` if its own log brought it about.
+    ``status`` is ``complete``, ``not-found`` (the sources hold no answer), ``failed``, ``waiting`` (the plan needs approval) or
+    ``interrupted``, with the ``cause`` ``refused``, ``cap`` or ``stopped``. The cause of a failure is ``damaged``, ``unreadable``
+    or ``newer`` if the session's own log brought it about.
     """
 
     type: Literal["query.ended"] = "query.ended"
@@ -52,9 +52,9 @@ class QueryEnded(EventBase):
 
 
 class BatchEnded(EventBase):
-    """The night's last word. ``exit_code`` is the process's; ``cost`` what was spent tonight; the others are counts of queries.
+    """A batch ended. ``exit_code`` is the process's; ``cost`` is what this batch spent; the other numbers count queries.
 
-    ``not_found`` counts those that the sources do not answer, ``open`` those that were worked on and go on another time.
+    ``not_found`` counts the queries that the sources do not answer, ``open`` those that a later batch continues.
     """
 
     type: Literal["batch.ended"] = "batch.ended"
@@ -69,7 +69,7 @@ class BatchEnded(EventBase):
 
 
 class VaultFailed(EventBase):
-    """After the night a ``part`` was not made, or not all of it. ``exit_code`` is what the process ends with because of it."""
+    """After the batch a ``part``, vault or site, could not be built. ``exit_code`` is the exit code of the process."""
 
     type: Literal["vault.failed"] = "vault.failed"
     reason: str

@@ -1,13 +1,13 @@
-"""What can happen in a session, as frozen models; what can happen in a night is in ``night_events``, their JSON in ``codec``.
+"""The events of a session, as frozen models. Those of a batch are in ``batch_events``, the JSON encoding in ``json_codec``.
 
-An event is *drafted* without its envelope (``id``, ``session_id``, ``version``, ``at``, ``run_id`` at their empty defaults)
-by whoever did the work, and *stamped* by the one place that records. Envelope and payload stand side by side in the JSON::
+A step *drafts* an event with an empty envelope (``id``, ``session_id``, ``version``, ``at``, ``run_id``); the session *stamps*
+it when it records it. In the JSON the fields of envelope and payload are side by side::
 
     {"id": "…", "session_id": "…", "version": 7, "type": "worker.thought", "at": "2026-11-21T02:15:00.123Z",
      "run_id": "…", "worker_id": "search_0", …}
 
-Unknown fields are kept, an unknown type becomes ``UnknownEvent`` and is skipped by the fold with one warning. History is never
-rewritten.
+Unknown fields are kept. An event of an unknown type becomes an ``UnknownEvent``, which the fold skips with one warning. A stored
+event is never rewritten.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pipeline.domain.values import (
     Changes,
     Contradiction,
     Cost,
-    Earlier,
+    EarlierSession,
     Fact,
+    FailedSide,
     Gap,
     Hit,
-    LeftOut,
     Paragraph,
     Perspective,
     PlanNode,
@@ -42,11 +42,11 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 SCHEMA_MAJOR = 1
 SCHEMA_MINOR = 0
 SCHEMA = f"{SCHEMA_MAJOR}.{SCHEMA_MINOR}"
-NO_EVIDENCE = "no-evidence"  # the cause of an end without a report that is nobody's failure
+NO_EVIDENCE = "no-evidence"  # the cause of an end without a report where no step failed
 
 
 class EventBase(Value):
-    """The envelope. ``version`` counts from 1 within the session; ``at`` is RFC 3339 in UTC with milliseconds."""
+    """The envelope of every event. ``version`` counts from 1 in the session; ``at`` is RFC 3339 in UTC with milliseconds."""
 
     id: str = ""
     session_id: str = ""
@@ -60,11 +60,11 @@ E = TypeVar("E", bound=EventBase)
 
 
 class Answered(EventBase):
-    """An event that an outside answer ended in: what it cost, how long it took, the digest of the stored prompt and raw reply.
+    """An event that records an outside answer, with its cost, its duration and the digest of the stored prompt and raw reply.
 
-    ``exchange`` is "" when nothing was sent anywhere: the embedded reasoner's whole answer is the event itself. ``step`` is the
-    step that it ends; the calls announced for that step (``call.sent``) are settled by it. ``seconds`` is how long the step
-    took, waits and retries included; None in a log from before it was measured.
+    ``exchange`` is "" if nothing was sent, as with the extractive reasoner. ``step`` is the key of the step that ends with this
+    event, which also settles the calls announced for that step (``call.sent``). ``seconds`` is how long the step took, waits and
+    retries included; None in a log from before it was measured.
     """
 
     step: str = ""
@@ -74,7 +74,10 @@ class Answered(EventBase):
 
 
 class RunStarted(EventBase):
-    """First in every segment: who writes. ``agent`` is the name by which others know the machine, ``program`` has the version."""
+    """A run begins; the first event of every segment: host, process, program version, git branch.
+
+    ``agent`` is the name by which others know the computer.
+    """
 
     type: Literal["run.started"] = "run.started"
     host: str = ""
@@ -86,7 +89,7 @@ class RunStarted(EventBase):
 
 
 class ResearchStarted(EventBase):
-    """The session's first act: the question and the limits it runs under."""
+    """The research begins: the query and the limits of the session."""
 
     type: Literal["research.started"] = "research.started"
     query: str
@@ -97,17 +100,17 @@ class ResearchStarted(EventBase):
 
 
 class EarlierRecalled(EventBase):
-    """What a recurring question's last report rested on; the new session is to find out what is new since then."""
+    """The knowledge of a recurring query's last report, with which the new session is compared."""
 
     type: Literal["earlier.recalled"] = "earlier.recalled"
-    earlier: Earlier
+    earlier: EarlierSession
 
 
 class TopicSurveyed(Answered):
-    """What a first search found on the query; the plan is made in view of it. Other fields as in ``SearchCompleted``.
+    """The hits of a first search on the query, on which the plan is based. Other fields as in ``SearchCompleted``.
 
-    ``statistics`` are what the searched index knows of the query's words, if it can tell; ``languages`` those that its documents
-    are written in.
+    ``statistics`` are the searched index's term statistics for the query's words, if it has any; ``languages`` are those of its
+    documents.
     """
 
     type: Literal["topic.surveyed"] = "topic.surveyed"
@@ -115,11 +118,11 @@ class TopicSurveyed(Answered):
     hits: tuple[Hit, ...]
     statistics: TermStatistics = TermStatistics()
     languages: tuple[str, ...] = ()
-    failed: tuple[LeftOut, ...] = ()
+    failed: tuple[FailedSide, ...] = ()
 
 
 class PlanCreated(Answered):
-    """Perspectives and the DAG."""
+    """The plan: perspectives and the DAG's nodes."""
 
     type: Literal["plan.created"] = "plan.created"
     perspectives: tuple[Perspective, ...]
@@ -127,7 +130,7 @@ class PlanCreated(Answered):
 
 
 class PlanExtended(EventBase):
-    """Workers for the gaps of one round. ``round`` counts from 1: the gap round."""
+    """Workers were added for gaps. ``round`` is the gap round, counted from 1."""
 
     type: Literal["plan.extended"] = "plan.extended"
     round: int
@@ -136,13 +139,13 @@ class PlanExtended(EventBase):
 
 
 class ApprovalRequested(EventBase):
-    """The plan stands; nothing more is done before its user has approved it."""
+    """The plan waits for the user's approval; no further step is taken before."""
 
     type: Literal["approval.requested"] = "approval.requested"
 
 
 class ApprovalGiven(EventBase):
-    """The plan is approved: as it stands, or with these perspectives and nodes in place of the planned ones."""
+    """The user approved the plan: unchanged, or with these perspectives and nodes instead of the planned ones."""
 
     type: Literal["approval.given"] = "approval.given"
     perspectives: tuple[Perspective, ...] = ()
@@ -150,7 +153,7 @@ class ApprovalGiven(EventBase):
 
 
 class WorkerStarted(EventBase):
-    """A worker takes up its node; ``worker_id`` is the node's id."""
+    """A worker starts on its node; ``worker_id`` is the node's id."""
 
     type: Literal["worker.started"] = "worker.started"
     worker_id: str
@@ -159,7 +162,7 @@ class WorkerStarted(EventBase):
 
 
 class WorkerThought(Answered):
-    """What is still to be asked. ``iteration`` counts from 1. No queries: nothing is left to ask."""
+    """A worker's next searches and the reasoning. ``iteration`` counts from 1. Without queries the worker is finished."""
 
     type: Literal["worker.thought"] = "worker.thought"
     worker_id: str
@@ -169,17 +172,17 @@ class WorkerThought(Answered):
 
 
 class SearchCompleted(Answered):
-    """A search's hits, best first; none: nothing found. ``failed``: the side left out. All failed: ``step.failed``."""
+    """A search's hits, best first. ``failed`` names a side that failed; if all sides fail, the event is ``step.failed``."""
 
     type: Literal["search.completed"] = "search.completed"
     query: str
     provider: str
     hits: tuple[Hit, ...]
-    failed: tuple[LeftOut, ...] = ()
+    failed: tuple[FailedSide, ...] = ()
 
 
 class PageRead(Answered):
-    """A source as it was read; its text is the object ``digest``. ``url`` is the address asked for, without fragment."""
+    """A page was read; its text is the stored object ``digest``. ``url`` is the requested address without fragment."""
 
     type: Literal["page.read"] = "page.read"
     url: str
@@ -193,7 +196,7 @@ class PageRead(Answered):
 
 
 class FactsObserved(Answered):
-    """What one worker found in one page."""
+    """The facts that a worker found in a page, and the findings that were rejected."""
 
     type: Literal["facts.observed"] = "facts.observed"
     worker_id: str
@@ -205,7 +208,7 @@ class FactsObserved(Answered):
 
 
 class WorkerEvaluated(Answered):
-    """Whether a worker knows enough after an iteration, and which of its questions are open."""
+    """Whether a worker's facts suffice after an iteration, and which of its questions are open (``gaps``)."""
 
     type: Literal["worker.evaluated"] = "worker.evaluated"
     worker_id: str
@@ -216,10 +219,10 @@ class WorkerEvaluated(Answered):
 
 
 class ContextFolded(Answered):
-    """A worker's context was condensed. ``fold`` counts from 1 within the worker; tokens before and after.
+    """A worker's context was condensed. ``fold`` counts from 1 within the worker; sizes before and after are in tokens.
 
     ``granular``: the latest interactions were folded into level 0; ``deep``: they and the lower levels into ``level``.
-    ``levels`` are all condensed memories as they then stood, level 0 first; ``summary`` is the whole of them as one text.
+    ``levels`` are all condensed memories after the fold, level 0 first; ``summary`` is all of them as one text.
     """
 
     type: Literal["context.folded"] = "context.folded"
@@ -234,7 +237,7 @@ class ContextFolded(Answered):
 
 
 class WorkerCompleted(EventBase):
-    """A worker is done; ``facts`` is the number it found."""
+    """A worker has finished; ``facts`` is the number of facts it found."""
 
     type: Literal["worker.completed"] = "worker.completed"
     worker_id: str
@@ -243,7 +246,7 @@ class WorkerCompleted(EventBase):
 
 
 class WorkerFailed(EventBase):
-    """A worker cannot go on."""
+    """A worker failed."""
 
     type: Literal["worker.failed"] = "worker.failed"
     worker_id: str
@@ -251,14 +254,14 @@ class WorkerFailed(EventBase):
 
 
 class AnalysisStarted(EventBase):
-    """All search nodes of a round have ended. ``round`` counts from 0."""
+    """Cross-checking begins, as all search nodes of the round have ended. ``round`` counts from 0."""
 
     type: Literal["analysis.started"] = "analysis.started"
     round: int
 
 
 class FactsValidated(Answered):
-    """Which facts are borne out by other sources."""
+    """Which facts are confirmed by other sources."""
 
     type: Literal["facts.validated"] = "facts.validated"
     round: int
@@ -266,7 +269,7 @@ class FactsValidated(Answered):
 
 
 class ContradictionsFound(Answered):
-    """What the sources disagree on. An empty tuple means: looked, found none."""
+    """The contradictions between sources; an empty tuple if the check found none."""
 
     type: Literal["contradictions.found"] = "contradictions.found"
     round: int
@@ -274,7 +277,7 @@ class ContradictionsFound(Answered):
 
 
 class AnalysisCompleted(Answered):
-    """What is still unknown, and how far each source carries."""
+    """The questions that are still open, and the quality of each source."""
 
     type: Literal["analysis.completed"] = "analysis.completed"
     round: int
@@ -283,9 +286,10 @@ class AnalysisCompleted(Answered):
 
 
 class SynthesisStarted(EventBase):
-    """Gathering is over; the report is being written from ``facts`` facts of ``sources`` sources.
+    """Gathering has ended; the report is written from ``facts`` facts of ``sources`` sources.
 
-    ``missing`` are words of the question that no passage holds together with the rest: the report begins with them.
+    ``missing`` are words of the query that no passage contains together with the rest; the report begins by naming them.
+    ``doubted``: no passage covers the whole query.
     """
 
     type: Literal["synthesis.started"] = "synthesis.started"
@@ -304,7 +308,7 @@ class OutlineCreated(Answered):
 
 
 class SectionWritten(Answered):
-    """A section's first text. The section ``summary`` is written last."""
+    """The first text of a section. The section ``summary`` is written last."""
 
     type: Literal["section.written"] = "section.written"
     section_id: str
@@ -312,7 +316,7 @@ class SectionWritten(Answered):
 
 
 class ClaimsChecked(Answered):
-    """Each sentence of a section held against its facts. ``revision`` 0 is the first text, 1 the revised one."""
+    """Each sentence of a section was checked against its facts. ``revision`` 0 is the first text, 1 the revised one."""
 
     type: Literal["claims.checked"] = "claims.checked"
     section_id: str
@@ -321,7 +325,7 @@ class ClaimsChecked(Answered):
 
 
 class ReportRevised(Answered):
-    """A section written again because of unsupported sentences. ``revision`` counts from 1."""
+    """A section was rewritten because of unsupported sentences. ``revision`` counts from 1."""
 
     type: Literal["report.revised"] = "report.revised"
     section_id: str
@@ -330,14 +334,14 @@ class ReportRevised(Answered):
 
 
 class ChangesFound(EventBase):
-    """What is new since the earlier session, worked out from the facts and texts of both."""
+    """The differences from the earlier session, computed from the facts and texts of both."""
 
     type: Literal["changes.found"] = "changes.found"
     changes: Changes
 
 
 class ReportGenerated(EventBase):
-    """The finished report. What stayed unsupported is cut and counted in ``cut``; ``limits`` says what was cut short."""
+    """The finished report. ``cut`` counts the removed unsupported sentences; ``limits`` names what could not be completed."""
 
     type: Literal["report.generated"] = "report.generated"
     title: str
@@ -353,7 +357,7 @@ class ReportGenerated(EventBase):
 
 
 class ResearchCompleted(EventBase):
-    """The end, with a report. ``duration_s`` is working time: the sum over runs, without the pauses between."""
+    """The session ended with a report. ``duration_s`` is the working time: the sum over runs without the pauses between."""
 
     type: Literal["research.completed"] = "research.completed"
     duration_s: float
@@ -363,10 +367,10 @@ class ResearchCompleted(EventBase):
 
 
 class ResearchFailed(EventBase):
-    """The end, without a report. ``cause`` is ``no-evidence`` or the class of the error.
+    """The session ended without a report. ``cause`` is ``no-evidence`` or the class of the error.
 
-    Of ``no-evidence``: ``missing`` are the words of the question that the sources do not hold, ``nearest`` ids of the facts that
-    come nearest.
+    For ``no-evidence``, ``missing`` are the words of the query that the sources do not contain, and ``nearest`` the ids of the
+    best-ranked facts.
     """
 
     type: Literal["research.failed"] = "research.failed"
@@ -377,21 +381,21 @@ class ResearchFailed(EventBase):
 
 
 class ResearchCancelled(EventBase):
-    """Ended by its user."""
+    """The user cancelled the session."""
 
     type: Literal["research.cancelled"] = "research.cancelled"
     reason: str = ""
 
 
 class ResearchReopened(EventBase):
-    """A failed or cancelled session goes on from its last good step; failed steps may be tried again."""
+    """A failed or cancelled session continues after its last good step; failed steps may be tried again."""
 
     type: Literal["research.reopened"] = "research.reopened"
     reason: str = ""
 
 
 class StepFailed(Answered):
-    """A step's work failed. ``attempt`` counts from 1; ``recoverable``: it will be tried again."""
+    """A step failed. ``attempt`` counts from 1; ``recoverable``: it will be tried again."""
 
     type: Literal["step.failed"] = "step.failed"
     step: str
@@ -402,7 +406,7 @@ class StepFailed(Answered):
 
 
 class CallSent(EventBase):
-    """A paid call is about to be sent; the next run counts it at ``worst`` if the process dies before the step's own event."""
+    """A paid call is about to be sent. If the process dies before the step's own event, the next run charges ``worst``."""
 
     type: Literal["call.sent"] = "call.sent"
     step: str
@@ -410,7 +414,7 @@ class CallSent(EventBase):
 
 
 class BudgetExhausted(EventBase):
-    """A cap was reached: gathering stops, the report is written from what there is. ``cap`` is e.g. ``usd``, ``deadline``."""
+    """A cap was reached: gathering stops, and the report uses the facts found so far. ``cap`` is e.g. ``usd``, ``deadline``."""
 
     type: Literal["budget.exhausted"] = "budget.exhausted"
     cap: str
@@ -419,4 +423,4 @@ class BudgetExhausted(EventBase):
 
 
 class UnknownEvent(EventBase):
-    """An event of a type that this version does not know; kept, and skipped by the fold."""
+    """An event of a type that this version does not know. It is kept in the log and skipped by the fold."""

@@ -13,7 +13,7 @@ from pipeline.evaluate.scoring.report_text import CitedText, Part, parts_of
 from pipeline.evaluate.scoring.stored_pages import StoredPages, bare_words
 from pipeline.text.page_format import blocks
 from pipeline.text.ranking.query_terms import content_stems
-from pipeline.text.sentences import leans
+from pipeline.text.sentences import points_back
 
 FEWEST_WORDS = 5
 _END = re.compile(r"""(?:(?<=[.!?])|(?<=[.!?]["')\]]))\s+(?=["'(\[]?[A-Z0-9])""")
@@ -74,7 +74,7 @@ def count(state: SessionState, pages: StoredPages) -> Counts:
     sentences = [sentence for paragraph in paragraphs for sentence in paragraph]
     pairs = [pair for paragraph in paragraphs for pair in pairwise(paragraph) if _both_stand(pair)]
     openers = list(_openers(paragraphs))
-    leaning = [sentence.text for sentence in openers if leans(sentence.text)]
+    leaning = [sentence.text for sentence in openers if points_back(sentence.text)]
     stated = [one for part in parts for paragraph in part.paragraphs for one in paragraph]
     running = [sentence for sentence in sentences if not _is_item(sentence.text, stated)]  # a list's item may be short
     scraps = [f"scrap, {kind}: {one.text}" for one in running if (kind := scrap(one.text, alone=_is_alone(one.text, stated)))]

@@ -1,1 +1,1 @@
-"""Passages and how they are ranked for a question: shared by search, the offline reasoner and the evidence gate. No I/O."""
+"""Passages and their ranking for a question, used by local search, the extractive reasoner and the evidence gate. No I/O."""

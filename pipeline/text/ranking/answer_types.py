@@ -1,6 +1,6 @@
-"""The kinds of answer that a question wants, and whether a passage serves them.
+"""Answer types (duration, count, date, reason …): which ones a question asks for, and whether a passage contains them.
 
-Each kind is two patterns: one on the question, one on the passage.
+Each type has two regular expressions, one for the question and one for the passage.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _kind(name: str, question: str, passage: str) -> _Kind:
     return _Kind(name, re.compile(question, re.IGNORECASE), re.compile(passage, re.IGNORECASE))
 
 
-_NUMBER = r"(?<![\w.])\d[\d,.]{0,40}"  # bounded: a line of figures parted by commas is read once
+_NUMBER = r"(?<![\w.])\d[\d,.]{0,40}"  # bounded, so that a long line of figures takes linear time
 _NUMBER_WORD = (
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|fifty|sixty"
     r"|hundred|thousand|million|once|twice|half|zero|unlimited|infinite)\b"
@@ -123,16 +123,16 @@ _KINDS = (
         r"|means?|prints?|shows?|sends?|exits?)\b",
     ),
 )
-_PASSAGES = {kind.name: kind.passage for kind in _KINDS}
+_PASSAGE_PATTERNS = {kind.name: kind.passage for kind in _KINDS}
 
 
 @lru_cache(maxsize=1_024)
-def kinds_of(question: str) -> tuple[str, ...]:
-    """Return the kinds of answer that ``question`` wants, in a fixed order; none when nothing tells."""
+def answer_kinds(question: str) -> tuple[str, ...]:
+    """Return the names of the answer types that ``question`` asks for, in a fixed order; empty if none is recognised."""
     plain = question.strip()
     return tuple(kind.name for kind in _KINDS if kind.question.search(plain))
 
 
-def served(kinds: tuple[str, ...], passage: str) -> float:
-    """Return the share, 0 to 1, of ``kinds`` that ``passage`` serves; 0 without kinds."""
-    return sum(_PASSAGES[name].search(passage) is not None for name in kinds) / len(kinds) if kinds else 0.0
+def kind_match(kinds: tuple[str, ...], passage: str) -> float:
+    """Return the share, 0 to 1, of ``kinds`` that ``passage`` contains; 0 without kinds."""
+    return sum(_PASSAGE_PATTERNS[name].search(passage) is not None for name in kinds) / len(kinds) if kinds else 0.0

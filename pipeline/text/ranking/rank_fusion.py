@@ -1,4 +1,4 @@
-"""Rankings made one: reciprocal rank fusion, and a fair share of the places for one's own documents and for the web. Pure."""
+"""Reciprocal rank fusion of search results, with a minimum share for the user's own documents and for web pages. Pure."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ Origin = Literal["own", "web"]
 T = TypeVar("T")
 
 _K = 60  # Cormack, Clarke, Büttcher 2009
-_SHARE = 3  # each side gets at least one place in so many
+_SHARE = 3  # each origin gets at least one place in three
 
 
 def page_origin(url: str) -> Origin:
-    """Return whose page an address names: ``own`` for a document of the folder, ``web`` for all others."""
+    """Return the origin of an address: ``own`` for a document of the user's folder, ``web`` for any other."""
     return "own" if url.startswith("corpus:") else "web"
 
 
 def rank_score(rank: int) -> float:
-    """Return what the place ``rank`` (from 1) in one ranking adds to a score."""
+    """Return what ``rank`` (from 1) in one ranking adds to a score."""
     return 1.0 / (_K + rank)
 
 
-def fused(own: Sequence[T], web: Sequence[T], limit: int, address: Callable[[T], str]) -> tuple[T, ...]:
-    """Return at most ``limit`` of both rankings, best first; each keeps its own order. Ties: own first, then by address.
+def fused_ranking(own: Sequence[T], web: Sequence[T], limit: int, address: Callable[[T], str]) -> tuple[T, ...]:
+    """Return at most ``limit`` entries of both rankings, best first, each ranking in its own order.
 
-    The rankings must have no address in common.
+    On a tie the own document comes first, then the smaller address. The rankings must have no address in common.
     """
     sides = enumerate((own, web))
     entries = [(-rank_score(rank), side, address(one), one) for side, ranked in sides for rank, one in enumerate(ranked, start=1)]
@@ -34,9 +34,9 @@ def fused(own: Sequence[T], web: Sequence[T], limit: int, address: Callable[[T],
 
 
 def with_shares(ranked: Sequence[T], limit: int, origin: Callable[[T], Origin]) -> tuple[T, ...]:
-    """Return the first ``limit`` of ``ranked`` in their order, but of each origin a third of the places at least.
+    """Return ``limit`` entries of ``ranked`` in their order, at least a third of them from each origin.
 
-    An origin that has fewer leaves its places to the other. A single place goes to the first.
+    An origin with too few entries leaves its places to the other. If ``limit`` is 1, the first entry is returned.
     """
     least = -(-limit // _SHARE) if limit > 1 else 0
     places = range(len(ranked))

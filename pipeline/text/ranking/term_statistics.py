@@ -1,4 +1,4 @@
-"""What an index knows of words: how many passages hold each, which is what makes a word rare."""
+"""Term statistics of a passage index: number of passages, average lengths, and document frequencies of stems."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pydantic import BaseModel, ConfigDict
 
 
 class TermStatistics(BaseModel):
-    """What an index knows of words: its documents and passages, their usual length, and how many passages hold each stem.
+    """The number of documents and passages in an index, and how many passages contain each stem.
 
-    ``body_stems`` and ``heading_stems`` are averages a passage. ``counts`` holds the stems that were asked about; none means 0.
-    ``language`` is Snowball's name of the one that the stems are of.
+    ``body_stems`` and ``heading_stems`` are average numbers a passage. ``counts`` maps the requested stems to numbers of
+    passages; a missing stem means 0. ``language`` is Snowball's name for the language of the stems.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)

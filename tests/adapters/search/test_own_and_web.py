@@ -8,7 +8,7 @@ from pipeline.adapters.search.fallback_chain import FallbackChain, Member
 from pipeline.adapters.search.metered import MeteredSearch
 from pipeline.adapters.search.own_and_web import OwnAndWeb
 from pipeline.domain.budget import Budget, CombinedBudget
-from pipeline.domain.values import Cost, Hit, LeftOut
+from pipeline.domain.values import Cost, FailedSide, Hit
 from pipeline.errors import BudgetSpent, CorpusUnusable, ProviderRefused, ResearchError, SearchFailed
 from pipeline.ports import Search, SearchResult
 
@@ -60,14 +60,14 @@ def test_a_side_that_finds_nothing_has_not_failed() -> None:
 def test_without_the_folder_the_web_is_searched_and_paid_for(error: ResearchError) -> None:
     found = asked(chain(Side("local", error)), Side("brave", WEB, 0.005))
     assert (found.provider, found.hits, found.cost.usd) == ("brave", WEB, 0.005)
-    assert found.failed == (LeftOut(origin="own", reason=error.message),)
+    assert found.failed == (FailedSide(origin="own", reason=error.message),)
 
 
 @pytest.mark.parametrize("error", [SearchFailed("brave is down"), ProviderRefused("brave refuses us: key")])
 def test_without_the_web_the_folder_is_searched(error: ResearchError) -> None:
     found = asked(Side("local", OWN), chain(Side("brave", error)))
     assert (found.provider, found.hits, found.cost.usd) == ("local", OWN, 0.0)
-    assert found.failed == (LeftOut(origin="web", reason=error.message),)
+    assert found.failed == (FailedSide(origin="web", reason=error.message),)
 
 
 def test_what_a_failed_search_of_the_web_may_have_cost_is_in_the_bill() -> None:

@@ -8,7 +8,7 @@ from pipeline.domain.state import Report, SessionState
 from pipeline.domain.values import Fact, Paragraph, ReportSection, Sentence
 from pipeline.evaluate.scoring.readability import count, scrap, source_sentences
 from pipeline.evaluate.scoring.stored_pages import StoredPages
-from pipeline.text.sentences import leans
+from pipeline.text.sentences import points_back
 from tests.fakes import MemoryStore
 
 PAGE = "# Harbour\n\nThe harbour is deep. It was dug by hand in 1904. Ships wait outside at night.\n\nThis is about tea."
@@ -80,10 +80,10 @@ def test_scraps_are_named(text: str, kind: str) -> None:
 
 
 def test_a_leaning_word_is_one_whole_first_word() -> None:
-    assert leans("However, it is so.")
-    assert leans('"It works so."')
-    assert not leans("Items are so.")
-    assert not leans("12 of them are so.")
+    assert points_back("However, it is so.")
+    assert points_back('"It works so."')
+    assert not points_back("Items are so.")
+    assert not points_back("12 of them are so.")
 
 
 def test_sentences_end_at_marks_and_lines() -> None:
@@ -98,5 +98,5 @@ def test_sentences_end_at_marks_and_lines() -> None:
 def test_long_hostile_sentences_are_read_to_their_end() -> None:
     for text in ("| " * 200_000, "&a" * 200_000, "figure " * 100_000, ". " * 200_000, "http://" * 100_000, " " * 400_000):
         scrap(text)
-        leans(text)
+        points_back(text)
         assert source_sentences(text) or not text.strip("| ")

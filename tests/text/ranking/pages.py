@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from pipeline.text.ranking.passages import LARGEST, Passage, passages
-from pipeline.text.ranking.scoring import Ranked
+from pipeline.text.ranking.scoring import StemmedText
 
 KINDS = ("paragraph", "item", "row", "code", "heading")
 
@@ -54,13 +54,13 @@ def pages(longest_code: int = LARGEST) -> st.SearchStrategy[Made]:
     return st.lists(plan.filter(lambda block: block[0] != "code" or block[1] <= longest_code), max_size=25).map(_made)
 
 
-def ranked(texts: list[str], headings: str = "", language: str = "english") -> list[Ranked]:
-    return [Ranked.of(text, headings, language, page=f"page {place}") for place, text in enumerate(texts)]
+def ranked(texts: list[str], headings: str = "", language: str = "english") -> list[StemmedText]:
+    return [StemmedText.of(text, headings, language, page=f"page {place}") for place, text in enumerate(texts)]
 
 
-def ranked_page(text: str, language: str = "english") -> list[Ranked]:
+def ranked_page(text: str, language: str = "english") -> list[StemmedText]:
     return [as_ranked(one, language) for one in passages(text)]
 
 
-def as_ranked(one: Passage, language: str = "english") -> Ranked:
-    return Ranked.of(one.body, one.headings, language, opens=one.opens)
+def as_ranked(one: Passage, language: str = "english") -> StemmedText:
+    return StemmedText.of(one.body, one.headings, language, opens=one.opens)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.answer_types import kinds_of, served
+from pipeline.text.ranking.answer_types import answer_kinds, kind_match
 
 KINDS = {
     "duration": ("How long does the flush take?", "It takes 5 ms on a disk.", "It is done at the end."),
@@ -26,19 +26,19 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_question_tells_what_kind_of_answer_it_wants_and_a_passage_whether_it_has_one(kind: str) -> None:
     question, serving, other = KINDS[kind]
-    assert kind in kinds_of(question)
-    assert served((kind,), serving) == 1.0
-    assert served((kind,), other) == 0.0
+    assert kind in answer_kinds(question)
+    assert kind_match((kind,), serving) == 1.0
+    assert kind_match((kind,), other) == 0.0
 
 
 def test_a_question_that_tells_nothing_wants_no_kind_and_no_passage_serves_it() -> None:
-    assert kinds_of("pumps and valves") == ()
-    assert served((), "There are 12 pumps.") == 0.0
+    assert answer_kinds("pumps and valves") == ()
+    assert kind_match((), "There are 12 pumps.") == 0.0
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_the_share_that_is_served_lies_between_0_and_1(question: str, passage: str) -> None:
-    assert 0.0 <= served(kinds_of(question), passage) <= 1.0
+    assert 0.0 <= kind_match(answer_kinds(question), passage) <= 1.0
 
 
 UNITS = ("1,", "a_", "a.", "a-", "/", "--", "to a ", "if you ", "A", " ", "```", "(", "1.", "every 1 ")
@@ -46,4 +46,4 @@ UNITS = ("1,", "a_", "a.", "a-", "/", "--", "to a ", "if you ", "A", " ", "```",
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_long_line_without_an_end_is_looked_through(unit: str) -> None:
-    assert all(served((kind,), unit * 20_000) in (0.0, 1.0) for kind in KINDS)
+    assert all(kind_match((kind,), unit * 20_000) in (0.0, 1.0) for kind in KINDS)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.answerability import Judgement, judged
-from pipeline.text.ranking.query_terms import understood
+from pipeline.text.ranking.answerability import Judgement, judgement_of
+from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.scoring import statistics_of
 from tests.text.ranking.pages import ranked
 
@@ -30,7 +30,7 @@ KNOWN = statistics_of(LIBRARY)
 
 
 def _judged(question: str) -> Judgement:
-    return judged(understood(question), LIBRARY, KNOWN)
+    return judgement_of(parse_question(question), LIBRARY, KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,12 @@ def test_words_that_are_spread_over_strangers_are_no_evidence() -> None:
     assert found.outcome == "unanswered"
     assert found.coverage < 1.0
     together = ranked(["The violin was used at the reactor for the harvest."])
-    whole = judged(understood("Which violin was used at the reactor for the harvest?"), [*LIBRARY, *together], KNOWN)
+    whole = judgement_of(parse_question("Which violin was used at the reactor for the harvest?"), [*LIBRARY, *together], KNOWN)
     assert whole.outcome == "answered"
 
 
 def test_without_passages_nothing_is_answered() -> None:
-    found = judged(understood("How deep is the harbour?"), [], KNOWN)
+    found = judgement_of(parse_question("How deep is the harbour?"), [], KNOWN)
     assert (found.outcome, found.coverage) == ("unanswered", 0.0)
 
 
@@ -90,7 +90,7 @@ def test_a_question_in_another_language_is_refused() -> None:
 @given(st.text(max_size=120), st.lists(st.text(max_size=60), max_size=5))
 def test_any_question_is_judged_and_names_only_its_own_words(question: str, texts: list[str]) -> None:
     held = ranked(texts)
-    found = judged(understood(question), held, statistics_of(held))
+    found = judgement_of(parse_question(question), held, statistics_of(held))
     assert 0.0 <= found.coverage <= 1.0 + 1e-9
     assert all(word in question for word in found.missing)
-    assert found == judged(understood(question), held[::-1], statistics_of(held))
+    assert found == judgement_of(parse_question(question), held[::-1], statistics_of(held))

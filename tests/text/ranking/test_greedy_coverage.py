@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.greedy_coverage import chosen, concepts
-from pipeline.text.ranking.scoring import Ranked, statistics_of
+from pipeline.text.ranking.greedy_coverage import chosen_passages, concept_weights
+from pipeline.text.ranking.scoring import StemmedText, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.text.ranking.pages import ranked
 
@@ -14,7 +14,7 @@ WORDS = st.lists(st.sampled_from(["seal", "torn", "record", "disk", "cache", "fl
 BACKGROUND = [f"nothing{number} of note{number}" for number in range(40)]
 
 
-def known_of(texts: list[Ranked]) -> TermStatistics:
+def known_of(texts: list[StemmedText]) -> TermStatistics:
     return statistics_of([*texts, *ranked(BACKGROUND)])
 
 
@@ -22,7 +22,7 @@ def _chosen(texts: list[str], words: int, strength: list[float] | None = None) -
     made = ranked(texts)
     given = strength or [1.0] * len(made)
     order = sorted(range(len(made)), key=lambda place: (-given[place], place))
-    return chosen([order], given, made, known_of(made), words)
+    return chosen_passages([order], given, made, known_of(made), words)
 
 
 def test_what_brings_up_something_new_comes_before_what_was_said() -> None:
@@ -49,16 +49,16 @@ def test_the_budget_is_kept_and_nothing_is_chosen_twice(bodies: list[list[str]],
 
 def test_the_best_of_each_part_of_a_question_comes_first() -> None:
     made = ranked(["seal torn", "seal disk", "flush cache", "pump valve", "seal pump"])
-    found = chosen([[0, 1, 4], [2], [3]], [1.0, 0.9, 0.1, 0.1, 0.8], made, known_of(made), 100)
+    found = chosen_passages([[0, 1, 4], [2], [3]], [1.0, 0.9, 0.1, 0.1, 0.8], made, known_of(made), 100)
     assert set(found[:4]) == {0, 1, 2, 3}
     assert found[0] == 0
 
 
 def test_what_only_one_passage_holds_is_no_concept() -> None:
     texts = ranked(["seal alone torn", "seal torn"])
-    assert concepts(texts, known_of(texts)).keys() == {"seal", "torn"}
+    assert concept_weights(texts, known_of(texts)).keys() == {"seal", "torn"}
 
 
 def test_a_stem_of_which_the_index_knows_nothing_is_no_concept() -> None:
     texts = ranked(["seal torn", "seal torn"])
-    assert concepts(texts, TermStatistics(passages=100, counts={"seal": 2})).keys() == {"seal"}
+    assert concept_weights(texts, TermStatistics(passages=100, counts={"seal": 2})).keys() == {"seal"}

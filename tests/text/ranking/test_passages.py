@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.text.normalise import clean, holds_quote, normalised
 from pipeline.text.ranking import passages as module
 from pipeline.text.ranking.passages import LARGEST, Passage, passages
-from pipeline.text.sentences import split
+from pipeline.text.sentences import split_sentences
 from tests.text.ranking.pages import Made, pages
 
 
@@ -232,7 +232,7 @@ HOSTILE = {
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lengths of all texts that are measured or split, in characters."""
     lengths: list[int] = []
-    count = module._count
+    count = module._word_count
 
     def counting(text: str) -> int:
         lengths.append(len(text))
@@ -240,10 +240,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def splitting(text: str) -> list[str]:
         lengths.append(len(text))
-        return split(text)
+        return split_sentences(text)
 
-    monkeypatch.setattr(module, "_count", counting)
-    monkeypatch.setattr("pipeline.text.ranking.passages.split", splitting)
+    monkeypatch.setattr(module, "_word_count", counting)
+    monkeypatch.setattr("pipeline.text.ranking.passages.split_sentences", splitting)
     return lengths
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.query_terms import content_stems, understood
+from pipeline.text.ranking.query_terms import content_stems, parse_question
 
 
 def said(text: str) -> set[str]:
-    return {term.word for term in understood(text).terms}
+    return {term.word for term in parse_question(text).terms}
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def said(text: str) -> set[str]:
     ],
 )
 def test_a_question_in_two_parts_has_a_clause_for_each(question: str, parts: tuple[str, str]) -> None:
-    query = understood(question)
+    query = parse_question(question)
     assert len(query.clauses) == 2
     assert all(part in clause for part, clause in zip(parts, query.clauses, strict=True))
     assert query.broad
@@ -38,29 +38,29 @@ def test_a_question_in_two_parts_has_a_clause_for_each(question: str, parts: tup
     ],
 )
 def test_an_opening_that_leads_up_to_a_question_is_no_part(question: str) -> None:
-    assert len(understood(question).clauses) == 1
+    assert len(parse_question(question).clauses) == 1
 
 
 @pytest.mark.parametrize(
     "question", ["When I save a file, what is written to the disk?", "For a packager, how is the documentation built?"]
 )
 def test_an_opening_with_when_or_for_is_no_part_either(question: str) -> None:
-    assert len(understood(question).clauses) == 1
+    assert len(parse_question(question).clauses) == 1
 
 
 def test_a_question_of_one_part_is_its_own_clause() -> None:
-    assert understood("How loud is a pump?").clauses == ("How loud is a pump?",)
+    assert parse_question("How loud is a pump?").clauses == ("How loud is a pump?",)
 
 
 def test_a_part_that_points_back_is_told_what_it_points_to() -> None:
-    first, second = understood("What does os.replace guarantee, and when does it fail?").clauses
+    first, second = parse_question("What does os.replace guarantee, and when does it fail?").clauses
     assert "os.replace" in first
     assert "os.replace" in second
 
 
 def test_two_things_joined_are_two_sides_if_each_has_a_name() -> None:
-    assert len(understood("systemd timers or cronjobs").clauses) == 2
-    assert len(understood("How do I start and stop a service?").clauses) == 1
+    assert len(parse_question("systemd timers or cronjobs").clauses) == 2
+    assert len(parse_question("How do I start and stop a service?").clauses) == 1
 
 
 def test_the_words_that_a_question_is_put_with_need_not_be_in_an_answer() -> None:
@@ -73,16 +73,16 @@ def test_a_word_in_capitals_is_a_name_and_no_way_of_putting_things() -> None:
 
 
 def test_a_question_of_nothing_but_such_words_keeps_them_all() -> None:
-    assert understood("What is it?").terms
+    assert parse_question("What is it?").terms
 
 
 def test_a_special_word_weighs_more_than_an_everyday_one_and_a_vague_one_least() -> None:
-    weight = {term.word: term.weight for term in understood("How does the fsync of a good table help people?").terms}
+    weight = {term.word: term.weight for term in parse_question("How does the fsync of a good table help people?").terms}
     assert weight["fsync"] > weight["people"] > weight["help"]
 
 
 def test_a_compound_is_in_a_text_whole_or_with_all_its_parts() -> None:
-    (term,) = understood("What is write-ahead?").terms
+    (term,) = parse_question("What is write-ahead?").terms
     assert term.is_in({term.stem})
     assert term.is_in(set(term.parts))
     assert not term.is_in(set(term.parts[:1]))
@@ -90,31 +90,31 @@ def test_a_compound_is_in_a_text_whole_or_with_all_its_parts() -> None:
 
 @pytest.mark.parametrize("question", ["How does a journal survive a power cut?", "What are the ways to keep a journal?"])
 def test_a_question_that_many_passages_answer_is_broad(question: str) -> None:
-    assert understood(question).broad
+    assert parse_question(question).broad
 
 
 @pytest.mark.parametrize("question", ["How many pumps are there?", "Which option sets the timeout?", "What is the default port?"])
 def test_a_question_for_a_number_or_a_name_is_narrow(question: str) -> None:
-    assert not understood(question).broad
+    assert not parse_question(question).broad
 
 
 def test_a_question_is_read_in_its_own_language_or_in_the_one_given() -> None:
-    assert understood("Wie wird das Protokoll auf die Platte geschrieben?").language == "german"
-    assert understood("Wie wird das Protokoll geschrieben?", "english").language == "english"
+    assert parse_question("Wie wird das Protokoll auf die Platte geschrieben?").language == "german"
+    assert parse_question("Wie wird das Protokoll geschrieben?", "english").language == "english"
 
 
 @settings(deadline=None)
 @given(st.text(max_size=300) | st.text(alphabet="aA? ,;andorhowwhat\n", max_size=200))
 def test_any_text_is_a_question_with_a_clause_and_sound_weights(text: str) -> None:
-    query = understood(text)
+    query = parse_question(text)
     assert query.clauses
-    assert all(0.0 < term.weight <= 1.0 and 0.0 <= term.special <= 1.0 for term in query.terms)
+    assert all(0.0 < term.weight <= 1.0 and 0.0 <= term.specificity <= 1.0 for term in query.terms)
     assert len({term.stem for term in query.terms}) == len(query.terms)
 
 
 @pytest.mark.parametrize("unit", ["and how ", "what is ", "if you ", "a-b ", "? ", ", when ", "why and "])
 def test_a_question_of_a_thousand_characters_is_taken_apart(unit: str) -> None:
-    assert understood((unit * 500)[:1_000]).clauses
+    assert parse_question((unit * 500)[:1_000]).clauses
 
 
 def test_content_stems_are_those_of_the_words_that_carry_meaning() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.rank_fusion import fused, page_origin, with_shares
+from pipeline.text.ranking.rank_fusion import fused_ranking, page_origin, with_shares
 
 LENGTHS = st.integers(0, 12)
 
@@ -18,7 +18,7 @@ def web(count: int) -> list[str]:
 
 
 def both(mine: list[str], theirs: list[str], limit: int) -> tuple[str, ...]:
-    return fused(mine, theirs, limit, lambda url: url)
+    return fused_ranking(mine, theirs, limit, lambda url: url)
 
 
 def test_equal_ranks_take_turns_and_ones_own_comes_first() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.query_terms import understood
-from pipeline.text.ranking.scoring import BEST, Ranked, covered, importance, rarity, scores, statistics_of
+from pipeline.text.ranking.query_terms import parse_question
+from pipeline.text.ranking.scoring import BEST, StemmedText, coverage, importance, rarity, scores, statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.text.ranking.pages import ranked
 
@@ -27,12 +27,12 @@ PIECES = ["journal", "power", "cut", "survive", "record", "pump", "fsync", "os.r
 WORDS = st.lists(st.sampled_from(PIECES), max_size=30)
 
 
-def _of(words: list[str]) -> Ranked:
-    return Ranked.of(" ".join(words[2:]), " ".join(words[:2]), "english", opens=len(words) % 2 == 0)
+def _of(words: list[str]) -> StemmedText:
+    return StemmedText.of(" ".join(words[2:]), " ".join(words[:2]), "english", opens=len(words) % 2 == 0)
 
 
 def test_the_passage_that_speaks_of_all_that_is_asked_is_the_best_and_a_stranger_has_nothing() -> None:
-    found = scores(understood(QUESTION), TEXTS, statistics_of(TEXTS))
+    found = scores(parse_question(QUESTION), TEXTS, statistics_of(TEXTS))
     assert max(found) == found[0]
     assert found[-1] == 0.0
 
@@ -43,7 +43,7 @@ def test_scores_are_in_range_and_do_not_depend_on_the_order_of_the_passages(bodi
     texts = [_of(words) for words in bodies]
     places = list(range(len(texts)))
     random.Random(seed).shuffle(places)
-    query = understood(QUESTION)
+    query = parse_question(QUESTION)
     found = scores(query, texts, statistics_of(texts))
     shuffled = [texts[place] for place in places]
     assert statistics_of(shuffled) == statistics_of(texts) or len(texts) > 1  # averages may differ in the last digit
@@ -52,12 +52,12 @@ def test_scores_are_in_range_and_do_not_depend_on_the_order_of_the_passages(bodi
 
 
 def test_no_passages_have_no_scores_and_no_statistics() -> None:
-    assert scores(understood(QUESTION), [], TermStatistics()) == []
+    assert scores(parse_question(QUESTION), [], TermStatistics()) == []
     assert statistics_of([]).passages == 0
 
 
 def test_statistics_count_each_passage_once_a_stem_headings_included() -> None:
-    known = statistics_of([Ranked.of("pump pump", "valve", "english"), Ranked.of("pump", "pump", "english")])
+    known = statistics_of([StemmedText.of("pump pump", "valve", "english"), StemmedText.of("pump", "pump", "english")])
     assert (known.passages, known.counts) == (2, {"pump": 2, "valv": 1})
     assert (known.body_stems, known.heading_stems) == (1.5, 1.0)
 
@@ -71,33 +71,33 @@ def test_a_rare_stem_weighs_more_than_a_frequent_one_and_what_stands_nowhere_mos
 
 @given(WORDS, WORDS)
 def test_more_words_never_cover_less(some: list[str], more: list[str]) -> None:
-    query, known = understood(QUESTION), statistics_of(TEXTS)
+    query, known = parse_question(QUESTION), statistics_of(TEXTS)
     few, many = _of(some).body, (*_of(some).body, *_of(more).body)
-    assert 0.0 <= covered(query, known, few) <= covered(query, known, many) <= 1.0
+    assert 0.0 <= coverage(query, known, few) <= coverage(query, known, many) <= 1.0
 
 
 @pytest.mark.parametrize("held", [("os.replac",), ("os", "replac")])
 def test_a_compound_is_covered_whole_or_by_all_its_parts(held: tuple[str, ...]) -> None:
-    query = understood("What is os.replace?")
+    query = parse_question("What is os.replace?")
     known = statistics_of(ranked(["os.replace renames a file", "another file"]))
-    assert covered(query, known, held) == 1.0
-    assert covered(query, known, held[:1]) in (0.0, 1.0)
-    assert covered(query, known, ()) == 0.0
+    assert coverage(query, known, held) == 1.0
+    assert coverage(query, known, held[:1]) in (0.0, 1.0)
+    assert coverage(query, known, ()) == 0.0
 
 
 def test_the_parts_of_a_compound_count_less_than_the_whole() -> None:
     known = statistics_of(ranked(["os.replace renames a file", "another file"]))
-    found = importance(understood("What is os.replace?"), known)
+    found = importance(parse_question("What is os.replace?"), known)
     assert found["os.replac"] > found["replac"] > 0
 
 
 def test_a_passage_that_has_the_kind_of_answer_that_is_asked_for_is_the_better_one() -> None:
     texts = ranked(["The flush of the journal takes 5 ms.", "The flush of the journal takes place."])
-    first, second = scores(understood("How long does the flush of the journal take?"), texts, statistics_of(texts))
+    first, second = scores(parse_question("How long does the flush of the journal take?"), texts, statistics_of(texts))
     assert first > second
 
 
 def test_a_passage_that_its_own_heading_announces_is_the_better_one() -> None:
-    texts = [Ranked.of("It takes place at the end.", "Flush", "english", opens=opens) for opens in (True, False)]
-    first, second = scores(understood("the flush"), [*texts, *TEXTS], statistics_of([*texts, *TEXTS]))[:2]
+    texts = [StemmedText.of("It takes place at the end.", "Flush", "english", opens=opens) for opens in (True, False)]
+    first, second = scores(parse_question("the flush"), [*texts, *TEXTS], statistics_of([*texts, *TEXTS]))[:2]
     assert first > second

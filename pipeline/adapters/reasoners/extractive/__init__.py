@@ -1,7 +1,7 @@
-"""The embedded reasoner: whole passages of the pages, ranked and chosen (``pipeline.text.ranking``).
+"""The extractive reasoner: answers with whole passages of the pages, ranked by ``pipeline.text.ranking``.
 
-It invents nothing: all that it says are quotes. Each kind of question is answered by a pure function of the question, so the same
-question always gets the same answer: no clock, no randomness, no network, no model.
+All its text is quoted. A pure function answers each type of question, so the same question always gets the same answer: there is
+no clock, no randomness, no network and no model.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _FREE = Cost(model_requested="extractive", model="extractive")
 
 
 class ExtractiveReasoner:
-    """Answers every question of ``pipeline.domain.questions`` by dispatch on its type, at no cost."""
+    """Answers every question of ``pipeline.domain.questions`` by a function for its type, at no cost."""
 
     name = "extractive"
 
@@ -54,7 +54,7 @@ class ExtractiveReasoner:
         """Answer one question.
 
         Raises:
-            AnswerInvalid: nobody here knows this kind of question.
+            AnswerInvalid: there is no function for this type of question.
         """
         function = _ANSWERS.get(type(question))
         if function is None:

@@ -1,4 +1,4 @@
-"""A worker's memory condensed to its best facts."""
+"""Answers to fold questions: a worker's memory condensed to its most relevant facts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pipeline.text.normalise import tokens
 
 
 def fold(question: FoldQuestion) -> FoldedContext:
-    """Return the best new facts' claims, one a line, then what was known before on the levels folded, within the limit."""
+    """Return the claims of the most relevant new facts, one a line, then the lines of the folded levels, within the limit."""
     ranked = sorted(question.facts, key=lambda fact: (-fact.relevance, fact.id))
-    mode = _mode(question)
+    mode = _fold_mode(question)
     lines: list[str] = []
     left = question.limit_tokens
-    for line in dict.fromkeys([*(fact.claim for fact in ranked), *_known(question, mode)]):
+    for line in dict.fromkeys([*(fact.claim for fact in ranked), *_earlier_lines(question, mode)]):
         cost = tokens(line + "\n")
         if line.strip() and cost <= left:
             lines.append(line)
@@ -20,13 +20,13 @@ def fold(question: FoldQuestion) -> FoldedContext:
     return FoldedContext(summary="\n".join(lines), mode=mode)
 
 
-def _mode(question: FoldQuestion) -> FoldMode:
-    """Deep once the youngest level has taken half of its room."""
+def _fold_mode(question: FoldQuestion) -> FoldMode:
+    """Return ``deep`` if level 0 has used half of its tokens."""
     levels = question.context.levels
     return "deep" if levels and tokens(levels[0]) > question.limit_tokens / 2 else "granular"
 
 
-def _known(question: FoldQuestion, mode: FoldMode) -> list[str]:
+def _earlier_lines(question: FoldQuestion, mode: FoldMode) -> list[str]:
     levels = question.context.levels
     if not levels:
         return question.summary.splitlines()

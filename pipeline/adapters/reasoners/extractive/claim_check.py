@@ -1,4 +1,4 @@
-"""Whether a sentence follows from the quotes it cites: here all are quotes, and must stand in one of their facts."""
+"""Answers to claim checks: a sentence is supported if it occurs word for word in a quote that it cites."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def _verdict(place: int, sentence: Sentence, facts: dict[str, Fact]) -> Verdict:
     if not cited:
         return Verdict(sentence=place, supported=False, reason="It cites no fact.")
     if any(holds_quote(fact.quote, sentence.text) for fact in cited):
-        return Verdict(sentence=place, supported=True, reason="It stands word for word in a quote.")
-    return Verdict(sentence=place, supported=False, reason="It stands in none of the quotes that it cites.")
+        return Verdict(sentence=place, supported=True, reason="It occurs word for word in a quote.")
+    return Verdict(sentence=place, supported=False, reason="It is in none of the quotes that it cites.")

@@ -1,7 +1,7 @@
-"""Which passages of different sources say the same, and which name another figure for it: sentence held against sentence.
+"""Answers to validation and contradiction questions: sentences of different sources that agree, or that differ in one figure.
 
-Two sentences are compared only when they share most of their words, so what is put in other words is missed: contradictions in
-ordinary prose are looked for with a model. What is reported here is a difference word for word.
+Two sentences are compared only if they share most of their words. Statements in other words are missed, so contradictions in
+ordinary prose need a model.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from pipeline.domain.questions import Contradictions, ContradictionsQuestion, Va
 from pipeline.domain.values import Contradiction, Fact, Standing, ValidatedFact
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.page_format import blocks
-from pipeline.text.sentences import leans, split
+from pipeline.text.sentences import points_back, split_sentences
 from pipeline.text.stemming import DEFAULT_LANGUAGE, stems, words
-from pipeline.text.word_frequency import speciality
-from pipeline.text.word_lists import ASKING
+from pipeline.text.word_frequency import specificity
+from pipeline.text.word_lists import QUESTION_WORDS
 
-_ALIKE = 0.65  # share of all stems that two sentences have in common
-_SHARED = 5  # stems, at least
+_SHARED_SHARE = 0.65  # least share of the stems of two sentences that they have in common
+_SHARED_STEMS = 5  # least number of common stems
 _MOST_WORDS = 60
-_SPECIAL = 0.6  # from here on a word is a name: two sentences with different names are about different things
+_NAME_SPECIFICITY = 0.6  # a word at least as specific is a name; sentences with different names are about different things
 _NUMBER = re.compile(r"(?<![\w.-])(\d[\d,]*(?:\.\d+)?)(?![\w.-]*\d)(?: ?(%|[a-zA-Zµ°]+))?")
 _VERSIONED = re.compile(r"\bv?\d+\.\d+\.\d+\b|\b(?:version|release|python|since|v)\.? ?\d", re.IGNORECASE)
 _CONDITION = re.compile(
     r"\b(?:if|unless|when|except|until|only|where|whether|or|for example|e\.g|typically|usually|up to|can)\b", re.IGNORECASE
 )
-# It says where something stands, or whose work it is, and its figures name places.
+# A reference or a credit: its figures are numbers of places, not values.
 _REFERENCE = re.compile(
     r"\b(?:see|chapter|section|table|figure|page|appendix|pep|rfc|bpo|issue|cve|contributed|reported|patch)\b"
     r"|\b(?:new|added|changed|deprecated|removed) in\b",
     re.IGNORECASE,
 )
 _NEGATION = re.compile(r"\b(?:not|no|never|none|cannot|without|neither|nor|nothing)\b|n't\b", re.IGNORECASE)
-# What one of a unit is in the base unit of its measure.
+# For each unit: its measure, and its size in the measure's base unit.
 _UNITS: Mapping[str, tuple[str, float]] = {
     name: (measure, factor)
     for measure, factor, names in (
@@ -62,12 +62,12 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     )
     for name in names.split()
 }
-_CLOSE = 0.03  # relative difference that rounding or 1,000 against 1,024 explains
+_TOLERANCE = 0.03  # relative difference between equal figures, from rounding or 1,000 against 1,024
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A sentence taken apart. ``names`` are the words that set it apart: what is no everyday word, and single letters."""
+    """A sentence prepared for comparison: stems, names (specific words and single letters), figures, negation."""
 
     text: str
     said: frozenset[str]
@@ -77,11 +77,11 @@ class _Statement:
 
 
 def validate(question: ValidationQuestion) -> Validation:
-    """Return one entry for every fact of the groups: it is corroborated where a sentence of another origin says the same."""
+    """Return one entry for each fact of the groups: ``corroborated`` if a sentence from another origin says the same."""
     entries: dict[str, ValidatedFact] = {}
     for group in question.groups:
         support: dict[str, set[str]] = {fact.id: set() for fact in group}
-        for a, b, relation, _ in _relations(group, question.origins):
+        for a, b, relation, _ in _related_sentences(group, question.origins):
             if relation == "same":
                 support[a.id].add(b.id)
                 support[b.id].add(a.id)
@@ -103,10 +103,10 @@ def _entry(fact: Fact, support: set[str], origins: Mapping[str, str]) -> Validat
 
 
 def find_contradictions(question: ContradictionsQuestion) -> Contradictions:
-    """Return the pairs of passages that name different figures for the same, each once, in a fixed order."""
+    """Return the pairs of passages that give different figures for the same thing, each once, in a fixed order."""
     found: dict[str, Contradiction] = {}
     for group in question.groups:
-        for a, b, relation, pair in _relations(group, question.origins):
+        for a, b, relation, pair in _related_sentences(group, question.origins):
             if relation == "differs":
                 first, second = sorted((a, b), key=lambda fact: fact.id)
                 name = f"c-{digest_of(f'number {first.id} {second.id}'.encode())[:12]}"
@@ -116,38 +116,38 @@ def find_contradictions(question: ContradictionsQuestion) -> Contradictions:
 
 def _difference(name: str, a: Fact, b: Fact, pair: tuple[_Statement, _Statement]) -> Contradiction:
     mine, yours = sorted(pair, key=lambda one: one.text not in a.quote)
-    explanation = f"“{_said(mine)}” against “{_said(yours)}”"
+    explanation = f"“{_quoted_text(mine)}” against “{_quoted_text(yours)}”"
     return Contradiction(
         id=name, subject=one_line(mine.text, 100).rstrip("."), kind="number", a=a.id, b=b.id, explanation=explanation
     )
 
 
-def _said(statement: _Statement) -> str:
+def _quoted_text(statement: _Statement) -> str:
     return one_line(statement.text, 200).rstrip(".")
 
 
-def _relations(
+def _related_sentences(
     group: Sequence[Fact], origins: Mapping[str, str]
 ) -> Iterator[tuple[Fact, Fact, str, tuple[_Statement, _Statement]]]:
-    """Yield the pairs of facts of different origins of which two sentences say the same, or differ in one figure alone."""
+    """Yield pairs of facts from different origins with two sentences that say the same or differ in one figure only."""
     for a, b in combinations(sorted(group, key=lambda fact: fact.id), 2):
         if origins.get(a.id, a.url) != origins.get(b.id, b.url):
             for mine in _statements(a.quote):
                 for yours in _statements(b.quote):
-                    if relation := _related(mine, yours):
+                    if relation := _relation(mine, yours):
                         yield a, b, relation, (mine, yours)
 
 
 @lru_cache(maxsize=2_048)
 def _statements(quote: str) -> tuple[_Statement, ...]:
-    """Return the sentences of a quote's running text and items; code and tables are not held against sentences."""
+    """Return the sentences of a quote's paragraphs and items; code and tables are not compared."""
     texts = (block.text for block in blocks(quote) if block.kind in ("paragraph", "item"))
-    found = (sentence for text in texts for sentence in split(text))
+    found = (sentence for text in texts for sentence in split_sentences(text))
     return tuple(_statement(text) for text in found if _stands_alone(text))
 
 
 def _stands_alone(text: str) -> bool:
-    return _SHARED < len(text.split()) <= _MOST_WORDS and not leans(text) and _REFERENCE.search(text) is None
+    return _SHARED_STEMS < len(text.split()) <= _MOST_WORDS and not points_back(text) and _REFERENCE.search(text) is None
 
 
 def _statement(text: str) -> _Statement:
@@ -159,7 +159,7 @@ def _statement(text: str) -> _Statement:
 
 
 def _is_name(word: str) -> bool:
-    return (len(word) < 3 and word.lower() not in ASKING) or speciality(word, DEFAULT_LANGUAGE) >= _SPECIAL
+    return (len(word) < 3 and word.lower() not in QUESTION_WORDS) or specificity(word, DEFAULT_LANGUAGE) >= _NAME_SPECIFICITY
 
 
 def _figure(number: str, unit: str) -> tuple[str, float]:
@@ -168,13 +168,13 @@ def _figure(number: str, unit: str) -> tuple[str, float]:
     return base, value * factor
 
 
-def _related(a: _Statement, b: _Statement) -> str:
+def _relation(a: _Statement, b: _Statement) -> str:
     """Return "same", "differs" or ""."""
     shared = len(a.said & b.said)
-    if shared < _SHARED or shared < _ALIKE * len(a.said | b.said) or a.denies != b.denies or a.names != b.names:
+    if shared < _SHARED_STEMS or shared < _SHARED_SHARE * len(a.said | b.said) or a.denies != b.denies or a.names != b.names:
         return ""
-    only_a = [figure for figure in a.figures if not any(_agree(figure, other) for other in b.figures)]
-    only_b = [figure for figure in b.figures if not any(_agree(figure, other) for other in a.figures)]
+    only_a = [figure for figure in a.figures if not any(_equal_figures(figure, other) for other in b.figures)]
+    only_b = [figure for figure in b.figures if not any(_equal_figures(figure, other) for other in a.figures)]
     if not only_a and not only_b:
         return "same"
     alone = len(only_a) == len(only_b) == 1 and only_a[0][0] == only_b[0][0]
@@ -182,5 +182,5 @@ def _related(a: _Statement, b: _Statement) -> str:
     return "differs" if alone and plain else ""
 
 
-def _agree(a: tuple[str, float], b: tuple[str, float]) -> bool:
-    return a[0] == b[0] and abs(a[1] - b[1]) <= _CLOSE * max(abs(a[1]), abs(b[1])) and (a[0] != "" or a[1] == b[1])
+def _equal_figures(a: tuple[str, float], b: tuple[str, float]) -> bool:
+    return a[0] == b[0] and abs(a[1] - b[1]) <= _TOLERANCE * max(abs(a[1]), abs(b[1])) and (a[0] != "" or a[1] == b[1])

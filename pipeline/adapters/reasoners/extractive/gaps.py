@@ -1,50 +1,45 @@
-"""What is still open: a worker's question that no passage covers, and the parts of the query without evidence."""
+"""Answers to evaluation and gap questions: a worker's questions that no passage covers, and query parts without evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.adapters.reasoners.extractive.passage_choice import ranked_of
+from pipeline.adapters.reasoners.extractive.passage_choice import stemmed_fact
 from pipeline.domain.questions import Evaluation, EvaluationQuestion, Gaps, GapsQuestion
 from pipeline.domain.values import Fact, Gap
 from pipeline.text.normalise import counted
-from pipeline.text.ranking.answerability import DOUBTED, is_nowhere, judged
-from pipeline.text.ranking.query_terms import understood
+from pipeline.text.ranking.answerability import DOUBTED_COVERAGE, is_unindexed, judgement_of
+from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.scoring import statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
 
-_SAMPLE = 8  # facts that tell the language
-_LOOKED_UP = 0.4  # importance of a gap that the index is known not to fill: no search for it is worth making
-_OPEN = 0.7  # … of one that another search may fill
+_SAMPLE = 8  # facts from which the language is detected
+_UNINDEXED_IMPORTANCE = 0.4  # of a gap whose words the index does not contain: another search would find nothing
+_OPEN_IMPORTANCE = 0.7  # of a gap that another search may fill
 
 
 def evaluate(question: EvaluationQuestion) -> Evaluation:
-    """Return the perspective's questions that no fact covers well enough."""
-    opened = tuple(text for text in question.perspective.questions if _coverage(text, question.facts) < DOUBTED)
+    """Return the perspective's questions that no fact covers sufficiently."""
+    opened = tuple(text for text in question.perspective.questions if _best_coverage(text, question.facts) < DOUBTED_COVERAGE)
     answered = len(question.perspective.questions) - len(opened)
     return Evaluation(gaps=opened, reason=f"{answered} of {counted(len(question.perspective.questions), 'question')} answered.")
 
 
-def _coverage(text: str, facts: Sequence[Fact]) -> float:
+def _best_coverage(text: str, facts: Sequence[Fact]) -> float:
     language = language_of(" ".join(fact.quote for fact in facts[:_SAMPLE])) or DEFAULT_LANGUAGE
-    texts = [ranked_of(fact, language) for fact in facts]
-    return judged(understood(text, language), texts, statistics_of(texts)).coverage if texts else 0.0
+    texts = [stemmed_fact(fact, language) for fact in facts]
+    return judgement_of(parse_question(text, language), texts, statistics_of(texts)).coverage if texts else 0.0
 
 
 def find_gaps(question: GapsQuestion) -> Gaps:
-    """Return the parts of the query that the facts do not answer; a query of one part is judged by the gate as a whole."""
+    """Return the parts of the query that the facts do not answer; none for a query of one part, which the gate judges."""
     known = question.statistics
-    query = understood(question.query, known.language)
-    texts = [ranked_of(fact, query.language) for fact in question.facts]
-    gaps = [
-        _gap(
-            clause,
-            question,
-            judged(understood(clause, query.language), texts, known if known.passages else statistics_of(texts)).missing,
-        )
-        for clause in query.clauses
-    ]
+    query = parse_question(question.query, known.language)
+    texts = [stemmed_fact(fact, query.language) for fact in question.facts]
+    indexed = known if known.passages else statistics_of(texts)
+    judgements = [(clause, judgement_of(parse_question(clause, query.language), texts, indexed)) for clause in query.clauses]
+    gaps = [_gap(clause, question, judgement.missing) for clause, judgement in judgements]
     return Gaps(gaps=tuple(gap for gap in gaps if gap is not None) if len(query.clauses) > 1 else ())
 
 
@@ -52,16 +47,16 @@ def _gap(clause: str, question: GapsQuestion, missing: tuple[str, ...]) -> Gap |
     if not missing:
         return None
     named = ", ".join(f"“{word}”" for word in missing[:4])
-    importance = _LOOKED_UP if _is_nowhere(missing, question.statistics) else _OPEN
+    importance = _UNINDEXED_IMPORTANCE if _is_any_unindexed(missing, question.statistics) else _OPEN_IMPORTANCE
     view = next((view.id for view in question.perspectives if clause in view.questions), "")
     return Gap(
         question=f"{clause[:1].upper()}{clause[1:]}?",
         importance=importance,
-        reason=f"No source speaks of {named}.",
+        reason=f"No source mentions {named}.",
         perspective=view,
     )
 
 
-def _is_nowhere(missing: tuple[str, ...], known: TermStatistics) -> bool:
-    terms = (term for word in missing for term in understood(word, known.language).terms)
-    return bool(known.passages) and any(is_nowhere(term, known) for term in terms)
+def _is_any_unindexed(missing: tuple[str, ...], known: TermStatistics) -> bool:
+    terms = (term for word in missing for term in parse_question(word, known.language).terms)
+    return bool(known.passages) and any(is_unindexed(term, known) for term in terms)

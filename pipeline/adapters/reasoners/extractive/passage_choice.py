@@ -1,4 +1,4 @@
-"""What a report is made of: which passages stand in the summary, which in the body, and in which order."""
+"""Choice and order of the passages in a report's summary and body."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from itertools import zip_longest
 
 from pipeline.domain.values import Fact
 from pipeline.text.normalise import normalised
-from pipeline.text.ranking.greedy_coverage import chosen
+from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.passages import text_key
-from pipeline.text.ranking.query_terms import Query, understood
-from pipeline.text.ranking.scoring import Ranked, scores
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
+from pipeline.text.ranking.scoring import StemmedText, scores
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.sentences import leans
+from pipeline.text.sentences import points_back
 
 NUMBERS = frozenset({"duration", "count", "default", "date", "version"})
-_SHORT = 300  # words of a report whose answer is a number
-_NARROW = 1_000  # words of one with another single answer
-_WORTH = 0.45  # share of the best score below which a passage of a narrow report brings nothing
-_READ_ON = 2  # of the best, those that are read on around
-_EACH_SIDE = 2  # passages
-_BEST = 3  # passages that stand in the report whatever they open with
-_NEXT = 8  # of the best, what may stand in the summary if there is room
-_STRONG = 0.6  # share of the best score that such a one needs
-_RELATED = 0.4  # share that what follows on the best needs
-_ENOUGH = 15  # words of one that is to stand by itself
-_GAP = 160  # characters between a passage and the next one
+_NUMBER_WORDS = 300  # most words of a report whose answer is a number
+_NARROW_WORDS = 1_000  # most words of a report with another single answer
+_LEAST_SHARE = 0.45  # least share of the best score for a passage of a narrow report
+_NEIGHBOURED = 2  # best passages whose neighbours are added
+_EACH_SIDE = 2  # neighbours on each side
+_ALWAYS_KEPT = 3  # best passages that are kept even if they refer to a missing sentence
+_SUMMARY_CANDIDATES = 8  # best passages that the summary may contain
+_SUMMARY_SHARE = 0.6  # least share of the best score for such a candidate
+_FOLLOWING_SHARE = 0.4  # least share of the best score for the passage after the best one
+_SUMMARY_LEAST_WORDS = 15  # least words of such a candidate
+_GAP = 160  # most characters, such as a heading, between a passage and the next one
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenPassages:
     """The facts of the summary and of the body, best first.
 
-    ``part`` gives, for a question in parts, the place of the clause that a fact of the body answers best.
+    For a question of several clauses, ``part`` maps each fact of the body to the index of the clause that it answers best.
     """
 
     summary: tuple[Fact, ...]
@@ -41,36 +41,36 @@ class Choice:
     part: dict[str, int]
 
 
-def choice(text: str, facts: Sequence[Fact], known: TermStatistics, summary_words: int, words: int) -> Choice:
-    """Choose among ``facts`` for the question ``text``: for the answer ``summary_words``, for the body ``words`` at most."""
-    query = understood(text, known.language)
-    own = _own(facts)
-    texts = [ranked_of(fact, query.language) for fact in own]
+def choose_passages(text: str, facts: Sequence[Fact], known: TermStatistics, summary_words: int, words: int) -> ChosenPassages:
+    """Return the passages for the question ``text``: up to ``summary_words`` words of summary and ``words`` words of body."""
+    query = parse_question(text, known.language)
+    own = _without_duplicates(facts)
+    texts = [stemmed_fact(fact, query.language) for fact in own]
     strength = scores(query, texts, known)
     ranking = _ranking(strength)
     if query.broad:
-        parts = _parts(query, texts, known)
-        order = chosen([ranking, *(_ranking(part) for part in parts)], strength, texts, known, words + summary_words)
+        parts = _scores_by_part(query, texts, known)
+        order = chosen_passages([ranking, *(_ranking(part) for part in parts)], strength, texts, known, words + summary_words)
     else:
         parts = []
-        order = _narrow(query, own, ranking, strength, texts, words)
-    order = _whole(order, ranking, own)
-    summary = _packed(_leading(own, ranking, strength, parts), texts, summary_words)
-    body = _packed([place for place in order if place not in summary], texts, words) or order[:1]
+        order = _narrow_order(query, own, ranking, strength, texts, words)
+    order = _with_antecedents(order, ranking, own)
+    summary = _within_words(_summary_order(own, ranking, strength, parts), texts, summary_words)
+    body = _within_words([place for place in order if place not in summary], texts, words) or order[:1]
     part = {own[place].id: max(range(len(parts)), key=lambda number: parts[number][place]) for place in body} if parts else {}
-    return Choice(tuple(own[place] for place in summary), tuple(own[place] for place in body), part)
+    return ChosenPassages(tuple(own[place] for place in summary), tuple(own[place] for place in body), part)
 
 
-def ranked_of(fact: Fact, language: str) -> Ranked:
-    """Return a fact as it is ranked."""
+def stemmed_fact(fact: Fact, language: str) -> StemmedText:
+    """Return a fact prepared for ranking."""
     headings = " / ".join(fact.path or ((fact.heading,) if fact.heading else ()))
-    return Ranked.of(
+    return StemmedText.of(
         f"{fact.lead}\n{fact.quote}" if fact.lead else fact.quote, headings, language, opens=fact.opens, page=fact.url
     )
 
 
-def _own(facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts, each text once: the same stretch often stands in several documents."""
+def _without_duplicates(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts without repeated texts: several documents often contain the same passage."""
     found: dict[str, Fact] = {}
     for fact in sorted(facts, key=lambda fact: (fact.url, fact.id)):
         found.setdefault(text_key(fact.quote, fact.heading), fact)
@@ -83,30 +83,35 @@ def _ranking(strength: Sequence[float]) -> list[int]:
     )
 
 
-def _parts(query: Query, texts: Sequence[Ranked], known: TermStatistics) -> list[list[float]]:
+def _scores_by_part(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics) -> list[list[float]]:
     if len(query.clauses) < 2:
         return []
-    return [scores(understood(clause, query.language), texts, known) for clause in query.clauses]
+    return [scores(parse_question(clause, query.language), texts, known) for clause in query.clauses]
 
 
-def _narrow(
-    query: Query, facts: Sequence[Fact], ranking: Sequence[int], strength: Sequence[float], texts: Sequence[Ranked], words: int
+def _narrow_order(
+    query: ParsedQuestion,
+    facts: Sequence[Fact],
+    ranking: Sequence[int],
+    strength: Sequence[float],
+    texts: Sequence[StemmedText],
+    words: int,
 ) -> list[int]:
-    """Return the best passages with those around them in their pages, then the others by rank, until they bring nothing."""
-    most = min(words, _SHORT if NUMBERS.intersection(query.kinds) else _NARROW)
-    worth = [place for place in ranking if strength[place] >= _WORTH * strength[ranking[0]]]
-    around = [other for place in ranking[:_READ_ON] for other in (place, *_around(place, facts))]
-    return _packed(list(dict.fromkeys([*around, *worth])), texts, most)
+    """Return the best passages with their neighbours in the page, then the other good ones by rank."""
+    most = min(words, _NUMBER_WORDS if NUMBERS.intersection(query.kinds) else _NARROW_WORDS)
+    worth = [place for place in ranking if strength[place] >= _LEAST_SHARE * strength[ranking[0]]]
+    around = [other for place in ranking[:_NEIGHBOURED] for other in (place, *_neighbours(place, facts))]
+    return _within_words(list(dict.fromkeys([*around, *worth])), texts, most)
 
 
-def _around(place: int, facts: Sequence[Fact]) -> list[int]:
-    """Return the passages right behind and before one in its page, two on each side at most."""
-    behind = _chain(place, facts, _follows)
-    before = _chain(place, facts, lambda other, fact: _follows(fact, other))
+def _neighbours(place: int, facts: Sequence[Fact]) -> list[int]:
+    """Return the passages directly after and before one in its page, two on each side at most."""
+    behind = _adjacent(place, facts, _follows)
+    before = _adjacent(place, facts, lambda other, fact: _follows(fact, other))
     return [other for pair in zip_longest(behind, before) for other in pair if other is not None]
 
 
-def _chain(place: int, facts: Sequence[Fact], beside: Callable[[Fact, Fact], bool]) -> list[int]:
+def _adjacent(place: int, facts: Sequence[Fact], beside: Callable[[Fact, Fact], bool]) -> list[int]:
     found: list[int] = []
     while len(found) < _EACH_SIDE:
         last = facts[found[-1] if found else place]
@@ -117,48 +122,43 @@ def _chain(place: int, facts: Sequence[Fact], beside: Callable[[Fact, Fact], boo
     return found
 
 
-def _leading(
+def _summary_order(
     facts: Sequence[Fact], ranking: Sequence[int], strength: Sequence[float], parts: Sequence[Sequence[float]]
 ) -> list[int]:
-    """Return what the summary is taken from: the best passage of each part, or else the best one and what follows on it."""
+    """Return the passages for the summary: the best of each part, or else the best one and the one that follows it."""
     if not ranking:
         return []
-    others = [
-        place for place in ranking[1:_NEXT] if strength[place] >= _STRONG * strength[ranking[0]] and _says_enough(facts[place])
-    ]
+    others = [place for place in ranking[1:_SUMMARY_CANDIDATES] if strength[place] >= _SUMMARY_SHARE * strength[ranking[0]]]
+    others = [place for place in others if len(facts[place].quote.split()) >= _SUMMARY_LEAST_WORDS]
     if parts:
         heads = (place for part in parts for place in _ranking(part)[:1])
         return list(dict.fromkeys([*heads, ranking[0], *others]))
-    near = (place for place in ranking[1:] if strength[place] >= _RELATED * strength[ranking[0]])
+    near = (place for place in ranking[1:] if strength[place] >= _FOLLOWING_SHARE * strength[ranking[0]])
     following = [place for place in near if _follows(facts[place], facts[ranking[0]])]
     return list(dict.fromkeys([ranking[0], *following, *others]))
 
 
-def _says_enough(fact: Fact) -> bool:
-    return len(fact.quote.split()) >= _ENOUGH
-
-
 def _follows(fact: Fact, before: Fact) -> bool:
-    """Tell whether a passage stands right behind another in its page, with a heading between them at most."""
+    """Return whether a passage directly follows another in its page, with at most a heading between them."""
     gap = fact.start - before.start - len(normalised(before.quote))
     return fact.url == before.url and before.start >= 0 and 0 <= gap <= _GAP
 
 
-def _whole(order: Sequence[int], ranking: Sequence[int], facts: Sequence[Fact]) -> list[int]:
-    """Return the order with the passage before one that points back to it; without one that does and is not among the best."""
+def _with_antecedents(order: Sequence[int], ranking: Sequence[int], facts: Sequence[Fact]) -> list[int]:
+    """Return the order with the preceding passage added where one refers to it; if there is none, only the best stay."""
     found: list[int] = []
     for place in order:
-        if leans(facts[place].quote) and not facts[place].opens:
+        if points_back(facts[place].quote) and not facts[place].opens:
             before = [other for other in range(len(facts)) if _follows(facts[place], facts[other])]
-            if not before and place not in ranking[:_BEST]:
+            if not before and place not in ranking[:_ALWAYS_KEPT]:
                 continue
             found += [other for other in before[:1] if other not in found]
         found += [place] if place not in found else []
     return found
 
 
-def _packed(order: Sequence[int], texts: Sequence[Ranked], words: int) -> list[int]:
-    """Return what fits into ``words`` words in that order; the first always."""
+def _within_words(order: Sequence[int], texts: Sequence[StemmedText], words: int) -> list[int]:
+    """Return the first passage and those after it that fit into ``words`` words in total."""
     taken: list[int] = []
     left = words
     for place in order:

@@ -1,4 +1,4 @@
-"""Points of view and searches: the question itself, its parts, and what a doubter would ask."""
+"""Answers to perspective and thought questions: the query, its parts and a sceptic's question as perspectives and searches."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pipeline.adapters.reasoners.extractive.question_subject import subject_of
 from pipeline.domain.questions import Perspectives, PerspectivesQuestion, Thought, ThoughtQuestion
 from pipeline.domain.values import Perspective
 from pipeline.text.normalise import counted, one_line, slug
-from pipeline.text.ranking.query_terms import understood
+from pipeline.text.ranking.query_terms import parse_question
 
 BASIC, SCEPTIC = "basic-facts", "sceptic"
 _DOUBTS = "limits exceptions risks warnings restrictions"
 
 
 def perspectives(question: PerspectivesQuestion) -> Perspectives:
-    """Return the question itself, each of its parts, and for a broad one the sceptic: as many as are asked for at most."""
-    query = understood(question.query)
+    """Return at most ``count`` perspectives: the query itself, each of its parts, and for a broad query the sceptic's."""
+    query = parse_question(question.query)
     views = [
         Perspective(
             id=BASIC, name="The question itself", focus="What the sources say to the question", questions=(question.query,)
@@ -43,7 +43,7 @@ def _sceptic(subject: str) -> Perspective:
 
 
 def think(question: ThoughtQuestion) -> Thought:
-    """Return the perspective's questions that have not been searched for; none when all have."""
+    """Return the perspective's questions that have not been searched for; none if all have."""
     asked = {query.casefold() for query in question.asked}
     fresh = [query for query in dict.fromkeys(_searches(question)) if query.casefold() not in asked][: question.limit]
     done = f"{counted(len(question.facts), 'passage is', 'passages are')} known." if question.facts else "Nothing is known yet."

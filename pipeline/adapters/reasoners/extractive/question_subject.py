@@ -1,12 +1,12 @@
-"""What a question is about, in its own words: for titles and for the sceptic's search."""
+"""The subject of a question in its own words, for titles and for the sceptic's search."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.text.ranking.query_terms import Query
+from pipeline.text.ranking.query_terms import ParsedQuestion
 from pipeline.text.stemming import forms, words
-from pipeline.text.word_lists import LIGHT
+from pipeline.text.word_lists import LIGHT_WORDS
 
 _LONGEST = 4  # words side by side
 _MOST = 2  # runs of words, or single words
@@ -14,35 +14,35 @@ _MOST = 2  # runs of words, or single words
 _Run = tuple[str, ...]
 
 
-def subject_of(query: Query, texts: Sequence[str] = ()) -> str:
-    """Return the best runs of the question's words that stand in ``texts`` (headings); without one, its most special words."""
-    spoken = [_spaced(text, query.language) for text in texts]
-    runs = [run for run in _runs(query) if any(_spaced(" ".join(run), query.language) in text for text in spoken)]
-    special = {term.word: term.special * term.weight for term in query.terms}
+def subject_of(query: ParsedQuestion, texts: Sequence[str] = ()) -> str:
+    """Return the best runs of the question's words that occur in ``texts`` (headings), or else its most specific words."""
+    spoken = [_spaced_stems(text, query.language) for text in texts]
+    runs = [run for run in _runs(query) if any(_spaced_stems(" ".join(run), query.language) in text for text in spoken)]
+    special = {term.word: term.specificity * term.weight for term in query.terms}
     ranked = sorted(runs, key=lambda run: (-sum(special[word] for word in run), -len(run)))
-    if best := _apart(ranked)[:_MOST]:
+    if best := _disjoint_runs(ranked)[:_MOST]:
         return " and ".join(" ".join(run) for run in sorted(best, key=lambda run: query.text.find(run[0])))
     single = sorted(special, key=lambda word: -special[word])[:_MOST]
     return " ".join(term.word for term in query.terms if term.word in single)
 
 
-def _apart(ranked: Sequence[_Run]) -> list[_Run]:
+def _disjoint_runs(ranked: Sequence[_Run]) -> list[_Run]:
     """Return the runs that share no word with a better one."""
     return [run for place, run in enumerate(ranked) if not any(set(run) & set(other) for other in ranked[:place])]
 
 
-def _runs(query: Query) -> Iterator[_Run]:
-    """Yield the runs of content words that stand side by side in the question and neither begin nor end with a light one."""
+def _runs(query: ParsedQuestion) -> Iterator[_Run]:
+    """Yield the runs of adjacent content words in the question that neither begin nor end with a light word."""
     content = {term.word for term in query.terms}
     said = words(query.text)
     for start in range(len(said)):
         for end in range(start + 1, min(len(said), start + _LONGEST) + 1):
             run = tuple(said[start:end])
-            if content.issuperset(run) and not {run[0].lower(), run[-1].lower()} & LIGHT:
+            if content.issuperset(run) and not {run[0].lower(), run[-1].lower()} & LIGHT_WORDS:
                 yield run
 
 
-def _spaced(text: str, language: str) -> str:
+def _spaced_stems(text: str, language: str) -> str:
     """Return the stems of the words of ``text``, compounds whole, between single spaces."""
     found = (forms(word, language) for word in words(text))
     return f" {' '.join(stems[0] for stems in found if stems)} "

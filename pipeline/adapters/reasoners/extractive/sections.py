@@ -1,23 +1,23 @@
-"""Outline and sections: whole passages, by the parts of the question, each once."""
+"""Answers to outline and section questions: sections by the question's parts or by role, made of whole passages."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 
-from pipeline.adapters.reasoners.extractive.passage_choice import Choice, choice
+from pipeline.adapters.reasoners.extractive.passage_choice import ChosenPassages, choose_passages
 from pipeline.adapters.reasoners.extractive.question_subject import subject_of
 from pipeline.domain.questions import Outline, OutlineQuestion, SectionQuestion, SectionText
 from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence
 from pipeline.text.normalise import slug
-from pipeline.text.ranking.query_terms import Query, understood
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 
 SUMMARY = "summary"
 _SUMMARY_WORDS = 150
-_LEAST = 2  # passages of a section of their own
-_NEAR = 350  # words of the section next to a narrow answer
+_LEAST_PASSAGES = 2  # a smaller section is merged into the first
+_NEAR_WORDS = 350  # words of the first section of a narrow report
 _WORKING = "how it works"
-# What a passage is for, with how often the pattern must be met.
+# For each role of a passage: a pattern, and how often it must match.
 _ROLES: Mapping[str, tuple[re.Pattern[str], int]] = {
     "what to do": (
         re.compile(
@@ -38,10 +38,10 @@ _ROLES: Mapping[str, tuple[re.Pattern[str], int]] = {
 
 
 def outline(question: OutlineQuestion) -> Outline:
-    """Return title and sections, in the order of what was asked."""
-    picked = choice(question.query, question.facts, question.statistics, _SUMMARY_WORDS, question.words)
-    query = understood(question.query, question.statistics.language)
-    sections = _by_part(picked, query) if picked.part else _by_role(picked, query)
+    """Return title and sections, in the order of the question's parts."""
+    picked = choose_passages(question.query, question.facts, question.statistics, _SUMMARY_WORDS, question.words)
+    query = parse_question(question.query, question.statistics.language)
+    sections = _sections_by_part(picked, query) if picked.part else _sections_by_role(picked, query)
     plans = (
         SectionPlan(id=f"s-{slug(title, 40)}", title=title, facts=tuple(fact.id for fact in facts)) for title, facts in sections
     )
@@ -49,13 +49,13 @@ def outline(question: OutlineQuestion) -> Outline:
 
 
 def title_of(query: str) -> str:
-    """Return the query as a title: one line, opening with a capital unless it opens with an identifier."""
+    """Return the query as a title: on one line, with a capital first letter unless it begins with an identifier."""
     plain = " ".join(query.split())
     first = plain.split(" ", 1)[0]
     return plain[:1].upper() + plain[1:] if first.isalpha() and first.islower() else plain
 
 
-def _by_part(picked: Choice, query: Query) -> list[tuple[str, list[Fact]]]:
+def _sections_by_part(picked: ChosenPassages, query: ParsedQuestion) -> list[tuple[str, list[Fact]]]:
     """Return a section for each part of the question, titled with its own words."""
     found: dict[int, list[Fact]] = {}
     for fact in picked.body:
@@ -68,28 +68,28 @@ def _heading(clause: str) -> str:
     return plain[:1].upper() + plain[1:]
 
 
-def _by_role(picked: Choice, query: Query) -> list[tuple[str, list[Fact]]]:
-    """Return for a broad question a section for each thing one would ask next; all of a narrow one in one."""
+def _sections_by_role(picked: ChosenPassages, query: ParsedQuestion) -> list[tuple[str, list[Fact]]]:
+    """Return the sections of a broad question by role: how it works, what to do, limits; those of a narrow one by rank."""
     subject = subject_of(query, [" / ".join(fact.path) for fact in picked.body])
     name = subject[:1].upper() + subject[1:]
     if not query.broad:
-        return _nearest_first(subject, picked.body)
+        return _narrow_sections(subject, picked.body)
     found: dict[str, list[Fact]] = {role: [] for role in (_WORKING, *_ROLES)}
     for fact in picked.body:
         found[_role(fact)].append(fact)
-    small = [fact for role in _ROLES if len(found[role]) < _LEAST for fact in found[role]]
+    small = [fact for role in _ROLES if len(found[role]) < _LEAST_PASSAGES for fact in found[role]]
     found[_WORKING] += small
     kept = {role: [fact for fact in facts if fact not in small or role == _WORKING] for role, facts in found.items()}
     return [(f"{name} – {role}", facts) for role, facts in kept.items() if facts]
 
 
-def _nearest_first(subject: str, facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
-    """Return the passages of a narrow report in two sections: those next to the answer, and the others."""
+def _narrow_sections(subject: str, facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
+    """Return the passages of a narrow report in two sections: the first 350 words or so, and the rest."""
     near: list[Fact] = []
     words = 0
     for fact in facts:
         words += len(fact.quote.split())
-        if near and words > _NEAR:
+        if near and words > _NEAR_WORDS:
             break
         near.append(fact)
     rest = list(facts[len(near) :])
@@ -97,34 +97,34 @@ def _nearest_first(subject: str, facts: Sequence[Fact]) -> list[tuple[str, list[
 
 
 def _role(fact: Fact) -> str:
-    """Return what a passage is for, by the words that it uses."""
+    """Return the role of a passage by the words that it uses."""
     hits = {role: len(pattern.findall(fact.quote)) / most for role, (pattern, most) in _ROLES.items()}
     best = max(hits, key=lambda role: hits[role])
     return best if hits[best] >= 1 else _WORKING
 
 
 def write(question: SectionQuestion) -> SectionText:
-    """Return the section's passages, whole, each a paragraph; for a revision the draft without what is unsupported."""
+    """Return the section's passages as paragraphs; for a revision, the draft without its unsupported sentences."""
     if question.draft:
-        return SectionText(paragraphs=_revised(question))
+        return SectionText(paragraphs=_revised_paragraphs(question))
     known = {fact.id: fact for fact in question.facts}
     if question.section.id == SUMMARY:
-        facts: Sequence[Fact] = choice(
+        facts: Sequence[Fact] = choose_passages(
             question.query, question.facts, question.statistics, question.words, question.words
         ).summary
     else:
         facts = [known[name] for name in question.section.facts if name in known]
     support = {entry.fact_id: entry.support for entry in question.validated}
     return SectionText(
-        paragraphs=tuple(_quoted(fact, [name for name in support.get(fact.id, ()) if name in known]) for fact in facts)
+        paragraphs=tuple(_passage_paragraph(fact, [name for name in support.get(fact.id, ()) if name in known]) for fact in facts)
     )
 
 
-def _quoted(fact: Fact, support: Sequence[str]) -> Paragraph:
+def _passage_paragraph(fact: Fact, support: Sequence[str]) -> Paragraph:
     return Paragraph(sentences=(Sentence(text=fact.quote, facts=(fact.id, *support)),), kind="passages")
 
 
-def _revised(question: SectionQuestion) -> tuple[Paragraph, ...]:
+def _revised_paragraphs(question: SectionQuestion) -> tuple[Paragraph, ...]:
     bad = {verdict.sentence for verdict in question.unsupported if not verdict.supported}
     kept: list[Paragraph] = []
     place = 0

@@ -1,1 +1,1 @@
-"""The language-model reasoner: any server that speaks chat completions over HTTP. Prompts out, checked answers in."""
+"""The language-model reasoner, for any server with an OpenAI-style chat-completions API: prompts, calls, checked answers."""

@@ -1,4 +1,4 @@
-"""Wire models into answers: keys become ids, levels become numbers, and what breaks a question's rules is named or removed."""
+"""Conversion of wire models into answers: keys become ids, levels become numbers, invalid parts are removed or refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pipeline.adapters.reasoners.openai import schemas as w
-from pipeline.adapters.reasoners.openai.json_reply import Unfit
+from pipeline.adapters.reasoners.openai.json_reply import UnusableReply
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.domain import questions as q
 from pipeline.domain.values import (
@@ -31,19 +31,19 @@ _NUMBER = re.compile(r"\d+(?:[.,\u202f\u00a0]\d{3}(?!\d))*(?:[.,]\d+)?")
 
 
 def answer_of(question: q.Question[Any], said: w.Wire, keys: CitationKeys) -> Value:
-    """Return the question's answer from what the model said.
+    """Return the answer to the question from the model's reply.
 
     Raises:
-        Unfit: it fits the schema, but not the question.
+        UnusableReply: the reply fits the schema, but not the question.
     """
     return _ANSWERS[type(question)](question, said, keys)
 
 
 def _perspectives(question: q.PerspectivesQuestion, said: w.PerspectivesWire, keys: CitationKeys) -> q.Perspectives:
-    """Ids are given by place: the first is the basic facts, the last the sceptic."""
+    """Ids depend on the place: the first perspective is ``basic-facts``, the last ``sceptic``."""
     usable = [view for view in said.perspectives if view.name.strip() and any(map(str.strip, view.questions))]
     if not usable:
-        raise Unfit("No perspective has a name and a question.")
+        raise UnusableReply("No perspective has a name and a question.")
     chosen = usable if len(usable) <= question.count else [*usable[: question.count - 1], usable[-1]][: question.count]
     ids = _ids([view.name for view in chosen])
     views = (
@@ -90,7 +90,7 @@ def _evaluation(_question: q.EvaluationQuestion, said: w.EvaluationWire, keys: C
 
 
 def _validation(question: q.ValidationQuestion, said: w.ValidationWire, keys: CitationKeys) -> q.Validation:
-    """Only facts of one group and of different origins bear each other out, and they do so both ways."""
+    """Only facts of one group and of different origins confirm each other, and they do so both ways."""
     peers = {fact.id: _peers(fact, group, question.origins) for group in question.groups for fact in group}
     support: dict[str, dict[str, None]] = {name: {} for name in peers}
     confidence: dict[str, float] = {}
@@ -152,7 +152,7 @@ def _gaps(_question: q.GapsQuestion, said: w.GapsWire, keys: CitationKeys) -> q.
 
 
 def _outline(question: q.OutlineQuestion, said: w.OutlineWire, keys: CitationKeys) -> q.Outline:
-    """A fact belongs to the first section that names it; a section without a fact of its own is none."""
+    """A fact belongs to the first section that names it; a section without a fact is left out."""
     free = {fact.id for fact in question.facts}
     plans: list[SectionPlan] = []
     for section in said.sections:
@@ -162,12 +162,12 @@ def _outline(question: q.OutlineQuestion, said: w.OutlineWire, keys: CitationKey
             title, purpose = keys.prose(section.title), keys.prose(section.purpose)
             plans.append(SectionPlan(id=f"s-{len(plans) + 1}", title=title, facts=facts, purpose=purpose))
     if not plans:
-        raise Unfit("No section has a title and names a key of the evidence.")
+        raise UnusableReply("No section has a title and names a key of the evidence.")
     return q.Outline(title=keys.prose(said.title), sections=tuple(plans[: question.max_sections]))
 
 
 def _section(question: q.SectionQuestion, said: w.SectionWire, keys: CitationKeys) -> q.SectionText:
-    """Sentences beyond the words allowed are left out, from the end."""
+    """Sentences after the allowed number of words are left out."""
     left = question.words
     paragraphs: list[Paragraph] = []
     for paragraph in said.paragraphs:
@@ -180,12 +180,12 @@ def _section(question: q.SectionQuestion, said: w.SectionWire, keys: CitationKey
         if sentences:
             paragraphs.append(Paragraph(sentences=tuple(sentences)))
     if not any(sentence.facts for paragraph in paragraphs for sentence in paragraph.sentences):
-        raise Unfit("No sentence cites a key of the evidence.")
+        raise UnusableReply("No sentence cites a key of the evidence.")
     return q.SectionText(paragraphs=tuple(paragraphs))
 
 
 def _claim_check(question: q.ClaimCheckQuestion, said: w.ClaimCheckWire, keys: CitationKeys) -> q.ClaimCheck:
-    """A sentence judged twice is supported only if both verdicts say so; a number that no quote holds is never supported."""
+    """A sentence with two verdicts needs both to be supported; a number that is in no quote is never supported."""
     found: dict[int, w.VerdictWire] = {}
     for verdict in said.verdicts:
         place = keys.name("T", verdict.sentence)
@@ -193,7 +193,7 @@ def _claim_check(question: q.ClaimCheckQuestion, said: w.ClaimCheckWire, keys: C
             found[int(place)] = verdict
     missing = [f"T{place + 1}" for place in range(len(question.sentences)) if place not in found]
     if missing:
-        raise Unfit(f"There is no verdict for {', '.join(missing[:20])}.")
+        raise UnusableReply(f"There is no verdict for {', '.join(missing[:20])}.")
     quotes = {fact.id: fact.quote for fact in question.facts}
     return q.ClaimCheck(verdicts=tuple(_verdict(place, found[place], question, quotes, keys) for place in sorted(found)))
 
@@ -204,26 +204,22 @@ def _verdict(
     sentence = question.sentences[place]
     held = [quotes[name] for name in sentence.facts if name in quotes]
     if not held:
-        return Verdict(sentence=place, supported=False, reason="It cites nothing that could be looked at.")
-    unheld = sorted(_numbers(sentence.text) - _numbers(" ; ".join([*held, question.query])))
-    if said.supported and unheld:
-        return Verdict(sentence=place, supported=False, reason=f"No quote holds the number {unheld[0]}.")
+        return Verdict(sentence=place, supported=False, reason="It cites no known fact.")
+    unquoted = sorted(_numbers(sentence.text) - _numbers(" ; ".join([*held, question.query])))
+    if said.supported and unquoted:
+        return Verdict(sentence=place, supported=False, reason=f"No quote contains the number {unquoted[0]}.")
     return Verdict(sentence=place, supported=said.supported, reason=keys.prose(said.reason))
 
 
 def _numbers(text: str) -> set[str]:
-    """The numbers in a text, without what parts their thousands."""
-    return {_unparted(found) for found in _NUMBER.findall(text)}
-
-
-def _unparted(number: str) -> str:
-    return re.sub(r"[.,\u202f\u00a0](?=\d{3}(?!\d))", "", number).rstrip(".,")
+    """Return the numbers in a text, without thousands separators."""
+    return {re.sub(r"[.,\u202f\u00a0](?=\d{3}(?!\d))", "", number).rstrip(".,") for number in _NUMBER.findall(text)}
 
 
 def _fold(_question: q.FoldQuestion, said: w.FoldWire, keys: CitationKeys) -> q.FoldedContext:
     summary = "\n".join(filter(None, map(keys.prose, said.summary.splitlines())))
     if not summary:
-        raise Unfit("The summary is empty.")
+        raise UnusableReply("The summary is empty.")
     return q.FoldedContext(summary=summary, mode=said.mode)
 
 

@@ -1,4 +1,4 @@
-"""What a server understands of a request, found out by asking and remembered: how JSON is asked for, and two parameters."""
+"""Capabilities of a server's models, learnt from its replies: the JSON response format and two request parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """How one model of a server is asked. ``proven``: an answer came back that way."""
+    """The request options that one model accepts. ``proven``: the model has answered such a request."""
 
     format: Format = "json_schema"
     limit_name: str = "max_tokens"
@@ -26,21 +26,21 @@ class Capabilities:
     def body(
         self, model: str, messages: list[dict[str, str]], max_tokens: int, name: str, schema: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the request's body."""
-        made: dict[str, Any] = {"model": model, self.limit_name: max_tokens, "messages": messages, "stream": False}
+        """Return the request's body; ``name`` and ``schema`` are those of the JSON reply."""
+        body: dict[str, Any] = {"model": model, self.limit_name: max_tokens, "messages": messages, "stream": False}
         if self.temperature:
-            made["temperature"] = 0
+            body["temperature"] = 0
         if self.format == "json_schema":
             wanted = {"name": name, "strict": True, "schema": schema}
-            made["response_format"] = {"type": "json_schema", "json_schema": wanted}
+            body["response_format"] = {"type": "json_schema", "json_schema": wanted}
         elif self.format == "json_object":
-            made["response_format"] = {"type": "json_object"}
-        return made
+            body["response_format"] = {"type": "json_object"}
+        return body
 
     def after(self, complaint: str, *, about_format: bool) -> Capabilities | None:
-        """Return the next dialect to try when the server would not take a request, None when there is none.
+        """Return the next options to try after the server rejected a request; None if there are none.
 
-        A complaint that names no parameter is put down to the format, unless that is already proven.
+        A complaint that names no parameter is taken to be about the format, unless the format is already proven.
         """
         if _LIMIT_NAME.search(complaint) and self.limit_name == "max_tokens":
             return replace(self, limit_name="max_completion_tokens")
@@ -52,19 +52,19 @@ class Capabilities:
 
 
 class KnownCapabilities:
-    """What is known of a server's models, by model name; shared by all that ask the same server."""
+    """The known capabilities of a server's models, by model name; shared by all reasoners of the server."""
 
     def __init__(self) -> None:
         self._known: dict[str, Capabilities] = {}
 
     def of(self, model: str) -> Capabilities:
-        """Return how to ask a model, as far as is known."""
+        """Return the capabilities of a model, the defaults if it is unknown."""
         return self._known.get(model, Capabilities())
 
     def learn(self, model: str, dialect: Capabilities) -> None:
-        """Remember how a model wants to be asked."""
+        """Store the capabilities of a model."""
         self._known[model] = dialect
 
     def prove(self, model: str) -> None:
-        """Remember that a model answered the way it was asked."""
+        """Mark the capabilities of a model as proven."""
         self._known[model] = replace(self.of(model), proven=True)

@@ -1,4 +1,4 @@
-"""What a reply of a chat-completions server means: a status of 200 is not success, and ``finish_reason`` comes before content."""
+"""Classification of chat-completions replies: content, cut off, refused, retryable … A status of 200 is not yet success."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _FORMAT = re.compile(r"response_format|json_schema|json_object|json mode|structu
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Text to be parsed, from the model that answered. ``unusable`` says why it cannot be, where that is plain already."""
+    """The text of a model's reply. ``unusable`` says why it cannot be parsed, if that is already known."""
 
     text: str
     unusable: str = ""
@@ -49,12 +49,12 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """The reply hit ``max_tokens``: never parsed."""
+    """The reply reached ``max_tokens``. It is never parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A filter, a guardrail or the model itself refuses this material. ``flagged``: what it objects to, as far as it says."""
+    """A filter or the model refuses to answer on this material. ``flagged`` is the text it objects to, if it names any."""
 
     why: str
     flagged: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class NoModel:
 
 @dataclass(frozen=True, slots=True)
 class NoCapacity:
-    """The server has the model, but no room for this call now. ``after_s``: when to ask again, if it says."""
+    """The server has the model, but no capacity now. ``after_s``: seconds until the next try, if it says."""
 
     why: str
     after_s: float | None = None
@@ -78,7 +78,7 @@ class NoCapacity:
 
 @dataclass(frozen=True, slots=True)
 class BadRequest:
-    """The server does not take the request as it is. ``about_format``: it says so of the response format."""
+    """The server rejects the request. ``about_format``: its complaint is about the response format."""
 
     why: str
     about_format: bool
@@ -88,29 +88,29 @@ Meaning = Content | CutOff | Withheld | NoModel | NoCapacity | BadRequest | Agai
 
 
 def body_of(reply: Reply) -> dict[str, Any]:
-    """Return the reply's JSON object, or an empty one if it holds none."""
+    """Return the reply's JSON object, or an empty one if it has none."""
     try:
         return reply.json_object()
     except Malformed:
         return {}
 
 
-def meaning(reply: Reply, hide: Hide = str) -> Meaning:
-    """Return what a reply means. ``hide`` masks secrets in the words that a server says. Never raises."""
+def meaning_of(reply: Reply, hide: Hide = str) -> Meaning:
+    """Return the meaning of a reply. ``hide`` masks secrets in the server's messages. Never raises."""
     try:
         body = reply.json_object()
     except Malformed as fault:
-        return Again(fault.message) if reply.status < 300 else _by_number(reply.status, f"status {reply.status}")
+        return Again(fault.message) if reply.status < 300 else _meaning_of_status(reply.status, f"status {reply.status}")
     error = _error_in(body, reply.status)
     if error is not None:
-        return _fault(error, reply.status, hide)
+        return _meaning_of_error(error, reply.status, hide)
     if not 200 <= reply.status < 300:
-        return _by_number(reply.status, f"status {reply.status}")
-    return _choice(body.get("choices"), hide)
+        return _meaning_of_status(reply.status, f"status {reply.status}")
+    return _meaning_of_choice(body.get("choices"), hide)
 
 
 def may_be_billed(reply: Reply) -> bool:
-    """Tell whether a reply without an account of its usage may have been billed: errors are not."""
+    """Return whether a reply without usage may have been billed; errors are not billed."""
     body = body_of(reply)
     if not 200 <= reply.status < 300 or _error_in(body, reply.status) is not None:
         return False
@@ -123,33 +123,33 @@ def may_be_billed(reply: Reply) -> bool:
 
 
 def _error_in(body: Mapping[str, Any], status: int) -> Mapping[str, Any] | None:
-    """The error object, in the places where servers put one."""
+    """Return the error object from the places where servers put it, or None."""
     error = body.get("error")
     if isinstance(error, dict):
         return error or None
     if isinstance(error, str) and error.strip():
         return {"message": error}
-    spoken = body.get("object") == "error" or (status >= 400 and ("message" in body or "detail" in body))
-    return body if spoken else None
+    is_error = body.get("object") == "error" or (status >= 400 and ("message" in body or "detail" in body))
+    return body if is_error else None
 
 
-def _fault(error: Mapping[str, Any], status: int, hide: Hide) -> Meaning:
+def _meaning_of_error(error: Mapping[str, Any], status: int, hide: Hide) -> Meaning:
     said = error.get("message") or error.get("detail") or ""
     why = hide(one_line(said if isinstance(said, str) else str(said), 300)) or f"an error of status {status}"
-    words = set(_words(error))
-    number = _number(error, status)
-    for judge in (_refusal, _model, _filter):
+    words = set(_error_codes(error))
+    number = _status_of(error, status)
+    for judge in (_meaning_of_refusal, _meaning_of_model_error, _meaning_of_filter):
         if (found := judge(error, words, number, why, hide)) is not None:
             return found
     if words & _TOO_LONG or number == 413:
         return Failed(f"the prompt is too long for the model: {why}")
     if number in (400, 404, 415, 422, 500, 501) and _FORMAT.search(why):
         return BadRequest(why, about_format=True)
-    return _by_number(number, why, _wait(error))
+    return _meaning_of_status(number, why, _retry_after(error))
 
 
-def _words(error: Mapping[str, Any]) -> Iterator[str]:
-    """The error's names for itself: servers put them in different places."""
+def _error_codes(error: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the error's codes and types, which servers put in different places."""
     for place in (error, *(error.get(name) for name in ("metadata", "availability", "details"))):
         if isinstance(place, dict):
             for name in ("code", "type", "error_type", "error_code", "provider_code"):
@@ -157,8 +157,8 @@ def _words(error: Mapping[str, Any]) -> Iterator[str]:
                     yield place[name].lower()
 
 
-def _number(error: Mapping[str, Any], status: int) -> int:
-    """The status that an error claims; that of the reply otherwise, and 500 for an error inside a reply of status 200."""
+def _status_of(error: Mapping[str, Any], status: int) -> int:
+    """Return the status in an error, or else the reply's; 500 for an error inside a reply of status 200."""
     for claimed in (error.get("code"), error.get("http_status"), error.get("status")):
         if isinstance(claimed, str) and claimed.isascii() and claimed.isdigit() and len(claimed) == 3:
             claimed = int(claimed)
@@ -167,12 +167,12 @@ def _number(error: Mapping[str, Any], status: int) -> int:
     return status if status >= 300 else 500
 
 
-def _refusal(_error: Mapping[str, Any], words: set[str], number: int, why: str, _hide: Hide) -> Meaning | None:
+def _meaning_of_refusal(_error: Mapping[str, Any], words: set[str], number: int, why: str, _hide: Hide) -> Meaning | None:
     return Refused(why, _ACCOUNT) if words & _REFUSING or number in (401, 402) else None
 
 
-def _model(error: Mapping[str, Any], words: set[str], number: int, why: str, _hide: Hide) -> Meaning | None:
-    """Switches on ``availability`` where there is one: its examples carry no code."""
+def _meaning_of_model_error(error: Mapping[str, Any], words: set[str], number: int, why: str, _hide: Hide) -> Meaning | None:
+    """Use ``availability`` where there is one: the documented examples have no error code."""
     availability = error.get("availability")
     availability = availability if isinstance(availability, dict) else {}
     if "model_not_found" in words or (number in (400, 404) and _NO_MODEL.search(why)):
@@ -182,7 +182,7 @@ def _model(error: Mapping[str, Any], words: set[str], number: int, why: str, _hi
     return NoModel(why) if availability.get("retryable") is False else None
 
 
-def _filter(error: Mapping[str, Any], words: set[str], number: int, why: str, hide: Hide) -> Meaning | None:
+def _meaning_of_filter(error: Mapping[str, Any], words: set[str], number: int, why: str, hide: Hide) -> Meaning | None:
     metadata = error.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     given = [metadata.get(name) for name in ("flagged_input", "patterns", "reasons")]
@@ -198,7 +198,7 @@ def _strings(value: object) -> list[str]:
     return [entry for entry in value[:20] if isinstance(entry, str)] if isinstance(value, list) else []
 
 
-def _wait(error: Mapping[str, Any]) -> float | None:
+def _retry_after(error: Mapping[str, Any]) -> float | None:
     places = (error, error.get("metadata"), error.get("availability"))
     asked = (_seconds(place.get("retry_after")) for place in places if isinstance(place, dict))
     return next((seconds for seconds in asked if seconds is not None), None)
@@ -209,7 +209,7 @@ def _seconds(value: object) -> float | None:
     return float(value) if ok and isinstance(value, int | float) else None
 
 
-def _by_number(number: int, why: str, after_s: float | None = None) -> Meaning:
+def _meaning_of_status(number: int, why: str, after_s: float | None = None) -> Meaning:
     if number in (401, 402, 403):
         return Refused(why, _ACCOUNT)
     if number in (408, 409, 425, 429) or number >= 500:
@@ -220,21 +220,21 @@ def _by_number(number: int, why: str, after_s: float | None = None) -> Meaning:
 # ---- a reply that claims to be an answer -----------------------------------------------------------------------
 
 
-def _choice(choices: object, hide: Hide) -> Meaning:
+def _meaning_of_choice(choices: object, hide: Hide) -> Meaning:
     first = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(first, dict):
-        return Again("the reply holds no choice")
+        return Again("the reply has no choice")
     finish, error = first.get("finish_reason"), first.get("error")
     if finish == "error" or error:
-        found = _fault(error, 200, hide) if isinstance(error, dict) else Again("the model's provider broke off")
+        found = _meaning_of_error(error, 200, hide) if isinstance(error, dict) else Again("the model's provider broke off")
         return Again(found.why) if isinstance(found, Failed | BadRequest) else found
     if finish in ("length", "max_tokens", "max_output_tokens"):
         return CutOff()
     message = first.get("message")
-    return _message(message if isinstance(message, dict) else {}, finish, hide)
+    return _meaning_of_message(message if isinstance(message, dict) else {}, finish, hide)
 
 
-def _message(message: Mapping[str, Any], finish: object, hide: Hide) -> Meaning:
+def _meaning_of_message(message: Mapping[str, Any], finish: object, hide: Hide) -> Meaning:
     refusal, content = message.get("refusal"), message.get("content")
     if finish == "content_filter":
         return Withheld("the provider's filter stopped the reply")

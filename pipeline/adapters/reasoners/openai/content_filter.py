@@ -1,4 +1,4 @@
-"""Material that a provider's filter objects to: which source it is likely to be, and the question without that source."""
+"""Handling of a provider's content filter: finds the source that was probably flagged, and leaves it out of the question."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _COMMANDING = re.compile(
 )
 
 
-def without_offender(question: Question[A], flagged: Sequence[str]) -> Question[A] | None:
-    """Return the question without the one source that was objected to; None when it cannot be told, or nothing would be left.
+def without_flagged_source(question: Question[A], flagged: Sequence[str]) -> Question[A] | None:
+    """Return the question without the flagged source; None if the source is unknown or is the only one.
 
-    It is the source that holds what was flagged; where nothing was, the one that speaks most like somebody giving orders.
+    It is the source that contains the ``flagged`` text, or else the one with the most phrases that give orders to a model.
     """
-    texts = _texts(question)
-    offender = _holder(texts, flagged) or _commander(texts)
+    texts = _texts_by_source(question)
+    offender = _flagged_source(texts, flagged) or _most_commanding_source(texts)
     return None if offender is None or len(texts) < 2 else _without(question, offender)
 
 
-def _texts(question: Question[Any]) -> dict[str, str]:
-    """What each source of the question says, by address."""
+def _texts_by_source(question: Question[Any]) -> dict[str, str]:
+    """Return the text of each source in the question, by address."""
     found: dict[str, list[str]] = {}
     for fact in _facts(question):
         found.setdefault(fact.url, []).append(f"{fact.heading} {fact.quote}")
@@ -45,13 +45,13 @@ def _facts(question: Question[Any]) -> list[Fact]:
     return [*getattr(question, "facts", ()), *(fact for group in grouped for fact in group)]
 
 
-def _holder(texts: Mapping[str, str], flagged: Sequence[str]) -> str | None:
+def _flagged_source(texts: Mapping[str, str], flagged: Sequence[str]) -> str | None:
     wanted = [normalised(text).removesuffix("...").removesuffix("…").casefold() for text in flagged]
     held = (url for url, text in texts.items() if any(part and part in text.casefold() for part in wanted))
     return next(held, None)
 
 
-def _commander(texts: Mapping[str, str]) -> str | None:
+def _most_commanding_source(texts: Mapping[str, str]) -> str | None:
     counts = {url: len(_COMMANDING.findall(text)) for url, text in texts.items()}
     worst = max(counts, key=lambda url: counts[url], default=None)
     return worst if worst is not None and counts[worst] else None

@@ -1,4 +1,4 @@
-"""One call of a model: its worst case set aside before each attempt, every reply charged once, all of it noted."""
+"""Calls of a model: budget reservation before each attempt, one charge for each reply, and the transcript."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.adapters.reasoners.openai.completion_reply import (
     NoCapacity,
     body_of,
     may_be_billed,
-    meaning,
+    meaning_of,
 )
 from pipeline.adapters.reasoners.openai.pricing import Prices, answered_by, states_usage, total
 from pipeline.adapters.reasoners.openai.transcript import Transcript
@@ -32,9 +32,9 @@ _PER_MESSAGE = 16  # tokens that a server adds around a message
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A chat-completions server. ``name`` is its circuit's, ``base_url`` ends before ``/chat/completions``.
+    """A chat-completions server. ``name`` is that of its circuit breaker; ``base_url`` ends before ``/chat/completions``.
 
-    ``deadline_s`` is the wall-clock time of one exchange, in seconds.
+    ``deadline_s`` is the most wall-clock time for one exchange, in seconds.
     """
 
     name: str
@@ -44,11 +44,11 @@ class Server:
 
     @property
     def redaction(self) -> Redaction:
-        """What takes the key out of a text."""
+        """The redaction that removes the server's key from texts."""
         return Redaction((self.key,) if self.key else ())
 
     def call(self, body: dict[str, Any]) -> Call:
-        """Return the call that sends ``body``. The key stands in one header, and nowhere else."""
+        """Return the call that sends ``body``. The key is in one header only."""
         headers = {"authorization": f"Bearer {self.key.reveal()}"} if self.key else {}
         url = f"{self.base_url.rstrip('/')}/chat/completions"
         return Call(self.name, "POST", url, headers=headers, json=body, deadline_s=self.deadline_s)
@@ -56,52 +56,52 @@ class Server:
 
 @dataclass
 class AnswerCalls:
-    """All calls of one answer: what they cost, what was said, and the model that spoke last."""
+    """All calls of one answer: transcript, costs, and the model that answered last."""
 
     transcript: Transcript
     costs: list[Cost] = field(default_factory=list)
     model: str = ""
 
     def cost(self, asked: str) -> Cost:
-        """Return what the whole talk cost; ``asked`` is the model that was to answer."""
+        """Return the total cost of the calls; ``asked`` is the requested model."""
         return total(self.costs, asked, self.model or asked)
 
 
-class Meter:
-    """The attempts of one call: each has its worst case set aside until its reply is charged, or known to have been lost."""
+class AttemptCharges:
+    """The reservations of one call's attempts; each lasts until the reply is charged or the attempt has ended without one."""
 
-    def __init__(self, purse: CombinedBudget, worst: Cost, costs: list[Cost]) -> None:
-        self._purse, self._worst, self._costs = purse, worst, costs
+    def __init__(self, budget: CombinedBudget, worst: Cost, costs: list[Cost]) -> None:
+        self._budget, self._worst, self._costs = budget, worst, costs
         self._open: list[tuple[Reservation, ...]] = []
 
     async def before(self) -> None:
-        """Set the worst case of the next attempt aside.
+        """Reserve the worst case of the next attempt.
 
         Raises:
-            BudgetSpent: it does not fit.
+            BudgetSpent: it would exceed a cap.
         """
-        self._open.append(await self._purse.reserve(self._worst))
+        self._open.append(await self._budget.reserve(self._worst))
 
     def replied(self, cost: Cost) -> None:
-        """Charge the latest attempt."""
-        self._purse.settle(self._open.pop(), cost)
+        """Charge ``cost`` for the latest attempt."""
+        self._budget.settle(self._open.pop(), cost)
         self._costs.append(cost)
 
     def ended(self, lost: int | None) -> None:
-        """Charge the worst case for ``lost`` attempts (None: all that brought no reply); the others never reached the server."""
+        """Charge the worst case for ``lost`` attempts (None: all without a reply); release those that were not sent."""
         unanswered = len(self._open)
         for number, reservations in enumerate(self._open):
             if number < (unanswered if lost is None else lost):
-                self._purse.settle(reservations, self._worst)
+                self._budget.settle(reservations, self._worst)
                 self._costs.append(self._worst)
             else:
-                self._purse.release(reservations)
+                self._budget.release(reservations)
         self._open.clear()
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of a model. ``last``: there is no other model to turn to when this one has no capacity."""
+class ModelRequest:
+    """A request to a model. ``last``: there is no further fallback if the model has no capacity."""
 
     model: str
     name: str
@@ -112,76 +112,76 @@ class Wanted:
 
 
 class ModelClient:
-    """Asks one server's models, in the dialect that they understand."""
+    """Calls one server's models, with request options that they accept."""
 
     def __init__(
-        self, http: HttpClient, server: Server, prices: Prices, purse: CombinedBudget, dialects: KnownCapabilities
+        self, http: HttpClient, server: Server, prices: Prices, budget: CombinedBudget, capabilities: KnownCapabilities
     ) -> None:
         self._http, self._server, self._prices = http, server, prices
-        self._purse, self._dialects = purse, dialects
+        self._budget, self._capabilities = budget, capabilities
         self._redaction = server.redaction
 
-    def charged_to(self, purse: CombinedBudget) -> ModelClient:
-        """Return a caller that charges other ledgers, and shares all that was learnt of the server."""
-        return ModelClient(self._http, self._server, self._prices, purse, self._dialects)
+    def with_budget(self, budget: CombinedBudget) -> ModelClient:
+        """Return a client that charges another budget and shares the known capabilities of the server."""
+        return ModelClient(self._http, self._server, self._prices, budget, self._capabilities)
 
-    def talk(self) -> AnswerCalls:
-        """Begin an answer."""
+    def calls(self) -> AnswerCalls:
+        """Return an empty record for the calls of a new answer."""
         return AnswerCalls(Transcript(self._redaction))
 
-    async def ask(self, wanted: Wanted, talk: AnswerCalls) -> Meaning:
-        """Return what the model's reply means; requests that the server does not take are put in another way.
+    async def ask(self, wanted: ModelRequest, calls: AnswerCalls) -> Meaning:
+        """Return the meaning of the model's reply; a rejected request is sent again with other options.
 
         Raises:
-            ServiceUnavailable, ServiceFailed: there is no reply that could be used.
+            ServiceUnavailable, ServiceFailed: there is no usable reply.
             ProviderRefused: key, quota or credit.
-            BudgetSpent: the call's worst case does not fit.
+            BudgetSpent: the call's worst case would exceed a cap.
         """
         while True:
-            dialect = self._dialects.of(wanted.model)
+            dialect = self._capabilities.of(wanted.model)
             body = dialect.body(wanted.model, wanted.messages, wanted.max_tokens, wanted.name, wanted.schema)
-            found = await self._sent(body, wanted, talk)
+            found = await self._sent(body, wanted, calls)
             if not isinstance(found, BadRequest):
                 if isinstance(found, Content):
-                    self._dialects.prove(wanted.model)
+                    self._capabilities.prove(wanted.model)
                 return found
             other = dialect.after(found.why, about_format=found.about_format)
             if other is None:
-                raise ServiceFailed(f"{self._server.name} does not take the request: {found.why}")
-            self._dialects.learn(wanted.model, other)
+                raise ServiceFailed(f"{self._server.name} rejects the request: {found.why}")
+            self._capabilities.learn(wanted.model, other)
 
-    async def _sent(self, body: dict[str, Any], wanted: Wanted, talk: AnswerCalls) -> Meaning:
+    async def _sent(self, body: dict[str, Any], wanted: ModelRequest, calls: AnswerCalls) -> Meaning:
         worst = self._worst(wanted)
-        meter = Meter(self._purse, worst, talk.costs)
-        talk.transcript.asked(body)
+        meter = AttemptCharges(self._budget, worst, calls.costs)
+        calls.transcript.asked(body)
         found: list[Meaning] = []
         lost: int | None = None
         try:
-            judge = self._judge(wanted, worst, talk, meter, found)
+            judge = self._judge(wanted, worst, calls, meter, found)
             lost = (await self._http.send(self._server.call(body), judge, meter.before)).lost
         except (ServiceUnavailable, ServiceFailed) as error:
             lost = error.lost
             raise
         finally:
-            talk.transcript.lost(lost or 0)
+            calls.transcript.lost(lost or 0)
             meter.ended(lost)
         return found[-1]
 
     def _judge(
-        self, wanted: Wanted, worst: Cost, talk: AnswerCalls, meter: Meter, found: list[Meaning]
+        self, wanted: ModelRequest, worst: Cost, calls: AnswerCalls, meter: AttemptCharges, found: list[Meaning]
     ) -> Callable[[Reply], Verdict]:
         def judge(reply: Reply) -> Verdict:
-            said = meaning(reply, self._redaction.text)
+            said = meaning_of(reply, self._redaction.text)
             cost = self._billed(reply, wanted, worst)
             meter.replied(cost)
-            talk.transcript.replied(reply, whole=isinstance(said, Content | CutOff))
-            talk.model = cost.model if isinstance(said, Content) else talk.model
+            calls.transcript.replied(reply, whole=isinstance(said, Content | CutOff))
+            calls.model = cost.model if isinstance(said, Content) else calls.model
             found.append(said)
             return _verdict(said, last=wanted.last)
 
         return judge
 
-    def _billed(self, reply: Reply, wanted: Wanted, worst: Cost) -> Cost:
+    def _billed(self, reply: Reply, wanted: ModelRequest, worst: Cost) -> Cost:
         body = body_of(reply)
         if states_usage(body):
             return self._prices.billed(body, wanted.model, worst)
@@ -190,13 +190,13 @@ class ModelClient:
             return worst.model_copy(update={"model": model})
         return Cost(calls=1, model_requested=wanted.model, model=model)
 
-    def _worst(self, wanted: Wanted) -> Cost:
+    def _worst(self, wanted: ModelRequest) -> Cost:
         sent = sum(tokens(message["content"]) + _PER_MESSAGE for message in wanted.messages)
         return self._prices.worst(wanted.model, sent + tokens(str(wanted.schema)), wanted.max_tokens)
 
 
 def _verdict(said: Meaning, *, last: bool) -> Verdict:
-    """What the failure policy should do: what the reasoner deals with itself counts as good."""
+    """Return what the retry policy should do; meanings that the reasoner handles itself count as good."""
     if isinstance(said, NoCapacity) and last:
         return Again(said.why, said.after_s)
     return said if isinstance(said, Again | Refused | Failed) else Good()

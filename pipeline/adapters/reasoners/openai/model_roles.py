@@ -1,4 +1,4 @@
-"""Which model answers which question: four roles, each with a model and what to fall back on."""
+"""Model roles (plan, work, write, check): which model, with which fallbacks, answers which type of question."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
 class Role:
     """A model and its fallbacks, in order.
 
-    Tokens: ``max_tokens`` of a reply, the ``cap`` of a doubled one, and ``material``, the fetched text of a prompt.
+    Limits in tokens: ``max_tokens`` of a reply, ``cap`` after doubling it, ``material`` of fetched text in a prompt.
     """
 
     model: str
@@ -47,7 +47,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Who plays what."""
+    """The four roles of a reasoner."""
 
     plan: Role
     work: Role
@@ -56,19 +56,19 @@ class Roles:
 
     @classmethod
     def of(cls, default: Role, models: Mapping[str, str] = MappingProxyType({})) -> Roles:
-        """Return the roles with ``default`` in all of them, but for those that ``models`` names another model for.
+        """Return roles that use ``default``, except those for which ``models`` (role → model) names another model.
 
-        A role's own model falls back on the default one, then on its fallbacks.
+        Such a model falls back to the default one, then to its fallbacks.
 
         Raises:
-            KeyError: ``models`` names a role that there is not.
+            KeyError: ``models`` names an unknown role.
         """
-        made = {"plan": default, "work": default, "write": default, "check": default}
+        roles = {"plan": default, "work": default, "write": default, "check": default}
         for name, model in models.items():
-            made[name] = Role(model, default.models, default.max_tokens, default.cap, made[name].material)
-        return cls(**made)
+            roles[name] = Role(model, default.models, default.max_tokens, default.cap, roles[name].material)
+        return cls(**roles)
 
     def for_question(self, name: str) -> Role:
-        """Return the role that answers questions of that name."""
+        """Return the role that answers the questions with that ``name``."""
         role: Role = getattr(self, ROLE_OF[name])
         return role

@@ -1,4 +1,4 @@
-"""What a call costs: by the reply's own account, else by the settings' prices, else its worst case."""
+"""The cost of a model call: from the reply's usage, else from the prices in the settings, else its worst case."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 from pipeline.domain.values import Cost
 
-_MOST_TOKENS = 1_000_000_000  # of one call; more is no count but a fault
+_MOST_TOKENS = 1_000_000_000  # of one call; a larger count is an error of the server
 _MOST_USD = 1_000_000.0
 _AMOUNT = re.compile(r"\d{1,12}(?:\.\d{1,20})?(?:[eE]-?\d{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars a million tokens."""
+    """The price of a model in US dollars for a million tokens."""
 
     input_usd: float
     output_usd: float
 
     def usd(self, input_tokens: int, output_tokens: int) -> float:
-        """Return the price of so many tokens in US dollars."""
+        """Return the price of that many tokens in US dollars."""
         return (input_tokens * self.input_usd + output_tokens * self.output_usd) / 1_000_000
 
 
@@ -35,50 +35,50 @@ class Prices:
     models: Mapping[str, Price] = field(default_factory=dict)
 
     def worst(self, model: str, input_tokens: int, output_tokens: int) -> Cost:
-        """Return what a call may cost at most."""
+        """Return the largest cost that a call can have."""
         usd = self.models.get(model, self.default).usd(input_tokens, output_tokens)
         return _cost(input_tokens, output_tokens, usd, model, model).model_copy(update={"assumed_usd": usd})
 
     def billed(self, reply: Mapping[str, Any], asked: str, worst: Cost) -> Cost:
-        """Return what a reply says it cost; what it leaves out is priced by the settings, else counted as in ``worst``."""
+        """Return the cost that a reply states; missing parts come from the settings' prices, else from ``worst``."""
         usage = reply.get("usage")
         usage = usage if isinstance(usage, dict) else {}
         model = answered_by(reply) or asked
-        given, made = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-        sent = worst.input_tokens if given is None else given
-        said = worst.output_tokens if made is None else made
+        prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+        sent = worst.input_tokens if prompt is None else prompt
+        received = worst.output_tokens if completion is None else completion
         usd = _amount(usage.get("cost"))
         price = self.models.get(model) or self.models.get(asked)
-        if usd is None and price and given is not None and made is not None:
-            usd = price.usd(sent, said)
+        if usd is None and price and prompt is not None and completion is not None:
+            usd = price.usd(sent, received)
         if usd is None:
-            return _cost(sent, said, worst.usd, asked, model).model_copy(update={"assumed_usd": worst.usd})
-        return _cost(sent, said, usd, asked, model)
+            return _cost(sent, received, worst.usd, asked, model).model_copy(update={"assumed_usd": worst.usd})
+        return _cost(sent, received, usd, asked, model)
 
 
 def answered_by(reply: Mapping[str, Any]) -> str:
-    """Return the model that a reply says it comes from, or ""."""
+    """Return the name of the model in a reply, or ""."""
     model = reply.get("model")
     return "".join(filter(str.isprintable, model))[:200] if isinstance(model, str) else ""
 
 
 def states_usage(reply: Mapping[str, Any]) -> bool:
-    """Tell whether a reply gives an account of itself."""
+    """Return whether a reply states its usage."""
     return isinstance(reply.get("usage"), dict)
 
 
 def total(costs: list[Cost], asked: str, model: str) -> Cost:
-    """Return the sum of several calls' costs as that of one answer by ``model``."""
-    sent, said = sum(cost.input_tokens for cost in costs), sum(cost.output_tokens for cost in costs)
+    """Return the sum of several calls' costs as the cost of one answer by ``model``."""
+    sent, received = sum(cost.input_tokens for cost in costs), sum(cost.output_tokens for cost in costs)
     usd, assumed = math.fsum(cost.usd for cost in costs), math.fsum(cost.assumed_usd for cost in costs)
     usd, assumed = round(usd, 9), round(assumed, 9)
-    return _cost(sent, said, usd, asked, model).model_copy(update={"assumed_usd": assumed, "calls": len(costs)})
+    return _cost(sent, received, usd, asked, model).model_copy(update={"assumed_usd": assumed, "calls": len(costs)})
 
 
-def _cost(sent: int, said: int, usd: float, asked: str, model: str) -> Cost:
-    return Cost(
-        input_tokens=sent, output_tokens=said, total_tokens=sent + said, usd=usd, calls=1, model_requested=asked, model=model
-    )
+def _cost(sent: int, received: int, usd: float, asked: str, model: str) -> Cost:
+    total_tokens = sent + received
+    spent = Cost(input_tokens=sent, output_tokens=received, total_tokens=total_tokens, usd=usd, calls=1)
+    return spent.model_copy(update={"model_requested": asked, "model": model})
 
 
 def _count(value: object) -> int | None:
@@ -89,7 +89,7 @@ def _count(value: object) -> int | None:
 
 
 def _amount(value: object) -> float | None:
-    """A cost as a number or as the string that some servers send."""
+    """Return a cost that is a number, or the string that some servers send; None for anything else."""
     if isinstance(value, str) and _AMOUNT.fullmatch(value.strip()):
         value = float(value)
     ok = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_USD

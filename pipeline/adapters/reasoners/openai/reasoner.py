@@ -1,4 +1,4 @@
-"""The port ``Reasoner`` over a language model: question → prompt → calls → checked answer, or a typed failure."""
+"""The port ``Reasoner`` for language models: question → prompt → calls → checked answer, with re-asks and fallbacks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.reasoners.openai.answer_checks import answer_of
 from pipeline.adapters.reasoners.openai.capabilities import KnownCapabilities
 from pipeline.adapters.reasoners.openai.completion_reply import Content, CutOff, Meaning, NoCapacity, NoModel, Withheld
-from pipeline.adapters.reasoners.openai.content_filter import without_offender
-from pipeline.adapters.reasoners.openai.json_reply import Unfit, read
-from pipeline.adapters.reasoners.openai.model_call import AnswerCalls, ModelClient, Server, Wanted
+from pipeline.adapters.reasoners.openai.content_filter import without_flagged_source
+from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
+from pipeline.adapters.reasoners.openai.model_call import AnswerCalls, ModelClient, ModelRequest, Server
 from pipeline.adapters.reasoners.openai.model_roles import ROLE_OF, Role, Roles
 from pipeline.adapters.reasoners.openai.pricing import Prices
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, harmless
-from pipeline.adapters.reasoners.openai.prompting.prompt_context import Tools, view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain.budget import Budget, CombinedBudget
@@ -31,15 +31,15 @@ from pipeline.ports import Answer
 A = TypeVar("A", bound=Value)
 
 MAX_REASKS = 2
-_ECHOED = 8_000  # characters of an unusable reply that the model is shown again
+_ECHOED = 8_000  # characters of an unusable reply that a re-ask contains
 
 _log = logging.getLogger("pipeline.adapters.reasoners.openai")
 
 
 class OpenAIReasoner:
-    """Answers every question of ``pipeline.domain.questions`` by asking a model; ``roles`` says which.
+    """Answers every question of ``pipeline.domain.questions`` by asking the model that ``roles`` names for it.
 
-    Every call is charged to all ``ledgers``. ``entropy`` gives random bytes: the delimiters around fetched text derive from them.
+    Every call is charged to all ``budgets``. ``entropy`` returns random bytes for the delimiters around fetched text.
     """
 
     def __init__(
@@ -49,78 +49,78 @@ class OpenAIReasoner:
         roles: Roles,
         prompts: PromptTemplates,
         prices: Prices,
-        ledgers: Sequence[Budget] = (),
+        budgets: Sequence[Budget] = (),
         *,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self.name = server.name
         self._roles, self._prompts, self._entropy = roles, prompts, entropy
-        self._caller = ModelClient(http, server, prices, CombinedBudget(tuple(ledgers)), KnownCapabilities())
+        self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities())
 
-    def for_query(self, ledgers: Sequence[Budget], roles: Roles | None = None) -> OpenAIReasoner:
-        """Return a reasoner that charges other ledgers (and asks other models), sharing what was learnt of the server."""
-        made = OpenAIReasoner.__new__(OpenAIReasoner)
-        made.name, made._roles, made._prompts, made._entropy = self.name, roles or self._roles, self._prompts, self._entropy
-        made._caller = self._caller.charged_to(CombinedBudget(tuple(ledgers)))
-        return made
+    def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None) -> OpenAIReasoner:
+        """Return a reasoner with other budgets (and other models) that shares the known capabilities of the server."""
+        other = OpenAIReasoner.__new__(OpenAIReasoner)
+        other.name, other._roles, other._prompts, other._entropy = self.name, roles or self._roles, self._prompts, self._entropy
+        other._client = self._client.with_budget(CombinedBudget(tuple(budgets)))
+        return other
 
     async def answer(self, question: Question[A]) -> Answer[A]:
-        """Answer one question. An error that was paid for carries ``cost`` and ``exchange``.
+        """Answer one question. A raised error has the ``cost`` and ``exchange`` of the calls made before it.
 
         Raises:
-            AnswerInvalid: no reply fits the question, also after re-asking and from the fallbacks.
-            AnswerWithheld: model or provider refuse to answer on this material.
-            ServiceUnavailable, ServiceFailed: the server cannot be reached, or does not take the request.
+            AnswerInvalid: no reply fits the question, even after re-asking and from the fallbacks.
+            AnswerWithheld: the model or provider refuses to answer on this material.
+            ServiceUnavailable, ServiceFailed: the server cannot be reached, or rejects the request.
             ProviderRefused: key, quota or credit.
-            BudgetSpent: the next call's worst case does not fit under a cap.
-            TemplateInvalid: the prompt's template is faulty.
+            BudgetSpent: the next call's worst case would exceed a cap.
+            TemplateInvalid: the prompt's template has an error.
         """
         if question.name not in ROLE_OF:
             raise AnswerInvalid(f"there is no prompt for a question of type {type(question).__name__}")
-        role, talk = self._roles.for_question(question.name), self._caller.talk()
+        role, calls = self._roles.for_question(question.name), self._client.calls()
         try:
-            value = await self._answered(question, role, talk)
+            value = await self._answered(question, role, calls)
         except StepError as error:
-            error.cost = talk.cost(role.model) if talk.costs else None
-            error.exchange = talk.transcript.data()
+            error.cost = calls.cost(role.model) if calls.costs else None
+            error.exchange = calls.transcript.data()
             raise
-        cost = talk.cost(role.model)
+        cost = calls.cost(role.model)
         if cost.model != role.model:
             _log.info("%s: %s was asked, %s answered", question.name, role.model, cost.model)
-        return Answer(cast(A, value), cost, talk.transcript.data())
+        return Answer(cast(A, value), cost, calls.transcript.data())
 
-    async def _answered(self, question: Question[Any], role: Role, talk: AnswerCalls) -> Value:
-        """Ask one model after the other; a refusal for good, a spent budget and a filter end it at once."""
+    async def _answered(self, question: Question[Any], role: Role, calls: AnswerCalls) -> Value:
+        """Ask one model after another; a final refusal, a spent budget and a content filter end this at once."""
         failed: StepError | None = None
         for model in role.models:
-            effort = _Effort(self._prompts, Delimiters(self._entropy(16)), role, model, question, last=model == role.models[-1])
+            delimiters, last = Delimiters(self._entropy(16)), model == role.models[-1]
             try:
-                return await self._one_model(effort, talk)
+                return await self._one_model(_ModelAttempt(self._prompts, delimiters, role, model, question, last), calls)
             except (AnswerInvalid, ServiceUnavailable, ServiceFailed) as error:
                 _log.warning("%s could not answer a question of %s: %s", model, question.name, error)
                 failed = error
         raise failed or AnswerInvalid("no model is named for this role", hint="set `reasoner:` in queries.yaml")
 
-    async def _one_model(self, effort: _Effort, talk: AnswerCalls) -> Value:
+    async def _one_model(self, effort: _ModelAttempt, calls: AnswerCalls) -> Value:
         while True:
-            found = await self._caller.ask(effort.wanted(), talk)
+            found = await self._client.ask(effort.wanted(), calls)
             if isinstance(found, Content):
                 try:
                     value = effort.value(found)
-                except Unfit as fault:
+                except UnusableReply as fault:
                     effort.ask_again(found, str(fault))
                     continue
-                talk.transcript.removed += effort.keys.removed
+                calls.transcript.removed += effort.keys.removed
                 return value
             effort.meet(found)
 
 
 @dataclass
-class _Effort:
-    """One model's efforts on one question: what it is asked now, and what was tried already."""
+class _ModelAttempt:
+    """One model's attempt at one question: the current prompt, and which remedies were tried."""
 
     prompts: PromptTemplates
-    marks: Delimiters
+    delimiters: Delimiters
     role: Role
     model: str
     question: Question[Any]
@@ -138,22 +138,22 @@ class _Effort:
 
     def _put(self, question: Question[Any]) -> None:
         self.question, self.keys = question, CitationKeys()
-        view = view_of(question, Tools(self.keys, self.marks, self.role.material))
+        view = view_of(question, PromptParts(self.keys, self.delimiters, self.role.material))
         self.messages = self.prompts.messages(question.name, view, schema_of(WIRES[question.name]))
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ModelRequest:
         """Return the next call."""
         name = self.question.name
-        return Wanted(self.model, name, self.messages, schema_of(WIRES[name]), self.max_tokens, self.last)
+        return ModelRequest(self.model, name, self.messages, schema_of(WIRES[name]), self.max_tokens, self.last)
 
     def value(self, found: Content) -> Value:
-        """Return the answer that the reply holds. Raises ``Unfit`` when it holds none."""
+        """Return the answer in the reply. Raises ``UnusableReply`` if there is none."""
         if found.unusable:
-            raise Unfit(found.unusable)
-        return answer_of(self.question, read(found.text, WIRES[self.question.name]), self.keys)
+            raise UnusableReply(found.unusable)
+        return answer_of(self.question, parse_reply(found.text, WIRES[self.question.name]), self.keys)
 
     def ask_again(self, found: Content, why: str) -> None:
-        """Prepare a re-ask with the validator's words; the reply stays in view, the prompt as it was."""
+        """Prepare a re-ask: the same prompt, the unusable reply, and the reason ``why``."""
         if self.reasked == MAX_REASKS:
             raise AnswerInvalid(
                 f"{self.model} gave no usable answer in {MAX_REASKS + 1} tries: {why[:500]}",
@@ -165,7 +165,7 @@ class _Effort:
         self.messages = [*self.messages[:2], {"role": "assistant", "content": said}, {"role": "user", "content": again}]
 
     def meet(self, found: Meaning) -> None:
-        """Prepare the next call after a reply that holds no content, or raise."""
+        """Prepare the next call after a reply without content, or raise a ``StepError``."""
         if isinstance(found, CutOff):
             self._enlarge()
         elif isinstance(found, Withheld):
@@ -178,7 +178,7 @@ class _Effort:
             raise AnswerInvalid(f"{self.model} gave no answer")
 
     def _enlarge(self) -> None:
-        """The same prompt with twice the room, once. A cut reply is never parsed."""
+        """Prepare the same prompt with twice the tokens for the reply, once."""
         larger = min(2 * self.max_tokens, self.role.cap)
         if self.enlarged or larger <= self.max_tokens:
             raise AnswerInvalid(
@@ -188,8 +188,8 @@ class _Effort:
         self.enlarged, self.max_tokens = True, larger
 
     def _reduce(self, found: Withheld) -> None:
-        """The question without the source that was objected to, once."""
-        smaller = None if self.reduced else without_offender(self.question, found.flagged)
+        """Prepare the question without the flagged source, once."""
+        smaller = None if self.reduced else without_flagged_source(self.question, found.flagged)
         if smaller is None:
             raise AnswerWithheld(
                 f"{self.model} was not allowed to answer: {found.why}", hint="another model or provider may judge otherwise"

@@ -1,7 +1,7 @@
-"""What a model may say, as small pydantic models: their JSON schemas go out with the prompt, and replies are held against them.
+"""Pydantic models of a model's replies: their JSON schemas are sent with the prompt, and replies are validated against them.
 
-A model cites opaque keys (``E3`` for a piece of evidence, ``Q1`` for a question); ids, addresses, citation numbers and scores are
-made in code. Every field is required and nothing may be added, which is also what servers with strict schemas ask for.
+A model cites opaque keys (``E3`` for a piece of evidence, ``Q1`` for a question); the code adds ids, addresses, citation numbers
+and scores. Every field is required and no other field is allowed, as servers with strict schemas demand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Level = Literal["high", "medium", "low"]
 
 
 class Wire(BaseModel):
-    """The root: frozen, strict, closed."""
+    """The base of all replies: frozen, strict, no additional fields."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
@@ -48,7 +48,7 @@ class ThoughtWire(Wire):
 
 
 class FindingWire(Wire):
-    """A claim and the words of the page that it rests on."""
+    """A claim and its verbatim quote from the page."""
 
     claim: Text
     quote: Text = Field(description="copied from the page, word for word")
@@ -57,7 +57,7 @@ class FindingWire(Wire):
 
 
 class ObservationWire(Wire):
-    """What a page says, best first."""
+    """The findings in a page, best first."""
 
     findings: list[FindingWire]
 
@@ -70,7 +70,7 @@ class EvaluationWire(Wire):
 
 
 class SupportWire(Wire):
-    """One piece of evidence and those from other sources that say the same."""
+    """One piece of evidence and those from other sources that confirm it."""
 
     evidence: Text
     borne_out_by: list[Text] = Field(description="keys of evidence")
@@ -78,13 +78,13 @@ class SupportWire(Wire):
 
 
 class ValidationWire(Wire):
-    """What bears what out."""
+    """Which pieces of evidence confirm each other."""
 
     entries: list[SupportWire]
 
 
 class ClashWire(Wire):
-    """Two pieces of evidence that cannot both hold."""
+    """Two pieces of evidence that contradict each other."""
 
     first: Text
     second: Text
@@ -94,13 +94,13 @@ class ClashWire(Wire):
 
 
 class ContradictionsWire(Wire):
-    """All clashes."""
+    """All contradictions."""
 
     contradictions: list[ClashWire]
 
 
 class GapWire(Wire):
-    """Something that is still unknown."""
+    """A question that is still open."""
 
     question: Text
     importance: Level
@@ -109,13 +109,13 @@ class GapWire(Wire):
 
 
 class GapsWire(Wire):
-    """What is unknown, most important first."""
+    """The open questions, most important first."""
 
     gaps: list[GapWire]
 
 
 class OutlineSectionWire(Wire):
-    """One section to be written."""
+    """One section of the outline."""
 
     title: Text
     purpose: Text
@@ -130,14 +130,14 @@ class OutlineWire(Wire):
 
 
 class SentenceWire(Wire):
-    """One sentence and the evidence it rests on."""
+    """One sentence and the evidence that it cites."""
 
     text: Text
     evidence: list[Text] = Field(description="keys of evidence")
 
 
 class ParagraphWire(Wire):
-    """Sentences that belong together."""
+    """A paragraph."""
 
     sentences: list[SentenceWire]
 
@@ -163,7 +163,7 @@ class ClaimCheckWire(Wire):
 
 
 class FoldWire(Wire):
-    """A memory, condensed."""
+    """A condensed memory."""
 
     mode: Literal["granular", "deep"]
     summary: Text
@@ -188,9 +188,9 @@ WIRES: Mapping[str, type[Wire]] = MappingProxyType(
 
 @cache
 def schema_of(wire: type[Wire]) -> dict[str, Any]:
-    """Return the JSON schema of a wire model, without the titles and class descriptions that a server has no use for.
+    """Return the JSON schema of a wire model, without titles and class descriptions, which a server does not need.
 
-    The same object each time, for a generation takes milliseconds: not to be changed.
+    Every call returns the same object, because generating it takes milliseconds: do not change it.
     """
     schema = wire.model_json_schema()
     for part in (schema, *schema.get("$defs", {}).values()):

@@ -1,4 +1,4 @@
-"""What was sent and what came back, as canonical JSON for the log: request bodies and raw replies, never a header or a key."""
+"""The transcript of an answer's calls for the log, as canonical JSON: request bodies and raw replies, no headers, no keys."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from pipeline.adapters.http.call_and_reply import Reply
 from pipeline.text.redaction import Redaction
 
-_KEPT_OF_ERROR = 2_000  # bytes of a reply that is no answer
+_KEPT_OF_ERROR = 2_000  # bytes kept of an error reply
 
 
 class Transcript:
-    """Grows with each call of one answer. ``redaction`` takes keys out by value, in case a server echoes one.
+    """The calls of one answer. ``redaction`` removes keys by value, in case a server echoes one.
 
-    ``removed`` counts what the replies cited without having been given it.
+    ``removed`` counts the unknown citation keys and addresses that were removed from the replies.
     """
 
     def __init__(self, redaction: Redaction) -> None:
@@ -24,11 +24,11 @@ class Transcript:
         self.removed = 0
 
     def asked(self, body: dict[str, Any]) -> None:
-        """Note a request."""
+        """Add a request."""
         self._calls.append({"request": body, "replies": []})
 
     def replied(self, reply: Reply, *, whole: bool) -> None:
-        """Note a reply to the latest request; one that is no answer is kept in part."""
+        """Add a reply to the latest request; if not ``whole``, only its beginning is kept."""
         data = reply.body if whole else reply.body[:_KEPT_OF_ERROR]
         kept: dict[str, Any] = {"status": reply.status}
         try:
@@ -40,12 +40,12 @@ class Transcript:
         self._calls[-1]["replies"].append(kept)
 
     def lost(self, attempts: int) -> None:
-        """Note attempts of the latest request whose reply never came whole."""
+        """Add the number of attempts of the latest request without a complete reply."""
         if attempts:
             self._calls[-1]["lost"] = attempts
 
     def data(self) -> bytes:
-        """Return all of it as canonical JSON; b"" when nothing was sent."""
+        """Return the transcript as canonical JSON; b"" if nothing was sent."""
         if not self._calls:
             return b""
         whole = {"calls": self._calls, "removed": self.removed}

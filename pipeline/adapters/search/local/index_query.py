@@ -10,7 +10,7 @@ from pipeline.adapters.search.local.passage_index import Candidate, Index
 from pipeline.domain.values import Hit
 from pipeline.text.ranking.greedy_coverage import POOL
 from pipeline.text.ranking.passages import text_key
-from pipeline.text.ranking.query_terms import Query, understood
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import BEST, importance, scores
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import language_of
@@ -45,13 +45,13 @@ def query_index(index: Index, text: str, limit: int) -> QueryResult:
     return QueryResult(tuple(_hit(candidate, score) for score, candidate in best[:limit]), statistics, languages)
 
 
-def _parsed_query(text: str, languages: Sequence[str]) -> Query:
+def _parsed_query(text: str, languages: Sequence[str]) -> ParsedQuestion:
     """Return the query, parsed in its own language if there are documents in it, else in that of most documents."""
     own = language_of(text)
-    return understood(text, own if own in languages or not languages else languages[0])
+    return parse_question(text, own if own in languages or not languages else languages[0])
 
 
-def _statistics(index: Index, query: Query) -> TermStatistics:
+def _statistics(index: Index, query: ParsedQuestion) -> TermStatistics:
     documents, passages, body, heads = index.totals()
     return TermStatistics(
         language=query.language,
@@ -63,7 +63,7 @@ def _statistics(index: Index, query: Query) -> TermStatistics:
     )
 
 
-def _best(index: Index, query: Query, known: TermStatistics) -> Iterator[tuple[float, Candidate]]:
+def _best(index: Index, query: ParsedQuestion, known: TermStatistics) -> Iterator[tuple[float, Candidate]]:
     wanted = [stem for stem in importance(query, known) if stem in known.counts][:_MOST_STEMS]
     rare = [stem for stem in wanted if known.counts[stem] <= _COMMON * known.passages]
     found = index.candidates(rare or wanted, _CANDIDATES) if wanted else []

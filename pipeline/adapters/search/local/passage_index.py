@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.text.ranking.passages import Passage
-from pipeline.text.ranking.scoring import Ranked, is_past
+from pipeline.text.ranking.scoring import StemmedText, is_change_log
 from pipeline.text.stemming import stems
 
 VERSION = "8"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
@@ -64,7 +64,7 @@ class Candidate(NamedTuple):
     path: tuple[str, ...]
     anchor: str
     text: str
-    ranked: Ranked
+    ranked: StemmedText
 
 
 class Index:
@@ -216,5 +216,5 @@ def _rows(file: IndexedFile) -> Iterator[_Row]:
 def _candidate(row: tuple[int, str, str, str, str, str, int, str, str, str, str]) -> Candidate:
     number, url, title, published, path, anchor, opens, lead, text, heads, body = row
     shown = f"{lead}\n{text}" if lead else text
-    ranked = Ranked(tuple(body.split()), tuple(heads.split()), shown, bool(opens), url, is_past(path))
+    ranked = StemmedText(tuple(body.split()), tuple(heads.split()), shown, bool(opens), url, is_change_log(path))
     return Candidate(number, url, title, published, tuple(json.loads(path)), anchor, text, ranked)

@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.adapters.reasoners.extractive.passage_choice import Choice, choice, ranked_of
+from pipeline.adapters.reasoners.extractive.passage_choice import ChosenPassages, choose_passages, stemmed_fact
 from pipeline.domain.values import Fact
 from pipeline.text.ranking.scoring import statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -23,12 +23,12 @@ SENTENCES = st.lists(TEXTS, min_size=1, max_size=14, unique=True)
 
 
 def known_of(facts: tuple[Fact, ...]) -> TermStatistics:
-    texts = [ranked_of(one, "english") for one in (*facts, *BACKGROUND)]
+    texts = [stemmed_fact(one, "english") for one in (*facts, *BACKGROUND)]
     return statistics_of(texts).model_copy(update={"language": "english"})
 
 
-def picked(query: str, facts: tuple[Fact, ...], summary_words: int = 150, words: int = 1_350) -> Choice:
-    return choice(query, facts, known_of(facts), summary_words, words)
+def picked(query: str, facts: tuple[Fact, ...], summary_words: int = 150, words: int = 1_350) -> ChosenPassages:
+    return choose_passages(query, facts, known_of(facts), summary_words, words)
 
 
 def words_of(facts: tuple[Fact, ...]) -> int:
@@ -62,7 +62,7 @@ def test_the_order_in_which_facts_were_found_changes_nothing(texts: list[str], q
     facts = from_texts(texts)
     shuffled = tuple(random.Random(seed).sample(facts, len(facts)))
     known = known_of(facts)
-    assert choice(query, facts, known, 150, 1_350) == choice(query, shuffled, known, 150, 1_350)
+    assert choose_passages(query, facts, known, 150, 1_350) == choose_passages(query, shuffled, known, 150, 1_350)
 
 
 def test_a_question_for_a_number_has_a_report_of_four_hundred_words_at_most() -> None:
@@ -110,4 +110,4 @@ def test_the_summary_reads_on_where_the_best_passage_ends() -> None:
 
 
 def test_without_facts_nothing_is_chosen() -> None:
-    assert picked(BROAD, ()) == Choice((), (), {})
+    assert picked(BROAD, ()) == ChosenPassages((), (), {})

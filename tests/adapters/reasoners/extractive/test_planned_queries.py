@@ -10,7 +10,7 @@ from pipeline.adapters.reasoners.extractive.planned_queries import BASIC, SCEPTI
 from pipeline.adapters.reasoners.extractive.question_subject import subject_of
 from pipeline.domain.questions import PerspectivesQuestion, ThoughtQuestion
 from pipeline.domain.values import Perspective
-from pipeline.text.ranking.query_terms import understood
+from pipeline.text.ranking.query_terms import parse_question
 from tests.adapters.reasoners.extractive.builders import view
 
 BROAD = "How does an append-only log survive a power cut?"
@@ -40,7 +40,7 @@ def test_the_question_itself_comes_first_and_of_a_broad_one_the_sceptic_last() -
 def test_each_part_of_a_question_is_a_point_of_view() -> None:
     first, *parts, last = views(PARTS)
     assert (first.id, last.id) == (BASIC, SCEPTIC)
-    assert [one.questions[0] for one in parts] == list(understood(PARTS).clauses)
+    assert [one.questions[0] for one in parts] == list(parse_question(PARTS).clauses)
 
 
 @pytest.mark.parametrize("query", [BROAD, NARROW, PARTS, "", "?!", "x" * 1_000])
@@ -70,5 +70,5 @@ def test_the_sceptic_searches_for_limits_of_the_subject() -> None:
 
 
 def test_a_subject_is_named_in_the_questions_own_words_those_that_headings_have_first() -> None:
-    assert set(subject_of(understood(BROAD)).split()) <= set(re.findall(r"[\w-]+", BROAD))
-    assert subject_of(understood(BROAD), ["What a power cut does"]) == "power cut"
+    assert set(subject_of(parse_question(BROAD)).split()) <= set(re.findall(r"[\w-]+", BROAD))
+    assert subject_of(parse_question(BROAD), ["What a power cut does"]) == "power cut"

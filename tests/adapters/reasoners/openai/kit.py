@@ -68,7 +68,7 @@ def reasoner_for(
     script: Script,
     *,
     roles: Roles | None = None,
-    ledgers: Sequence[Budget] = (),
+    budgets: Sequence[Budget] = (),
     prices: Prices | None = None,
     templates: Path = TEMPLATES,
 ) -> OpenAIReasoner:
@@ -76,7 +76,7 @@ def reasoner_for(
     roles = roles or Roles.of(Role(MODEL, max_tokens=1_000, cap=2_000))
     prices = prices or Prices(Price(1.0, 4.0))
     return OpenAIReasoner(
-        http_for(script), server, roles, PromptTemplates(templates), prices, ledgers, entropy=lambda n: b"\x07" * n
+        http_for(script), server, roles, PromptTemplates(templates), prices, budgets, entropy=lambda n: b"\x07" * n
     )
 
 

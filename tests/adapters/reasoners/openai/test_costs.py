@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pipeline import errors
-from pipeline.adapters.reasoners.budget_fallback import FrugalReasoner
+from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
 from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 from pipeline.domain.budget import Budget
@@ -29,7 +29,7 @@ def usage(**parts: Any) -> dict[str, Any]:
 
 def spent_on(script: Script, ledger: Budget, name: str = "thought", prices: Prices = PRICES) -> Cost:
     """What one question cost by its event, and by the ledger: they must agree."""
-    reasoner = reasoner_for(script, ledgers=(ledger,), prices=prices)
+    reasoner = reasoner_for(script, budgets=(ledger,), prices=prices)
     try:
         cost: Cost | None = ask(reasoner, QUESTIONS[name]).cost
     except errors.StepError as error:
@@ -111,7 +111,7 @@ def test_a_reply_that_cannot_be_read_may_have_been_billed() -> None:
 def test_a_call_that_does_not_fit_is_not_sent() -> None:
     script, ledger = Script([said(GOOD["thought"])]), Budget(0.001, name="query")
     with pytest.raises(errors.BudgetSpent) as caught:
-        ask(reasoner_for(script, ledgers=(Budget(), ledger), prices=PRICES), QUESTIONS["thought"])
+        ask(reasoner_for(script, budgets=(Budget(), ledger), prices=PRICES), QUESTIONS["thought"])
     assert script.requests == []
     assert (caught.value.cost, caught.value.ledger, caught.value.cap) == (None, "query", "usd")
 
@@ -120,7 +120,7 @@ def test_a_retry_and_a_re_ask_must_fit_too() -> None:
     for bad in (said("no json"), CUT):
         script, ledger = Script([bad]), Budget(cap_calls=2)
         with pytest.raises(errors.BudgetSpent) as caught:
-            ask(reasoner_for(script, ledgers=(ledger,)), QUESTIONS["thought"])
+            ask(reasoner_for(script, budgets=(ledger,)), QUESTIONS["thought"])
         assert len(script.requests) == 2
         assert caught.value.cost is not None
         assert ledger.calls == 2
@@ -128,7 +128,7 @@ def test_a_retry_and_a_re_ask_must_fit_too() -> None:
 
 def test_many_at_once_never_pass_the_cap() -> None:
     script, ledger = Script([said(GOOD["thought"])]), Budget(0.03)
-    reasoner = reasoner_for(script, ledgers=(ledger,), prices=PRICES)
+    reasoner = reasoner_for(script, budgets=(ledger,), prices=PRICES)
 
     async def rush() -> list[Any]:
         calls = (reasoner.answer(QUESTIONS["thought"]) for _ in range(100))
@@ -142,7 +142,7 @@ def test_many_at_once_never_pass_the_cap() -> None:
 def test_reasoners_of_two_queries_charge_their_own_ledgers_and_share_what_they_learnt() -> None:
     script = Script([httpx.Response(400, json={}), said(GOOD["thought"])])
     one, two, night = Budget(), Budget(), Budget()
-    first = reasoner_for(script, ledgers=(one, night))
+    first = reasoner_for(script, budgets=(one, night))
     ask(first, QUESTIONS["thought"])
     ask(first.for_query((two, night)), QUESTIONS["thought"])
     assert (one.usd, two.usd, night.usd) == (0.001, 0.001, 0.002)
@@ -151,23 +151,23 @@ def test_reasoners_of_two_queries_charge_their_own_ledgers_and_share_what_they_l
 
 @pytest.mark.parametrize("name", ["outline", "section", "claim_check"])
 def test_a_spent_budget_still_ends_in_a_report(name: str) -> None:
-    model = reasoner_for(Script([said("no json")]), ledgers=(Budget(cap_calls=1),))
-    answer = ask(FrugalReasoner(model, ExtractiveReasoner()), QUESTIONS[name])
+    model = reasoner_for(Script([said("no json")]), budgets=(Budget(cap_calls=1),))
+    answer = ask(FallbackReasoner(model, ExtractiveReasoner()), QUESTIONS[name])
     assert type(answer.value) is QUESTIONS[name].answer_type
     assert (answer.cost.usd, answer.cost.model) == (0.001, "extractive")
     assert answer.exchange
 
 
 def test_a_spent_budget_ends_the_gathering() -> None:
-    model = reasoner_for(Script([said("x")]), ledgers=(Budget(cap_calls=0),))
+    model = reasoner_for(Script([said("x")]), budgets=(Budget(cap_calls=0),))
     with pytest.raises(errors.BudgetSpent):
-        ask(FrugalReasoner(model, ExtractiveReasoner()), QUESTIONS["thought"])
+        ask(FallbackReasoner(model, ExtractiveReasoner()), QUESTIONS["thought"])
 
 
 def test_a_fold_that_the_model_cannot_make_is_made_without_it_but_a_refusal_is_not_hidden() -> None:
-    frugal = FrugalReasoner(reasoner_for(Script([said("no json")])), ExtractiveReasoner())
+    frugal = FallbackReasoner(reasoner_for(Script([said("no json")])), ExtractiveReasoner())
     assert ask(frugal, QUESTIONS["fold"]).cost.usd == pytest.approx(0.003)
-    refused = FrugalReasoner(reasoner_for(Script([httpx.Response(402)])), ExtractiveReasoner())
+    refused = FallbackReasoner(reasoner_for(Script([httpx.Response(402)])), ExtractiveReasoner())
     with pytest.raises(errors.ProviderRefused):
         ask(refused, QUESTIONS["fold"])
 

@@ -305,7 +305,7 @@ def test_the_response_format_is_negotiated_down_and_remembered(fault: httpx.Resp
 def test_a_proven_format_is_not_given_up_for_an_unexplained_fault() -> None:
     script, reasoner = thinking(said(GOOD["thought"]), reply(400, {"error": {"message": "bad"}}))
     ask(reasoner, QUESTIONS["thought"])
-    with pytest.raises(errors.ServiceFailed, match="does not take the request: bad"):
+    with pytest.raises(errors.ServiceFailed, match="rejects the request: bad"):
         ask(reasoner, QUESTIONS["thought"])
     assert len(script.requests) == 2
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pipeline.adapters.http.call_and_reply import Reply
 from pipeline.adapters.reasoners.openai import completion_reply
 from pipeline.adapters.reasoners.openai.answer_checks import answer_of
-from pipeline.adapters.reasoners.openai.json_reply import Unfit, read
+from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
 from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
-from pipeline.adapters.reasoners.openai.prompting.prompt_context import Tools, view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
 from pipeline.adapters.reasoners.openai.schemas import WIRES, ThoughtWire, schema_of
 from pipeline.domain.values import Cost
 from tests.adapters.reasoners.openai.kit import QUESTIONS
@@ -39,20 +39,20 @@ ENVELOPES = st.recursive(
 @given(st.one_of(st.text(), JSON.map(json.dumps), st.text().map("```json\n{}\n```".format)))
 def test_any_text_is_a_thought_or_is_unfit(text: str) -> None:
     try:
-        said: object = read(text, ThoughtWire)
-    except Unfit as fault:
+        said: object = parse_reply(text, ThoughtWire)
+    except UnusableReply as fault:
         said = fault
     assert isinstance(said, ThoughtWire) or 0 < len(str(said)) < 2_000
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "```json\n" * 50_000, '"' * 100_001, "{" + " " * 1_000_000])
 def test_hostile_text_is_unfit_and_not_a_crash(text: str) -> None:
-    with pytest.raises(Unfit):
-        read(text, ThoughtWire)
+    with pytest.raises(UnusableReply):
+        parse_reply(text, ThoughtWire)
 
 
 def test_characters_that_cannot_be_stored_are_cleaned_away() -> None:
-    assert read('{"reasoning": "a\\ud800b\\u0000c\\u202ed", "queries": []}', ThoughtWire).reasoning == "abcd"
+    assert parse_reply('{"reasoning": "a\\ud800b\\u0000c\\u202ed", "queries": []}', ThoughtWire).reasoning == "abcd"
 
 
 WORDS = st.text(max_size=12) | st.sampled_from(["E1", "E2", "Q1", "P1", "T1", "T2", "[E1]", "E9", "0", "https://e.example"])
@@ -76,12 +76,12 @@ def said_by(schema: dict[str, Any], definitions: dict[str, Any]) -> st.SearchStr
 @settings(max_examples=40)
 def test_any_reply_that_fits_the_schema_is_an_answer_or_is_unfit(name: str, data: st.DataObject) -> None:
     schema = schema_of(WIRES[name])
-    wire = read(json.dumps(data.draw(said_by(schema, schema.get("$defs", {})))), WIRES[name])
+    wire = parse_reply(json.dumps(data.draw(said_by(schema, schema.get("$defs", {})))), WIRES[name])
     keys = CitationKeys()
-    view_of(QUESTIONS[name], Tools(keys, Delimiters(b"x"), 10_000))
+    view_of(QUESTIONS[name], PromptParts(keys, Delimiters(b"x"), 10_000))
     try:
         value = answer_of(QUESTIONS[name], wire, keys)
-    except Unfit:
+    except UnusableReply:
         return
     assert isinstance(value, QUESTIONS[name].answer_type)
     assert "e.example" not in value.model_dump_json() or name == "observation"
@@ -90,14 +90,14 @@ def test_any_reply_that_fits_the_schema_is_an_answer_or_is_unfit(name: str, data
 @given(ENVELOPES, st.sampled_from([200, 400, 402, 404, 429, 500]))
 def test_any_envelope_means_something(body: object, status: int) -> None:
     reply = Reply(status, {}, json.dumps(body).encode(), "https://m.example", 0.0)
-    found = completion_reply.meaning(reply)
+    found = completion_reply.meaning_of(reply)
     assert status == 200 or not isinstance(found, completion_reply.Content | completion_reply.CutOff)
     assert status == 200 or not completion_reply.may_be_billed(reply)
 
 
 @given(st.binary(max_size=200), st.sampled_from([200, 204, 301, 503]))
 def test_any_bytes_mean_something(body: bytes, status: int) -> None:
-    assert completion_reply.meaning(Reply(status, {}, body, "https://m.example", 0.0)) is not None
+    assert completion_reply.meaning_of(Reply(status, {}, body, "https://m.example", 0.0)) is not None
 
 
 @given(st.dictionaries(st.sampled_from(["usage", "model"]), ENVELOPES | st.floats() | JSON))

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pipeline.adapters.reasoners.budget_fallback import FrugalReasoner
+from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
 from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 from pipeline.domain.budget import Budget
 from pipeline.domain.events.json_codec import decode_all
@@ -97,7 +97,7 @@ def logged(store: MemoryStore) -> float:
 
 def test_a_session_ends_in_a_report_of_cited_quotes_and_its_costs_are_the_servers() -> None:
     script, ledger, store = Script([model]), Budget(), MemoryStore()
-    state = researched(reasoner_for(script, ledgers=(ledger,)), store, context_tokens=150)
+    state = researched(reasoner_for(script, budgets=(ledger,)), store, context_tokens=150)
     assert state.status == "complete"
     assert state.report is not None
     sentences = [s for part in state.report.sections for p in part.paragraphs for s in p.sentences]
@@ -114,7 +114,7 @@ def test_a_session_ends_in_a_report_of_cited_quotes_and_its_costs_are_the_server
 def test_a_session_whose_budget_is_spent_is_written_without_the_model() -> None:
     script, store = Script([model]), MemoryStore()
     ledger = Budget(cap_calls=9)
-    state = researched(FrugalReasoner(reasoner_for(script, ledgers=(ledger,)), ExtractiveReasoner()), store)
+    state = researched(FallbackReasoner(reasoner_for(script, budgets=(ledger,)), ExtractiveReasoner()), store)
     assert state.exhausted == "calls"
     assert state.report is not None
     assert len(script.requests) == 9

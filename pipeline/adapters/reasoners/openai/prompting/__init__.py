@@ -1,1 +1,1 @@
-"""What a prompt is made of."""
+"""Building of prompts: templates, their values, citation keys, delimiters around fetched text."""

@@ -1,4 +1,4 @@
-"""Opaque keys ↔ names: what a model cites, and what it stands for. Keys that were never given out are removed and counted."""
+"""Opaque citation keys (``E3``) for the names in a prompt. Unknown keys in a reply are removed and counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _ADDRESS = re.compile(r"\(?\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s)\]>\"']+\)?
 
 
 class CitationKeys:
-    """The keys of one prompt. They count from 1 for each letter. ``removed`` counts what a reply held and may not hold."""
+    """The keys of one prompt, numbered from 1 for each letter.
+
+    ``removed`` counts the unknown keys and the addresses that were removed from replies.
+    """
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -31,11 +34,11 @@ class CitationKeys:
         return self._keys[letter, name]
 
     def given(self, letter: Letter, names: Iterable[str]) -> list[str]:
-        """Return the keys of those names that have one."""
+        """Return the keys of those ``names`` that have one."""
         return [self._keys[letter, name] for name in names if (letter, name) in self._keys]
 
     def name(self, letter: Letter, spoken: str) -> str | None:
-        """Return what a key in a reply stands for; None, and one more removed, for a key that was not given out."""
+        """Return the name for a key in a reply; None for an unknown key, which is counted in ``removed``."""
         found = _SPOKEN.fullmatch(spoken.strip())
         name = self._names.get(f"{found[1].upper()}{found[2]}") if found and found[1].upper() == letter else None
         if name is None:
@@ -43,11 +46,11 @@ class CitationKeys:
         return name
 
     def names(self, letter: Letter, spoken: Iterable[str]) -> tuple[str, ...]:
-        """Return what the known keys in a reply stand for, each once, in order."""
+        """Return the names for the known keys in a reply, each once, in order."""
         return tuple(dict.fromkeys(name for key in spoken if (name := self.name(letter, key)) is not None))
 
     def prose(self, text: str) -> str:
-        """Return a reply's text without keys and addresses, which only code may put there; what goes is counted."""
+        """Return a reply's text without keys and addresses, which only code may add; removed addresses are counted."""
         text, cited = _CITED.subn("", text)
         text, addresses = _ADDRESS.subn("", text)
         self.removed += addresses

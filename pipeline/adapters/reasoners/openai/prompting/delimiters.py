@@ -1,7 +1,7 @@
-"""Fetched text on its way into a prompt: inside delimiters that no page can guess, and without look-alikes of them.
+"""Delimiters around fetched text in a prompt, which no page can guess, and the removal of look-alikes from the text.
 
-The delimiters' random part derives from a secret that is made anew for each answer and from the material's key, so a page that
-quotes an earlier prompt, or closes "its" delimiter, closes nothing.
+The random part of a delimiter derives from a new secret for each answer and from the material's key. A page that quotes an
+earlier prompt, or that guesses a delimiter, therefore cannot close its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LOOK_ALIKE = re.compile(rf"(?<![{_ANGLES}])[{_ANGLES}]{{2,}}+(?=\s{{0,3}}(?:end
 
 
 class Material(str):
-    """Text that already stands inside its delimiters; a template prints it as it is."""
+    """Text that is already inside delimiters; a template prints it unchanged."""
 
     __slots__ = ()
 
@@ -38,5 +38,5 @@ class Delimiters:
 
 
 def harmless(text: str) -> str:
-    """Return ``text`` cleaned, with the brackets of anything that looks like a delimiter taken away."""
+    """Return ``text`` cleaned, with the brackets of anything that looks like a delimiter replaced by ``[``."""
     return _LOOK_ALIKE.sub("[", clean(text))

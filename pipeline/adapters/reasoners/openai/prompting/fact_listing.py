@@ -1,8 +1,8 @@
-"""Facts as a prompt shows them: each with its key, its quote, and its source's key and place; nothing else may be cited."""
+"""Lists of facts for a prompt, each with its key, quote, source key and place. A model may cite only these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
@@ -16,28 +16,28 @@ _WEIGHT = {"corroborated": 0.2, "disputed": 0.1, "single": 0.0}
 def evidence(
     facts: Sequence[Fact],
     keys: CitationKeys,
-    marks: Delimiters,
+    delimiters: Delimiters,
     limit: int,
     validated: Sequence[ValidatedFact] = (),
     label: str = "EVIDENCE",
 ) -> Material:
-    """Return the facts as one block: ``[E3] "quote" (S1: place)``, with the standing where it is known.
+    """Return the facts as one block: ``[E3] "quote" (S1: place)``, with the result of cross-checking if it is known.
 
-    What does not fit ``limit`` tokens is left out, the least relevant first.
+    If they exceed ``limit`` tokens, the least relevant facts are left out.
     """
     standings = {entry.fact_id: str(entry.standing) for entry in validated}
-    kept = _fitting(facts, standings, limit)
+    kept = _within_tokens(facts, standings, limit)
     lines = [_line(fact, keys, fact.url, standings.get(fact.id, "")) for fact in kept]
-    return marks.block(label, "\n".join(lines) or "(none)")
+    return delimiters.block(label, "\n".join(lines) or "(none)")
 
 
-def group(facts: Sequence[Fact], keys: CitationKeys, marks: Delimiters, origin: Callable[[Fact], str], label: str) -> Material:
-    """Return one group of like facts as a block; facts of one origin share their source's key."""
-    return marks.block(label, "\n".join(_line(fact, keys, origin(fact), "") for fact in facts))
+def group(facts: Sequence[Fact], keys: CitationKeys, delimiters: Delimiters, origins: Mapping[str, str], label: str) -> Material:
+    """Return a group of similar facts as a block; facts of one origin share their source's key."""
+    return delimiters.block(label, "\n".join(_line(fact, keys, origins.get(fact.id, fact.url), "") for fact in facts))
 
 
-def clashes(pairs: Iterable[Contradiction], keys: CitationKeys) -> list[str]:
-    """Return what is known to contradict each other, by keys; pairs that the prompt does not show are left out."""
+def contradiction_lines(pairs: Iterable[Contradiction], keys: CitationKeys) -> list[str]:
+    """Return a line for each contradiction, with the facts' keys; facts that the prompt does not show are left out."""
     lines = []
     for pair in pairs:
         if len(names := keys.given("E", (pair.a, pair.b))) == 2:
@@ -46,7 +46,7 @@ def clashes(pairs: Iterable[Contradiction], keys: CitationKeys) -> list[str]:
 
 
 def place_of(url: str, heading: str = "") -> str:
-    """Return where a fact stands, in words: host or document, and heading."""
+    """Return the place of a fact in words: host or document, and heading."""
     try:
         parts = urlsplit(url)
         where = (parts.hostname or "") if parts.scheme in ("http", "https") else unquote(parts.path)
@@ -61,7 +61,7 @@ def _line(fact: Fact, keys: CitationKeys, source: str, standing: str) -> str:
     return f"[{keys.give('E', fact.id)}] {shown}"
 
 
-def _fitting(facts: Sequence[Fact], standings: dict[str, str], limit: int) -> list[Fact]:
+def _within_tokens(facts: Sequence[Fact], standings: dict[str, str], limit: int) -> list[Fact]:
     ranked = sorted(facts, key=lambda fact: (-fact.relevance - _WEIGHT.get(standings.get(fact.id, ""), 0.0), fact.id))
     kept: set[str] = set()
     for fact in ranked:

@@ -1,4 +1,4 @@
-"""A page too long for a prompt, cut to its most promising parts: verbatim, in the page's order, omissions marked."""
+"""Excerpts of pages that are too long for a prompt: verbatim parts in the page's order, with omissions marked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def excerpt(text: str, focus: Collection[str], limit: int) -> str:
         return text
     parts = text.split("\n\n")
     left, kept = limit, set[int]()
-    for place in _by_promise(parts, focus):
+    for place in _by_priority(parts, focus):
         cost = tokens(parts[place]) + 4
         if cost <= left:
             kept.add(place)
@@ -28,8 +28,8 @@ def excerpt(text: str, focus: Collection[str], limit: int) -> str:
     return "\n\n".join(_with_gaps(parts, kept))
 
 
-def _by_promise(parts: list[str], focus: Collection[str]) -> list[int]:
-    """The title, then the parts below a focused heading, then the others."""
+def _by_priority(parts: list[str], focus: Collection[str]) -> list[int]:
+    """Return the parts' indices: the title, then the parts below a focused heading, then the others."""
     wanted: dict[int, None] = {0: None}
     inside = False
     for place, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Questions into what their prompt templates are given. Fetched text goes in as ``Material`` only, inside its delimiters."""
+"""The values that a question's prompt template may use. Fetched text is always ``Material`` inside delimiters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
-from pipeline.adapters.reasoners.openai.prompting.fact_listing import clashes, evidence, group, place_of
+from pipeline.adapters.reasoners.openai.prompting.fact_listing import contradiction_lines, evidence, group, place_of
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import excerpt
 from pipeline.domain import questions as q
 from pipeline.domain.values import Fact, Hit, Perspective, Sentence
@@ -22,31 +22,31 @@ View = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
-    """What a view is made with. ``limit`` bounds its material, in tokens."""
+class PromptParts:
+    """The citation keys and delimiters of one prompt. ``limit`` is the most fetched text, in tokens."""
 
     keys: CitationKeys
-    marks: Delimiters
+    delimiters: Delimiters
     limit: int
 
 
-def view_of(question: q.Question[Any], tools: Tools) -> View:
-    """Return the names that the template of this question may use; ``query`` is always among them."""
+def view_of(question: q.Question[Any], tools: PromptParts) -> View:
+    """Return the values by name that the template of this question may use; ``query`` is always among them."""
     return {"query": question.query, **_VIEWS[type(question)](question, tools)}
 
 
-def _perspective(view: Perspective, tools: Tools) -> View:
+def _perspective(view: Perspective, tools: PromptParts) -> View:
     asked = [{"key": tools.keys.give("Q", text), "text": text} for text in view.questions]
     return {"key": tools.keys.give("P", view.id), "name": view.name, "focus": view.focus, "questions": asked}
 
 
-def _perspectives(question: q.PerspectivesQuestion, tools: Tools) -> View:
+def _perspectives(question: q.PerspectivesQuestion, tools: PromptParts) -> View:
     lines, left = [], tools.limit
     for line in (_hit(hit, tools.keys) for hit in question.hits):
         left -= tokens(line)
         if left >= 0:
             lines.append(line)
-    hits = tools.marks.block("HITS", "\n".join(lines) or "(none)")
+    hits = tools.delimiters.block("HITS", "\n".join(lines) or "(none)")
     return {"hits": hits, "count": question.count, "questions": question.questions}
 
 
@@ -55,13 +55,13 @@ def _hit(hit: Hit, keys: CitationKeys) -> str:
     return f"[{keys.give('S', hit.url)}] {one_line(hit.title)} ({where}): {one_line(hit.snippet, _SNIPPET)}"
 
 
-def _memory(context: q.WorkerContext, tools: Tools) -> View:
-    """The worker's context: condensed levels from the oldest to the newest, the latest interactions, and what was used."""
+def _memory(context: q.WorkerContext, tools: PromptParts) -> View:
+    """Return a worker's context: condensed levels from the oldest to the newest, latest interactions, pages."""
     named = [f"L{level}: {text}" for level, text in reversed(list(enumerate(context.levels))) if text]
     return {
-        "memory": tools.marks.block("MEMORY", "\n\n".join(named)) if named else "",
-        "recent": tools.marks.block("RECENT", "\n".join(context.recent)) if context.recent else "",
-        "pages": tools.marks.block("PAGES", "\n".join(context.pages)) if context.pages else "",
+        "memory": tools.delimiters.block("MEMORY", "\n\n".join(named)) if named else "",
+        "recent": tools.delimiters.block("RECENT", "\n".join(context.recent)) if context.recent else "",
+        "pages": tools.delimiters.block("PAGES", "\n".join(context.pages)) if context.pages else "",
     }
 
 
@@ -70,13 +70,13 @@ def _unfolded(facts: Sequence[Fact], context: q.WorkerContext) -> list[Fact]:
     return [fact for fact in facts if fact.id not in folded]
 
 
-def _thought(question: q.ThoughtQuestion, tools: Tools) -> View:
+def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
     facts = _unfolded(question.facts, question.context)
     return {
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        "evidence": evidence(facts, tools.keys, tools.marks, tools.limit),
+        "evidence": evidence(facts, tools.keys, tools.delimiters, tools.limit),
         "gaps": list(question.gaps),
         "asked": list(question.asked),
         "limit": question.limit,
@@ -85,18 +85,18 @@ def _thought(question: q.ThoughtQuestion, tools: Tools) -> View:
     }
 
 
-def _earlier(facts: Sequence[Fact], tools: Tools) -> Material | str:
-    """What an earlier report rested on: claims without keys, for what they say is not evidence now."""
+def _earlier(facts: Sequence[Fact], tools: PromptParts) -> Material | str:
+    """Return the claims of an earlier report without keys, because they are not evidence for this one."""
     lines, left = [], tools.limit // 4
     for fact in facts:
         lines.append(f"- {one_line(fact.claim, _SNIPPET)} ({place_of(fact.url)})")
         left -= tokens(lines[-1])
         if left < 0:
             break
-    return tools.marks.block("EARLIER", "\n".join(lines)) if lines else ""
+    return tools.delimiters.block("EARLIER", "\n".join(lines)) if lines else ""
 
 
-def _observation(question: q.ObservationQuestion, tools: Tools) -> View:
+def _observation(question: q.ObservationQuestion, tools: PromptParts) -> View:
     key = tools.keys.give("S", question.url)
     text = excerpt(question.text, question.focus, tools.limit)
     place = f"{one_line(question.title)} ({place_of(question.url)})"
@@ -104,62 +104,57 @@ def _observation(question: q.ObservationQuestion, tools: Tools) -> View:
         "perspective": _perspective(question.perspective, tools),
         "searches": list(question.searches),
         "source": key,
-        "page": tools.marks.block(key, f"{place}\n\n{text}"),
+        "page": tools.delimiters.block(key, f"{place}\n\n{text}"),
         "limit": question.limit,
     }
 
 
-def _evaluation(question: q.EvaluationQuestion, tools: Tools) -> View:
+def _evaluation(question: q.EvaluationQuestion, tools: PromptParts) -> View:
     facts = _unfolded(question.facts, question.context)
     return {
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        "evidence": evidence(facts, tools.keys, tools.marks, tools.limit),
+        "evidence": evidence(facts, tools.keys, tools.delimiters, tools.limit),
     }
 
 
-def _groups(question: q.ValidationQuestion | q.ContradictionsQuestion, tools: Tools) -> View:
+def _groups(question: q.ValidationQuestion | q.ContradictionsQuestion, tools: PromptParts) -> View:
     blocks: list[Material] = []
     left = tools.limit
     for number, facts in enumerate(question.groups, start=1):
         left -= sum(tokens(fact.quote) + 60 for fact in facts)
         if left >= 0 or not blocks:
-            origin = _origin(question.origins)
-            blocks.append(group(facts, tools.keys, tools.marks, origin, f"GROUP-{number}"))
+            blocks.append(group(facts, tools.keys, tools.delimiters, question.origins, f"GROUP-{number}"))
     return {"groups": blocks}
 
 
-def _origin(origins: Mapping[str, str]) -> Callable[[Fact], str]:
-    return lambda fact: origins.get(fact.id, fact.url)
-
-
-def _gaps(question: q.GapsQuestion, tools: Tools) -> View:
-    shown = evidence(question.facts, tools.keys, tools.marks, tools.limit, question.validated)
+def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
+    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, question.validated)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
-        "contradictions": clashes(question.contradictions, tools.keys),
+        "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "open_questions": list(question.open_questions),
     }
 
 
-def _outline(question: q.OutlineQuestion, tools: Tools) -> View:
-    shown = evidence(question.facts, tools.keys, tools.marks, tools.limit, question.validated)
+def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
+    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, question.validated)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
-        "contradictions": clashes(question.contradictions, tools.keys),
+        "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "min_sections": question.min_sections,
         "max_sections": question.max_sections,
         "words": question.words,
     }
 
 
-def _section(question: q.SectionQuestion, tools: Tools) -> View:
+def _section(question: q.SectionQuestion, tools: PromptParts) -> View:
     written = {name for sentence in question.written for name in sentence.facts}
     facts = [fact for fact in question.facts if not written or fact.id in written]
-    shown = evidence(facts, tools.keys, tools.marks, tools.limit, question.validated)
+    shown = evidence(facts, tools.keys, tools.delimiters, tools.limit, question.validated)
     draft = [sentence for paragraph in question.draft for sentence in paragraph.sentences]
     faults = {verdict.sentence: verdict.reason for verdict in question.unsupported}
     return {
@@ -168,39 +163,39 @@ def _section(question: q.SectionQuestion, tools: Tools) -> View:
         "purpose": question.section.purpose,
         "own": tools.keys.given("E", question.section.facts),
         "evidence": shown,
-        "contradictions": clashes(question.contradictions, tools.keys),
+        "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "other_sections": list(question.other_sections),
-        "written": [_spoken(sentence, tools.keys) for sentence in question.written],
-        "draft": [{**_spoken(sentence, tools.keys), "fault": faults.get(place, "")} for place, sentence in enumerate(draft)],
+        "written": [_sentence_view(sentence, tools.keys) for sentence in question.written],
+        "draft": [{**_sentence_view(text, tools.keys), "fault": faults.get(place, "")} for place, text in enumerate(draft)],
         "words": question.words,
     }
 
 
-def _spoken(sentence: Sentence, keys: CitationKeys) -> View:
+def _sentence_view(sentence: Sentence, keys: CitationKeys) -> View:
     return {"text": sentence.text, "keys": keys.given("E", sentence.facts)}
 
 
-def _claim_check(question: q.ClaimCheckQuestion, tools: Tools) -> View:
-    shown = evidence(question.facts, tools.keys, tools.marks, tools.limit)
+def _claim_check(question: q.ClaimCheckQuestion, tools: PromptParts) -> View:
+    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit)
     listed = [
-        {**_spoken(sentence, tools.keys), "key": tools.keys.give("T", str(place))}
+        {**_sentence_view(sentence, tools.keys), "key": tools.keys.give("T", str(place))}
         for place, sentence in enumerate(question.sentences)
     ]
     return {"evidence": shown, "sentences": listed}
 
 
-def _fold(question: q.FoldQuestion, tools: Tools) -> View:
+def _fold(question: q.FoldQuestion, tools: PromptParts) -> View:
     return {
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
-        "evidence": evidence(question.facts, tools.keys, tools.marks, tools.limit),
+        "evidence": evidence(question.facts, tools.keys, tools.delimiters, tools.limit),
         "searches": list(question.searches),
         "words": max(20, question.limit_tokens // 2),
         "folded_levels": "L2, L1 and L0" if question.deep_level == 2 else "L1 and L0",
     }
 
 
-_VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, Tools], View]] = MappingProxyType(
+_VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = MappingProxyType(
     {
         q.PerspectivesQuestion: _perspectives,
         q.ThoughtQuestion: _thought,

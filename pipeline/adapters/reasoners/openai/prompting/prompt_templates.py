@@ -1,7 +1,7 @@
-"""Prompts through Jinja templates that are their user's to edit; what they print of a question cannot close a delimiter.
+"""Rendering of prompts from Jinja templates, which the user may edit.
 
-Every plain string that a template prints is made harmless first; only ``Material``, which stands inside its delimiters already,
-passes as it is. Text of a page is a value, never a template: ``{{ … }}`` in it is printed as it stands.
+Every plain string that a template prints is cleaned of delimiter look-alikes; ``Material``, already inside delimiters, is printed
+unchanged. A page's text is a value, never a template: ``{{ … }}`` in it is printed verbatim.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class PromptTemplates:
             raise self._invalid(where, line, str(error) or type(error).__name__) from error
 
     def _place_of(self, error: BaseException, file: str) -> tuple[str, int]:
-        """The innermost place in a template that the error went through."""
+        """Return the file and line of the innermost template frame in the error's traceback."""
         inside = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == self._folder]
         return (Path(inside[-1].filename).name, inside[-1].lineno or 0) if inside else (file, 0)
 
@@ -67,7 +67,7 @@ class PromptTemplates:
 
 @cache
 def _environment_of(templates: Path) -> Environment:
-    """One for each folder, so that a template is compiled once; Jinja sees when its file has changed."""
+    """Return one environment for each folder, so that a template is compiled once; Jinja reloads a changed file."""
     return Environment(
         loader=FileSystemLoader(templates),
         undefined=StrictUndefined,
@@ -79,7 +79,7 @@ def _environment_of(templates: Path) -> Environment:
 
 
 def _printed(value: object) -> object:
-    """Jinja's last step before a value becomes text."""
+    """Return the value to print, as Jinja's ``finalize``; plain strings are made harmless."""
     if value is None:
         raise TemplateError("a value is None; test for it before printing it")
     return harmless(value) if isinstance(value, str) and not isinstance(value, Material) else value
