@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.segment_format import ZEROS, parse, seal
-from pipeline.ports import Record
+from pipeline.domain.events.records import Record
 
 ROUNDS = 300
 CHAIN = 2_000

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from pipeline.domain.events.records import Record, Snapshot
 
 if TYPE_CHECKING:  # a store has no need of pydantic
     from pipeline.domain.questions import Question
@@ -108,26 +110,6 @@ class Fetch(Protocol):
             ReadFailed: it cannot be read, or holds no text.
         """
         ...
-
-
-class Record(NamedTuple):
-    """An event as storage sees it: the envelope, and ``data``, the whole event's canonical JSON object (one line)."""
-
-    id: str
-    session_id: str
-    version: int
-    type: str
-    at: str
-    run_id: str
-    data: bytes
-
-
-class Snapshot(NamedTuple):
-    """A folded state after the event ``version``; ``fold_id`` names the program's fold that made it."""
-
-    version: int
-    fold_id: str
-    state: bytes
 
 
 class EventStore(Protocol):

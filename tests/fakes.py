@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 from pipeline.domain import questions as q
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.records import Record, Snapshot
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import (
@@ -33,7 +34,7 @@ from pipeline.domain.values import (
 )
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict
-from pipeline.ports import Answer, EventStore, Page, Record, SearchResult, Snapshot
+from pipeline.ports import Answer, EventStore, Page, SearchResult
 from pipeline.research import StepContext
 from pipeline.text.normalise import digest_of
 

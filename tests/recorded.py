@@ -9,11 +9,11 @@ from typing import Any
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import Record
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
-from pipeline.ports import Record
 from pipeline.research import Outcome
 from tests.fakes import Journal, MemoryStore, context_for, desk_for, started
 

@@ -1,20 +1,32 @@
-"""One session: guards each event, stamps it, folds it; and opens again from what a store holds. No I/O of its own, no clock."""
+"""One session: the rules decide whether an event may be added, the fold adds it; opened again from stored events."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
 from pipeline.domain import fold, fold_id
 from pipeline.domain.events.json_codec import decode_all, encode
+from pipeline.domain.events.records import Record, Snapshot
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.rules import refusal
 from pipeline.domain.state import SessionState
 from pipeline.errors import CommandRefused
-from pipeline.ports import EventStore, Record, Snapshot
+
+
+class StoredEvents(Protocol):
+    """What a session needs of a store to be opened; see ``pipeline.ports.EventStore``."""
+
+    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        """Return the records after the version ``after``."""
+        ...
+
+    def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
+        """Return the latest snapshot of that fold."""
+        ...
 
 
 @cache
@@ -30,7 +42,7 @@ class ResearchSession:
         self.id = session_id
 
     @classmethod
-    def open(cls, store: EventStore, session_id: str) -> ResearchSession:
+    def open(cls, store: StoredEvents, session_id: str) -> ResearchSession:
         """Return the session as the store holds it: the latest snapshot that still fits, and the events after it.
 
         Raises:
@@ -75,7 +87,7 @@ def record_of(event: EventBase) -> Record:
     return Record(event.id, event.session_id, event.version, event.type, event.at, event.run_id, encode(event))
 
 
-def state_at(store: EventStore, session_id: str, version: int) -> SessionState:
+def state_at(store: StoredEvents, session_id: str, version: int) -> SessionState:
     """Return the session's state after the event ``version`` (1-based; beyond the last: the latest).
 
     Raises:

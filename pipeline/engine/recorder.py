@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from pydantic_core import PydanticSerializationError
 
+from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import AnswerInvalid, LogError, LogUnwritable
-from pipeline.ports import EventStore, Record
+from pipeline.ports import EventStore
 from pipeline.research import Outcome
 from pipeline.text.times import timestamp
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pipeline.domain.events.json_codec import decode
+from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import EventBase
-from pipeline.ports import EventStore, Record
+from pipeline.ports import EventStore
 
 ENDINGS = frozenset({"research.completed", "research.failed", "research.cancelled"})
 

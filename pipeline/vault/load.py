@@ -9,8 +9,8 @@ from pipeline.domain import fold
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import Record
 from pipeline.domain.state import SessionState
-from pipeline.ports import Record
 from pipeline.vault.paths import Names
 from pipeline.vault.session_card import Card, card_of
 from pipeline.vault.vault_model import Batch, LoadedSession

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipeline.domain.events.records import Record
 from pipeline.errors import LogError
-from pipeline.ports import EventStore, Record
+from pipeline.ports import EventStore
 from pipeline.vault import load
 from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.load import Opened

@@ -11,10 +11,10 @@ import pytest
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.batch import session_index
 from pipeline.batch.session_index import SessionIndex, Summary, read_all, refresh
+from pipeline.domain.events.records import Record
 from pipeline.domain.session import record_of
 from pipeline.domain.state import TERMINAL
 from pipeline.errors import LogDamaged
-from pipeline.ports import Record
 from tests.fakes import MemoryStore
 from tests.recorded import SMALL, stream
 

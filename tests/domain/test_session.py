@@ -7,11 +7,11 @@ import pytest
 from pipeline.domain import fold, fold_id
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode
+from pipeline.domain.events.records import Snapshot
 from pipeline.domain.session import ResearchSession, record_of, stamped, state_at
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost
 from pipeline.errors import CommandRefused
-from pipeline.ports import Snapshot
 from tests.fakes import started
 from tests.recorded import SMALL, copied, recorded, records, stream
 

@@ -25,12 +25,12 @@ from pipeline.batch.scheduling import UP_TO_DATE
 from pipeline.cli.main import main
 from pipeline.domain.events import batch_events
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import Record
 from pipeline.domain.session import ResearchSession
 from pipeline.engine import loop
 from pipeline.errors import NOT_FOUND
 from pipeline.ops import citation_audit
 from pipeline.ops.terminal import LOG_FILE
-from pipeline.ports import Record
 from pipeline.wiring import workspace_adapters
 from tests.fakes import batches
 

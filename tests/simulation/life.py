@@ -23,11 +23,11 @@ from pipeline.batch.session_pool import Night
 from pipeline.batch.totals import NightResult
 from pipeline.config.queries.model import Limits, Query, Queue, Settings
 from pipeline.config.settings import config_for
+from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.state import SessionState
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import ResearchError
-from pipeline.ports import Record
 from pipeline.research import StepContext
 from tests.fakes import START, Journal
 from tests.simulation.clock import VirtualLoop

@@ -11,6 +11,7 @@ from unittest import mock
 from pipeline.domain import plan
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.values import (
@@ -36,7 +37,6 @@ from pipeline.domain.values import (
     ValidatedFact,
     Verdict,
 )
-from pipeline.ports import Record
 from pipeline.text.normalise import digest_of
 from pipeline.vault import BuildReport, build_vault, load
 from pipeline.vault.output.note import Note, Rendered

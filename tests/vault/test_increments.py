@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.domain.events.records import Record
 from pipeline.errors import LogDamaged, TemplateInvalid
-from pipeline.ports import Record
 from pipeline.vault import build_vault
 from pipeline.vault.cache.database import FILE
 from pipeline.vault.output.note import KINDS, Note, Rendered

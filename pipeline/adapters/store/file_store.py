@@ -18,8 +18,8 @@ from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
 from pipeline.adapters.store.segment_format import Finding, begins_with_envelope
 from pipeline.adapters.store.stream_reader import read_chain
 from pipeline.adapters.store.stream_writer import StreamWriter
+from pipeline.domain.events.records import Record, Snapshot
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
-from pipeline.ports import Record, Snapshot
 from pipeline.system import durable_files
 from pipeline.text.normalise import digest_of
 

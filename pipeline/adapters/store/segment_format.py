@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal, NamedTuple
 
-from pipeline.ports import Record
+from pipeline.domain.events.records import Record
 from pipeline.text.normalise import counted
 
 ZEROS = b"0" * 64

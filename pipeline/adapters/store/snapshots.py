@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.ports import Snapshot
+from pipeline.domain.events.records import Snapshot
 from pipeline.system import durable_files
 from pipeline.text.normalise import digest_of
 

@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from pipeline.adapters.store.layout import Layout
 from pipeline.adapters.store.record_chain import RecordChain
 from pipeline.adapters.store.segment_format import ZEROS, seal
+from pipeline.domain.events.records import Record
 from pipeline.errors import EventRejected, LogDamaged, LogUnwritable, VersionConflict
-from pipeline.ports import Record
 from pipeline.system import durable_files
 from pipeline.system.process_lock import Lock
 

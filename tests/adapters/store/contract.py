@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pipeline.domain.events.records import Snapshot
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked
-from pipeline.ports import EventStore, Snapshot
+from pipeline.ports import EventStore
 from tests.adapters.store.samples import record, records
 from tests.fakes import batches
 

@@ -11,8 +11,8 @@ import pytest
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.verification import verify
+from pipeline.domain.events.records import Record
 from pipeline.errors import LogUnwritable, VersionConflict
-from pipeline.ports import Record
 from pipeline.system import durable_files
 from tests.adapters.store.faults import FaultyDisk
 from tests.adapters.store.samples import record, records

@@ -10,8 +10,9 @@ import pytest
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.segment_format import ZEROS, seal
+from pipeline.domain.events.records import Snapshot
 from pipeline.errors import EventRejected, LogDamaged, LogForked, LogUnreadable, LogUnwritable
-from pipeline.ports import EventStore, Snapshot
+from pipeline.ports import EventStore
 from tests.adapters.store.contract import EventStoreContract
 from tests.adapters.store.samples import files_in, record, records
 from tests.fakes import batches

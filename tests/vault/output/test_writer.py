@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.domain.events.records import Record
 from pipeline.errors import LogDamaged, ResearchError
-from pipeline.ports import Record
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.vault.cache.database import FILE
 from tests.fakes import MemoryStore
