@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from pipeline.domain.events.records import Record, Snapshot
 
 if TYPE_CHECKING:  # a store has no need of pydantic
-    from pipeline.domain.questions import Question
+    from pipeline.domain.reasoner_questions import Question
     from pipeline.domain.values import Cost, FailedSide, Hit, Value
     from pipeline.text.ranking.term_statistics import TermStatistics
 

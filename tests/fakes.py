@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, cast
 
-from pipeline.domain import questions as q
+from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Record, Snapshot
 from pipeline.domain.events.session_events import RunStarted

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader, Environment
 
-from pipeline.site.page_templates import _PageEnvironment
+from pipeline.site.rendering.page_templates import _PageEnvironment
 from pipeline.system.worker_pool import TooMuch, bounded
-from pipeline.vault.output.templates import _NoteEnvironment
+from pipeline.vault.rendering.templates import _NoteEnvironment
 from tests.commanding import said, workspace_in
 
 ROOT = Path(__file__).parent.parent

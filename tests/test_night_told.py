@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.ops.terminal import LOG_FILE
-from tests.ops.test_monitor import CHECK, Monitor, monitor
+from pipeline.ops.console_output import LOG_FILE
+from tests.ops.test_monitor_ping import CHECK, Monitor, monitor
 from tests.unattended import BARE, KEY, PATIENCE_S, Server, command, said, slow, start, workspace
 
 __all__ = ["monitor", "slow", "start"]

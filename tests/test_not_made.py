@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.ops.terminal import LOG_FILE
+from pipeline.ops.console_output import LOG_FILE
 from pipeline.research import perform
 from tests.commanding import Said, said, workspace_in
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.questions import Question
+from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
 from pipeline.domain.values import Cost, Value

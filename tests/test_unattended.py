@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.ops.terminal import LOG_FILE
+from pipeline.ops.console_output import LOG_FILE
 from tests.unattended import BARE, PATIENCE_S, Server, command, night_of, said, slow, start, stuck, workspace
 
 __all__ = ["slow", "start", "stuck"]

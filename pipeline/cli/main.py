@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline import __version__
+from pipeline.cli.command_parts import glance, refuse_unprintable, require_workspace, session_named, show_session
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.log_command import log, verify
+from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
-from pipeline.cli.commands.session_commands import approve, cancel, resume
-from pipeline.cli.messages import glance, refuse_unprintable, require_workspace, session_named, show_session
 from pipeline.cli.param_types import Flag, SessionName, Since
-from pipeline.ops.terminal import Console, begin, errors_told, let_go
+from pipeline.ops.console_output import Console, begin, errors_told, let_go
 from pipeline.system.worker_pool import COLLECTION
 from pipeline.text.normalise import counted
 

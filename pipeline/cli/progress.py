@@ -11,7 +11,7 @@ from pipeline.cli.presentation import happened
 from pipeline.domain.agenda import progress as steps_of
 from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, EventBase, ResearchFailed
 from pipeline.domain.state import SessionState
-from pipeline.ops.terminal import TOLD, Console, Forgiving
+from pipeline.ops.console_output import TOLD, Console, Forgiving
 from pipeline.text.normalise import counted, one_line
 
 if TYPE_CHECKING:

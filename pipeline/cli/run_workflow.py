@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
 from pipeline.batch.scheduling import LEFT, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, archived, decide, parts
-from pipeline.cli.messages import bring_up_to_date, glance, say_missed
+from pipeline.cli.command_parts import bring_up_to_date, glance, say_missed
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
-from pipeline.ops.terminal import LOG_FILE, TOLD, Console, mask_with
+from pipeline.ops.console_output import LOG_FILE, TOLD, Console, mask_with
 from pipeline.text.times import timestamp
 
 if TYPE_CHECKING:
     from pipeline.batch.batch_log import BatchLog
     from pipeline.batch.totals import NightResult
-    from pipeline.cli.messages import Missed
+    from pipeline.cli.command_parts import Missed
     from pipeline.config.queries.model import Query
     from pipeline.config.service_selection import Documents, SearchChoice
     from pipeline.config.settings import Keys, Workspace

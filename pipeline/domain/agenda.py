@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from pipeline.domain.evidence_gate import no_evidence_step, step_after_gathering
+from pipeline.domain.not_found_gate import no_evidence_step, step_after_gathering
 from pipeline.domain.plan import validation_round
 from pipeline.domain.state import (
     SUMMARY,

@@ -9,10 +9,10 @@ from typing import Protocol, TypeVar
 from pydantic import TypeAdapter
 
 from pipeline.domain import fold, fold_id
+from pipeline.domain.event_rules import refusal
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.records import Record, Snapshot
 from pipeline.domain.events.session_events import EventBase
-from pipeline.domain.rules import refusal
 from pipeline.domain.state import SessionState
 from pipeline.errors import CommandRefused
 

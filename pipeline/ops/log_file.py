@@ -11,7 +11,7 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from pipeline.ops.terminal import LOG_FILE, masked
+from pipeline.ops.console_output import LOG_FILE, masked
 
 LARGEST = 1_000_000  # bytes; beside it three older files of that size
 OLDER = 3

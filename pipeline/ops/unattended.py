@@ -16,13 +16,13 @@ from pipeline import __version__
 from pipeline.engine import stopping
 from pipeline.engine.stopping import SteadyClock, Stop, signals_heard
 from pipeline.errors import NOT_FOUND, ResearchError, UsageError, WorkspaceLocked
+from pipeline.ops.console_output import TOLD, Console, end, end_at_once, mask_with
 from pipeline.ops.log_file import log_kept
-from pipeline.ops.terminal import TOLD, Console, end, end_at_once, mask_with
 from pipeline.text.normalise import one_line
 
 if TYPE_CHECKING:
     from pipeline.engine.run_context import RunContext
-    from pipeline.ops.monitor import MonitorPing
+    from pipeline.ops.monitor_ping import MonitorPing
 
 T = TypeVar("T")
 
@@ -133,7 +133,7 @@ def on_shift(console: Console, program: str, ping_url_file: Path | None = None) 
 def _ping_of(path: Path | None) -> MonitorPing | None:
     if path is None:
         return None
-    from pipeline.ops.monitor import MonitorPing, address_in, secrets_in
+    from pipeline.ops.monitor_ping import MonitorPing, address_in, secrets_in
     from pipeline.text.redaction import Redaction
 
     try:
@@ -161,7 +161,7 @@ def _ended(shift: UnattendedRun, ping: MonitorPing | None, code: int, why: str) 
     if word:
         _log.info("%s ended: %s; exit code %d", shift.program, word, code, extra=TOLD)
     if ping is not None:
-        from pipeline.ops.terminal import masked
+        from pipeline.ops.console_output import masked
 
         # A monitor takes all but 0 for a failure, and a question without an answer is none.
         ping.ended(

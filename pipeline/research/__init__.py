@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.domain import steps as s
 from pipeline.domain.state import SessionState
-from pipeline.research import analysing, comparing, context_compression, gathering, planning, reporting, writing
+from pipeline.research import compare_with_earlier, context_compression, cross_checking, gathering, planning, reporting, writing
 from pipeline.research.planning import approval_of
 from pipeline.research.step_context import Outcome, StepContext
 
@@ -21,7 +21,7 @@ _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
     s.StartWorker: gathering.start_worker,
     s.FinishWorker: gathering.finish_worker,
     s.FailWorker: gathering.fail_worker,
-    s.StartAnalysis: analysing.start_analysis,
+    s.StartAnalysis: cross_checking.start_analysis,
     s.ExtendPlan: planning.extend_plan,
     s.StartSynthesis: writing.start_synthesis,
     s.MakeReport: reporting.make_report,
@@ -38,14 +38,14 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.Observe: gathering.observe,
     s.Evaluate: gathering.evaluate,
     s.Fold: context_compression.fold_context,
-    s.Validate: analysing.validate,
-    s.Contrast: analysing.contrast,
-    s.FindGaps: analysing.find_gaps,
+    s.Validate: cross_checking.validate,
+    s.Contrast: cross_checking.contrast,
+    s.FindGaps: cross_checking.find_gaps,
     s.MakeOutline: writing.make_outline,
     s.WriteSection: writing.write_section,
     s.CheckSection: writing.check_section,
     s.ReviseSection: writing.revise_section,
-    s.Compare: comparing.compare,
+    s.Compare: compare_with_earlier.compare,
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from pipeline.domain.agenda import context_tokens
 from pipeline.domain.events import session_events as e
-from pipeline.domain.questions import FoldedContext, FoldQuestion, WorkerContext
+from pipeline.domain.reasoner_questions import FoldedContext, FoldQuestion, WorkerContext
 from pipeline.domain.state import Iteration, SessionState, Worker, asked_queries, chosen_pages, facts_of
 from pipeline.domain.steps import Fold
 from pipeline.research.step_context import Outcome, StepContext, paid

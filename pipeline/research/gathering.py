@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.evidence_gate import statistics
-from pipeline.domain.questions import EvaluationQuestion, Finding, ObservationQuestion, ThoughtQuestion
+from pipeline.domain.not_found_gate import statistics
+from pipeline.domain.reasoner_questions import EvaluationQuestion, Finding, ObservationQuestion, ThoughtQuestion
 from pipeline.domain.state import SessionState, asked_queries, facts_of, focus_of
 from pipeline.domain.steps import Evaluate, FailWorker, FinishWorker, Observe, Read, SearchFor, StartWorker, Think
 from pipeline.domain.values import Fact, RejectedFact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline.domain.agenda import worthwhile_gaps
 from pipeline.domain.events import session_events as e
 from pipeline.domain.plan import first_plan, gap_plan
-from pipeline.domain.questions import PerspectivesQuestion
+from pipeline.domain.reasoner_questions import PerspectivesQuestion
 from pipeline.domain.state import SessionState, search_nodes
 from pipeline.domain.steps import AskApproval, ExtendPlan, Plan, Survey
 from pipeline.domain.values import Gap, Hit, Perspective

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.evidence_gate import statistics
-from pipeline.domain.questions import ClaimCheckQuestion, OutlineQuestion, SectionQuestion
+from pipeline.domain.not_found_gate import statistics
+from pipeline.domain.reasoner_questions import ClaimCheckQuestion, OutlineQuestion, SectionQuestion
 from pipeline.domain.state import SUMMARY, Section, SessionState, admitted_facts, contradictions, standings
 from pipeline.domain.steps import CheckSection, MakeOutline, ReviseSection, StartSynthesis, WriteSection
 from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence, Verdict

@@ -84,8 +84,8 @@ def _built(folders: Folders, title: str, url: str, steps: Mapping[str, Step], ev
         as_settled = settled and settled == catalogue.made(SETTLED) and not everything
         if as_settled and standing.is_sound and survey.is_empty:
             return SiteReport(catalogue.note_count())
-        from pipeline.site.changed_pages import Build  # all that makes pages
-        from pipeline.site.render_task import Job
+        from pipeline.site.build_stages import Build  # all that makes pages
+        from pipeline.site.rendering.render_task import Job
 
         job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE)
         return SiteReport(*Build(job, catalogue, standing, survey, settled).run(title, url))

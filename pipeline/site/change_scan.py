@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline.site.cache.catalogue import VAULT, Catalogue
 from pipeline.site.cache.note_record import Record
-from pipeline.site.folder_diff import ASIDE, NO_FOLDER, is_seen, other_folders
+from pipeline.site.changed_folders import ASIDE, NO_FOLDER, is_seen, other_folders
 from pipeline.site.invalidation import Change, Seen, pages_showing, seen
 from pipeline.site.paths import IMAGES, folder_of, suffix_of
 from pipeline.system.folder_fingerprint import Folder, Look, Step

@@ -56,8 +56,8 @@ def _built(store: EventStore, templates: Path, vault: Path, state_dir: Path, mod
         marks = store.marks()  # now that no other build is under way: none may know of streams that this one does not
         if mode == "new" and (report := _up_to_date(file, marks, templates, vault)):
             return report
+        from pipeline.vault.build_stages import Build  # all that makes notes
         from pipeline.vault.cache.catalogue import Catalogue
-        from pipeline.vault.changed_notes import Build  # all that makes notes
 
         catalogue = Catalogue(state_dir, layout_id(), begun=file)
         return Build(store, templates, vault, catalogue, mode, marks).report()

@@ -14,7 +14,7 @@ from pipeline.batch.session_pool import within
 from pipeline.batch.totals import NightResult
 from pipeline.config.queries.model import Limits, Query
 from pipeline.domain.events import batch_events as n
-from pipeline.domain.questions import Question
+from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
 from pipeline.errors import BudgetSpent, LogUnwritable, ObjectMissing, ProviderRefused, SearchFailed, UsageError

@@ -15,7 +15,7 @@ from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.errors import SearchFailed
-from pipeline.ops.terminal import Console
+from pipeline.ops.console_output import Console
 from pipeline.research import Outcome
 from tests.fakes import Journal, MemoryStore, context_for, desk_for, started
 

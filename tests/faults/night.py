@@ -30,7 +30,7 @@ from pipeline.domain.session import ResearchSession
 from pipeline.engine import loop
 from pipeline.errors import NOT_FOUND
 from pipeline.ops import citation_audit
-from pipeline.ops.terminal import LOG_FILE
+from pipeline.ops.console_output import LOG_FILE
 from pipeline.wiring import workspace_adapters
 from tests.fakes import batches
 

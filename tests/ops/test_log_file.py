@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ops import terminal
+from pipeline.ops import console_output
+from pipeline.ops.console_output import LOG_FILE
 from pipeline.ops.log_file import OLDER, log_kept
-from pipeline.ops.terminal import LOG_FILE
 from pipeline.text.redaction import Redaction, Secret
 
 KEY = "sk-or-v1-canary0chat0secret0"
@@ -21,9 +21,9 @@ log = logging.getLogger("pipeline.test")
 
 @pytest.fixture(autouse=True)
 def _masked() -> Iterator[None]:
-    terminal.mask_with(Redaction([Secret(KEY)]).text)
+    console_output.mask_with(Redaction([Secret(KEY)]).text)
     yield
-    terminal._masks.clear()
+    console_output._masks.clear()
 
 
 def test_it_holds_tracebacks_and_no_key(tmp_path: Path) -> None:

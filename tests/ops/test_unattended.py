@@ -13,12 +13,12 @@ import pytest
 
 from pipeline.engine.stopping import SteadyClock
 from pipeline.errors import NoWorkspace, WorkspaceLocked
-from pipeline.ops import terminal as consoles
-from pipeline.ops.terminal import LOG_FILE, Console
+from pipeline.ops import console_output as consoles
+from pipeline.ops.console_output import LOG_FILE, Console
 from pipeline.ops.unattended import on_shift
 from pipeline.system.process_lock import WorkspaceLock
 from tests.fakes import context_for
-from tests.ops.test_monitor import Monitor, monitor
+from tests.ops.test_monitor_ping import Monitor, monitor
 
 __all__ = ["monitor"]
 

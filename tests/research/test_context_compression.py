@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
-from pipeline.domain import questions as q
+from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.questions import FoldMode
+from pipeline.domain.reasoner_questions import FoldMode
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Fold

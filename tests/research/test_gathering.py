@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.domain.questions import Finding, ObservationQuestion
+from pipeline.domain.reasoner_questions import Finding, ObservationQuestion
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker, chosen_pages
 from pipeline.domain.values import Fact, Hit, Perspective
 from pipeline.research.gathering import _facts_and_rejected

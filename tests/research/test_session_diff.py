@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from pipeline.batch.scheduling import Decision
 from pipeline.batch.session_actions import new_session, recalled
 from pipeline.domain.agenda import agenda
+from pipeline.domain.event_rules import refusal
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.questions import Question, ThoughtQuestion
-from pipeline.domain.rules import refusal
+from pipeline.domain.reasoner_questions import Question, ThoughtQuestion
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import Failure, Iteration, PageDone, PageObserved, Report, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Compare, Read

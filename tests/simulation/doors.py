@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
-from pipeline.domain import questions as q
+from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Cost, Value

@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from pipeline.site.build import Folders, SiteReport, build_site
 from pipeline.site.markdown.note_draft import Draft
-from pipeline.site.markdown.note_reader import Reader
+from pipeline.site.markdown.note_to_html import Reader
 from pipeline.site.paths import AllPlaces, page_of, root_of
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "site"

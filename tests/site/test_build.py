@@ -196,8 +196,8 @@ def test_many_notes_are_made_by_several_processes_and_look_the_same(
 ) -> None:
     scratch.build()
     whole = scratch.files()
-    monkeypatch.setattr("pipeline.site.render_pool.WORTH_IT", 1)
-    monkeypatch.setattr("pipeline.site.render_pool.processors", lambda _most: 2)
+    monkeypatch.setattr("pipeline.site.rendering.render_pool.WORTH_IT", 1)
+    monkeypatch.setattr("pipeline.site.rendering.render_pool.processors", lambda _most: 2)
     assert cold(scratch, tmp_path / "side-by-side") == whole
     with (scratch.folder / "templates" / "source.html.j2").open("a") as template:
         template.write("{% block head %}{{ page.nonsense }}{% endblock %}")

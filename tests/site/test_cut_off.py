@@ -15,7 +15,7 @@ from pipeline.site import files
 from pipeline.site.cache.built_files import BuiltFiles
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.pages.page_values import Site
-from pipeline.site.render_task import Job
+from pipeline.site.rendering.render_task import Job
 from pipeline.system.folder_fingerprint import Look
 from tests.site.scratch import Scratch, cold, note
 
@@ -94,7 +94,9 @@ def test_what_changed_between_a_cut_and_the_next_build_is_seen_too(scratch: Scra
 def test_a_note_that_may_not_be_read_is_tried_again(scratch: Scratch) -> None:
     scratch.write("my/n1.md", note("Secret for a while", "x", "source"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.site.render_task.read", lambda root, path: None if path == "my/n1.md" else files.read(root, path))
+        patch.setattr(
+            "pipeline.site.rendering.render_task.read", lambda root, path: None if path == "my/n1.md" else files.read(root, path)
+        )
         scratch.build()
     assert "Secret for a while" not in scratch.html("my/n1.html")
     scratch.build()
@@ -146,8 +148,8 @@ def test_makers_that_die_are_done_without(
 ) -> None:
     _changed(scratch)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.site.render_pool.WORTH_IT", 1)
-        patch.setattr("pipeline.site.render_pool.processors", lambda _most: 2)
+        patch.setattr("pipeline.site.rendering.render_pool.WORTH_IT", 1)
+        patch.setattr("pipeline.site.rendering.render_pool.processors", lambda _most: 2)
         patch.setattr(deadly, "__reduce_ex__", _deadly)
         assert scratch.build().problems == ()
     assert caplog.text.count("the work goes on without it") == 2

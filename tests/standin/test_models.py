@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.reasoners.openai.answer_checks import answer_of
+from pipeline.adapters.reasoners.openai.answer_conversion import answer_of
 from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
 from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
-from pipeline.domain import questions as q
+from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import Fact, Hit, Perspective, SectionPlan, Sentence
 from tests.standin.charges import tokens_in
 from tests.standin.fit import Fitter

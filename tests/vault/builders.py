@@ -40,8 +40,8 @@ from pipeline.domain.values import (
 from pipeline.text.normalise import digest_of
 from pipeline.vault import BuildReport, build_vault, load
 from pipeline.vault.output.note import Note, Rendered
-from pipeline.vault.output.templates import Renderer
 from pipeline.vault.paths import Names
+from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.vault_model import LoadedSession
 from tests.fakes import MemoryStore
 

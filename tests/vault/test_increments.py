@@ -14,7 +14,7 @@ from pipeline.errors import LogDamaged, TemplateInvalid
 from pipeline.vault import build_vault
 from pipeline.vault.cache.database import FILE
 from pipeline.vault.output.note import KINDS, Note, Rendered
-from pipeline.vault.output.templates import Renderer
+from pipeline.vault.rendering.templates import Renderer
 from tests.fakes import MemoryStore
 from tests.vault.builders import PAGES, TEMPLATES, Failing, Story, Workplace, a_store, afresh, change, changed_templates
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.vault.generate import SNIPPET, STYLE_SHEET
+from pipeline.vault.note_generation import SNIPPET, STYLE_SHEET
 from pipeline.vault.output.note import KINDS, OWN_CLASS
 from tests.vault.builders import TEMPLATES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from pipeline.domain.questions import Question
+from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.values import Cost, Value
 from pipeline.errors import BudgetSpent, ProviderRefused, StepError
 from pipeline.ports import Answer, Reasoner

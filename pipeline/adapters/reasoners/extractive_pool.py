@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
-from pipeline.domain.questions import Question
+from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.values import Value
 from pipeline.ports import Answer
 from pipeline.system.worker_pool import Pool, processors

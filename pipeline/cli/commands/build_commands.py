@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.messages import bring_site_up_to_date, bring_vault_up_to_date, require_workspace
-from pipeline.ops.terminal import Console, end
+from pipeline.cli.command_parts import bring_site_up_to_date, bring_vault_up_to_date, require_workspace
+from pipeline.ops.console_output import Console, end
 from pipeline.text.normalise import counted
 
 if TYPE_CHECKING:

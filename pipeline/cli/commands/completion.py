@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pipeline.ops.terminal import Console
+from pipeline.ops.console_output import Console
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.ops.terminal import Console, end
+from pipeline.ops.console_output import Console, end
 from pipeline.text.normalise import counted
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.messages import latest_session, require_workspace, session_named
+from pipeline.cli.command_parts import latest_session, require_workspace, session_named
 from pipeline.cli.param_types import SessionName
-from pipeline.ops.terminal import Console, end, put
+from pipeline.ops.console_output import Console, end, put
 
 if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase

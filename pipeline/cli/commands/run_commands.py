@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from pipeline.cli.param_types import Amount, Length, QueryId
-from pipeline.ops.terminal import Console, begin, end
+from pipeline.ops.console_output import Console, begin, end
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from pipeline.site.cache.catalogue import SITE, Catalogue, Page
+from pipeline.site.changed_folders import NO_FOLDER, all_folders
 from pipeline.site.files import temporary_name
-from pipeline.site.folder_diff import NO_FOLDER, all_folders
 from pipeline.site.paths import folder_of
 from pipeline.system.folder_fingerprint import Look
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pipeline.site.cache import schema
 from pipeline.site.cache.note_record import KINDS, OTHER, Face, Record
-from pipeline.site.cache.sort_order import Orders
+from pipeline.site.cache.table_order_store import Orders
 from pipeline.site.paths import Places, folder_of, key_of, name_of, nearness
 from pipeline.system.folder_fingerprint import Look
 

@@ -15,7 +15,7 @@ from pipeline.site.paths import HOME, Places, page_of, root_of, stem_of, suffix_
 from pipeline.text.normalise import digest_of, one_line
 
 if TYPE_CHECKING:
-    from pipeline.site.markdown.note_reader import Reader
+    from pipeline.site.markdown.note_to_html import Reader
 
 KINDS = ("home", "night", "report", "session", "worker", "source", "topic")
 OTHER = "note"

@@ -11,10 +11,10 @@ from markupsafe import Markup
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Face, body_of, values_of
 from pipeline.site.labels import PLURALS, shown_number
-from pipeline.site.markdown import bases, canvas_svg, long_tables
-from pipeline.site.markdown.html import TABLE, href_of
+from pipeline.site.markdown import bases, canvas_svg, table_order_update
+from pipeline.site.markdown.html_render_rules import TABLE, href_of
 from pipeline.site.markdown.note_draft import Draft
-from pipeline.site.markdown.note_reader import Reader
+from pipeline.site.markdown.note_to_html import Reader
 from pipeline.site.paths import BROWSE, Places, list_page, page_of, root_of, stem_of
 from pipeline.text.normalise import one_line
 
@@ -78,15 +78,15 @@ class Inside:
         except bases.NotUnderstood:
             lists = escape(root + f"{BROWSE}/tags.html")
             return _safe(f'<p class="embed base">A table that only Obsidian shows. <a href="{lists}">All lists</a></p>\n')
-        kept = self._catalogue.orders.first(long_tables.mark_of((text, name)), view.limit)
+        kept = self._catalogue.orders.first(table_order_update.mark_of((text, name)), view.limit)
         if kept:
             faces = filter(None, map(self._catalogue.face, kept[0]))
             return self._drawn(
-                view, [long_tables.row_of(self._catalogue, found) for found in faces], kept[1] - len(kept[0]), root
+                view, [table_order_update.row_of(self._catalogue, found) for found in faces], kept[1] - len(kept[0]), root
             )
         here = "" if view.anywhere else face.path
         rows, more = bases.rows_of(
-            view, [long_tables.row_of(self._catalogue, found, here) for found in self._candidates(face, view)]
+            view, [table_order_update.row_of(self._catalogue, found, here) for found in self._candidates(face, view)]
         )
         return self._drawn(view, rows, more, root)
 
@@ -94,7 +94,7 @@ class Inside:
         """The notes among which a view's are: as few as can be told before they are read."""
         if view.here:
             return [found for found in self._catalogue.linkers(face.path) if found.kind in PLURALS]
-        return long_tables.candidates(self._catalogue, view)
+        return table_order_update.candidates(self._catalogue, view)
 
     def _drawn(self, view: bases.View, rows: Sequence[bases.Row], more: int, root: str) -> Markup:
         if not rows:

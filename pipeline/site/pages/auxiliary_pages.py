@@ -9,15 +9,15 @@ from pathlib import Path
 
 from pipeline.site.cache.built_files import BuiltFiles
 from pipeline.site.cache.catalogue import Catalogue
+from pipeline.site.changed_folders import is_seen, other_folders
 from pipeline.site.files import Staged, read
-from pipeline.site.folder_diff import is_seen, other_folders
 from pipeline.site.invalidation import Change
-from pipeline.site.page_templates import Layout
 from pipeline.site.pages import feeds, list_pages
 from pipeline.site.pages.page_values import Site
 from pipeline.site.pages.pagination import NoteList, moves_of, shelves
 from pipeline.site.paths import file_of, is_shortened, product_of, suffix_of
-from pipeline.site.render_task import key_of
+from pipeline.site.rendering.page_templates import Layout
+from pipeline.site.rendering.render_task import key_of
 from pipeline.system.folder_fingerprint import Look
 from pipeline.text.normalise import digest_of
 

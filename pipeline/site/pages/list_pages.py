@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Face
 from pipeline.site.labels import PLURALS, month_name
-from pipeline.site.pages.page_context import breadcrumbs, tag_page
+from pipeline.site.pages.note_page_builder import breadcrumbs, tag_page
 from pipeline.site.pages.page_values import Entry, Link, ListPage, Month, PlainPage, Site, TagCount, TagsPage, Year
 from pipeline.site.pages.pagination import NoteList, near
 from pipeline.site.paths import BROWSE, encoded, fragment, list_page, page_of, root_of

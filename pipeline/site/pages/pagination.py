@@ -15,7 +15,7 @@ from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Face
 from pipeline.site.invalidation import Change, Seen
 from pipeline.site.labels import LISTS, PLURALS
-from pipeline.site.pages.page_context import tag_page
+from pipeline.site.pages.note_page_builder import tag_page
 from pipeline.site.paths import list_page, tag_list
 
 LEAF = 100  # notes on a leaf; the first holds up to twice as many

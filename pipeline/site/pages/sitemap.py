@@ -13,7 +13,7 @@ from pipeline.site.files import Staged
 from pipeline.site.pages.feeds import MAP, Address, map_of_maps, site_map
 from pipeline.site.pages.page_values import Site
 from pipeline.site.paths import HOME, page_of
-from pipeline.site.render_task import key_of
+from pipeline.site.rendering.render_task import key_of
 from pipeline.site.search_index.segments import EVERYTHING, Extent, Pending
 from pipeline.text.normalise import digest_of
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.invalidation import Change, Seen
-from pipeline.site.render_task import key_of
+from pipeline.site.rendering.render_task import key_of
 from pipeline.site.search_index import index_shards
 from pipeline.text.normalise import digest_of
 

@@ -16,8 +16,8 @@ from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.built_files import BuiltFile, Files
 from pipeline.vault.output import merge_user_text, property_types
-from pipeline.vault.output.generated_file import GeneratedFile
 from pipeline.vault.output.note import Rendered
+from pipeline.vault.rendering.generated_file import GeneratedFile
 
 ATTIC = "attic"
 _LEFT = "left as it is, so that no words are lost; put that right and build again"

@@ -17,7 +17,7 @@ import pytest
 from pipeline.adapters.reasoners import extractive_pool
 from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 from pipeline.adapters.reasoners.extractive_pool import Crew, processes_for
-from pipeline.domain.questions import ClaimCheckQuestion, Question, ThoughtQuestion
+from pipeline.domain.reasoner_questions import ClaimCheckQuestion, Question, ThoughtQuestion
 from pipeline.domain.values import Fact, Perspective, Sentence
 
 QUOTE = "A record is synced before it is acknowledged."

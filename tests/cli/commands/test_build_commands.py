@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.adapters.store.layout import Layout
-from pipeline.cli.messages import bring_vault_up_to_date
+from pipeline.cli.command_parts import bring_vault_up_to_date
 from pipeline.config import scaffold
-from pipeline.ops.terminal import Console
+from pipeline.ops.console_output import Console
 
 LONG_S = 40.0
 QUEUE = "settings:\n  site_url: https://example.org/r\nqueries:\n  - Is it so?\n"

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.cli.main import cli
 from pipeline.errors import SessionUnknown
-from pipeline.ops import terminal
+from pipeline.ops import console_output
 from tests.fakes import context_for
 from tests.ops.test_log_tail import research
 
@@ -36,7 +36,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
     for name in ("2026-11-20-pumps-aaaa", "2026-11-21-pumps-bbbb"):
         research(store, name, context_for(f"run-{name[-4:]}"))
     yield Place(tmp_path)
-    terminal._masks.clear()
+    console_output._masks.clear()
 
 
 def test_without_a_name_the_latest_session_is_meant(place: Place) -> None:

@@ -55,7 +55,7 @@ def _followed(folder: Path, asked: set[str]) -> Scratch:
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in ("prepared", "connected"):
             monkeypatch.setattr(schema, name, _traced(getattr(schema, name), asked))
-        monkeypatch.setattr("pipeline.site.markdown.long_tables.LONG", 3)
+        monkeypatch.setattr("pipeline.site.markdown.table_order_update.LONG", 3)
         scratch.write("s/n1.md", note("N 1", "[[n2]] and other words #topic/1", "session", created="2026-01-02"))
         scratch.write("s/new.md", note("Another title", "[[n3]] #topic/3", "session", created="2030-01-01"))
         scratch.write(

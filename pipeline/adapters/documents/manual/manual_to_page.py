@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from pipeline.adapters.documents.manual.manual_blocks import Blocks
+from pipeline.adapters.documents.manual.manual_block_builder import Blocks
 from pipeline.adapters.documents.manual.manual_head import Head
 from pipeline.adapters.documents.manual.mdoc import Mdoc
 from pipeline.adapters.documents.manual.roff import Line, Roff

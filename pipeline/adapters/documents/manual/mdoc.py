@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from pipeline.adapters.documents.manual.manual_blocks import Blocks
+from pipeline.adapters.documents.manual.manual_block_builder import Blocks
 from pipeline.adapters.documents.manual.manual_head import Head
 from pipeline.adapters.documents.manual.mdoc_inline import CALLABLE, Inline, Words
 from pipeline.adapters.documents.manual.roff import Line, Roff

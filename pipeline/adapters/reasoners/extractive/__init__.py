@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from pipeline.adapters.reasoners.extractive.best_facts import fold
 from pipeline.adapters.reasoners.extractive.claim_check import check
 from pipeline.adapters.reasoners.extractive.corroboration import find_contradictions, validate
 from pipeline.adapters.reasoners.extractive.gaps import evaluate, find_gaps
-from pipeline.adapters.reasoners.extractive.observation import observe
+from pipeline.adapters.reasoners.extractive.memory_summary import fold
+from pipeline.adapters.reasoners.extractive.page_findings import observe
 from pipeline.adapters.reasoners.extractive.planned_queries import perspectives, think
 from pipeline.adapters.reasoners.extractive.sections import outline, write
-from pipeline.domain import questions as q
-from pipeline.domain.questions import Question
+from pipeline.domain import reasoner_questions as q
+from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.values import Cost, Value
 from pipeline.errors import AnswerInvalid
 from pipeline.ports import Answer
@@ -46,7 +46,7 @@ _FREE = Cost(model_requested="extractive", model="extractive")
 
 
 class ExtractiveReasoner:
-    """Answers every question of ``pipeline.domain.questions`` by a function for its type, at no cost."""
+    """Answers every question of ``pipeline.domain.reasoner_questions`` by a function for its type, at no cost."""
 
     name = "extractive"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.domain.questions import ClaimCheck, ClaimCheckQuestion
+from pipeline.domain.reasoner_questions import ClaimCheck, ClaimCheckQuestion
 from pipeline.domain.values import Fact, Sentence, Verdict
 from pipeline.text.normalise import holds_quote
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from pipeline.domain.questions import Contradictions, ContradictionsQuestion, Validation, ValidationQuestion
+from pipeline.domain.reasoner_questions import Contradictions, ContradictionsQuestion, Validation, ValidationQuestion
 from pipeline.domain.values import Contradiction, Fact, Standing, ValidatedFact
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.page_format import blocks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.adapters.reasoners.extractive.passage_choice import stemmed_fact
-from pipeline.domain.questions import Evaluation, EvaluationQuestion, Gaps, GapsQuestion
+from pipeline.adapters.reasoners.extractive.report_passages import stemmed_fact
+from pipeline.domain.reasoner_questions import Evaluation, EvaluationQuestion, Gaps, GapsQuestion
 from pipeline.domain.values import Fact, Gap
 from pipeline.text.normalise import counted
 from pipeline.text.ranking.answerability import DOUBTED_COVERAGE, is_unindexed, judgement_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.adapters.reasoners.extractive.question_subject import subject_of
-from pipeline.domain.questions import Perspectives, PerspectivesQuestion, Thought, ThoughtQuestion
+from pipeline.domain.reasoner_questions import Perspectives, PerspectivesQuestion, Thought, ThoughtQuestion
 from pipeline.domain.values import Perspective
 from pipeline.text.normalise import counted, one_line, slug
 from pipeline.text.ranking.query_terms import parse_question

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from pipeline.adapters.reasoners.extractive.passage_choice import ChosenPassages, choose_passages
 from pipeline.adapters.reasoners.extractive.question_subject import subject_of
-from pipeline.domain.questions import Outline, OutlineQuestion, SectionQuestion, SectionText
+from pipeline.adapters.reasoners.extractive.report_passages import ChosenPassages, choose_passages
+from pipeline.domain.reasoner_questions import Outline, OutlineQuestion, SectionQuestion, SectionText
 from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence
 from pipeline.text.normalise import slug
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.reasoners.openai.answer_checks import answer_of
+from pipeline.adapters.reasoners.openai.answer_conversion import answer_of
 from pipeline.adapters.reasoners.openai.capabilities import KnownCapabilities
 from pipeline.adapters.reasoners.openai.completion_reply import Content, CutOff, Meaning, NoCapacity, NoModel, Withheld
-from pipeline.adapters.reasoners.openai.content_filter import without_flagged_source
+from pipeline.adapters.reasoners.openai.flagged_source import without_flagged_source
 from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
 from pipeline.adapters.reasoners.openai.model_call import AnswerCalls, ModelClient, ModelRequest, Server
 from pipeline.adapters.reasoners.openai.model_roles import ROLE_OF, Role, Roles
@@ -23,7 +23,7 @@ from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptPa
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain.budget import Budget, CombinedBudget
-from pipeline.domain.questions import Question
+from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.values import Value
 from pipeline.errors import AnswerInvalid, AnswerWithheld, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.ports import Answer
@@ -37,7 +37,7 @@ _log = logging.getLogger("pipeline.adapters.reasoners.openai")
 
 
 class OpenAIReasoner:
-    """Answers every question of ``pipeline.domain.questions`` by asking the model that ``roles`` names for it.
+    """Answers every question of ``pipeline.domain.reasoner_questions`` by asking the model that ``roles`` names for it.
 
     Every call is charged to all ``budgets``. ``entropy`` returns random bytes for the delimiters around fetched text.
     """

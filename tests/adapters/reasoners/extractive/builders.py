@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.adapters.reasoners.extractive.observation import observe
-from pipeline.domain.questions import Finding, Observation, ObservationQuestion
+from pipeline.adapters.reasoners.extractive.page_findings import observe
+from pipeline.domain.reasoner_questions import Finding, Observation, ObservationQuestion
 from pipeline.domain.values import Fact, Perspective
 from pipeline.research.gathering import _facts_and_rejected
 from pipeline.text.normalise import digest_of

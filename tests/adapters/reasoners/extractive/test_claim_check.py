@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.adapters.reasoners.extractive.claim_check import check
-from pipeline.domain.questions import ClaimCheckQuestion
+from pipeline.domain.reasoner_questions import ClaimCheckQuestion
 from pipeline.domain.values import Sentence
 from tests.adapters.reasoners.extractive.builders import fact
 

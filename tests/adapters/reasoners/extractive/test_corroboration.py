@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.adapters.reasoners.extractive.corroboration import find_contradictions, validate
-from pipeline.domain.questions import ContradictionsQuestion, ValidationQuestion
+from pipeline.domain.reasoner_questions import ContradictionsQuestion, ValidationQuestion
 from pipeline.domain.values import Contradiction, Fact, ValidatedFact
 from tests.adapters.reasoners.extractive.builders import fact
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pipeline.adapters.reasoners.extractive.gaps import evaluate, find_gaps
-from pipeline.domain.questions import EvaluationQuestion, GapsQuestion
+from pipeline.domain.reasoner_questions import EvaluationQuestion, GapsQuestion
 from pipeline.domain.values import Fact, Gap
 from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.adapters.reasoners.extractive.builders import fact, view
-from tests.adapters.reasoners.extractive.test_passage_choice import known_of
+from tests.adapters.reasoners.extractive.test_report_passages import known_of
 
 LOG = fact("An append-only log survives a power cut because each record is synced.", "corpus:a.md")
 OTHERS = tuple(fact(f"Paragraph {number} tells nothing of subject {number}.", f"corpus:{number}.md") for number in range(20))

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.adapters.reasoners.extractive.planned_queries import BASIC, SCEPTIC, perspectives, think
 from pipeline.adapters.reasoners.extractive.question_subject import subject_of
-from pipeline.domain.questions import PerspectivesQuestion, ThoughtQuestion
+from pipeline.domain.reasoner_questions import PerspectivesQuestion, ThoughtQuestion
 from pipeline.domain.values import Perspective
 from pipeline.text.ranking.query_terms import parse_question
 from tests.adapters.reasoners.extractive.builders import view

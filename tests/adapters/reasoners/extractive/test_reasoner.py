@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
-from pipeline.domain import questions as q
+from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import Fact, Hit, Perspective, SectionPlan, Sentence, Value
 from pipeline.errors import AnswerInvalid
 from tests.adapters.reasoners.extractive.builders import fact

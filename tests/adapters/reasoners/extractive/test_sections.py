@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from pipeline.adapters.reasoners.extractive.sections import SUMMARY, outline, title_of, write
-from pipeline.domain.questions import OutlineQuestion, SectionQuestion
+from pipeline.domain.reasoner_questions import OutlineQuestion, SectionQuestion
 from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence, ValidatedFact, Verdict
 from tests.adapters.reasoners.extractive.builders import fact
-from tests.adapters.reasoners.extractive.test_passage_choice import BROAD, NUMBER, PARTS, known_of
+from tests.adapters.reasoners.extractive.test_report_passages import BROAD, NUMBER, PARTS, known_of
 
 FILLER = "which is told at length in the book about it"
 MATTERS = ["seal", "cache", "disk", "valve", "sensor", "filter", "switch", "mirror", "battery", "cable", "drain", "gasket"]

@@ -19,7 +19,7 @@ from pipeline.adapters.reasoners.openai.model_roles import Role, Roles
 from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
-from pipeline.domain import questions as q
+from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget
 from pipeline.domain.values import Contradiction, Fact, Hit, Paragraph, Perspective, SectionPlan, Sentence, Value, Verdict
 from pipeline.ports import Answer

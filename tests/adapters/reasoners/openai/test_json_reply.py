@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.adapters.http.call_and_reply import Reply
 from pipeline.adapters.reasoners.openai import completion_reply
-from pipeline.adapters.reasoners.openai.answer_checks import answer_of
+from pipeline.adapters.reasoners.openai.answer_conversion import answer_of
 from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
 from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
-from pipeline.domain import questions as q
+from pipeline.domain import reasoner_questions as q
 from tests.adapters.reasoners.openai import kit
 from tests.adapters.reasoners.openai.kit import GOOD, QUESTIONS, Script, ask, reasoner_for, said
 

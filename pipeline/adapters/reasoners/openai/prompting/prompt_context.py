@@ -11,7 +11,7 @@ from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationK
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
 from pipeline.adapters.reasoners.openai.prompting.fact_listing import contradiction_lines, evidence, group, place_of
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import excerpt
-from pipeline.domain import questions as q
+from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import Fact, Hit, Perspective, Sentence
 from pipeline.text.normalise import one_line, tokens
 

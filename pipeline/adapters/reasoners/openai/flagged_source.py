@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pipeline.domain.questions import Question
+from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.values import Fact, Hit, Value
 from pipeline.text.normalise import normalised
 

@@ -8,7 +8,7 @@ from itertools import islice
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from pipeline.site.markdown import block_syntax, html, inline_syntax
+from pipeline.site.markdown import block_syntax, html_render_rules, inline_syntax
 from pipeline.site.markdown.note_draft import Aside, Draft
 from pipeline.site.paths import block_anchor, heading_anchor
 
@@ -25,7 +25,7 @@ class Reader:
         self._md = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
         inline_syntax.use(self._md)
         block_syntax.use(self._md)
-        html.use(self._md)
+        html_render_rules.use(self._md)
 
     def read(self, text: str, draft: Draft) -> Draft:
         """Fill ``draft`` from a note's text (without its properties) and return it."""

@@ -23,12 +23,12 @@ from pipeline.vault.notes.home_note import home_note
 from pipeline.vault.notes.night_note import night_note
 from pipeline.vault.notes.source_note import changes_of
 from pipeline.vault.notes.topic_note import topic_note, topics_of
-from pipeline.vault.output.generated_file import GeneratedFile, of_plain
 from pipeline.vault.output.note import Plain
-from pipeline.vault.output.templates import Renderer
 from pipeline.vault.path_assignment import PathAssignment
-from pipeline.vault.render_pool import Crew
-from pipeline.vault.render_task import FIGURE, RenderResult, SessionOrder, SourceOrder, Unreadable, rendered
+from pipeline.vault.rendering.generated_file import GeneratedFile, of_plain
+from pipeline.vault.rendering.render_pool import Crew
+from pipeline.vault.rendering.render_task import FIGURE, RenderResult, SessionOrder, SourceOrder, Unreadable, rendered
+from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Brief
 from pipeline.vault.source_diff import texts_of
 from pipeline.vault.vault_model import Night, Source, VaultModel

@@ -10,15 +10,15 @@ from pipeline.site.cache.catalogue import SETTLED, Catalogue, CataloguedPlaces
 from pipeline.site.cache.note_record import KINDS, OTHER
 from pipeline.site.change_scan import ScanResult, Survey
 from pipeline.site.files import Staged
-from pipeline.site.markdown import long_tables
-from pipeline.site.page_templates import Layout
+from pipeline.site.markdown import table_order_update
 from pipeline.site.pages.auxiliary_pages import Extras, shortened
 from pipeline.site.pages.list_pages import navigation
 from pipeline.site.pages.page_values import Site
 from pipeline.site.pages.sitemap import Maps
 from pipeline.site.paths import has_product, is_image, is_shortened, page_of, product_of
-from pipeline.site.render_pool import Crew
-from pipeline.site.render_task import Job, Task, key_of
+from pipeline.site.rendering.page_templates import Layout
+from pipeline.site.rendering.render_pool import Crew
+from pipeline.site.rendering.render_task import Job, Task, key_of
 from pipeline.site.search_index.segments import Pending
 from pipeline.site.search_index.update_index import Index
 from pipeline.system.folder_fingerprint import Look
@@ -63,8 +63,8 @@ class Build:
         if todo.everything:
             self._catalogue.orders.forget()
         else:
-            long_tables.follow(self._catalogue, todo.changes)
-        long_tables.keep(self._catalogue, watching & todo.pages, partial(files.read, self._job.vault))
+            table_order_update.follow(self._catalogue, todo.changes)
+        table_order_update.keep(self._catalogue, watching & todo.pages, partial(files.read, self._job.vault))
 
     def _widened(self, todo: ScanResult, site: Site) -> ScanResult:
         """What there is to do also because of templates, of what all pages share, and of pages that were lost."""

@@ -20,10 +20,10 @@ from pipeline.vault.notes.report_note import report_note
 from pipeline.vault.notes.session_note import session_note
 from pipeline.vault.notes.source_note import Changed, source_note
 from pipeline.vault.notes.worker_note import worker_note
-from pipeline.vault.output import generated_file
-from pipeline.vault.output.generated_file import GeneratedFile
 from pipeline.vault.output.note import Note, Plain
-from pipeline.vault.output.templates import Renderer
+from pipeline.vault.rendering import generated_file
+from pipeline.vault.rendering.generated_file import GeneratedFile
+from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Card, readings_of
 from pipeline.vault.vault_model import LoadedSession, Source, VaultModel
 

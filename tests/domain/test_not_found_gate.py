@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.domain.evidence_gate import query_of, statistics, step_after_gathering
+from pipeline.domain.not_found_gate import query_of, statistics, step_after_gathering
 from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone, SessionState, Worker
 from pipeline.domain.steps import Fail, StartSynthesis
 from pipeline.domain.values import Fact, Hit, PlanNode, ResearchConfig

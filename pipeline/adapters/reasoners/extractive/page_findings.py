@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from pipeline.domain.questions import Finding, Observation, ObservationQuestion
+from pipeline.domain.reasoner_questions import Finding, Observation, ObservationQuestion
 from pipeline.text.normalise import normalised
 from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.query_terms import parse_question

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.domain.questions import FoldedContext, FoldMode, FoldQuestion
+from pipeline.domain.reasoner_questions import FoldedContext, FoldMode, FoldQuestion
 from pipeline.text.normalise import tokens
 
 

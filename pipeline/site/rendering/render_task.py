@@ -16,11 +16,11 @@ from pipeline.site.cache.note_record import Face, Record, read_canvas, read_note
 from pipeline.site.files import Staged, read
 from pipeline.site.markdown.embeds import Inside, watched
 from pipeline.site.markdown.note_draft import Draft
-from pipeline.site.markdown.note_reader import Reader
-from pipeline.site.page_templates import Layout
-from pipeline.site.pages.page_context import Composer, filled
+from pipeline.site.markdown.note_to_html import Reader
+from pipeline.site.pages.note_page_builder import Composer, filled
 from pipeline.site.pages.page_values import Site
 from pipeline.site.paths import IMAGES, Places, suffix_of
+from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.search_index import index_shards
 from pipeline.text.normalise import digest_of
 

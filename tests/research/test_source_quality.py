@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline.domain.state import PageDone
 from pipeline.domain.values import Fact, ValidatedFact
-from pipeline.research.source_admission import source_quality
+from pipeline.research.source_quality import source_quality
 
 
 def fact(name: str, url: str, relevance: float = 0.8, quote: str = "") -> Fact:

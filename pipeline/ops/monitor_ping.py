@@ -27,7 +27,7 @@ DEADLINE_S = 10.0
 _SECRET_FROM = 16  # characters; a shorter part of the address may be a name
 _POLICY = Policy(attempts=2, call_deadline_s=DEADLINE_S, retry_after_cap_s=2)
 
-_log = logging.getLogger("pipeline.ops.monitor")
+_log = logging.getLogger("pipeline.ops.monitor_ping")
 
 
 def address_in(path: Path) -> Secret:

@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.adapters.reasoners.openai import schemas as w
 from pipeline.adapters.reasoners.openai.json_reply import UnusableReply
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
-from pipeline.domain import questions as q
+from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import (
     Contradiction,
     Fact,

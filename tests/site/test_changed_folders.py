@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.site import folder_diff
-from pipeline.site.folder_diff import ASIDE, NO_FOLDER, other_folders
+from pipeline.site import changed_folders
+from pipeline.site.changed_folders import ASIDE, NO_FOLDER, other_folders
 from pipeline.system.folder_fingerprint import Folder, look
 
 
@@ -55,6 +55,6 @@ def test_what_somebody_saw_just_now_is_not_looked_at_again(root: Path, monkeypat
         looked_at.append(place)
         return look(place)
 
-    monkeypatch.setattr(folder_diff, "look", spy)
+    monkeypatch.setattr(changed_folders, "look", spy)
     assert list(other_folders(root, known, given, aside=ASIDE)) == []
     assert looked_at == [f"{root}/one", f"{root}/one/attic"], "the others were given"

@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 
 from pipeline.system.worker_pool import Pool, Work, processors
-from pipeline.vault.output.templates import Renderer
-from pipeline.vault.render_task import Order, RenderResult, made_of
+from pipeline.vault.rendering.render_task import Order, RenderResult, made_of
+from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.vault_model import VaultModel
 
 WORTH_IT = 50  # batches; fewer are done before another process has started

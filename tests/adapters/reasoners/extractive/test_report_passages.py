@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.adapters.reasoners.extractive.passage_choice import ChosenPassages, choose_passages, stemmed_fact
+from pipeline.adapters.reasoners.extractive.report_passages import ChosenPassages, choose_passages, stemmed_fact
 from pipeline.domain.values import Fact
 from pipeline.text.ranking.scoring import statistics_of
 from pipeline.text.ranking.term_statistics import TermStatistics

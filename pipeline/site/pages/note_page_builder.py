@@ -12,7 +12,7 @@ from markupsafe import Markup
 from pipeline.site.cache.catalogue import Catalogue, Rest
 from pipeline.site.cache.note_record import KINDS, OTHER, Face, values_of
 from pipeline.site.labels import PLURALS, label, shown_number
-from pipeline.site.markdown.html import href_of
+from pipeline.site.markdown.html_render_rules import href_of
 from pipeline.site.markdown.note_draft import Aside, Draft
 from pipeline.site.pages.link_graph import local_graph
 from pipeline.site.pages.page_values import Citation, Group, Heading, Link, NotePage, Property, Quote, Shown, Site

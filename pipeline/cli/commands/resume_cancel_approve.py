@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.messages import bring_up_to_date, say_missed, session_named, show_session
+from pipeline.cli.command_parts import bring_up_to_date, say_missed, session_named, show_session
 from pipeline.cli.param_types import Length, SessionName
 from pipeline.errors import NOT_FOUND
-from pipeline.ops.terminal import Console, end
+from pipeline.ops.console_output import Console, end
 
 if TYPE_CHECKING:
     from pipeline.cli.run_workflow import RunEnvironment

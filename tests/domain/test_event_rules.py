@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipeline.domain import fold
+from pipeline.domain.event_rules import MAX_QUERY, refusal
 from pipeline.domain.events import session_events as e
-from pipeline.domain.rules import MAX_QUERY, refusal
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Paragraph, PlanNode, ReportSection, SectionPlan, Sentence
 from tests.fakes import started

@@ -16,14 +16,14 @@ from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.cache.drift import SETTLED, VaultDrift, name_of_templates
-from pipeline.vault.generate import COPY, Making
 from pipeline.vault.log_changes import read_news
-from pipeline.vault.output.generated_file import GeneratedFile
+from pipeline.vault.note_generation import COPY, Making
 from pipeline.vault.output.note import KINDS
-from pipeline.vault.output.templates import Renderer
 from pipeline.vault.output.writer import BuildReport, Done, Output
 from pipeline.vault.path_assignment import Clash, shelve
-from pipeline.vault.render_task import Unreadable
+from pipeline.vault.rendering.generated_file import GeneratedFile
+from pipeline.vault.rendering.render_task import Unreadable
+from pipeline.vault.rendering.templates import Renderer
 
 _LOST = "its log is missing, so they stay; bring it back from a backup, or write it off: research verify --repair"
 SWEPT = "swept"  # kept under this name: that no file is left which should have gone

@@ -19,7 +19,7 @@ from pipeline.vault.notes.topic_note import TopicView
 from pipeline.vault.notes.worker_note import WorkerView
 from pipeline.vault.output.note import KINDS, OWNED
 from pipeline.vault.output.property_types import TYPES
-from pipeline.vault.output.templates import FILTERS
+from pipeline.vault.rendering.templates import FILTERS
 from tests.vault.builders import TEMPLATES, Workplace, a_store, change, changed_templates
 
 ROOT = TEMPLATES.parents[1]

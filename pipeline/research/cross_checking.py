@@ -6,13 +6,13 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.evidence_gate import statistics
-from pipeline.domain.questions import ContradictionsQuestion, GapsQuestion, ValidationQuestion
+from pipeline.domain.not_found_gate import statistics
+from pipeline.domain.reasoner_questions import ContradictionsQuestion, GapsQuestion, ValidationQuestion
 from pipeline.domain.state import SessionState, all_facts, standings, workers_in_order
 from pipeline.domain.steps import Contrast, FindGaps, StartAnalysis, Validate
 from pipeline.domain.values import Contradiction, Cost, Fact, Gap, ValidatedFact
 from pipeline.research.clustering import like_groups
-from pipeline.research.source_admission import source_quality
+from pipeline.research.source_quality import source_quality
 from pipeline.research.step_context import Outcome, Paid, StepContext, paid
 from pipeline.text.normalise import one_line
 

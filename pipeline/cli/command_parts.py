@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pipeline.ops.terminal import TOLD, Console
+from pipeline.ops.console_output import TOLD, Console
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipeline.system.folder_fingerprint import Step
 
 _MOST_NAMED = 5  # files that were not made
-_log = logging.getLogger("pipeline.cli.messages")
+_log = logging.getLogger("pipeline.cli.command_parts")
 
 
 def glance(console: Console, store: EventStore, *, look_only: bool = False) -> SessionIndex:

@@ -35,7 +35,7 @@ def _write(scratch: Scratch, number: int, rating: str, title: str = "", tag: str
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """All tables count as long."""
-    monkeypatch.setattr("pipeline.site.markdown.long_tables.LONG", 1)
+    monkeypatch.setattr("pipeline.site.markdown.table_order_update.LONG", 1)
 
 
 @pytest.mark.usefixtures("long")
@@ -92,7 +92,7 @@ def test_whatever_changed_a_kept_order_is_that_of_all_notes_sorted(
         for step in steps:
             _take(scratch, step)
         scratch.build()
-    with patch("pipeline.site.markdown.long_tables.LONG", 1_000_000):
+    with patch("pipeline.site.markdown.table_order_update.LONG", 1_000_000):
         assert scratch.files() == cold(scratch, scratch.folder / "anew")
 
 

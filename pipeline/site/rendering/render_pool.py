@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.site.cache.note_record import Record
 from pipeline.site.pages.page_values import Site
 from pipeline.site.paths import AllPlaces, Places
-from pipeline.site.render_task import Job, Maker, RenderResult, Task
+from pipeline.site.rendering.render_task import Job, Maker, RenderResult, Task
 from pipeline.system.worker_pool import Pool, Work, processors
 
 WORTH_IT = 400  # notes; fewer are done before a second process has started

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import TemplateInvalid
-from pipeline.vault.render_task import SourceOrder
+from pipeline.vault.rendering.render_task import SourceOrder
 from pipeline.vault.vault_model import VaultModel
 from tests.vault.builders import Failing, Workplace, a_store, change, changed_templates
 
@@ -26,10 +26,10 @@ def alone(tmp_path: Path) -> Workplace:
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes share the work, however little it is: the other one is given the first orders, this one makes the rest."""
-    monkeypatch.setattr("pipeline.vault.render_pool.processors", lambda _most: 2)
-    monkeypatch.setattr("pipeline.vault.render_pool.WORTH_IT", 0)
-    monkeypatch.setattr("pipeline.vault.generate.SESSIONS", 1)
-    monkeypatch.setattr("pipeline.vault.generate.SOURCES", 1)
+    monkeypatch.setattr("pipeline.vault.rendering.render_pool.processors", lambda _most: 2)
+    monkeypatch.setattr("pipeline.vault.rendering.render_pool.WORTH_IT", 0)
+    monkeypatch.setattr("pipeline.vault.note_generation.SESSIONS", 1)
+    monkeypatch.setattr("pipeline.vault.note_generation.SOURCES", 1)
 
 
 @pytest.mark.usefixtures("shared")

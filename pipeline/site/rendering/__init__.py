@@ -1,0 +1,1 @@
+"""Rendering pages: the templates, one task, and the worker processes that share the tasks."""

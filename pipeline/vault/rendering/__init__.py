@@ -1,0 +1,1 @@
+"""Rendering notes: the templates, one task, and the worker processes that share the tasks."""
