@@ -433,7 +433,7 @@ def test_a_run_with_nothing_due_imports_nothing_that_researches_or_makes_notes(t
     heavy = {"pydantic", "jinja2", "markdown_it", "asyncio", "multiprocessing", "markupsafe", "httpx", "selectolax", "wordfreq"}
     heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.build_stages", "pipeline.site.build_stages"}
     code = (
-        "import sys, atexit; from pipeline import cli\n"
+        "import sys, atexit; from pipeline.cli import main\n"
         f"atexit.register(lambda: print('imported', sorted({heavy} & set(sys.modules))))\n"
         f"sys.argv = ['research', '-C', {str(tmp_path / 'ws')!r}, 'run']; main.main()"
     )
