@@ -1,1 +1,1 @@
-"""What is behind the ports: storage, HTTP, the web, documents, search and reasoners."""
+"""TODO pipeline/adapters"""

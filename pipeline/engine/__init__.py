@@ -1,1 +1,1 @@
-"""The loop of one session: ask the agenda, perform the steps, record what they answered."""
+"""TODO pipeline/engine"""

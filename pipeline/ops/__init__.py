@@ -1,1 +1,1 @@
-"""What surrounds unattended work: log file, monitor, schedules, signals, checks of the set-up."""
+"""TODO pipeline/ops"""

@@ -1,1 +1,1 @@
-"""Settings into adapters: the only room that imports adapters."""
+"""TODO pipeline/wiring"""

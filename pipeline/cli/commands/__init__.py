@@ -1,1 +1,1 @@
-"""The commands of research, grouped by what they work on."""
+"""TODO pipeline/cli/commands"""

@@ -1,1 +1,1 @@
-"""Everything that can happen, as frozen models, and the JSON they are stored in."""
+"""TODO pipeline/domain/events"""

@@ -1,1 +1,1 @@
-"""Questions with known answers, read and checked."""
+"""TODO pipeline/evaluate/question_set"""

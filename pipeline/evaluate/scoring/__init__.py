@@ -1,1 +1,1 @@
-"""What one question's session was worth."""
+"""TODO pipeline/evaluate/scoring"""

@@ -1,1 +1,1 @@
-"""Notes as HTML."""
+"""TODO pipeline/site/markdown"""

@@ -1,1 +1,1 @@
-"""What each kind of page shows."""
+"""TODO pipeline/site/pages"""

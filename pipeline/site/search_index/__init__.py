@@ -1,1 +1,1 @@
-"""The search index, as small files that a page loads when needed."""
+"""TODO pipeline/site/search_index"""

@@ -1,1 +1,1 @@
-"""What the last build knew and left. It can be deleted at any time."""
+"""TODO pipeline/vault/cache"""

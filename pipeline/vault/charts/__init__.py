@@ -1,1 +1,1 @@
-"""A session's drawings: charts as SVG, the plan as a canvas."""
+"""TODO pipeline/vault/charts"""

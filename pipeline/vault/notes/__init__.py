@@ -1,1 +1,1 @@
-"""One module for each kind of note."""
+"""TODO pipeline/vault/notes"""

@@ -1,1 +1,1 @@
-"""Notes as text and files: templates, escaping, the user's own text, safe writing."""
+"""TODO pipeline/vault/output"""

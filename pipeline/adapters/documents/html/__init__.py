@@ -1,1 +1,1 @@
-"""HTML into page text."""
+"""TODO pipeline/adapters/documents/html"""

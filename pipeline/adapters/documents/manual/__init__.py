@@ -1,1 +1,1 @@
-"""Manual pages (man and mdoc) into page text."""
+"""TODO pipeline/adapters/documents/manual"""

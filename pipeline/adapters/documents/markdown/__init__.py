@@ -1,1 +1,1 @@
-"""Markdown into page text."""
+"""TODO pipeline/adapters/documents/markdown"""

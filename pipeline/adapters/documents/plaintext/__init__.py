@@ -1,1 +1,1 @@
-"""Plain text and reStructuredText into page text."""
+"""TODO pipeline/adapters/documents/plaintext"""

@@ -1,1 +1,1 @@
-"""Search in local folders of documents."""
+"""TODO pipeline/adapters/search/local"""

@@ -1,1 +1,1 @@
-"""Web search providers, one file each, and what they share."""
+"""TODO pipeline/adapters/search/providers"""

@@ -1,1 +1,1 @@
-"""The text of a web page, taken out in a separate process that can be killed."""
+"""TODO pipeline/adapters/web/extraction"""

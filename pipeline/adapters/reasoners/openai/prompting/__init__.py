@@ -1,1 +1,1 @@
-"""What a prompt is made of."""
+"""TODO pipeline/adapters/reasoners/openai/prompting"""
