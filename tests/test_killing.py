@@ -19,8 +19,10 @@ from pipeline.domain.state import SessionState
 from pipeline.ops.citation_audit import check
 from tests.fakes import event_names, report_bytes
 from tests.killing import SESSION
+from tests.seeds import FULL, SEED
 
 ROOT = Path(__file__).parent.parent
+PARTS, KILLS = 12 if FULL else 4, 10
 
 
 class Victim:
@@ -83,16 +85,18 @@ def test_killed_after_every_single_event_the_session_ends_in_the_same_report(tmp
     assert deaths > 30
 
 
-def test_killed_at_random_instants_the_session_ends_in_the_same_report(tmp_path: Path, undisturbed: SessionState) -> None:
-    chance = random.Random(20261121)
-    kills = 0
-    for attempt in range(100):
-        folder = tmp_path / str(attempt)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_at_random_instants_the_session_ends_in_the_same_report(
+    part: int, tmp_path: Path, undisturbed: SessionState
+) -> None:
+    chance = random.Random(f"{SEED} {part}")
+    kills = attempts = 0
+    while kills < KILLS:
+        attempts += 1
+        assert attempts < 25
+        folder = tmp_path / str(attempts)
         folder.mkdir()
         with victim(folder) as process:
             while process.do(f"after {chance.uniform(0.001, 0.2):.4f}") == "killed":
                 kills += 1
             assert_the_same_outcome(process, undisturbed)
-        if kills >= 120:
-            break
-    assert kills >= 100

@@ -34,8 +34,8 @@ _NEEDS_SPACE = frozenset({"write", "open", "link", "mkdir"})
 class FileSystem:
     """Fails the operation number ``at`` (from 1; 0: none) with ``fault``; ``full`` fails all that need space from there on.
 
-    ``operations`` are those seen so far, by name, ``places`` who asked for each; ``outside`` are the paths beyond ``root`` that were
-    written to.
+    ``operations`` are those seen so far, by name, ``places`` who asked for each; ``outside`` are the paths beyond ``root`` that
+    were written to.
     """
 
     root: Path
