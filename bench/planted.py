@@ -47,21 +47,21 @@ class Fault:
         old, new = ("".join(f"{line[1:]}\n" for line in lines if line[0] == sign) for sign in "-+")
         return cls(path.stem, what, where, old, new)
 
-    def plant(self, root: Path) -> Path:
-        """Change the one file of the package that the fault is about; return it.
+    def place(self, root: Path) -> Path:
+        """Return the one file of the package below ``root`` that the fault changes.
 
         Raises:
             LookupError: it is not there, or there is more than one: the fault must be written anew.
         """
-        files = [path for path in sorted((root / "pipeline").rglob("*.py")) if self.where in path.read_text("utf-8")]
-        places = [path for path in files if path.read_text("utf-8").count(self.old) == 1]
+        texts = {path: path.read_text("utf-8") for path in sorted((root / "pipeline").rglob("*.py"))}
+        places = [path for path, text in texts.items() if self.where in text and text.count(self.old) == 1]
         if len(places) != 1:
-            raise LookupError(
-                f"{self.name}: {len(places)} files hold its text; write bench/planted_faults/{self.name}.patch anew"
-            )
-        text = places[0].read_text("utf-8")
-        places[0].write_text(text.replace(self.old, self.new), "utf-8")
+            raise LookupError(f"{self.name}: {len(places)} files hold its text; write its file in bench/planted_faults anew")
         return places[0]
+
+    def changed(self, text: str) -> str:
+        """Return a file's text with the fault in it."""
+        return text.replace(self.old, self.new)
 
 
 def main() -> None:
@@ -70,11 +70,15 @@ def main() -> None:
     options.add_argument("faults", nargs="*", help="their numbers; without any, all")
     options.add_argument("--widely", action="store_true", help="the whole suite at once")
     given = options.parse_args()
-    faults = [Fault.read(path) for path in sorted((ROOT / "bench" / "planted_faults").glob("*.patch"))]
-    chosen = [fault for fault in faults if not given.faults or fault.name[:2] in given.faults]
+    chosen = [fault for fault in all_faults() if not given.faults or fault.name[:2] in given.faults]
     found = sum([_is_found(fault, widely=given.widely) for fault in chosen])
     print(f"{found} of {len(chosen)} faults were found")
     sys.exit(0 if chosen and found == len(chosen) else 1)
+
+
+def all_faults() -> list[Fault]:
+    """Return the faults, by number."""
+    return [Fault.read(path) for path in sorted((ROOT / "bench" / "planted_faults").glob("*.patch"))]
 
 
 def _is_found(fault: Fault, *, widely: bool) -> bool:
@@ -82,7 +86,8 @@ def _is_found(fault: Fault, *, widely: bool) -> bool:
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "copy"
         shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
-        changed = fault.plant(copy)
+        changed = fault.place(copy)
+        changed.write_text(fault.changed(changed.read_text("utf-8")), "utf-8")
         for tests in [[]] if widely else [concerned(copy, changed), LIVES, []]:
             test = test or _failing(copy, tests)
     outcome = f"found by {test}" if test else "NOT FOUND"
