@@ -10,6 +10,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -79,6 +80,7 @@ class _Asked:
     anywhere: bool = True
 
 
+@lru_cache(maxsize=256)  # a base is shown in many notes, and seldom changes between two builds
 def view_of(text: str, name: str = "") -> View:
     """Read the view called ``name`` (or the first) of a base's text.
 
