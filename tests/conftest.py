@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ def pytest_configure() -> None:
     os.environ["SUITE_SEED"] = str(SEED)
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so it is in what a shell starts in the background, and in all below
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("_parse", "_generate"):
         setattr(Environment, name, _once(getattr(Environment, name)))
 
