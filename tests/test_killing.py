@@ -26,16 +26,23 @@ PARTS, KILLS = 12 if FULL else 4, 10
 
 
 class Victim:
-    """The process of ``tests.killing`` over one folder, and what its log and its journal say."""
+    """The process of ``tests.killing``, the folder that it is at work in, and what the log and the journal there say."""
 
     def __init__(self, folder: Path, stdin: IO[str], stdout: IO[str]) -> None:
         self.folder, self._in, self._out = folder, stdin, stdout
+        self._name = "."
         self.recorded_before: list[set[str]] = []
+
+    def turn_to(self, name: str) -> None:
+        """Go on with a session in a new folder beside the last one."""
+        self.folder = (self.folder if self._name == "." else self.folder.parent) / name
+        self.folder.mkdir()
+        self._name = name
 
     def do(self, command: str) -> str:
         """Note what is recorded now, have one child do the command, return how it ended."""
         self.recorded_before.append(self.recorded())
-        self._in.write(command + "\n")
+        self._in.write(f"{self._name} {command}\n")
         self._in.flush()
         return self._out.readline().strip()
 
@@ -56,8 +63,10 @@ class Victim:
 def victim(folder: Path) -> Iterator[Victim]:
     command = [sys.executable, "-m", "tests.killing", str(folder)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Victim(folder, cast(IO[str], process.stdin), cast(IO[str], process.stdout))
-        cast(IO[str], process.stdin).close()
+        try:
+            yield Victim(folder, cast(IO[str], process.stdin), cast(IO[str], process.stdout))
+        finally:
+            cast(IO[str], process.stdin).close()
 
 
 @pytest.fixture(scope="module")
@@ -90,13 +99,12 @@ def test_killed_at_random_instants_the_session_ends_in_the_same_report(
     part: int, tmp_path: Path, undisturbed: SessionState
 ) -> None:
     chance = random.Random(f"{SEED} {part}")
-    kills = attempts = 0
-    while kills < KILLS:
-        attempts += 1
-        assert attempts < 25
-        folder = tmp_path / str(attempts)
-        folder.mkdir()
-        with victim(folder) as process:
-            while process.do(f"after {chance.uniform(0.001, 0.2):.4f}") == "killed":
+    kills = sessions = 0
+    with victim(tmp_path) as process:
+        while kills < KILLS:
+            sessions += 1
+            assert sessions < 10 * KILLS
+            process.turn_to(str(sessions))
+            while process.do(f"after {chance.uniform(0.001, 0.3):.4f}") == "killed":
                 kills += 1
             assert_the_same_outcome(process, undisturbed)
