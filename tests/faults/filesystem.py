@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +18,10 @@ from typing import Any, Literal
 
 import pytest
 
+import pipeline
 from pipeline.system import durable_files
 
+PROGRAM = str(Path(pipeline.__file__).parent)
 Fault = Literal["EIO", "ENOSPC", "short", "full"]
 _MAKING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _PATHS = {"link": 2, "rename": 2, "replace": 2, "unlink": 1, "mkdir": 1, "rmdir": 1, "open": 1}
@@ -31,8 +34,8 @@ _NEEDS_SPACE = frozenset({"write", "open", "link", "mkdir"})
 class FileSystem:
     """Fails the operation number ``at`` (from 1; 0: none) with ``fault``; ``full`` fails all that need space from there on.
 
-    ``operations`` are those so far, by name; ``failed`` the paths of those that failed; ``outside`` the paths beyond ``root``
-    that were written to.
+    ``operations`` are those seen so far, by name, ``places`` who asked for each; ``failed`` the paths of those that failed;
+    ``outside`` are the paths beyond ``root`` that were written to.
     """
 
     root: Path
@@ -40,6 +43,7 @@ class FileSystem:
     fault: Fault = "EIO"
     operations: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     happens: Callable[[], object] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -57,6 +61,7 @@ class FileSystem:
             return ""
         with self._lock:
             self.operations.append(name)
+            self.places.append(_asked_by(name))
             number = len(self.operations)
         if number == self.at and self.happens is not None:
             self.happens()
@@ -115,6 +120,16 @@ def _opened(system: FileSystem, real: Callable[..., Any]) -> Callable[..., Any]:
         return real(file, mode, *arguments, **keywords)
 
     return call
+
+
+def _asked_by(name: str) -> str:
+    """An operation with the two innermost functions of the program that asked for it."""
+    frame, found = sys._getframe(2), [name]
+    while frame.f_back is not None and len(found) < 3:
+        code, frame = frame.f_code, frame.f_back
+        if code.co_filename.startswith(PROGRAM):
+            found.append(f"{code.co_filename.removeprefix(PROGRAM)}:{code.co_name}")
+    return " ".join(found)
 
 
 def _place(path: Any, folder: int | None) -> str:

@@ -1,10 +1,13 @@
-"""One file operation of a night fails, wherever; then comes a clean night. ``python -m bench.faults`` tries each."""
+"""One file operation of a night fails; then comes a clean night.
+
+Every place in the program that writes meets every fault, on operations that the day's seed draws. ``python -m bench.faults``
+lets each operation fail in each way.
+"""
 
 from __future__ import annotations
 
-import os
 import shutil
-from datetime import date
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
@@ -12,14 +15,36 @@ import pytest
 
 from tests.faults.filesystem import Fault, FileSystem, faulty
 from tests.faults.night import Workspace, broken, disagreeing, workspace
+from tests.seeds import SEED
 
-SAMPLE = 24  # of some hundreds
+SLICES, OF_A_PLACE = 8, 6
 FAULTS: tuple[Fault, ...] = ("EIO", "ENOSPC", "short", "full")
 
 
 @pytest.fixture(scope="module")
 def evening(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return workspace(tmp_path_factory.mktemp("evening") / "workspace")
+
+
+@pytest.fixture(scope="module")
+def places(evening: Workspace, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Who asks for each file operation of a night in which none fails."""
+    system, wrong = night(evening, tmp_path_factory.mktemp("whole") / "workspace", 0, "EIO")
+    assert wrong == []
+    return system.places
+
+
+def drawn(places: Sequence[str], chance: Random) -> Iterator[tuple[int, Fault]]:
+    """Numbers of operations with faults: each place with each fault, and up to ``OF_A_PLACE`` operations of each place."""
+    numbers: dict[str, list[int]] = {}
+    for number, place in enumerate(places, start=1):
+        numbers.setdefault(place, []).append(number)
+    for place, all_of_it in numbers.items():
+        some = chance.sample(all_of_it, min(OF_A_PLACE, len(all_of_it)))
+        faults = [fault for fault in FAULTS if fault != "short" or place.startswith("write ")]
+        chance.shuffle(faults)
+        for turn in range(max(len(some), len(faults))):
+            yield some[turn % len(some)], faults[turn % len(faults)]
 
 
 def night(evening: Workspace, folder: Path, at: int, fault: Fault) -> tuple[FileSystem, list[str]]:
@@ -46,20 +71,20 @@ def put_right(space: Workspace) -> list[str]:
     return wrong
 
 
-def test_whichever_operation_fails_nothing_is_lost_all_is_said_and_the_next_night_puts_it_right(
-    evening: Workspace, tmp_path: Path
+@pytest.mark.parametrize("part", range(SLICES))
+def test_whichever_operation_fails_nothing_is_lost_and_the_next_night_puts_it_right(
+    evening: Workspace, places: list[str], tmp_path: Path, part: int
 ) -> None:
-    """A sample, another one each day; ``SEED=N`` takes that of another day again."""
-    seed = int(os.environ.get("SEED", date.today().toordinal()))
-    print(f"SEED={seed}")
-    system, wrong = night(evening, tmp_path / "whole", 0, "EIO")
-    assert wrong == []
-    assert {part for part in ("write", "link", "replace", "mkdir") if part in system.operations} >= {"write", "replace"}
-    dice, broke = Random(seed), {}
-    for at in sorted(dice.sample(range(1, len(system.operations) + 1), SAMPLE)):
-        fault = dice.choice(FAULTS)
-        faulted, wrong = night(evening, tmp_path / str(at), at, fault)
-        shutil.rmtree(tmp_path / str(at))
+    broke = {}
+    for at, fault in list(drawn(places, Random(SEED)))[part::SLICES]:
+        _, wrong = night(evening, tmp_path / "workspace", at, fault)
+        shutil.rmtree(tmp_path / "workspace")
         if wrong:
-            broke[f"{fault} at {at}: {faulted.operations[at - 1 : at]} {faulted.failed[:1]}"] = wrong
+            broke[f"{fault} at operation {at}: {places[at - 1]}"] = wrong
     assert broke == {}
+
+
+def test_a_night_writes_at_many_places(places: list[str]) -> None:
+    """The tests above would mean little if it did not."""
+    assert len(set(places)) > 30
+    assert len(places) > 300

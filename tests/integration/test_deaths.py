@@ -25,6 +25,7 @@ from pipeline.domain.state import SessionState
 from pipeline.ops.citation_audit import check
 from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited
+from tests.seeds import FULL, SEED
 from tests.standin.fixtures import hosted
 from tests.standin.log import Hit
 from tests.standin.options import Options
@@ -32,7 +33,7 @@ from tests.standin.prompt import MARKED
 from tests.standin.server import Standin
 
 ROOT = Path(__file__).parents[2]
-SEEDS, KILLS = 5, 6
+SEEDS, KILLS = range(3 * SEED, 3 * SEED + (5 if FULL else 3)), 6
 SUBJECTS = ("heat pumps", "stone kilns", "river locks")
 QUERIES = "".join(f"  - {{query: 'How do {one} in cold climates behave?', perspectives: 2, iterations: 2}}\n" for one in SUBJECTS)
 
@@ -145,7 +146,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> int:
     return undisturbed(tmp_path_factory.mktemp("usual"))
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_killed_at_random_instants_a_night_is_paid_once_and_complete(seed: int, usual: int, tmp_path: Path) -> None:
     with night_of(tmp_path, str(seed)) as night:
         assert broken(night, usual, KILLS) == []

@@ -1,7 +1,8 @@
-"""Every fault on every route, early and later in a night: a report that holds, or a failure that says what failed.
+"""Every fault on every route, early, later or all through a night: a report that holds, or a failure that says what failed.
 
-Each case is a whole night. ``KINDS`` are the faults that pass by themselves, ``PATIENCE`` those that try the client's patience:
-they hang, drip, mislead, or are larger than anybody wants.
+Each case is a whole night. Every fault meets every route each day, and every moment of a night; the whole product takes three
+days, or ``SUITE=full``. ``KINDS`` are the faults that pass by themselves, ``PATIENCE`` those that try the client's patience: they
+hang, drip, mislead, or are larger than anybody wants.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pytest
 
 from tests.integration.stage import SEARCHES, SMALL, Stage, queue_text
 from tests.integration.verdicts import assert_charged, assert_correct_or_honest
+from tests.seeds import drawn
 from tests.standin.bodies import BODIES
 from tests.standin.faults import EVERY_KIND
 
@@ -28,6 +30,7 @@ PATIENCE = (
 GOING = ("status:503", "F3", "F10", "F11", "rst", "cut_at:18", "html_page", "field_null:choices")
 MODELS = ("garbage", "refusing", "truncating", "prose", "swapped", "malicious")
 IN_CONTENT = ("content.dup_json_keys", "content.nan", "content.bigint", "content.deep_json:5000")
+WHEN = ("early", "later", "always")
 MODEL = "openai/gpt-5.2"
 
 
@@ -42,17 +45,11 @@ def night_with(stage: Stage, folder: Path, route: str, verbs: str, calls: Collec
     assert stage.standin.log.of("canary") == ()
 
 
-@pytest.mark.parametrize("when", ["early", "later"])
-@pytest.mark.parametrize("verbs", KINDS)
-@pytest.mark.parametrize("route", ROUTES)
-def test_a_fault_on_one_call(stage: Stage, tmp_path: Path, route: str, verbs: str, when: str) -> None:
-    night_with(stage, tmp_path, route, verbs, {1 if when == "early" else LATER.get(route, 3)})
-
-
-@pytest.mark.parametrize("verbs", KINDS)
-@pytest.mark.parametrize("route", ROUTES)
-def test_a_fault_that_stays(stage: Stage, tmp_path: Path, route: str, verbs: str) -> None:
-    night_with(stage, tmp_path, route, verbs, None, *(["no source that was found"] if route == "pages" else []))
+@pytest.mark.parametrize(("route", "verbs", "when"), drawn(3, ROUTES, KINDS, WHEN))
+def test_a_fault(stage: Stage, tmp_path: Path, route: str, verbs: str, when: str) -> None:
+    calls = {"early": {1}, "later": {LATER.get(route, 3)}, "always": None}[when]
+    reasons = ["no source that was found"] if (route, when) == ("pages", "always") else []
+    night_with(stage, tmp_path, route, verbs, calls, *reasons)
 
 
 @pytest.mark.parametrize("verbs", PATIENCE)
@@ -61,8 +58,7 @@ def test_a_server_that_tries_ones_patience(stage: Stage, tmp_path: Path, route: 
     night_with(stage, tmp_path, route, verbs, {1, 3})
 
 
-@pytest.mark.parametrize("first", range(2, 15))
-@pytest.mark.parametrize("verbs", GOING)
+@pytest.mark.parametrize(("verbs", "first"), drawn(3, GOING, range(2, 15)))
 def test_a_model_that_goes_away_for_good(stage: Stage, tmp_path: Path, verbs: str, first: int) -> None:
     night_with(stage, tmp_path, "chat", verbs, range(first, 1_000))
 

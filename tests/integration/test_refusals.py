@@ -13,6 +13,7 @@ import pytest
 
 from tests.integration.stage import KEYS, SEARCHES, SMALL, Stage, queue_text
 from tests.integration.verdicts import assert_correct_or_honest
+from tests.seeds import drawn
 from tests.standin.fixtures import hosted
 from tests.standin.options import Options
 from tests.standin.server import Standin
@@ -91,11 +92,10 @@ WAITS = {
 }
 CAP_S = 60.0
 MOST_HITS = 24  # of four sessions: two tries of a step, three attempts each
+ASKED_TO_WAIT = ("chat", "brave", "semanticscholar", "pages", "robots")
 
 
-@pytest.mark.parametrize("wait", WAITS)
-@pytest.mark.parametrize("route", ["chat", "brave", "semanticscholar", "pages", "robots"])
-@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(("wait", "route", "status"), drawn(2, WAITS, ASKED_TO_WAIT, (429, 503)))
 def test_no_retry_after_makes_anyone_sleep_past_the_cap_or_spin(
     stage: Stage, tmp_path: Path, wait: str, route: str, status: int
 ) -> None:

@@ -80,7 +80,7 @@ class _Asked:
     anywhere: bool = True
 
 
-@lru_cache(maxsize=16)  # the same few tables stand on many pages
+@lru_cache(maxsize=256)  # a base is shown in many notes, and seldom changes between two builds
 def view_of(text: str, name: str = "") -> View:
     """Read the view called ``name`` (or the first) of a base's text.
 

@@ -49,7 +49,10 @@ def running(workspace: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]
             yield process
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(LONG_S)
+            try:
+                process.wait(LONG_S)
+            finally:
+                process.kill()
     assert process.returncode == 0
 
 

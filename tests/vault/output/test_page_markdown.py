@@ -13,6 +13,7 @@ from pipeline.domain.values import Paragraph, Sentence
 from pipeline.text.page_format import blocks
 from pipeline.vault.output.escaping import Link, fenced
 from pipeline.vault.output.page_markdown import blocks_of, cells, claim_beside, flat, is_plain, markdown, within
+from pipeline.vault.paths import block_id
 from tests.fakes import MemoryStore
 from tests.vault import links
 from tests.vault.builders import Story, Workplace
@@ -194,6 +195,13 @@ def test_the_answer_holds_its_passages_each_with_its_place(tmp_path: Path) -> No
     assert answer[4:6] == ["> > Rules&#58;", "> >"]
     assert answer[6].startswith("> > - Sync.[[")
     assert answer[8].startswith("> > — [[")
+
+
+def test_a_passage_that_another_source_holds_too_leads_to_that_source_s_own_quote(tmp_path: Path) -> None:
+    one, _, other, *_ = Story(MemoryStore()).facts
+    assert one.url != other.url
+    body = report_of(tmp_path, "A log grows.", summary=(Sentence(text="A log grows.", facts=(one.id, other.id)),))
+    assert re.findall(r" · also in \[\[[^#\]]+#\^([^|\]]+)\|", body) == [block_id(other.id)]
 
 
 def test_words_that_no_document_holds_are_named_in_the_first_line(tmp_path: Path) -> None:

@@ -1,0 +1,51 @@
+"""For all tests: one seed, named at the end; scratch files in memory; each template compiled once in a process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import Environment
+
+from tests.seeds import SEED
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own there
+ROOM = 2 << 30  # bytes that must be free there
+
+
+def pytest_configure() -> None:
+    """Hand the seed on to the workers, which could start on another day, and spare them the disk and Jinja's compiler."""
+    os.environ["SUITE_SEED"] = str(SEED)
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so it is in what a shell starts in the background, and in all below
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("_parse", "_generate"):
+        setattr(Environment, name, _once(getattr(Environment, name)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"drawn with seed {SEED}; SUITE_SEED={SEED} draws the same again")
+
+
+def _once(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Do a step of Jinja's compiler once for each template text (or its tree) and kind of environment.
+
+    Three quarters of the time of a small site's build are Jinja's. Which file a template was read from changes nothing here; it
+    comes in with the last step, which is not spared.
+    """
+    known: dict[Any, Any] = {}
+
+    def call(environment: Environment, source: Any, name: str | None, filename: str | None, **more: Any) -> Any:
+        kind = (type(environment), environment.lexer, environment.autoescape, environment.finalize, environment.undefined)
+        key = (kind, frozenset(environment.filters), frozenset(environment.globals), source, name, tuple(more.items()))
+        if key not in known:
+            known[key] = step(environment, source, name, filename, **more)
+        return known[key]
+
+    return call
