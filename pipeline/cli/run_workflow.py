@@ -14,7 +14,7 @@ from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
 from pipeline.batch.scheduling import LEFT, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, archived, decide, parts
 from pipeline.cli.command_parts import bring_up_to_date, glance, say_missed
 from pipeline.config.service_selection import LOCAL
-from pipeline.errors import NOT_FOUND, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
+from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
 from pipeline.ops.console_output import LOG_FILE, TOLD, Console, mask_with
 from pipeline.text.times import timestamp
 
@@ -298,6 +298,8 @@ def _closed(place: RunEnvironment, result: NightResult) -> dict[str, Any]:
     from pipeline.wiring import workspace_adapters
 
     events = list(decode_all(record.data for record in place.store.load(result.batch)))
+    if not events:
+        raise LogDamaged(f"the log of {result.batch} is gone", hint="bring events/ back from a backup")
     value = account([*events, *_not_made(place, result.batch, events[-1].version)])
     report = workspace_adapters.report_of(place.console.folder)
     value["ended"] = [{**entry, "report": report(entry["session"])} for entry in value["ended"]]
