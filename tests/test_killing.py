@@ -23,7 +23,7 @@ from tests.killing import SESSION
 from tests.seeds import FULL, SEED
 
 ROOT = Path(__file__).parent.parent
-PARTS, KILLS = 12 if FULL else 3, 10
+PARTS, KILLS = 12 if FULL else 2, 10
 
 
 class Victim:

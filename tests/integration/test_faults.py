@@ -1,8 +1,8 @@
 """Every fault on every route, early, later or all through a night: a report that holds, or a failure that says what failed.
 
-Each case is a whole night. Every fault meets every route each day, and every moment of a night; the whole product takes three
-days, or ``SUITE=full``. ``KINDS`` are the faults that pass by themselves, ``PATIENCE`` those that try the client's patience: they
-hang, drip, mislead, or are larger than anybody wants.
+Each case is a whole night. ``KINDS`` are the faults that pass by themselves: each of them meets every route each day, and every
+moment of a night; the whole product takes three days, or ``SUITE=full``. ``PATIENCE`` are those that try the client's patience:
+they hang, drip, mislead, or are larger than anybody wants; each meets half of the routes each day.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ def test_a_fault(stage: Stage, tmp_path: Path, route: str, verbs: str, when: str
     night_with(stage, tmp_path, route, verbs, calls, *reasons)
 
 
-@pytest.mark.parametrize("verbs", PATIENCE)
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize(("route", "verbs"), drawn(2, ROUTES, PATIENCE))
 def test_a_server_that_tries_ones_patience(stage: Stage, tmp_path: Path, route: str, verbs: str) -> None:
     night_with(stage, tmp_path, route, verbs, {1, 3})
 

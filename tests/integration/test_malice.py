@@ -17,6 +17,7 @@ from pipeline.ops.citation_audit import check
 from tests.integration.stage import KEYS, QUESTION, SEARCHES, Ended, Stage, queue_text
 from tests.integration.test_refusals import research
 from tests.integration.verdicts import assert_correct_or_honest, tracebacks
+from tests.seeds import drawn
 from tests.standin.fixtures import hosted
 from tests.standin.options import Options
 from tests.standin.poison import FALSEHOOD, POISONED
@@ -44,8 +45,7 @@ def assert_planned(standin: Standin, state: SessionState) -> None:
     assert len(log.of("chat")) <= 3 * (2 + 2 * workers * config.iterations + pages + 3 * (1 + config.gap_rounds) + 3 * 8)
 
 
-@pytest.mark.parametrize("evil", [0.0, 0.3, 0.6, 1.0])
-@pytest.mark.parametrize("search", ["brave", "tavily", "searxng", "semanticscholar"])
+@pytest.mark.parametrize(("search", "evil"), drawn(2, ("brave", "tavily", "searxng", "semanticscholar"), (0.0, 0.3, 0.6, 1.0)))
 def test_poisoned_pages_change_nothing_but_what_is_rejected(stage: Stage, tmp_path: Path, search: str, evil: float) -> None:
     ended = poisoned_night(stage, tmp_path, evil, search, QUESTION)
     assert tracebacks(ended.logged) == []
@@ -96,7 +96,7 @@ def spellings(secret: bytes) -> tuple[bytes, ...]:
     return secret, quote(secret.decode(), safe="").encode(), secret[::-1], secret.hex().encode()
 
 
-@pytest.mark.parametrize("evil", [0.0, 0.25, 0.5, 1.0])
+@pytest.mark.parametrize("evil", [evil for (evil,) in drawn(2, (0.0, 0.25, 0.5, 1.0))])
 def test_a_whole_night_of_malice_leaves_no_secret_and_no_live_content_behind(tmp_path: Path, evil: float) -> None:
     with hosted(Options(poisoned=True)) as standin:
         standin.mix(5, evil, ["chat"], ["model:malicious"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.values import Paragraph, Sentence
+from pipeline.domain.values import Paragraph, ReportSection, Sentence
 from pipeline.text.page_format import blocks
 from pipeline.vault.output.escaping import Link, fenced
 from pipeline.vault.output.page_markdown import blocks_of, cells, claim_beside, flat, is_plain, markdown, within
@@ -200,7 +200,9 @@ def test_the_answer_holds_its_passages_each_with_its_place(tmp_path: Path) -> No
 def test_a_passage_that_another_source_holds_too_leads_to_that_source_s_own_quote(tmp_path: Path) -> None:
     one, _, other, *_ = Story(MemoryStore()).facts
     assert one.url != other.url
-    body = report_of(tmp_path, "A log grows.", summary=(Sentence(text="A log grows.", facts=(one.id, other.id)),))
+    said = Sentence(text="A log grows.", facts=(one.id, other.id))
+    section = ReportSection(id="section_1", title="Growth", paragraphs=(Paragraph(sentences=(said,), kind="passages"),))
+    body = report_of(tmp_path, "A log grows.", sections=(section,))
     assert re.findall(r" · also in \[\[[^#\]]+#\^([^|\]]+)\|", body) == [block_id(other.id)]
 
 
