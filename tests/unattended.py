@@ -25,7 +25,7 @@ PATIENCE_S = 60
 # SIGINT is ignored in what a shell starts in the background, and so it would be in everything below.
 START = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from pipeline import stopping; stopping.GRACE_S = float(sys.argv.pop(1))\n"
+    "from pipeline.engine import stopping; stopping.GRACE_S = float(sys.argv.pop(1))\n"
     "from pipeline.cli.main import main; main()"
 )
 BARE = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
