@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipeline.batch.scheduling import LEFT, Decision, taken_up
-from pipeline.batch.session_actions import leads_anywhere
+from pipeline.batch.scheduling import LEFT_ALONE, Decision, split_at_limit
+from pipeline.batch.session_actions import has_work_left
 from pipeline.config.queries.model import Limits, Query
 from pipeline.config.service_selection import SearchChoice
 from pipeline.domain.state import SessionState
@@ -42,13 +42,13 @@ class DryRun:
             UsageError: a query names a model or a provider that is not set up.
             LogError: a session that would be gone on with cannot be read.
         """
-        due, beyond = taken_up(self.decisions, self.limit)
+        due, beyond = split_at_limit(self.decisions, self.limit)
         entries = [self._entry(decision) for decision in due]
         return {
             "dry_run": True,
             "due": entries,
             "beyond_limit": [_about(decision) for decision in beyond],
-            "left": [_about(decision) for decision in self.decisions if decision.action in LEFT],
+            "left": [_about(decision) for decision in self.decisions if decision.action in LEFT_ALONE],
             "done": sum(decision.action == "done" for decision in self.decisions),
             "sessions_at_once": self.sessions_at_once,
             "ends_at": timestamp(self.until) if self.until else "",
@@ -56,7 +56,7 @@ class DryRun:
         }
 
     def _entry(self, decision: Decision) -> dict[str, Any]:
-        state = self._gone_on_with(decision)
+        state = self._session_to_resume(decision)
         config = state.config if state else self.config_of(decision.query)
         date = timestamp(self.now)[:10]
         name = decision.session if state else f"{date}-{slug(decision.query.id, 40)}-…"
@@ -71,11 +71,11 @@ class DryRun:
             "report": f"vault/reports/{name[:4]}/",
         }
 
-    def _gone_on_with(self, decision: Decision) -> SessionState | None:
+    def _session_to_resume(self, decision: Decision) -> SessionState | None:
         if decision.action not in {"resume", "retry"}:
             return None
         state = self.opened(decision.session)
-        return state if decision.action == "resume" or leads_anywhere(state) else None
+        return state if decision.action == "resume" or has_work_left(state) else None
 
     def _worst(self, config: ResearchConfig, state: SessionState | None) -> float | None:
         """The most that a session may still cost in USD: nothing, what its cap leaves, or None without one."""

@@ -14,7 +14,7 @@ ALIKE = 0.8  # twice the words in common, of all the words of both
 COMMON = 200  # sessions; a word that more of them have tells none of them apart
 
 
-def edited_from(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[str, Summary]:
+def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[str, Summary]:
     """Return by query id the session, each once, of the question that it was before; ``gone`` have no query in the file any more.
 
     Only ids that were made from the question count, for one that its user gave says which question is meant.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from pipeline.batch.edited_queries import edited_from
+from pipeline.batch.edited_queries import edited_sessions
 from pipeline.batch.session_index import SessionIndex, Summary
 from pipeline.config.queries.model import Query, Queue
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew
@@ -24,7 +24,7 @@ Action = Literal[
 DUE: frozenset[Action] = frozenset({"resume", "new", "changed", "again", "retry"})
 UP_TO_DATE = "up to date"
 LOG_TROUBLE = {"damaged": 20, "unreadable": 12, "newer": 2}  # exit codes by a query's cause
-LEFT: frozenset[Action] = frozenset({"waiting", "not-found", "failed", "cancelled", "damaged", "same"})
+LEFT_ALONE: frozenset[Action] = frozenset({"waiting", "not-found", "failed", "cancelled", "damaged", "same"})
 _WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due", "not-found": "not found"}
 
 
@@ -99,7 +99,7 @@ def decide(queue: Queue, known: SessionIndex, now: datetime, selection: Selectio
     return tuple(sorted(decisions, key=lambda decision: (decision.action != "resume", -decision.query.priority)))
 
 
-def taken_up(decisions: Sequence[Decision], limit: int | None) -> tuple[list[Decision], list[Decision]]:
+def split_at_limit(decisions: Sequence[Decision], limit: int | None) -> tuple[list[Decision], list[Decision]]:
     """Return what is due within the limit, and what is due beyond it."""
     due = [decision for decision in decisions if decision.due]
     return due[:limit], due[len(due) if limit is None else limit :]
@@ -120,7 +120,7 @@ def _latest(queue: Queue, known: SessionIndex) -> dict[str, Summary]:
     fresh = [query for query in queue.queries if query.id not in latest and not query.same_as]
     ids = {query.id for query in queue.queries}
     gone = [summary for name, summary in latest.items() if name not in ids] if fresh else []
-    return latest | edited_from(fresh, gone)
+    return latest | edited_sessions(fresh, gone)
 
 
 def _repeated(query: Query, queue: Queue) -> Decision | None:

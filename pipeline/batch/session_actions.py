@@ -44,14 +44,14 @@ async def new_session(store: EventStore, decision: Decision, config: ResearchCon
         tags=query.tags,
         previous_session=decision.session,
     )
-    earlier = recalled(store, decision)
+    earlier = earlier_knowledge(store, decision)
     recorder = Recorder(session, store, context)
     recorder.take([Outcome((start, *([e.EarlierRecalled(earlier=earlier)] if earlier else [])))])
     await recorder.flush()
     return session
 
 
-def recalled(store: EventStore, decision: Decision) -> EarlierSession | None:
+def earlier_knowledge(store: EventStore, decision: Decision) -> EarlierSession | None:
     """Return what the latest complete session on the same question knew; None if there is none that can be read."""
     name = decision.session
     for _ in range(MOST_STEPS_BACK):
@@ -70,7 +70,7 @@ def recalled(store: EventStore, decision: Decision) -> EarlierSession | None:
     return None
 
 
-def reopened(store: EventStore, session_id: str, context: RunContext) -> ResearchSession:
+def reopen_session(store: EventStore, session_id: str, context: RunContext) -> ResearchSession:
     """Open a session to go on with it; a failed or cancelled one is reopened.
 
     Raises:
@@ -87,7 +87,7 @@ def reopened(store: EventStore, session_id: str, context: RunContext) -> Researc
     return session
 
 
-def leads_anywhere(state: SessionState) -> bool:
+def has_work_left(state: SessionState) -> bool:
     """Tell whether a session that ended without a report would ask anything new, once it is reopened.
 
     One whose sources hold no answer has nothing left to ask of them: other sources need a session of their own.
@@ -110,7 +110,7 @@ def _caps_reached(state: SessionState) -> bool:
     return any(cap is not None and amount >= cap for cap, amount in used)
 
 
-def cancelled(store: EventStore, session_id: str, context: RunContext, reason: str) -> ResearchSession:
+def cancel_session(store: EventStore, session_id: str, context: RunContext, reason: str) -> ResearchSession:
     """End a session for good, as its user asks; it can be reopened.
 
     Raises:
@@ -125,7 +125,7 @@ def cancelled(store: EventStore, session_id: str, context: RunContext, reason: s
     return session
 
 
-def plan_approved(
+def approve_plan(
     store: EventStore, session_id: str, context: RunContext, perspectives: tuple[Perspective, ...] = ()
 ) -> ResearchSession:
     """Approve a session's plan, as it stands or with ``perspectives`` in place of the planned ones.

@@ -123,18 +123,18 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
     known = kept.read(_layout_id()) if kept else {}
     lines = ((name, line) for name, (mark, line) in known.items() if marks.get(name) == mark)
     entries = {name: entry for name, line in lines if (entry := _decoded(name, line)) is not None}
-    fresh, damaged = _opened(store, (name for name in marks if name not in entries))
+    fresh, damaged = _read_streams(store, (name for name in marks if name not in entries))
     if kept:
         _keep(kept, marks, fresh, known.keys() - entries.keys())
     entries |= fresh
     there = {name: entry for name in marks if isinstance(entry := entries.get(name), Summary)}
     named = {session for entry in entries.values() if isinstance(entry, tuple) for session in entry}
     lost = named - {name for name, summary in there.items() if summary.version} - damaged.keys()
-    damaged |= {name: _lost(name) for name in sorted(lost - set(store.written_off() if lost else ()))}
+    damaged |= {name: _log_missing(name) for name in sorted(lost - set(store.written_off() if lost else ()))}
     return SessionIndex(tuple(summary for name, summary in there.items() if name not in damaged), damaged)
 
 
-def _lost(name: str) -> LogDamaged:
+def _log_missing(name: str) -> LogDamaged:
     hint = f"bring events/sessions/{name} back from a backup or from git, or write it off: research verify --repair"
     return LogDamaged(f"the log of {name} is missing, though a run names it", hint=hint)
 
@@ -142,11 +142,11 @@ def _lost(name: str) -> LogDamaged:
 def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str]) -> None:
     """Have ``kept`` hear of the sessions that changed, and decode no other; ``marks`` are the store's."""
     known = {name: mark for name, (mark, _line) in kept.read(_layout_id()).items()}
-    fresh, _damaged = _opened(store, (name for name, mark in marks.items() if known.get(name) != mark))
+    fresh, _damaged = _read_streams(store, (name for name, mark in marks.items() if known.get(name) != mark))
     _keep(kept, marks, fresh, {name for name, mark in known.items() if marks.get(name) != mark})
 
 
-def _opened(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], dict[str, LogError]]:
+def _read_streams(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], dict[str, LogError]]:
     """What there is to know of the streams, and why some sessions cannot be read."""
     entries: dict[str, Entry] = {}
     damaged: dict[str, LogError] = {}
@@ -155,14 +155,14 @@ def _opened(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], 
         try:
             from pipeline.domain.session import ResearchSession  # heavy, and seldom needed: most sessions are kept
 
-            entries[name] = summary_of(ResearchSession.open(store, name).state) if is_session else _named_by(store, name)
+            entries[name] = summary_of(ResearchSession.open(store, name).state) if is_session else _sessions_named_in(store, name)
         except LogError as error:
             if is_session:  # of a night that cannot be read, building the vault says so
                 damaged[name] = error
     return entries, damaged
 
 
-def _named_by(store: EventStore, batch: str) -> tuple[str, ...]:
+def _sessions_named_in(store: EventStore, batch: str) -> tuple[str, ...]:
     ended = (json.loads(record.data) for record in store.load(batch) if record.type == "query.ended")
     return tuple(session for event in ended if (session := event.get("session")))
 

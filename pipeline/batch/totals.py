@@ -15,7 +15,7 @@ from pipeline.errors import NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True)
-class NightResult:
+class BatchResult:
     """What became of a night. ``stopped`` is the exit code of whatever signal stopped it, 0 for none; ``vault`` likewise that of
     what kept vault or site from being brought up to date.
     """
@@ -62,10 +62,10 @@ class NightResult:
         return next((code for code, needed in needs if needed), 0)
 
 
-def reckoned(events: Sequence[EventBase]) -> NightResult:
+def result_of(events: Sequence[EventBase]) -> BatchResult:
     """Return what became of a night by its own stream. One that was killed has no end, and so no signal's exit code."""
     end = next((event for event in events if isinstance(event, n.BatchEnded)), None)
-    return NightResult(
+    return BatchResult(
         events[0].session_id if events else "",
         tuple(event for event in events if isinstance(event, n.QueryEnded)),
         tuple(event for event in events if isinstance(event, n.QuerySkipped)),
@@ -76,7 +76,7 @@ def reckoned(events: Sequence[EventBase]) -> NightResult:
 
 def account(events: Sequence[EventBase]) -> dict[str, Any]:
     """Return what a night's stream says, as plain values: the summary for programs, and what ``last-run.json`` holds."""
-    result = reckoned(events)
+    result = result_of(events)
     end = next(
         (event for event in events if isinstance(event, n.BatchEnded)), n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
     )
@@ -117,7 +117,7 @@ def total(costs: Iterable[Cost]) -> Cost:
     )
 
 
-def less(whole: Cost, part: Cost) -> Cost:
+def minus(whole: Cost, part: Cost) -> Cost:
     """Return ``whole`` without ``part``, never below zero."""
     return Cost(
         input_tokens=max(0, whole.input_tokens - part.input_tokens),

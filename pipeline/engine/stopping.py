@@ -78,7 +78,7 @@ class SteadyClock:
         return self._shown
 
 
-def kept_for_writing(now: datetime, end: datetime | None) -> timedelta:
+def reserved_for_writing(now: datetime, end: datetime | None) -> timedelta:
     """Return how long before ``end`` the gathering must be over, so that the reports are written by then."""
     return timedelta() if end is None else min(WRITING, max(timedelta(), end - now) / 4)
 
@@ -104,7 +104,7 @@ async def ending_at(end: datetime | None, now: Callable[[], datetime], stop: Sto
 
 
 @contextmanager
-def signals_heard(stop: Stop, at_once: Callable[[int], object], passing: Callable[[], float] = time.monotonic) -> Iterator[None]:
+def handle_signals(stop: Stop, at_once: Callable[[int], object], passing: Callable[[], float] = time.monotonic) -> Iterator[None]:
     """Let the first SIGINT, SIGTERM or SIGHUP ask to stop, and call ``at_once`` with the exit code at the next.
 
     A signal that is ignored (``nohup``, a job in the background) stays so. Only for the main thread.

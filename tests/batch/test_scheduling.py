@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.batch.scheduling import Decision, Selection, archived, decide, taken_up
+from pipeline.batch.scheduling import Decision, Selection, archived, decide, split_at_limit
 from pipeline.batch.session_index import SessionIndex, Summary, summary_of
 from pipeline.config.queries.entries import distinct_id
 from pipeline.config.queries.model import Query
@@ -239,7 +239,7 @@ def test_ids_and_tags_add_up() -> None:
 def test_a_limit_leaves_the_rest_of_what_is_due() -> None:
     decisions = decide(queue(*map(query, "abcd")), known(last("b")), NOW)
     for limit, first, rest in ((2, ["a", "c"], ["d"]), (None, ["a", "c", "d"], []), (9, ["a", "c", "d"], [])):
-        due, beyond = taken_up(decisions, limit)
+        due, beyond = split_at_limit(decisions, limit)
         assert ([d.query.id for d in due], [d.query.id for d in beyond]) == (first, rest)
 
 

@@ -245,7 +245,7 @@ def test_of_many_files_that_are_skipped_some_are_named_and_the_rest_counted(work
     said = research(workspace, "run")
     assert said.code == 0
     assert said.err.count("skipped corpus/") == 5
-    assert "… and 15 more files; events/local/research.log names them all" in said.err
+    assert "… and 15 more files; events/local/research.log lists them all" in said.err
     assert all(f"noise{number:02}.md" in logged(workspace) for number in range(20))
 
 
@@ -433,7 +433,7 @@ def test_a_run_with_nothing_due_imports_nothing_that_researches_or_makes_notes(t
     heavy = {"pydantic", "jinja2", "markdown_it", "asyncio", "multiprocessing", "markupsafe", "httpx", "selectolax", "wordfreq"}
     heavy |= {"pipeline.engine.loop", "pipeline.domain.session", "pipeline.vault.changed_notes", "pipeline.site.changed_pages"}
     code = (
-        "import sys, atexit; from pipeline import cli\n"
+        "import sys, atexit; from pipeline.cli import main\n"
         f"atexit.register(lambda: print('imported', sorted({heavy} & set(sys.modules))))\n"
         f"sys.argv = ['research', '-C', {str(tmp_path / 'ws')!r}, 'run']; main.main()"
     )

@@ -224,7 +224,7 @@ def test_the_list_can_be_narrowed_by_status_tag_and_time(folder: Path) -> None:
         ([], set(everything)),
     ):
         assert set(listed_ids(folder, *args)) == ids, args
-    assert said(folder, "list", "--since", "2999-12-31").out == "no query is like that\n"
+    assert said(folder, "list", "--since", "2999-12-31").out == "no query matches these options\n"
     assert said(folder, "list", "--since", "06:30").code == 2
 
 
