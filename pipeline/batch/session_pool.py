@@ -1,4 +1,4 @@
-"""The night: its sessions side by side within its limits, and what became of each query in its own event stream."""
+"""Running a batch: several sessions at the same time within the limits; the outcome of each query goes to the batch's stream."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PASSED = "the deadline has passed"
 
 @dataclass(frozen=True, slots=True)
 class SessionCost:
-    """A session at work, what it had cost before this night, and how many calls it had made."""
+    """A running session, with its cost and number of calls before this batch."""
 
     state: SessionState
     before: Cost
@@ -43,21 +43,21 @@ class SessionCost:
 
     @property
     def cost(self) -> Cost:
-        """What it has cost tonight."""
+        """The cost in this batch."""
         return minus(cost_of(self.state), self.before)
 
     @property
     def calls(self) -> int:
-        """How many calls it has made tonight."""
+        """The number of calls in this batch."""
         return self.state.spent.calls - self.calls_before
 
 
 @dataclass
 class Batch:
-    """One batch at work. ``desk_of`` gives a session's doors, ``config_of`` the limits that a new session runs under.
+    """One running batch. ``desk_of`` returns a session's step context, ``config_of`` the limits of a new session.
 
-    ``spent_out`` says why nothing that costs money may begin any more, or "". ``archived`` are the ids of queries that the log
-    knows and the file holds no more.
+    ``spent_out`` returns why no step that costs money may start any more, or "". ``archived`` are the ids of queries that are in
+    the log but no longer in the file.
     """
 
     store: EventStore
@@ -79,7 +79,7 @@ class Batch:
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def work(self, decisions: Sequence[Decision], limit: int | None = None) -> BatchResult:
-        """Research all that is due, at most ``limit`` queries; return what became of it.
+        """Research the due queries, at most ``limit``; return the outcome.
 
         Raises:
             LogError: the log cannot be written.
@@ -111,7 +111,7 @@ class Batch:
                         continue
                     self._working += 1
                     group.create_task(self._research_one(waiting.popleft(), log))
-        except ExceptionGroup as group:  # of several that ended the night, one that has a message for its user
+        except ExceptionGroup as group:  # of several errors, raise one that has a message for the user
             known = (error for error in group.exceptions if isinstance(error, ResearchError))
             raise next(known, group.exceptions[0]) from None
         if halt := self._stop_reason():
@@ -127,13 +127,13 @@ class Batch:
         self._freed.set()
 
     def _add_cost(self, session: str) -> None:
-        """Add up what a session that has ended cost tonight, so that only those at work are asked from now on."""
+        """Add the cost of an ended session to the total, so that only running sessions are asked from now on."""
         for bill in [bill for bill in self._session_costs if bill.state.id == session]:
             self._paid, self._calls = total((self._paid, bill.cost)), self._calls + bill.calls
             self._session_costs.remove(bill)
 
     def _most_at_once(self) -> int:
-        """How many sessions may work at once; no more than could fail before there are too many failures."""
+        """How many sessions may run at once: no more than may still fail."""
         return min(self.sessions_at_once, self.queue.settings.limits.max_failures - self._failed)
 
     def _skip(self, log: BatchLog, events: Sequence[n.QuerySkipped]) -> None:
@@ -142,7 +142,7 @@ class Batch:
             log.record(*events)
 
     async def _research(self, decision: Decision) -> n.QueryEnded:
-        """Research one query. What is wrong with its own log or state ends it alone; a disk that refuses ends the night."""
+        """Research one query. An error in its log or state ends only this query; a disk that cannot be written ends the batch."""
         state = SessionState(id=decision.session if decision.action == "resume" else "")
         try:
             session = await self._session_of(decision)
@@ -159,7 +159,7 @@ class Batch:
             return _ended_event(
                 decision, state, "failed", one_line(str(error), 500), cause_of(error) if isinstance(error, LogError) else ""
             )
-        except Exception as error:  # noqa: BLE001 - a fault of ours in one session must not cost the night the others
+        except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
             _log.exception("%s ended unexpectedly", decision.query.id)
             return _ended_event(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
         return self._ended_event_of(decision, state)
@@ -180,27 +180,27 @@ class Batch:
         return _ended_event(decision, state, "interrupted", reason, cause)
 
     def _stop_reason(self) -> tuple[str, str] | None:
-        """Return why nothing new may begin, as a cause and in words, or None."""
+        """Return why no further query may start, as a cause and in words, or None."""
         limits, stop, spent = self.queue.settings.limits, self.context.stop, self._spent()
         calls = self._calls + sum(bill.calls for bill in self._session_costs)
         reasons = (
             ("refused", f"a provider refuses: {self._refused}", self._refused is not None),
             ("stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason, stop.asked),
-            ("failures", f"{counted(limits.max_failures, 'failure')} tonight", self._failed >= limits.max_failures),
-            ("cap", f"tonight's {limits.cost_usd or 0:.2f} USD are spent", _reached(limits.cost_usd, spent.usd)),
+            ("failures", f"{counted(limits.max_failures, 'failure')} in this run", self._failed >= limits.max_failures),
+            ("cap", f"the run's limit of {limits.cost_usd or 0:.2f} USD is reached", _reached(limits.cost_usd, spent.usd)),
             (
                 "cap",
-                f"tonight's limit of {counted(limits.tokens or 0, 'token')} is reached",
+                f"the run's limit of {counted(limits.tokens or 0, 'token')} is reached",
                 _reached(limits.tokens, spent.total_tokens),
             ),
-            ("cap", f"tonight's limit of {counted(limits.calls or 0, 'call')} is reached", _reached(limits.calls, calls)),
+            ("cap", f"the run's limit of {counted(limits.calls or 0, 'call')} is reached", _reached(limits.calls, calls)),
             ("cap", self.spent_out(), bool(self.spent_out())),
             ("cap", PASSED, self.context.gathering_left_s() <= 0),
         )
         return next(((cause, reason) for cause, reason, is_so in reasons if is_so), None)
 
     def _spent(self) -> Cost:
-        """What tonight has cost so far, without what its sessions had cost before."""
+        """The cost of this batch so far, without what its sessions had cost before."""
         return total((self._paid, *(bill.cost for bill in self._session_costs)))
 
     def _result(self, batch: str = "") -> BatchResult:
@@ -223,7 +223,7 @@ class Batch:
 
 
 def _reached(cap: float | None, spent: float) -> bool:
-    """Tell whether a cap is reached; one of nothing at all allows what costs nothing."""
+    """Tell whether a cap is reached; a cap of 0 allows what is free."""
     return cap is not None and spent > 0 and spent >= cap
 
 
@@ -248,7 +248,7 @@ def _ended_event(decision: Decision, state: SessionState, status: str, reason: s
 
 
 def with_limits(context: RunContext, limits: Limits, until: datetime | None = None) -> RunContext:
-    """Return the context with the night's end (as ``ends_at`` says) and concurrency."""
+    """Return the context with the run's deadline (see ``ends_at``) and concurrency."""
     now = context.now()
     end = ends_at(limits, now, until)
     return replace(
@@ -256,13 +256,13 @@ def with_limits(context: RunContext, limits: Limits, until: datetime | None = No
         deadline=end,
         writing=reserved_for_writing(now, end),
         concurrency=limits.concurrency,
-        # Some more steps than requests: while one step's call is made ready and written down, another's is under way.
+        # More steps than requests: while one step prepares or records its call, another step's call is running.
         gate=asyncio.Semaphore(limits.concurrency + limits.concurrency // 8),
     )
 
 
 def ends_at(limits: Limits, now: datetime, until: datetime | None = None) -> datetime | None:
-    """Return when a night that begins ``now`` ends: ``until``, else by the clock, or by its timeout; None for no such limit."""
+    """Return when a run that starts ``now`` ends: at ``until`` or the deadline, or after its timeout; None without a limit."""
     by_clock = next_at(limits.deadline, now) if limits.deadline else None
     ends = [until or by_clock, now + limits.timeout if limits.timeout else None]
     return min((end for end in ends if end is not None), default=None)

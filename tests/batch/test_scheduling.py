@@ -297,6 +297,6 @@ def test_of_two_spellings_the_first_is_researched_unless_the_other_was_and_the_o
     first, second = query("pumps"), replace(query("pumps"), id="again", same_as="pumps", line=2)
     decisions = decide(queue(first, second), known({}), NOW)
     assert [(d.query.id, d.action, d.due) for d in decisions] == [("pumps", "new", True), ("again", "same", False)]
-    assert decisions[1].reason == "the question of line 1, pumps: that one is researched, this one is not"
+    assert decisions[1].reason == "the question of line 1, pumps: only that one is researched"
     decisions = decide(queue(first, second), known(last("pumps", query_id="again")), NOW)
     assert [(d.query.id, d.action) for d in decisions] == [("pumps", "done"), ("again", "same")]
