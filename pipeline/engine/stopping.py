@@ -1,4 +1,4 @@
-"""How work is brought to a stop: asked once, by a signal or by the clock; what is under way then has a grace to end in."""
+"""Stopping a run, by a signal or at its deadline: running calls get a grace period to finish."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ class Stop:
 
 
 class SteadyClock:
-    """A clock that never goes back. Put back, it goes on from where it was; put forward, or after a sleep, it follows.
+    """A clock that never goes back.
+
+    If the system clock is set back, it continues from its last time; if set forward, or after a sleep, it follows.
 
     ``wall`` is the clock it follows, ``passing`` one that only passes, in seconds.
     """
