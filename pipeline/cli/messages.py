@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pipeline.ops.terminal import ALREADY_PRINTED, Console
+from pipeline.ops.terminal import PRINTED, Console
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,7 +138,7 @@ def report_build_problems(console: Console, problems: Iterable[BuildProblem]) ->
     codes = []
     for part, reason, hint, code in problems:
         console.say(f"the {part} is not up to date: {reason}\n  → {hint}", always=True, fg="red")
-        _log.error("the %s is not up to date: %s", part, reason, extra=ALREADY_PRINTED)
+        _log.error("the %s is not up to date: %s", part, reason, extra=PRINTED)
         codes.append(code)
     return next(iter(codes), 0)
 
@@ -153,7 +153,7 @@ def _attempt(problems: list[BuildProblem], part: Literal["vault", "site"], make:
         problems.append(BuildProblem(part, error.message, error.hint or "research build", error.exit_code))
         return None
     except Exception as error:  # noqa: BLE001 - the research is done, so its outcome is reported whatever the build does
-        _log.error("the %s could not be built", part, exc_info=error, extra=ALREADY_PRINTED)
+        _log.error("the %s could not be built", part, exc_info=error, extra=PRINTED)
         problems.append(BuildProblem(part, f"{type(error).__name__}: {error}", "research build"))
         return None
     named = list(report.problems[:_MOST_NAMED])

@@ -11,7 +11,7 @@ from pipeline.cli.presentation import happened
 from pipeline.domain.agenda import progress as steps_of
 from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, EventBase, ResearchFailed
 from pipeline.domain.state import SessionState
-from pipeline.ops.terminal import ALREADY_PRINTED, Console, SafeStderr
+from pipeline.ops.terminal import PRINTED, Console, SafeStderr
 from pipeline.text.normalise import counted, one_line
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _colour(event: EventBase) -> str | None:
 def logged(event: EventBase, state: SessionState) -> None:
     """Write the start and end of sessions, and failures, to the log file."""
     if event.type in BEGINNINGS | ENDS:
-        _log.log(logging.WARNING if is_failure(event) else logging.INFO, "%s", line_of(event, state)[22:], extra=ALREADY_PRINTED)
+        _log.log(logging.WARNING if is_failure(event) else logging.INFO, "%s", line_of(event, state)[22:], extra=PRINTED)
 
 
 @dataclass

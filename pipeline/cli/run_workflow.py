@@ -15,7 +15,7 @@ from pipeline.batch.scheduling import LEFT_ALONE, LOG_TROUBLE, UP_TO_DATE, Decis
 from pipeline.cli.messages import bring_up_to_date, read_sessions, report_build_problems
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
-from pipeline.ops.terminal import ALREADY_PRINTED, LOG_FILE, Console, add_mask
+from pipeline.ops.terminal import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.text.times import timestamp
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, sea
     for line in first_few(skipped, f" files; {LOG_FILE} lists them all"):
         console.say(line, fg="yellow")
     if skipped:
-        _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=ALREADY_PRINTED)
+        _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=PRINTED)
     console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
 
 
@@ -352,7 +352,7 @@ def _save_last_run(console: Console, account: dict[str, Any]) -> bool:
         ):  # written, but perhaps not safe against a power cut
             return True
         console.say(f"events/local/last-run.json was not written: {error.strerror}", always=True, fg="yellow")
-        _log.error("last-run.json was not written: %s", error, extra=ALREADY_PRINTED)
+        _log.error("last-run.json was not written: %s", error, extra=PRINTED)
         return False
     return True
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 
 LOG_FILE = "events/local/research.log"
-ALREADY_PRINTED = {"printed": True}  # ``extra`` of a log record for the log file only, as other words were printed
+PRINTED = {"printed": True}  # ``extra`` of a log record for the log file only, as other words were printed
 
 _masks: list[Callable[[str], str]] = []
 _SHOW_CURSOR = "\x1b[?25h"

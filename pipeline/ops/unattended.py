@@ -17,7 +17,7 @@ from pipeline.engine import stopping
 from pipeline.engine.stopping import SteadyClock, Stop, handle_signals
 from pipeline.errors import NOT_FOUND, ResearchError, UsageError, WorkspaceLocked
 from pipeline.ops.log_file import log_to_file
-from pipeline.ops.terminal import ALREADY_PRINTED, Console, add_mask, end, end_at_once
+from pipeline.ops.terminal import PRINTED, Console, add_mask, end, end_at_once
 from pipeline.text.normalise import one_line
 
 if TYPE_CHECKING:
@@ -98,9 +98,7 @@ class UnattendedRun:
 
     async def _announce_stop(self) -> None:
         await self.stop.wait()
-        _log.warning(
-            "%s: no new call is started; current calls have %g s", self.stop.reason, self.stop.grace_s, extra=ALREADY_PRINTED
-        )
+        _log.warning("%s: no new call is started; current calls have %g s", self.stop.reason, self.stop.grace_s, extra=PRINTED)
         once_more = "; a second signal ends the run at once" if self.stop.exit_code > stopping.INTERRUPTED else ""
         self.console.say(f"{self.stop.reason}; current calls have {self.stop.grace_s:g} s{once_more}", fg="yellow")
 
@@ -151,9 +149,9 @@ def _exit_code_and_reason(error: BaseException) -> tuple[int, str]:
     if isinstance(code := getattr(error, "code", None), int):  # the program is ending, with that code
         return code, ""
     if isinstance(error, ResearchError):
-        _log.error("%s: %s", type(error).__name__, error.message, exc_info=error, extra=ALREADY_PRINTED)
+        _log.error("%s: %s", type(error).__name__, error.message, exc_info=error, extra=PRINTED)
         return error.exit_code, one_line(error.message, 500)
-    _log.error("unexpected %s", type(error).__name__, exc_info=error, extra=ALREADY_PRINTED)
+    _log.error("unexpected %s", type(error).__name__, exc_info=error, extra=PRINTED)
     return 1, f"unexpected {type(error).__name__}"
 
 
@@ -161,7 +159,7 @@ def _report_end(run: UnattendedRun, ping: MonitorPing | None, code: int, why: st
     """Write the summary to the log file and send it to the monitor; a run that had nothing to do leaves no log line."""
     word = run.summary_line or why
     if word:
-        _log.info("%s ended: %s; exit code %d", run.program, word, code, extra=ALREADY_PRINTED)
+        _log.info("%s ended: %s; exit code %d", run.program, word, code, extra=PRINTED)
     if ping is not None:
         from pipeline.ops.terminal import masked
 

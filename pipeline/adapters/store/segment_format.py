@@ -179,5 +179,5 @@ def _altered(raw: bytes) -> str:
     if raw.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")):
         return "a merge left its conflict marks here"
     if b"\0\0" in raw:
-        return "the record contains a block of zero bytes"
+        return "a block of zero bytes in the record"
     return "the record was altered: its hash does not fit its bytes"
