@@ -32,9 +32,9 @@ def main(folder: Path, question: str) -> None:
         Path(place, "queries.yaml").write_text(queue)
         workspace = load_workspace(Path(place))
         store = workspace_adapters.store_of(workspace.folder)
-        desks = AdapterFactory(workspace, store, Keys())
+        factory = AdapterFactory(workspace, store, Keys())
         start, processor = time.perf_counter(), time.process_time()
-        report = desks.prepare(needed=True)
+        report = factory.prepare(needed=True)
         assert report is not None
         indexed = time.perf_counter() - start
         found = f"{counted(report.files, 'document')}, {counted(report.passages, 'passage')}"
@@ -43,8 +43,8 @@ def main(folder: Path, question: str) -> None:
         start, processor = time.perf_counter(), time.process_time()
         context = workspace_adapters.context_of(workspace, lambda _event, _state: None)
         due = scheduling.decide(workspace.queue, read_all(store), context.now())
-        night = session_pool.Night(
-            store, workspace.queue, desks, lambda query: config_for(query, workspace.queue.settings), context
+        night = session_pool.Batch(
+            store, workspace.queue, factory, lambda query: config_for(query, workspace.queue.settings), context
         )
         result = asyncio.run(night.work(due))
         processor = time.process_time() - processor

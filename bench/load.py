@@ -32,8 +32,8 @@ from pathlib import Path
 from pipeline.batch import session_pool
 from pipeline.batch.scheduling import decide
 from pipeline.batch.session_index import read_all
-from pipeline.batch.session_pool import Night
-from pipeline.batch.totals import NightResult
+from pipeline.batch.session_pool import Batch
+from pipeline.batch.totals import BatchResult
 from pipeline.config.api_keys import Keys, read_keys
 from pipeline.config.queries.model import Query, Queue
 from pipeline.config.settings import Workspace, config_for, load_workspace
@@ -111,24 +111,26 @@ queries:
     return load_workspace(folder)
 
 
-async def night(workspace: Workspace, load: Load) -> NightResult:
+async def night(workspace: Workspace, load: Load) -> BatchResult:
     """Research the whole queue, all sessions at once."""
     queue, store = workspace.queue, workspace_adapters.store_of(workspace.folder)
     keys = read_keys({"STANDIN_API_KEY": "standin-" + "k" * 24}, workspace.folder)
-    context = session_pool.within(workspace_adapters.context_of(workspace, lambda _event, _state: None), queue.settings.limits)
+    context = session_pool.with_limits(
+        workspace_adapters.context_of(workspace, lambda _event, _state: None), queue.settings.limits
+    )
     decisions = decide(queue, read_all(store), context.now())
-    desks = AdapterFactory(workspace, store, keys)
+    factory = AdapterFactory(workspace, store, keys)
     try:
-        return await _night(store, queue, desks, keys, context, load).work(decisions)
+        return await _night(store, queue, factory, keys, context, load).work(decisions)
     finally:
-        await desks.aclose()
+        await factory.aclose()
 
 
-def _night(store: EventStore, queue: Queue, desks: AdapterFactory, keys: Keys, context: RunContext, load: Load) -> Night:
+def _night(store: EventStore, queue: Queue, factory: AdapterFactory, keys: Keys, context: RunContext, load: Load) -> Batch:
     def config_of(query: Query) -> ResearchConfig:
         return config_for(query, queue.settings, keys)
 
-    return Night(store, queue, desks, config_of, context, load.sessions, desks.spent_out)
+    return Batch(store, queue, factory, config_of, context, load.sessions, factory.spent_out)
 
 
 def peak_mb() -> float:
@@ -160,7 +162,7 @@ def measure(load: Load, profile: bool) -> None:
         pstats.Stats(profiler).sort_stats("tottime").print_stats(45)
 
 
-def tell(load: Load, result: NightResult, hits: dict[str, int], wall: float, busy: float) -> None:
+def tell(load: Load, result: BatchResult, hits: dict[str, int], wall: float, busy: float) -> None:
     asked = sum(count for route, count in hits.items() if route not in PAGES)
     total = sum(hits.values())
     ideal = asked * load.latency / load.concurrency

@@ -30,12 +30,12 @@
         ├── ServiceUnavailable             a server cannot be reached, or asks to be left alone; it may pass later
         ├── ServiceFailed                  a server's answer to this call cannot be used, now or later
         │   └── Malformed                  what it sent is not the JSON that was asked for
-        └── ProviderRefused            4   key, quota or credit: nothing more will pass tonight
+        └── ProviderRefused            4   key, quota or credit: no further call of this run will pass
 
-A question that the sources do not answer is no error: the run ends with 5, unless something else needs its user more.
+A question that the sources do not answer is no error: the run ends with 5, unless there is a more urgent problem.
 
-An error knows what happened (its text), what to do next (``hint``), whether the same call may pass later
-(``retryable``) and the process's exit code (``exit_code``). The command line prints text and hint, never a traceback.
+An error has a text (what happened), a ``hint`` (what to do next), ``retryable`` (whether the same call may pass later) and
+the process's ``exit_code``. The command line prints text and hint, never a traceback.
 """
 
 from __future__ import annotations

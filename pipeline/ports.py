@@ -1,4 +1,4 @@
-"""The four doors to the outside, each with one to three methods in daily use. Fakes come in by the same doors."""
+"""The ports: protocols of event store, reasoner, search, fetch and caches, which adapters and test fakes implement."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class EventStore(Protocol):
 
 
 class SummaryCache(Protocol):
-    """Where one line a session is kept, so that a glance need not fold every log. A failure is never raised."""
+    """A cache with one line per session, so that listing sessions need not fold every log. Raises nothing."""
 
     def read(self, layout: str) -> Mapping[str, tuple[str, str]]:
         """Return mark and line of each session, by id, as kept under ``layout``; empty when there is nothing to be trusted."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from pipeline.batch.scheduling import decide
 from pipeline.batch.session_index import SessionIndex, summary_of
-from pipeline.batch.session_pool import Night
-from pipeline.batch.totals import NightResult
+from pipeline.batch.session_pool import Batch
+from pipeline.batch.totals import BatchResult
 from pipeline.config.queries.model import Limits, Query, Queue, Settings
 from pipeline.config.settings import config_for
 from pipeline.domain.events import session_events as e
@@ -50,11 +50,11 @@ def last(name: str, status: Status = "complete", days_ago: float = 1, **fields: 
 class Bench:
     """A night over a store in memory; ``troubled`` gives the journal of a query's desk."""
 
-    night: Night
+    batch: Batch
     store: MemoryStore
 
-    def work(self, latest: dict[str, SessionState] | None = None) -> NightResult:
-        return asyncio.run(self.night.work(decide(self.night.queue, known(latest or {}), NOW)))
+    def work(self, latest: dict[str, SessionState] | None = None) -> BatchResult:
+        return asyncio.run(self.batch.work(decide(self.batch.queue, known(latest or {}), NOW)))
 
 
 def bench(
@@ -73,7 +73,7 @@ def bench(
     def config(one: Query) -> ResearchConfig:
         return config_for(one, work.settings)
 
-    return Bench(Night(store, work, step_context, config, context_for(run_id, **context), sessions_at_once=1), store)
+    return Bench(Batch(store, work, step_context, config, context_for(run_id, **context), sessions_at_once=1), store)
 
 
 class Nothing:
@@ -95,7 +95,7 @@ def down(*names: str) -> Callable[[Query], Journal]:
     return lambda one: Down() if one.id in names else Journal()
 
 
-def events_of(store: MemoryStore, result: NightResult) -> list[e.EventBase]:
+def events_of(store: MemoryStore, result: BatchResult) -> list[e.EventBase]:
     return list(decode_all(record.data for record in store.load(result.batch)))
 
 
@@ -103,5 +103,5 @@ def sessions(store: MemoryStore) -> dict[str, SessionState]:
     return {state.query_id: state for name in store.session_ids() if (state := ResearchSession.open(store, name).state)}
 
 
-def endings(result: NightResult) -> dict[str, str]:
+def endings(result: BatchResult) -> dict[str, str]:
     return {event.query_id: event.status for event in result.ended}

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch.scheduling import Selection, decide
-from pipeline.batch.totals import NightResult
+from pipeline.batch.totals import BatchResult
 from pipeline.cli.presentation import happened
 from pipeline.cli.progress import is_failure
 from pipeline.domain.events import session_events as e
@@ -175,8 +175,8 @@ def test_a_recurring_question_is_due_again_when_its_time_has_come() -> None:
 
 
 def test_a_failure_decides_the_exit_code_before_what_was_not_found() -> None:
-    def ended(*statuses: str) -> NightResult:
-        return NightResult("b", tuple(QueryEnded(query_id=s, query="?", session="s", status=s) for s in statuses))
+    def ended(*statuses: str) -> BatchResult:
+        return BatchResult("b", tuple(QueryEnded(query_id=s, query="?", session="s", status=s) for s in statuses))
 
     assert [ended(*statuses).exit_code for statuses in (("complete",), ("not-found", "complete"), ("not-found", "failed"))] == [
         0,

@@ -1,1 +1,1 @@
-"""One run over the queue: which questions are due, their sessions side by side, and what it all adds up to."""
+"""One run over the queue: decide which queries are due, run their sessions at the same time, and compute the totals."""

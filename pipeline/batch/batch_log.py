@@ -1,4 +1,4 @@
-"""The night's own stream, in the same format as a session's."""
+"""The event stream of a batch, in the same format as a session's."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pipeline.text.times import timestamp
 
 
 def new_batch_id(at: str) -> str:
-    """Return an id for a batch that begins at an envelope's time; ids sort by their time."""
+    """Return an id for a batch that starts at ``at``, an event's timestamp; ids sort by time."""
     return f"batch-{at[:19].replace(':', '').lower()}-{secrets.token_hex(2)}"
 
 
 @dataclass
 class BatchLog:
-    """Where one night records. ``id`` is the batch's, ``version`` that of its last event so far."""
+    """The event stream of one batch. ``id`` is the batch's, ``version`` that of its last event so far."""
 
     store: EventStore
     context: RunContext

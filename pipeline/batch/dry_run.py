@@ -1,4 +1,4 @@
-"""What a night would do: decisions, order, worst-case cost, places. Nothing is written, and nobody is asked."""
+"""The dry run: what a run would do, in which order and at what worst-case cost. Writes nothing and contacts no service."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipeline.batch.scheduling import LEFT, Decision, taken_up
-from pipeline.batch.session_actions import leads_anywhere
+from pipeline.batch.scheduling import LEFT_ALONE, Decision, split_at_limit
+from pipeline.batch.session_actions import has_work_left
 from pipeline.config.queries.model import Limits, Query
 from pipeline.config.service_selection import SearchChoice
 from pipeline.domain.state import SessionState
@@ -19,9 +19,9 @@ from pipeline.text.times import timestamp
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What the plan of a night rests on.
+    """The inputs of a dry run.
 
-    ``config_of`` and ``search_of`` are those of a new session, ``opened`` is the state of a stored one by its id.
+    ``config_of`` and ``search_of`` describe a new session on a query; ``opened`` returns the state of a stored session by id.
     """
 
     decisions: Sequence[Decision]
@@ -36,19 +36,19 @@ class DryRun:
     may_cost: Callable[[ResearchConfig], bool]
 
     def plan(self) -> dict[str, Any]:
-        """Return the plan as plain values; ``worst_usd`` of None is: no cap.
+        """Return the plan as plain values; ``worst_usd`` is None if there is no cap.
 
         Raises:
             UsageError: a query names a model or a provider that is not set up.
-            LogError: a session that would be gone on with cannot be read.
+            LogError: a session that would be resumed cannot be read.
         """
-        due, beyond = taken_up(self.decisions, self.limit)
+        due, beyond = split_at_limit(self.decisions, self.limit)
         entries = [self._entry(decision) for decision in due]
         return {
             "dry_run": True,
             "due": entries,
             "beyond_limit": [_about(decision) for decision in beyond],
-            "left": [_about(decision) for decision in self.decisions if decision.action in LEFT],
+            "left": [_about(decision) for decision in self.decisions if decision.action in LEFT_ALONE],
             "done": sum(decision.action == "done" for decision in self.decisions),
             "sessions_at_once": self.sessions_at_once,
             "ends_at": timestamp(self.until) if self.until else "",
@@ -56,7 +56,7 @@ class DryRun:
         }
 
     def _entry(self, decision: Decision) -> dict[str, Any]:
-        state = self._gone_on_with(decision)
+        state = self._session_to_resume(decision)
         config = state.config if state else self.config_of(decision.query)
         date = timestamp(self.now)[:10]
         name = decision.session if state else f"{date}-{slug(decision.query.id, 40)}-…"
@@ -64,21 +64,21 @@ class DryRun:
             **_about(decision),
             "reasoner": config.reasoner,
             "search": list(config.search),
-            "search_why": "as when the session began" if state else self.search_of(decision.query).why,
+            "search_why": "as when the session started" if state else self.search_of(decision.query).why,
             "approve": config.approve,
             "worst_usd": self._worst(config, state),
             "log": f"events/sessions/{name}/",
             "report": f"vault/reports/{name[:4]}/",
         }
 
-    def _gone_on_with(self, decision: Decision) -> SessionState | None:
+    def _session_to_resume(self, decision: Decision) -> SessionState | None:
         if decision.action not in {"resume", "retry"}:
             return None
         state = self.opened(decision.session)
-        return state if decision.action == "resume" or leads_anywhere(state) else None
+        return state if decision.action == "resume" or has_work_left(state) else None
 
     def _worst(self, config: ResearchConfig, state: SessionState | None) -> float | None:
-        """The most that a session may still cost in USD: nothing, what its cap leaves, or None without one."""
+        """The most that a session may still cost in USD: 0 if it is free, the rest of its cap, or None without a cap."""
         if not self.may_cost(config):
             return 0.0
         spent = state.spent.usd if state else 0.0
@@ -109,7 +109,7 @@ def _least(*caps: float | None) -> float | None:
 def plan_lines(plan: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
     """Return a plan as lines for a person; ``words`` maps each action to what a list calls it."""
     due = plan["due"]
-    lines = [f"{len(due)} to research, {plan['sessions_at_once']} at once; nothing was done, nothing written"]
+    lines = [f"{len(due)} to research, {plan['sessions_at_once']} at once; dry run: nothing was written"]
     for place, entry in enumerate(due, start=1):
         lines.append(f"{place:>4}. {words[entry['action']]:<11} {entry['id']:<40}  {_money(entry['worst_usd'])}")
         lines.append(f"      {one_line(entry['reason'], 100)}; {entry['reasoner']}, {' '.join(entry['search'])}")
@@ -120,10 +120,10 @@ def plan_lines(plan: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
     chosen = dict.fromkeys((tuple(entry["search"]), entry["search_why"]) for entry in due)
     lines += [f"searches {SearchChoice(names, why).words}: {why}" for names, why in chosen]
     ends = f"; ends at {plan['ends_at']}" if plan["ends_at"] else ""
-    return [*lines, f"{plan['done']} done; the night costs {_money(plan['worst_usd'])}{ends}"]
+    return [*lines, f"{plan['done']} done; cost of the run: {_money(plan['worst_usd'])}{ends}"]
 
 
 def _money(worst: float | None) -> str:
     if worst is None:
         return "without a cap (cost_usd under limits or query_limits sets one)"
-    return f"at most {worst:.2f} USD" if worst else "nothing"
+    return f"at most {worst:.2f} USD" if worst else "no cost"

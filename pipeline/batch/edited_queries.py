@@ -1,4 +1,4 @@
-"""Which question of the queue is an edited one that goes by another id now, because ids are made from the words. Pure."""
+"""Finds edited questions: their ids are made from their words, so an edited question has another id than its sessions. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pipeline.config.queries.model import Query
 from pipeline.text.normalise import slug
 
 ALIKE = 0.8  # twice the words in common, of all the words of both
-COMMON = 200  # sessions; a word that more of them have tells none of them apart
+COMMON = 200  # sessions; a word that more of them have does not distinguish them
 
 
-def edited_from(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[str, Summary]:
+def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[str, Summary]:
     """Return by query id the session, each once, of the question that it was before; ``gone`` have no query in the file any more.
 
     Only ids that were made from the question count, for one that its user gave says which question is meant.

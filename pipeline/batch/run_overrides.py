@@ -1,4 +1,4 @@
-"""What a command line says of one night beyond ``queries.yaml``: which queries, until when, and at what cost. Pure."""
+"""Command-line options that override ``queries.yaml`` for one run: queries, deadline and cost. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.text.times import moment_after
 
 @dataclass(frozen=True, slots=True)
 class RunOverrides:
-    """Caps in place of the file's; None leaves the file's. ``until`` is the moment at which the night ends."""
+    """Caps that replace the file's; None keeps the file's. ``until`` is the time at which the run ends."""
 
     until: datetime | None = None
     cost_usd: float | None = None
@@ -40,12 +40,12 @@ def deadline_of(text: str, now: datetime) -> datetime:
     """Return the moment that ``--deadline`` names.
 
     Raises:
-        UsageError: it names none, or one that has passed.
+        UsageError: the text is not a time, or the time has passed.
     """
     moment = moment_after(text.strip(), now)
     hint = 'write a time of day, 06:30 or "06:30 Europe/Berlin", or a date with a time, 2026-11-22T06:30'
     if moment is None:
-        raise UsageError(f"--deadline: {text!r} is no time", hint=hint)
+        raise UsageError(f"--deadline: {text!r} is not a time", hint=hint)
     if moment <= now:
         raise UsageError(f"--deadline: {text} has passed", hint=hint)
     return moment
@@ -55,7 +55,7 @@ def refuse_unknown(queue: Queue, selection: Selection) -> None:
     """Check that the queue has the ids and tags that are asked for.
 
     Raises:
-        UsageError: it has not; the hint names what was probably meant.
+        UsageError: an id or tag is unknown; the hint suggests a similar one.
     """
     tags = {part for query in queue.queries for tag in query.tags for part in _with_parents(tag.casefold())}
     for names, known, what in (
@@ -65,7 +65,7 @@ def refuse_unknown(queue: Queue, selection: Selection) -> None:
         for name in names:
             if name not in known:
                 close = get_close_matches(name, known, n=1)
-                hint = f"did you mean {close[0]}?" if close else "research list shows what there is"
+                hint = f"did you mean {close[0]}?" if close else "research list shows all queries"
                 raise UsageError(f"queries.yaml has no {what} {name!r}", hint=hint)
 
 

@@ -1,4 +1,4 @@
-"""What a night does about each query of the queue, and why. Pure: the queue and the sessions at a glance in, decisions out."""
+"""Decides what a run does about each query of the queue, and why. Pure: queue and session summaries in, decisions out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from pipeline.batch.edited_queries import edited_from
+from pipeline.batch.edited_queries import edited_sessions
 from pipeline.batch.session_index import SessionIndex, Summary
 from pipeline.config.queries.model import Query, Queue
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew
@@ -15,8 +15,8 @@ from pipeline.text.normalise import same_question, slug
 from pipeline.text.times import moment_of, night_of
 
 DAY = timedelta(days=1)
-LATE_START = timedelta(hours=1)  # what a run may begin too early, or its questions come up too late, at most
-CLOCK_SLACK = timedelta(days=1)  # a session further ahead than that was begun by a clock that was wrong
+LATE_START = timedelta(hours=1)  # at most this much may a recurring question be researched early
+CLOCK_SLACK = timedelta(days=1)  # a session that started further in the future was started with a wrong clock
 
 Action = Literal[
     "resume", "new", "changed", "again", "retry", "done", "waiting", "not-found", "failed", "cancelled", "damaged", "same"
@@ -24,13 +24,13 @@ Action = Literal[
 DUE: frozenset[Action] = frozenset({"resume", "new", "changed", "again", "retry"})
 UP_TO_DATE = "up to date"
 LOG_TROUBLE = {"damaged": 20, "unreadable": 12, "newer": 2}  # exit codes by a query's cause
-LEFT: frozenset[Action] = frozenset({"waiting", "not-found", "failed", "cancelled", "damaged", "same"})
+LEFT_ALONE: frozenset[Action] = frozenset({"waiting", "not-found", "failed", "cancelled", "damaged", "same"})
 _WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due", "not-found": "not found"}
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What its user asks of a night. Without ids and tags it is the whole queue; else all that has one of them.
+    """The queries that a run is about: the whole queue, or those with one of the ids or tags.
 
     A query without a report is tried again when its id is named; with ``retry_failed`` every failed one is, with
     ``retry_not_found`` every one that the sources did not answer. ``limit`` bounds the number of queries that are taken up.
@@ -43,7 +43,7 @@ class Selection:
     retry_not_found: bool = False
 
     def holds(self, query: Query) -> bool:
-        """Tell whether the night is about this query. A tag stands for those below it."""
+        """Tell whether the run is about this query. A tag includes those below it."""
         if not self.ids and not self.tags:
             return True
         return query.id in self.ids or is_tagged(query.tags, self.tags)
@@ -57,11 +57,11 @@ def is_tagged(tags: Iterable[str], wanted: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What tonight does about one query, and why. ``session`` is the latest one's id, or "" for none yet.
+    """What a run does about one query, and why. ``session`` is the id of the latest session, or "" for none yet.
 
-    ``resume`` goes on with that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (its time has come)
-    begin one that follows it; ``retry`` goes on with a failed one if that can lead anywhere, else begins one. The rest is left
-    as it is, by ``cause``: ``not-found`` was researched, and no source answers it; ``same`` is the question of another entry.
+    ``resume`` continues that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (recurring and due)
+    start a session that follows it; ``retry`` continues a failed one if it has steps to do, else starts one. All others are
+    left alone: ``not-found`` was researched, and no source answers it; ``same`` repeats the question of another entry.
     """
 
     query: Query
@@ -82,9 +82,9 @@ class Decision:
 
 
 def decide(queue: Queue, known: SessionIndex, now: datetime, selection: Selection | None = None) -> tuple[Decision, ...]:
-    """Return what is to be done about each query: interrupted ones first, then by priority, then in the file's order.
+    """Return what to do about each query: interrupted ones first, then by priority, then in the file's order.
 
-    A query whose session cannot be read is left alone: its answers may be in there, and would be paid for again.
+    A query whose session cannot be read is left alone: its answers may be in there and would be paid for twice.
     """
     wanted = selection or Selection()
     latest = _latest(queue, known)
@@ -99,14 +99,14 @@ def decide(queue: Queue, known: SessionIndex, now: datetime, selection: Selectio
     return tuple(sorted(decisions, key=lambda decision: (decision.action != "resume", -decision.query.priority)))
 
 
-def taken_up(decisions: Sequence[Decision], limit: int | None) -> tuple[list[Decision], list[Decision]]:
+def split_at_limit(decisions: Sequence[Decision], limit: int | None) -> tuple[list[Decision], list[Decision]]:
     """Return what is due within the limit, and what is due beyond it."""
     due = [decision for decision in decisions if decision.due]
     return due[:limit], due[len(due) if limit is None else limit :]
 
 
 def archived(queue: Queue, known: SessionIndex) -> tuple[Summary, ...]:
-    """Return the sessions whose query stands in the file no more."""
+    """Return the sessions whose query is no longer in the file."""
     ids = {query.id for query in queue.queries}
     return tuple(summary for summary in known.sessions if summary.query_id not in ids)
 
@@ -120,14 +120,14 @@ def _latest(queue: Queue, known: SessionIndex) -> dict[str, Summary]:
     fresh = [query for query in queue.queries if query.id not in latest and not query.same_as]
     ids = {query.id for query in queue.queries}
     gone = [summary for name, summary in latest.items() if name not in ids] if fresh else []
-    return latest | edited_from(fresh, gone)
+    return latest | edited_sessions(fresh, gone)
 
 
 def _repeated(query: Query, queue: Queue) -> Decision | None:
     if not query.same_as:
         return None
     line = next(other.line for other in queue.queries if other.id == query.same_as)
-    return Decision(query, "same", f"the question of line {line}, {query.same_as}: that one is researched, this one is not")
+    return Decision(query, "same", f"the question of line {line}, {query.same_as}: only that one is researched")
 
 
 def _damaged(query: Query, last: Summary | None, known: SessionIndex) -> Decision | None:
@@ -141,7 +141,7 @@ def _damaged(query: Query, last: Summary | None, known: SessionIndex) -> Decisio
 
 
 def cause_of(error: LogError) -> str:
-    """Return the night's word for why a log cannot be read."""
+    """Return the cause, as recorded for a skipped query, for which a log cannot be read."""
     return "newer" if isinstance(error, SchemaTooNew) else "unreadable" if isinstance(error, LogUnreadable) else "damaged"
 
 
@@ -162,7 +162,7 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
 def _edited(query: Query, last: Summary) -> str:
     if not same_question(last.query, query.text):
         return "the question was changed"
-    return "it is to be researched in depth now" if (last.mode, query.mode) == ("fast", "deep") else ""
+    return "its mode was changed from fast to deep" if (last.mode, query.mode) == ("fast", "deep") else ""
 
 
 def _unfinished(query: Query, last: Summary) -> Decision:
@@ -185,7 +185,7 @@ def _recurrence(query: Query, last: Summary, rhythm: _Rhythm, done: str, action:
 
 @dataclass(frozen=True, slots=True)
 class _Rhythm:
-    """When recurring questions are due: whole days count in nights, anything else as a length of time."""
+    """When recurring questions are due: intervals of whole days are counted in nights, others as durations."""
 
     now: datetime
     sessions: Mapping[str, Summary]
@@ -227,12 +227,12 @@ def _without_report(query: Query, last: Summary, wanted: Selection) -> Decision:
     if last.status == "not-found":
         return Decision(query, "retry", f"not found last time: {why}", last.id)
     if last.status == "failed" and wanted.retry_failed:
-        return Decision(query, "retry", f"failed ones are to be tried again: {why}", last.id)
+        return Decision(query, "retry", f"failed, and to be retried: {why}", last.id)
     return Decision(query, "failed" if last.status == "failed" else "cancelled", why, last.id)
 
 
 def parts(missed: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return by part what kept vault and site from being up to date, or that they are; ``missed``: parts and reasons."""
+    """Return for vault and site why it is not up to date, or ``up to date``; ``missed``: pairs of part and reason."""
     reasons: dict[str, list[str]] = {"vault": [], "site": []}
     for part, reason in missed:
         reasons[part].append(reason)

@@ -1,4 +1,4 @@
-"""What a night or a person does to one session as a whole: begin it, go on with it, cancel it, approve its plan."""
+"""Actions on one session: start it, reopen it, cancel it, approve its plan."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ async def new_session(store: EventStore, decision: Decision, config: ResearchCon
         tags=query.tags,
         previous_session=decision.session,
     )
-    earlier = recalled(store, decision)
+    earlier = earlier_knowledge(store, decision)
     recorder = Recorder(session, store, context)
     recorder.take([Outcome((start, *([e.EarlierRecalled(earlier=earlier)] if earlier else [])))])
     await recorder.flush()
     return session
 
 
-def recalled(store: EventStore, decision: Decision) -> EarlierSession | None:
+def earlier_knowledge(store: EventStore, decision: Decision) -> EarlierSession | None:
     """Return what the latest complete session on the same question knew; None if there is none that can be read."""
     name = decision.session
     for _ in range(MOST_STEPS_BACK):
@@ -60,7 +60,7 @@ def recalled(store: EventStore, decision: Decision) -> EarlierSession | None:
         try:
             state = ResearchSession.open(store, name).state
         except LogError as error:
-            _log.warning("what is new cannot be told: %s cannot be read: %s", name, error.message)
+            _log.warning("the report will not list changes: the earlier session %s cannot be read: %s", name, error.message)
             return None
         if not same_question(state.query, decision.query.text):
             return None
@@ -70,8 +70,8 @@ def recalled(store: EventStore, decision: Decision) -> EarlierSession | None:
     return None
 
 
-def reopened(store: EventStore, session_id: str, context: RunContext) -> ResearchSession:
-    """Open a session to go on with it; a failed or cancelled one is reopened.
+def reopen_session(store: EventStore, session_id: str, context: RunContext) -> ResearchSession:
+    """Open a session to continue it; a failed or cancelled one is reopened.
 
     Raises:
         CommandRefused: it is complete, or waits for approval.
@@ -79,7 +79,7 @@ def reopened(store: EventStore, session_id: str, context: RunContext) -> Researc
     """
     session = ResearchSession.open(store, session_id)
     if session.state.status == "complete":
-        raise CommandRefused(f"{session_id} is complete; there is nothing to go on with", hint=f"research show {session_id}")
+        raise CommandRefused(f"{session_id} is complete; there is nothing left to do", hint=f"research show {session_id}")
     if session.state.waiting:
         raise CommandRefused(f"{session_id} waits for its plan to be approved", hint=f"research approve {session_id}")
     if session.state.ended:
@@ -87,10 +87,10 @@ def reopened(store: EventStore, session_id: str, context: RunContext) -> Researc
     return session
 
 
-def leads_anywhere(state: SessionState) -> bool:
-    """Tell whether a session that ended without a report would ask anything new, once it is reopened.
+def has_work_left(state: SessionState) -> bool:
+    """Tell whether a session that ended without a report would have steps to do if it were reopened.
 
-    One whose sources hold no answer has nothing left to ask of them: other sources need a session of their own.
+    One whose sources do not answer the question has none: new sources need a new session.
     """
     if state.status == "not-found":
         return False
@@ -110,8 +110,8 @@ def _caps_reached(state: SessionState) -> bool:
     return any(cap is not None and amount >= cap for cap, amount in used)
 
 
-def cancelled(store: EventStore, session_id: str, context: RunContext, reason: str) -> ResearchSession:
-    """End a session for good, as its user asks; it can be reopened.
+def cancel_session(store: EventStore, session_id: str, context: RunContext, reason: str) -> ResearchSession:
+    """End a session at the user's request; it can be reopened.
 
     Raises:
         CommandRefused: it has ended.
@@ -125,10 +125,10 @@ def cancelled(store: EventStore, session_id: str, context: RunContext, reason: s
     return session
 
 
-def plan_approved(
+def approve_plan(
     store: EventStore, session_id: str, context: RunContext, perspectives: tuple[Perspective, ...] = ()
 ) -> ResearchSession:
-    """Approve a session's plan, as it stands or with ``perspectives`` in place of the planned ones.
+    """Approve a session's plan, unchanged or with ``perspectives`` in place of the planned ones.
 
     Raises:
         CommandRefused: its plan does not wait for approval.

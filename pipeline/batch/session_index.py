@@ -1,7 +1,7 @@
-"""All sessions of a store at a glance; one whose log is damaged is named and does not hide the others.
+"""A summary of every session in a store; a session with a damaged log is reported and does not hide the others.
 
-A glance does not fold a log that it has folded before: summaries are kept under the mark of their stream. What is kept can be
-lost or thrown away at any time.
+Summaries are cached under the fingerprint of their stream, so that only changed logs are read. The cache can be deleted at any
+time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ENDED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What may be said of a session without opening it. Facts, sources, steps and calls that were paid for are counts.
+    """A session in short. ``facts``, ``sources``, ``steps`` and ``calls`` (paid calls) are counts.
 
     ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
     """
@@ -58,7 +58,7 @@ class Summary:
 
     @property
     def ended(self) -> bool:
-        """Tell whether nothing more will happen unless the session is reopened."""
+        """Tell whether the session has ended; it can be reopened."""
         return self.status in ENDED
 
 
@@ -66,7 +66,7 @@ Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that
 
 
 def summary_of(state: SessionState) -> Summary:
-    """Return what may be said of a session at a glance."""
+    """Return the summary of a session."""
     from pipeline.domain.agenda import progress
     from pipeline.domain.state import working_seconds
 
@@ -99,9 +99,9 @@ def summary_of(state: SessionState) -> Summary:
 
 @dataclass(frozen=True, slots=True)
 class SessionIndex:
-    """The sessions that can be read, in order of their ids, and why the others cannot, by id.
+    """The readable sessions, ordered by id, and why the others cannot be read, by id.
 
-    One of which the log is missing, although a night names it, cannot be read; unless its user has written it off.
+    A session that a batch names but whose log is missing counts as unreadable, unless the user has written it off.
     """
 
     sessions: tuple[Summary, ...] = ()
@@ -118,36 +118,36 @@ class SessionIndex:
 
 
 def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionIndex:
-    """Return a summary of every session; only sessions that changed since ``kept`` last heard of them are opened."""
+    """Return a summary of every session; only sessions that changed since they were written to ``kept`` are opened."""
     marks = store.marks()
     known = kept.read(_layout_id()) if kept else {}
     lines = ((name, line) for name, (mark, line) in known.items() if marks.get(name) == mark)
     entries = {name: entry for name, line in lines if (entry := _decoded(name, line)) is not None}
-    fresh, damaged = _opened(store, (name for name in marks if name not in entries))
+    fresh, damaged = _read_streams(store, (name for name in marks if name not in entries))
     if kept:
         _keep(kept, marks, fresh, known.keys() - entries.keys())
     entries |= fresh
     there = {name: entry for name in marks if isinstance(entry := entries.get(name), Summary)}
     named = {session for entry in entries.values() if isinstance(entry, tuple) for session in entry}
     lost = named - {name for name, summary in there.items() if summary.version} - damaged.keys()
-    damaged |= {name: _lost(name) for name in sorted(lost - set(store.written_off() if lost else ()))}
+    damaged |= {name: _log_missing(name) for name in sorted(lost - set(store.written_off() if lost else ()))}
     return SessionIndex(tuple(summary for name, summary in there.items() if name not in damaged), damaged)
 
 
-def _lost(name: str) -> LogDamaged:
+def _log_missing(name: str) -> LogDamaged:
     hint = f"bring events/sessions/{name} back from a backup or from git, or write it off: research verify --repair"
-    return LogDamaged(f"the log of {name} is missing, though a run names it", hint=hint)
+    return LogDamaged(f"the log of {name} is missing, but a run refers to it", hint=hint)
 
 
 def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str]) -> None:
-    """Have ``kept`` hear of the sessions that changed, and decode no other; ``marks`` are the store's."""
+    """Update ``kept`` with the sessions that changed; no other is read. ``marks`` are the store's fingerprints by stream."""
     known = {name: mark for name, (mark, _line) in kept.read(_layout_id()).items()}
-    fresh, _damaged = _opened(store, (name for name, mark in marks.items() if known.get(name) != mark))
+    fresh, _damaged = _read_streams(store, (name for name, mark in marks.items() if known.get(name) != mark))
     _keep(kept, marks, fresh, {name for name, mark in known.items() if marks.get(name) != mark})
 
 
-def _opened(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], dict[str, LogError]]:
-    """What there is to know of the streams, and why some sessions cannot be read."""
+def _read_streams(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], dict[str, LogError]]:
+    """The entries of the streams, and why some sessions cannot be read."""
     entries: dict[str, Entry] = {}
     damaged: dict[str, LogError] = {}
     for name in names:
@@ -155,14 +155,14 @@ def _opened(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], 
         try:
             from pipeline.domain.session import ResearchSession  # heavy, and seldom needed: most sessions are kept
 
-            entries[name] = summary_of(ResearchSession.open(store, name).state) if is_session else _named_by(store, name)
+            entries[name] = summary_of(ResearchSession.open(store, name).state) if is_session else _sessions_named_in(store, name)
         except LogError as error:
             if is_session:  # of a night that cannot be read, building the vault says so
                 damaged[name] = error
     return entries, damaged
 
 
-def _named_by(store: EventStore, batch: str) -> tuple[str, ...]:
+def _sessions_named_in(store: EventStore, batch: str) -> tuple[str, ...]:
     ended = (json.loads(record.data) for record in store.load(batch) if record.type == "query.ended")
     return tuple(session for event in ended if (session := event.get("session")))
 
@@ -191,5 +191,5 @@ _TAGS = _NAMES.index("tags")
 
 @cache
 def _layout_id() -> str:
-    """A name for what a summary holds and how it was folded: one that an earlier program kept is not believed."""
+    """An id of the summary's fields and the fold's code, so that summaries of another program version are not used."""
     return digest_of(f"{fold_id()} {_NAMES}".encode())[:16]

@@ -1,4 +1,4 @@
-"""The night: its sessions side by side within its limits, and what became of each query in its own event stream."""
+"""Running a batch: several sessions at the same time within the limits; the outcome of each query goes to the batch's stream."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipeline.batch.batch_log import BatchLog, new_batch_id
-from pipeline.batch.scheduling import LEFT, Decision, cause_of, taken_up
-from pipeline.batch.session_actions import leads_anywhere, new_session, reopened
-from pipeline.batch.totals import NightResult, less, total
+from pipeline.batch.scheduling import LEFT_ALONE, Decision, cause_of, split_at_limit
+from pipeline.batch.session_actions import has_work_left, new_session, reopen_session
+from pipeline.batch.totals import BatchResult, minus, total
 from pipeline.config.queries.model import Limits, Query, Queue
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.session import ResearchSession
@@ -20,7 +20,7 @@ from pipeline.domain.state import SessionState, cost_of, seconds_between, workin
 from pipeline.domain.values import Cost, ResearchConfig
 from pipeline.engine.loop import run_session
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.stopping import INTERRUPTED, ending_at, kept_for_writing
+from pipeline.engine.stopping import INTERRUPTED, ending_at, reserved_for_writing
 from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
@@ -34,8 +34,8 @@ PASSED = "the deadline has passed"
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
-    """A session at work, what it had cost before this night, and how many calls it had made."""
+class SessionCost:
+    """A running session, with its cost and number of calls before this batch."""
 
     state: SessionState
     before: Cost
@@ -43,21 +43,21 @@ class Bill:
 
     @property
     def cost(self) -> Cost:
-        """What it has cost tonight."""
-        return less(cost_of(self.state), self.before)
+        """The cost in this batch."""
+        return minus(cost_of(self.state), self.before)
 
     @property
     def calls(self) -> int:
-        """How many calls it has made tonight."""
+        """The number of calls in this batch."""
         return self.state.spent.calls - self.calls_before
 
 
 @dataclass
-class Night:
-    """One batch at work. ``desk_of`` gives a session's doors, ``config_of`` the limits that a new session runs under.
+class Batch:
+    """One running batch. ``desk_of`` returns a session's step context, ``config_of`` the limits of a new session.
 
-    ``spent_out`` says why nothing that costs money may begin any more, or "". ``archived`` are the ids of queries that the log
-    knows and the file holds no more.
+    ``spent_out`` returns why no step that costs money may start any more, or "". ``archived`` are the ids of queries that are in
+    the log but no longer in the file.
     """
 
     store: EventStore
@@ -70,7 +70,7 @@ class Night:
     archived: tuple[str, ...] = ()
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
-    _bills: list[Bill] = field(default_factory=list)
+    _session_costs: list[SessionCost] = field(default_factory=list)
     _paid: Cost = field(default_factory=Cost)
     _calls: int = 0
     _failed: int = 0
@@ -78,62 +78,62 @@ class Night:
     _working: int = 0
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def work(self, decisions: Sequence[Decision], limit: int | None = None) -> NightResult:
-        """Research all that is due, at most ``limit`` queries; return what became of it.
+    async def work(self, decisions: Sequence[Decision], limit: int | None = None) -> BatchResult:
+        """Research the due queries, at most ``limit``; return the outcome.
 
         Raises:
             LogError: the log cannot be written.
         """
-        due, beyond = taken_up(decisions, limit)
-        left = [_skipping(d, d.cause) for d in decisions if d.action in LEFT]
+        due, beyond = split_at_limit(decisions, limit)
+        left = [_skipped_event(d, d.cause) for d in decisions if d.action in LEFT_ALONE]
         if not due:
-            return NightResult(skipped=tuple(left))
+            return BatchResult(skipped=tuple(left))
         started_at = timestamp(self.context.now())
         log = BatchLog(self.store, self.context, new_batch_id(started_at))
         try:
             ids = tuple(decision.query.id for decision in due)
             log.record(n.BatchStarted(due=ids, queue_digest=self.queue.digest, archived=self.archived))
-            self._skip(log, left + [_skipping(d, "limit", f"the limit of {limit} is reached") for d in beyond])
-            await self._attend_all(due, log)
+            self._skip(log, left + [_skipped_event(d, "limit", f"the limit of {limit} is reached") for d in beyond])
+            await self._research_all(due, log)
             self._close(log, started_at)
         finally:
             self.store.release(log.id)
         return self._result(log.id)
 
-    async def _attend_all(self, due: Iterable[Decision], log: BatchLog) -> None:
+    async def _research_all(self, due: Iterable[Decision], log: BatchLog) -> None:
         waiting = deque(due)
         try:
             async with ending_at(self.context.deadline, self.context.now, self.context.stop), asyncio.TaskGroup() as group:
-                while waiting and not self._halt():
-                    if self._working >= self._room():
+                while waiting and not self._stop_reason():
+                    if self._working >= self._most_at_once():
                         self._freed.clear()
                         await self._freed.wait()
                         continue
                     self._working += 1
-                    group.create_task(self._attend(waiting.popleft(), log))
-        except ExceptionGroup as group:  # of several that ended the night, one that has a message for its user
+                    group.create_task(self._research_one(waiting.popleft(), log))
+        except ExceptionGroup as group:  # of several errors, raise one that has a message for the user
             known = (error for error in group.exceptions if isinstance(error, ResearchError))
             raise next(known, group.exceptions[0]) from None
-        if halt := self._halt():
-            self._skip(log, [_skipping(decision, *halt) for decision in waiting])
+        if halt := self._stop_reason():
+            self._skip(log, [_skipped_event(decision, *halt) for decision in waiting])
 
-    async def _attend(self, decision: Decision, log: BatchLog) -> None:
-        event = await self._researched(decision)
+    async def _research_one(self, decision: Decision, log: BatchLog) -> None:
+        event = await self._research(decision)
         self._ended.append(event)
         self._failed += event.status == "failed"
-        self._settle(event.session)
+        self._add_cost(event.session)
         log.record(event)
         self._working -= 1
         self._freed.set()
 
-    def _settle(self, session: str) -> None:
-        """Add up what a session that has ended cost tonight, so that only those at work are asked from now on."""
-        for bill in [bill for bill in self._bills if bill.state.id == session]:
+    def _add_cost(self, session: str) -> None:
+        """Add the cost of an ended session to the total, so that only running sessions are asked from now on."""
+        for bill in [bill for bill in self._session_costs if bill.state.id == session]:
             self._paid, self._calls = total((self._paid, bill.cost)), self._calls + bill.calls
-            self._bills.remove(bill)
+            self._session_costs.remove(bill)
 
-    def _room(self) -> int:
-        """How many sessions may work at once; no more than could fail before there are too many failures."""
+    def _most_at_once(self) -> int:
+        """How many sessions may run at once: no more than may still fail."""
         return min(self.sessions_at_once, self.queue.settings.limits.max_failures - self._failed)
 
     def _skip(self, log: BatchLog, events: Sequence[n.QuerySkipped]) -> None:
@@ -141,71 +141,71 @@ class Night:
         if events:
             log.record(*events)
 
-    async def _researched(self, decision: Decision) -> n.QueryEnded:
-        """Research one query. What is wrong with its own log or state ends it alone; a disk that refuses ends the night."""
+    async def _research(self, decision: Decision) -> n.QueryEnded:
+        """Research one query. An error in its log or state ends only this query; a disk that cannot be written ends the batch."""
         state = SessionState(id=decision.session if decision.action == "resume" else "")
         try:
             session = await self._session_of(decision)
             state = session.state
-            self._bills.append(Bill(state, cost_of(state), state.spent.calls))
+            self._session_costs.append(SessionCost(state, cost_of(state), state.spent.calls))
             await run_session(session, self.store, self.desk_of(state), self.context)
         except ProviderRefused as refusal:
             self._refused = refusal
             why = f"the provider refuses: {one_line(str(refusal))}"
-            return _ending(decision, state, "interrupted", why, "refused")
+            return _ended_event(decision, state, "interrupted", why, "refused")
         except LogUnwritable:
             raise
         except ResearchError as error:
-            return _ending(
+            return _ended_event(
                 decision, state, "failed", one_line(str(error), 500), cause_of(error) if isinstance(error, LogError) else ""
             )
-        except Exception as error:  # noqa: BLE001 - a fault of ours in one session must not cost the night the others
+        except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
             _log.exception("%s ended unexpectedly", decision.query.id)
-            return _ending(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
-        return self._ended_as(decision, state)
+            return _ended_event(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
+        return self._ended_event_of(decision, state)
 
     async def _session_of(self, decision: Decision) -> ResearchSession:
         if decision.action == "resume":
             return ResearchSession.open(self.store, decision.session)
-        if decision.action == "retry" and leads_anywhere(ResearchSession.open(self.store, decision.session).state):
-            return reopened(self.store, decision.session, self.context)
+        if decision.action == "retry" and has_work_left(ResearchSession.open(self.store, decision.session).state):
+            return reopen_session(self.store, decision.session, self.context)
         return await new_session(self.store, decision, self.config_of(decision.query), self.context)
 
-    def _ended_as(self, decision: Decision, state: SessionState) -> n.QueryEnded:
+    def _ended_event_of(self, decision: Decision, state: SessionState) -> n.QueryEnded:
         if state.waiting:
-            return _ending(decision, state, "waiting", f"its plan waits for approval: research approve {decision.query.id}")
+            return _ended_event(decision, state, "waiting", f"its plan waits for approval: research approve {decision.query.id}")
         if state.ended:
-            return _ending(decision, state, state.status, state.end_reason)
-        cause, reason = self._halt() or ("cap", PASSED)
-        return _ending(decision, state, "interrupted", reason, cause)
+            return _ended_event(decision, state, state.status, state.end_reason)
+        cause, reason = self._stop_reason() or ("cap", PASSED)
+        return _ended_event(decision, state, "interrupted", reason, cause)
 
-    def _halt(self) -> tuple[str, str] | None:
-        """Return why nothing new may begin, as a cause and in words, or None."""
+    def _stop_reason(self) -> tuple[str, str] | None:
+        """Return why no further query may start, as a cause and in words, or None."""
         limits, stop, spent = self.queue.settings.limits, self.context.stop, self._spent()
-        calls = self._calls + sum(bill.calls for bill in self._bills)
+        calls = self._calls + sum(bill.calls for bill in self._session_costs)
         reasons = (
             ("refused", f"a provider refuses: {self._refused}", self._refused is not None),
             ("stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason, stop.asked),
-            ("failures", f"{counted(limits.max_failures, 'failure')} tonight", self._failed >= limits.max_failures),
-            ("cap", f"tonight's {limits.cost_usd or 0:.2f} USD are spent", _reached(limits.cost_usd, spent.usd)),
+            ("failures", f"{counted(limits.max_failures, 'failure')} in this run", self._failed >= limits.max_failures),
+            ("cap", f"the run's limit of {limits.cost_usd or 0:.2f} USD is reached", _reached(limits.cost_usd, spent.usd)),
             (
                 "cap",
-                f"tonight's limit of {counted(limits.tokens or 0, 'token')} is reached",
+                f"the run's limit of {counted(limits.tokens or 0, 'token')} is reached",
                 _reached(limits.tokens, spent.total_tokens),
             ),
-            ("cap", f"tonight's limit of {counted(limits.calls or 0, 'call')} is reached", _reached(limits.calls, calls)),
+            ("cap", f"the run's limit of {counted(limits.calls or 0, 'call')} is reached", _reached(limits.calls, calls)),
             ("cap", self.spent_out(), bool(self.spent_out())),
             ("cap", PASSED, self.context.gathering_left_s() <= 0),
         )
         return next(((cause, reason) for cause, reason, is_so in reasons if is_so), None)
 
     def _spent(self) -> Cost:
-        """What tonight has cost so far, without what its sessions had cost before."""
-        return total((self._paid, *(bill.cost for bill in self._bills)))
+        """The cost of this batch so far, without what its sessions had cost before."""
+        return total((self._paid, *(bill.cost for bill in self._session_costs)))
 
-    def _result(self, batch: str = "") -> NightResult:
+    def _result(self, batch: str = "") -> BatchResult:
         code = self.context.stop.exit_code
-        return NightResult(batch, tuple(self._ended), tuple(self._skipped), code if code >= INTERRUPTED else 0)
+        return BatchResult(batch, tuple(self._ended), tuple(self._skipped), code if code >= INTERRUPTED else 0)
 
     def _close(self, log: BatchLog, started_at: str) -> None:
         result = self._result()
@@ -223,18 +223,18 @@ class Night:
 
 
 def _reached(cap: float | None, spent: float) -> bool:
-    """Tell whether a cap is reached; one of nothing at all allows what costs nothing."""
+    """Tell whether a cap is reached; a cap of 0 allows what is free."""
     return cap is not None and spent > 0 and spent >= cap
 
 
-def _skipping(decision: Decision, cause: str, reason: str = "") -> n.QuerySkipped:
+def _skipped_event(decision: Decision, cause: str, reason: str = "") -> n.QuerySkipped:
     query = decision.query
     return n.QuerySkipped(
         query_id=query.id, query=query.text, reason=reason or f"{decision.word}: {decision.reason}", cause=cause
     )
 
 
-def _ending(decision: Decision, state: SessionState, status: str, reason: str, cause: str = "") -> n.QueryEnded:
+def _ended_event(decision: Decision, state: SessionState, status: str, reason: str, cause: str = "") -> n.QueryEnded:
     return n.QueryEnded(
         query_id=decision.query.id,
         query=decision.query.text,
@@ -247,22 +247,22 @@ def _ending(decision: Decision, state: SessionState, status: str, reason: str, c
     )
 
 
-def within(context: RunContext, limits: Limits, until: datetime | None = None) -> RunContext:
-    """Return the context with the night's end (as ``ends_at`` says) and concurrency."""
+def with_limits(context: RunContext, limits: Limits, until: datetime | None = None) -> RunContext:
+    """Return the context with the run's deadline (see ``ends_at``) and concurrency."""
     now = context.now()
     end = ends_at(limits, now, until)
     return replace(
         context,
         deadline=end,
-        writing=kept_for_writing(now, end),
+        writing=reserved_for_writing(now, end),
         concurrency=limits.concurrency,
-        # Some more steps than requests: while one step's call is made ready and written down, another's is under way.
+        # More steps than requests: while one step prepares or records its call, another step's call is running.
         gate=asyncio.Semaphore(limits.concurrency + limits.concurrency // 8),
     )
 
 
 def ends_at(limits: Limits, now: datetime, until: datetime | None = None) -> datetime | None:
-    """Return when a night that begins ``now`` ends: ``until``, else by the clock, or by its timeout; None for no such limit."""
+    """Return when a run that starts ``now`` ends: at ``until`` or the deadline, or after its timeout; None without a limit."""
     by_clock = next_at(limits.deadline, now) if limits.deadline else None
     ends = [until or by_clock, now + limits.timeout if limits.timeout else None]
     return min((end for end in ends if end is not None), default=None)

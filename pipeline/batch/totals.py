@@ -1,4 +1,4 @@
-"""What a night's events add up to: counts and exit code, the same for log, summary, note and process. Pure."""
+"""The outcome of a batch, computed from its events: counts, cost and exit code for log, summary, note and process. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pipeline.errors import NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True)
-class NightResult:
-    """What became of a night. ``stopped`` is the exit code of whatever signal stopped it, 0 for none; ``vault`` likewise that of
-    what kept vault or site from being brought up to date.
+class BatchResult:
+    """The outcome of a batch. ``stopped`` is the exit code of the signal that stopped it, or 0; ``vault`` that of the problem
+    that kept vault or site from being built, or 0.
     """
 
     batch: str = ""
@@ -33,7 +33,7 @@ class NightResult:
 
     @property
     def failed(self) -> int:
-        """Count the queries that failed tonight."""
+        """Count the queries that failed in this batch."""
         return sum(event.status == "failed" for event in self.ended)
 
     @property
@@ -43,12 +43,12 @@ class NightResult:
 
     @property
     def open(self) -> int:
-        """Count the queries that were worked on and go on another time."""
+        """Count the queries that were researched but not finished."""
         return len(self.ended) - self.done - self.not_found - self.failed
 
     @property
     def exit_code(self) -> int:
-        """The process's exit code: what needs its user most decides."""
+        """The process's exit code: that of the most urgent problem."""
         causes = {event.cause for event in self.ended} | {event.cause for event in self.skipped}
         needs = (
             (self.stopped, bool(self.stopped)),
@@ -62,10 +62,10 @@ class NightResult:
         return next((code for code, needed in needs if needed), 0)
 
 
-def reckoned(events: Sequence[EventBase]) -> NightResult:
-    """Return what became of a night by its own stream. One that was killed has no end, and so no signal's exit code."""
+def result_of(events: Sequence[EventBase]) -> BatchResult:
+    """Return the outcome of a batch from its stream. A killed batch has no end event, and so no exit code of a signal."""
     end = next((event for event in events if isinstance(event, n.BatchEnded)), None)
-    return NightResult(
+    return BatchResult(
         events[0].session_id if events else "",
         tuple(event for event in events if isinstance(event, n.QueryEnded)),
         tuple(event for event in events if isinstance(event, n.QuerySkipped)),
@@ -75,8 +75,8 @@ def reckoned(events: Sequence[EventBase]) -> NightResult:
 
 
 def account(events: Sequence[EventBase]) -> dict[str, Any]:
-    """Return what a night's stream says, as plain values: the summary for programs, and what ``last-run.json`` holds."""
-    result = reckoned(events)
+    """Return the outcome of a batch as plain values: the output of ``--json`` and the content of ``last-run.json``."""
+    result = result_of(events)
     end = next(
         (event for event in events if isinstance(event, n.BatchEnded)), n.BatchEnded(done=0, failed=0, skipped=0, exit_code=0)
     )
@@ -117,7 +117,7 @@ def total(costs: Iterable[Cost]) -> Cost:
     )
 
 
-def less(whole: Cost, part: Cost) -> Cost:
+def minus(whole: Cost, part: Cost) -> Cost:
     """Return ``whole`` without ``part``, never below zero."""
     return Cost(
         input_tokens=max(0, whole.input_tokens - part.input_tokens),

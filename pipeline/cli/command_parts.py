@@ -1,4 +1,4 @@
-"""What several commands have in common: which session is meant, what is due, what is shown, the vault brought up to date."""
+"""Functions that several commands share: find a session by name, print a session, build vault and site and report problems."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pipeline.ops.console_output import TOLD, Console
+from pipeline.ops.console_output import PRINTED, Console
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,23 +19,27 @@ if TYPE_CHECKING:
     from pipeline.ports import EventStore
     from pipeline.system.folder_fingerprint import Step
 
-_MOST_NAMED = 5  # files that were not made
+_MOST_NAMED = 5  # files that could not be written
 _log = logging.getLogger("pipeline.cli.command_parts")
 
 
-def glance(console: Console, store: EventStore, *, look_only: bool = False) -> SessionIndex:
-    """Return what the log holds at a glance; say which sessions cannot be read. ``look_only``: nothing is kept of it."""
+def read_sessions(console: Console, store: EventStore, *, read_only: bool = False) -> SessionIndex:
+    """Return a summary of every session; print which sessions cannot be read. ``read_only``: do not write the summary cache."""
     from pipeline.batch.session_index import read_all
     from pipeline.wiring import workspace_adapters
 
-    known = read_all(store, workspace_adapters.summaries_of(console.folder, writable=not look_only))
+    known = read_all(store, workspace_adapters.summaries_of(console.folder, writable=not read_only))
     for error in known.damaged.values():
-        console.say(f"cannot be used: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
+        console.say(f"cannot be read: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
     return known
 
 
 def session_named(folder: Path, store: EventStore, name: str) -> str:
-    """Return the session that a name means: a session's id, a query's id (its latest session), or how one of them begins."""
+    """Return the id of the session that a name means: a session's id, a query's id (its latest session), or part of one of them.
+
+    Raises:
+        SessionUnknown: no session matches, or several do.
+    """
     from pipeline.batch.session_index import read_all
     from pipeline.errors import SessionUnknown
     from pipeline.wiring import workspace_adapters
@@ -48,15 +52,15 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
     found = {latest[name].id} if name in latest else found or {known for known in ids if name in known}
     if len(found) == 1:
         return found.pop()
-    meant = f"could be any of: {', '.join(sorted(found)[:5])}" if found else "research list shows what there is"
-    raise SessionUnknown(f"no session is called {name!r}" if not found else f"{name!r} is not enough", hint=meant)
+    meant = f"could be any of: {', '.join(sorted(found)[:5])}" if found else "research list shows all sessions"
+    raise SessionUnknown(f"there is no session {name!r}" if not found else f"{name!r} is ambiguous", hint=meant)
 
 
 def latest_session(folder: Path, store: EventStore) -> str:
-    """Return the id of the session that began last.
+    """Return the id of the session that started last.
 
     Raises:
-        SessionUnknown: there is none.
+        SessionUnknown: there is no session.
     """
     from pipeline.batch.session_index import read_all
     from pipeline.errors import SessionUnknown
@@ -64,30 +68,30 @@ def latest_session(folder: Path, store: EventStore) -> str:
 
     known = read_all(store, workspace_adapters.summaries_of(folder)).sessions
     if not known:
-        raise SessionUnknown("there is no session yet", hint="research run begins one")
+        raise SessionUnknown("there is no session yet", hint="research run starts one")
     return max(known, key=lambda summary: (summary.started_at, summary.id)).id
 
 
 def require_workspace(folder: Path) -> None:
-    """Refuse to work where there is no queue.
+    """Check that the folder has a ``queries.yaml``.
 
     Raises:
-        NoWorkspace: there is none.
+        NoWorkspace: it has none.
     """
     from pipeline.config.settings import QUEUE_FILE
     from pipeline.errors import NoWorkspace
 
     if not (folder / QUEUE_FILE).exists():
         raise NoWorkspace(
-            f"{folder.absolute()} has no {QUEUE_FILE}", hint="research init makes a workspace; -C names another folder"
+            f"{folder.absolute()} has no {QUEUE_FILE}", hint="research init creates a workspace; -C names another folder"
         )
 
 
 def refuse_unprintable(folder: Path) -> None:
-    """Refuse a workspace whose path is not UTF-8: neither the index nor a web page could name a file in it.
+    """Check that a workspace's path is UTF-8: otherwise neither the index nor a web page could name a file in it.
 
     Raises:
-        UsageError: it is not.
+        UsageError: the path is not UTF-8.
     """
     from pipeline.errors import UsageError
 
@@ -100,7 +104,7 @@ def refuse_unprintable(folder: Path) -> None:
 
 
 def show_session(console: Console, state: SessionState, last: EventBase | None) -> None:
-    """Print what ``show`` tells about a session."""
+    """Print a session as ``research show`` does."""
     from pipeline.cli.presentation import show_lines, shown
     from pipeline.wiring import workspace_adapters
 
@@ -108,8 +112,8 @@ def show_session(console: Console, state: SessionState, last: EventBase | None) 
     console.data(list(show_lines(state, last, console.path(report))), shown(state, report))
 
 
-class Missed(NamedTuple):
-    """A ``part`` that was not made, or not all of it: why, what to do next, and the exit code that this means."""
+class BuildProblem(NamedTuple):
+    """Why the vault or the site is not up to date, what to do next, and the exit code for it."""
 
     part: Literal["vault", "site"]
     reason: str
@@ -117,51 +121,51 @@ class Missed(NamedTuple):
     exit_code: int = 1
 
 
-def bring_up_to_date(console: Console, site_url: str) -> list[Missed]:
-    """Build the vault, and the site from it; return what was not made. Nothing is raised, and only notices are printed."""
-    missed: list[Missed] = []
-    report = _tried(missed, "vault", lambda: _vault(console.folder, "new"))
+def bring_up_to_date(console: Console, site_url: str) -> list[BuildProblem]:
+    """Build the vault, and the site from it; return the problems. Raises nothing, and prints only notices."""
+    problems: list[BuildProblem] = []
+    report = _attempt(problems, "vault", lambda: _build_vault(console.folder, "new"))
     if report is not None:
         from pipeline.wiring import workspace_adapters
 
-        made = _tried(missed, "site", lambda: workspace_adapters.build_site(console.folder, site_url, steps=report.steps))
-        _notice(console, made)
-    return missed
+        site = _attempt(problems, "site", lambda: workspace_adapters.build_site(console.folder, site_url, steps=report.steps))
+        _print_notices(console, site)
+    return problems
 
 
-def say_missed(console: Console, missed: Iterable[Missed]) -> int:
-    """Print and log what was not made; return the exit code that this means, 0 for nothing."""
+def report_build_problems(console: Console, problems: Iterable[BuildProblem]) -> int:
+    """Print and log the problems of a build; return the exit code of the first, 0 if there is none."""
     codes = []
-    for part, reason, hint, code in missed:
+    for part, reason, hint, code in problems:
         console.say(f"the {part} is not up to date: {reason}\n  → {hint}", always=True, fg="red")
-        _log.error("the %s is not up to date: %s", part, reason, extra=TOLD)
+        _log.error("the %s is not up to date: %s", part, reason, extra=PRINTED)
         codes.append(code)
     return next(iter(codes), 0)
 
 
-def _tried(missed: list[Missed], part: Literal["vault", "site"], make: Callable[[], Any]) -> Any:
-    """What was made, None if it failed as a whole; what was not made is added to ``missed``."""
+def _attempt(problems: list[BuildProblem], part: Literal["vault", "site"], make: Callable[[], Any]) -> Any:
+    """Return the build's report, None if the build failed; add to ``problems`` what could not be built."""
     from pipeline.errors import ResearchError
 
     try:
         report = make()
     except ResearchError as error:
-        missed.append(Missed(part, error.message, error.hint or "research build", error.exit_code))
+        problems.append(BuildProblem(part, error.message, error.hint or "research build", error.exit_code))
         return None
-    except Exception as error:  # noqa: BLE001 - whatever it is, the work is done and its account is owed
-        _log.error("the %s could not be built", part, exc_info=error, extra=TOLD)
-        missed.append(Missed(part, f"{type(error).__name__}: {error}", "research build"))
+    except Exception as error:  # noqa: BLE001 - the research is done, so its outcome is reported whatever the build does
+        _log.error("the %s could not be built", part, exc_info=error, extra=PRINTED)
+        problems.append(BuildProblem(part, f"{type(error).__name__}: {error}", "research build"))
         return None
     named = list(report.problems[:_MOST_NAMED])
     if more := len(report.problems) - len(named):
         from pipeline.text.normalise import counted
 
-        named.append(f"and {counted(more, 'more file')}, which `research build` names")
-    missed += [Missed(part, problem, "put that right, then run `research build`") for problem in named]
+        named.append(f"and {counted(more, 'more file')}; `research build` lists them")
+    problems += [BuildProblem(part, problem, "fix that, then run `research build`") for problem in named]
     return report
 
 
-def _vault(folder: Path, mode: Literal["new", "all", "check"]) -> Any:
+def _build_vault(folder: Path, mode: Literal["new", "all", "check"]) -> Any:
     from pipeline.batch.session_index import refresh
     from pipeline.wiring import workspace_adapters
 
@@ -170,23 +174,23 @@ def _vault(folder: Path, mode: Literal["new", "all", "check"]) -> Any:
     return report
 
 
-def _notice(console: Console, report: Any) -> None:
+def _print_notices(console: Console, report: Any) -> None:
     for notice in report.notices if report else ():
         console.say(f"the site: {notice}", fg="yellow")
 
 
 def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:
-    """Build the vault; name what could not be written; remember the sessions at a glance. Return the vault's report."""
-    report = _vault(console.folder, mode)
+    """Build the vault; print which files could not be written; update the session summaries. Return the vault's report."""
+    report = _build_vault(console.folder, mode)
     for problem in report.problems:
         console.say(f"not written: {problem}", always=True, fg="yellow")
     return report
 
 
 def bring_site_up_to_date(console: Console, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> Any:
-    """Make the site show the vault; name what was left out. Return the build's report.
+    """Build the site from the vault; print which files were left out. Return the build's report.
 
-    ``steps`` tell what a build of the vault just did in its folders.
+    ``steps`` are the changes that a build of the vault just made to its folders.
     """
     from pipeline.config.settings import load_workspace
     from pipeline.wiring import workspace_adapters
@@ -195,5 +199,5 @@ def bring_site_up_to_date(console: Console, *, everything: bool = False, steps: 
     report = workspace_adapters.build_site(console.folder, url, everything=everything, steps=steps)
     for problem in report.problems:
         console.say(f"left out of the site: {problem}", always=True, fg="yellow")
-    _notice(console, report)
+    _print_notices(console, report)
     return report

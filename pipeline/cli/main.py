@@ -1,4 +1,4 @@
-"""The commands. Only they print or exit; everything heavy is imported by the command that needs it."""
+"""The command ``research``: its options, the shorter subcommands, and ``main``. Each command imports heavy modules itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline import __version__
-from pipeline.cli.command_parts import glance, refuse_unprintable, require_workspace, session_named, show_session
+from pipeline.cli.command_parts import read_sessions, refuse_unprintable, require_workspace, session_named, show_session
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
@@ -19,7 +19,7 @@ from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.param_types import Flag, SessionName, Since
-from pipeline.ops.console_output import Console, begin, errors_told, let_go
+from pipeline.ops.console_output import Console, begin, flush_output, report_errors
 from pipeline.system.worker_pool import COLLECTION
 from pipeline.text.normalise import counted
 
@@ -32,18 +32,20 @@ if TYPE_CHECKING:
     from pipeline.ops.doctor import Finding
 
 EXIT_CODES = """\b
-Exit codes: 0 done, or nothing to do; 1 some query failed; 2 usage, settings or queries.yaml;
-3 stopped by a cap, work remains; 4 a provider refuses us; 5 some question was not answered
-by the sources; 10 no workspace here; 11 locked by another run; 12 the disk or a permission
-refuses; 20 the log is damaged; 130, 143 interrupted."""
+Exit codes: 0 done, or nothing to do; 1 a query failed; 2 wrong usage, settings or queries.yaml;
+3 stopped by a limit, work remains; 4 a provider refused the request; 5 the sources did not
+answer a question; 10 no workspace here; 11 locked by another run; 12 disk full or permission
+denied; 20 the log is damaged; 130, 143 interrupted."""
 
 
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("-C", "folder", type=click.Path(path_type=Path), default=Path(), metavar="DIR", help="The workspace.  [default: .]")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something fails.")
-@click.option("-v", "--verbose", is_flag=True, help="Say more: each step as it ends.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout, failures included, and nothing else.")
-@click.option("--no-color", cls=Flag, is_flag=True, envvar="NO_COLOR", help="Print without colours; as does NO_COLOR.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails.")
+@click.option("-v", "--verbose", is_flag=True, help="Print more: each step as it ends.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout and nothing else; errors too are JSON.")
+@click.option(
+    "--no-color", cls=Flag, is_flag=True, envvar="NO_COLOR", help="Print without colours; setting NO_COLOR does the same."
+)
 @click.version_option(__version__, prog_name="research")
 @click.pass_context
 def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: bool, no_color: bool) -> None:
@@ -58,16 +60,16 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 @click.argument("directory", type=click.Path(path_type=Path), required=False)
 @click.pass_obj
 def init(console: Console, directory: Path | None) -> None:
-    """Lay out a fresh workspace: a sample queue, sample documents, templates, a vault. Overwrites nothing."""
+    """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
     from pipeline.config import scaffold
 
     folder = directory or console.folder
     refuse_unprintable(folder)
-    laid = scaffold.lay_out(folder)
-    kept = f"; {counted(len(laid.kept), 'file')} stayed as before" if laid.kept else ""
+    result = scaffold.lay_out(folder)
+    kept = f"; {counted(len(result.kept), 'existing file')} left unchanged" if result.kept else ""
     console.data(
-        [f"{counted(len(laid.created), 'file')} laid out in {folder}{kept}", f"next: research -C {folder} run"],
-        {"created": laid.created, "kept": laid.kept},
+        [f"{counted(len(result.created), 'file')} created in {folder}{kept}", f"next: research -C {folder} run"],
+        {"created": result.created, "kept": result.kept},
     )
 
 
@@ -75,19 +77,19 @@ STATUSES = ("due", "interrupted", "changed", "done", "waiting", "not-found", "fa
 
 
 @cli.command("list")
-@click.option("--why", is_flag=True, help="Say for each query why it stands where it does.")
+@click.option("--why", is_flag=True, help="Print the reason for the status of each query.")
 @click.option(
     "--status",
     "statuses",
     multiple=True,
     type=click.Choice(STATUSES),
-    help="Only what is listed so; due: all the next run takes up.",
+    help="Only queries with this status; due: all that the next run will research.",
 )
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only queries with this tag; may be given several times.")
-@click.option("--since", type=Since(), metavar="WHEN", help="Only what was begun since: 7d, 2026-11-21, 2026-11-21T06:30.")
+@click.option("--since", type=Since(), metavar="WHEN", help="Only sessions started since: 7d, 2026-11-21, 2026-11-21T06:30.")
 @click.pass_obj
 def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[str, ...], since: datetime | None) -> None:
-    """List the queries of the queue with their latest sessions and reports, then sessions whose query is gone."""
+    """List the queries with their latest sessions and reports, then sessions whose query was removed from queries.yaml."""
     from datetime import UTC, datetime
 
     from pipeline.batch.scheduling import archived, decide, is_tagged
@@ -97,7 +99,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     from pipeline.wiring import workspace_adapters
 
     workspace = load_workspace(console.folder)
-    known = glance(console, workspace_adapters.store_of(console.folder))
+    known = read_sessions(console, workspace_adapters.store_of(console.folder))
     report, first = workspace_adapters.report_of(console.folder), timestamp(since) if since else ""
 
     def is_wanted(its_tags: Iterable[str], latest: Summary | None, *words: str) -> bool:
@@ -127,23 +129,25 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
         Listed(d.word, d.query.id, d.query.text, d.reason, of.get(d.session), console.path(report(d.session)))
         for d in sorted(decisions, key=lambda decision: decision.query.line)
     ]
-    why_gone = "its query is gone from the file; {}"
+    why_gone = "its query was removed from queries.yaml; {}"
     entries += [
         Listed("archived", one.query_id, one.query, why_gone.format(one.status), one, console.path(report(one.id)))
         for one in gone
     ]
-    console.data(list_lines(entries, why=why) or [_NOTHING[bool(workspace.queue.queries)]], value)
+    console.data(list_lines(entries, why=why) or [_EMPTY_LIST[bool(workspace.queue.queries)]], value)
 
 
-_NOTHING = ('the queue is empty: research add "your question"', "no query is like that")
+_EMPTY_LIST = ('the queue is empty: research add "your question"', "no query matches these options")
 
 
 @cli.command()
 @click.argument("session", type=SessionName())
-@click.option("--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="As it was after that event.")
+@click.option(
+    "--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="The state after the event with this version."
+)
 @click.pass_obj
 def show(console: Console, session: str, version: int | None) -> None:
-    """Show SESSION: what it is doing, what just happened, the last error, progress, cost. Works while a run goes on."""
+    """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
     from pipeline.domain.events.json_codec import decode
     from pipeline.domain.session import ResearchSession, state_at
     from pipeline.errors import UsageError
@@ -161,11 +165,15 @@ def show(console: Console, session: str, version: int | None) -> None:
 
 
 @cli.command()
-@click.option("--online", is_flag=True, help="Also ask each service that is set up once; a search may cost what a search costs.")
-@click.option("--schedule", is_flag=True, help="Print a crontab line and a systemd timer that run it every night, instead.")
+@click.option(
+    "--online",
+    is_flag=True,
+    help="Also send one request to each configured service; a paid search provider charges for one search.",
+)
+@click.option("--schedule", is_flag=True, help="Only print a crontab line and a systemd timer for a run every night.")
 @click.pass_obj
 def doctor(console: Console, online: bool, schedule: bool) -> None:
-    """Look at settings, keys, files, clock, log and templates: what is set up and why, and what to do where it cannot work."""
+    """Check settings, keys, files, clock, log and templates, and print how to fix each problem."""
     import asyncio
     from datetime import UTC, datetime
 
@@ -177,12 +185,12 @@ def doctor(console: Console, online: bool, schedule: bool) -> None:
         _print_schedule(console, workspace, keys)
         return
     findings = doctor.examine(workspace, keys, datetime.now(UTC))
-    findings += asyncio.run(_probed(workspace, keys)) if online else []
+    findings += asyncio.run(_probe_services(workspace, keys)) if online else []
     code = doctor.exit_code(findings)
-    lines = [f"{finding.level:<5}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]
+    lines = [f"{finding.level:<7}  {finding.about}: {finding.text}{_todo(finding)}" for finding in findings]
     value = [{"about": finding.about, "level": finding.level, "text": finding.text, "todo": finding.todo} for finding in findings]
-    faults = sum(finding.level == "fault" for finding in findings)
-    lines.append(f"{counted(faults, 'fault')} to mend" if faults else "ready: research run")
+    problems = sum(finding.level == "problem" for finding in findings)
+    lines.append(f"{counted(problems, 'problem')} to fix" if problems else "ready: research run")
     console.data(lines, {"findings": value, "exit_code": code})
     sys.exit(code)
 
@@ -200,10 +208,10 @@ def _print_schedule(console: Console, workspace: Workspace, keys: Keys) -> None:
 
 
 def _todo(finding: Finding) -> str:
-    return f"\n       → {finding.todo}" if finding.todo else ""
+    return f"\n         → {finding.todo}" if finding.todo else ""
 
 
-async def _probed(workspace: Workspace, keys: Keys) -> list[Finding]:
+async def _probe_services(workspace: Workspace, keys: Keys) -> list[Finding]:
     from pipeline.ops.doctor.online_checks import probe
     from pipeline.wiring.workspace_adapters import http_of
 
@@ -216,15 +224,15 @@ async def _probed(workspace: Workspace, keys: Keys) -> list[Finding]:
 
 @cli.command()
 @click.argument("question")
-@click.option("--id", "query_id", help="A short name of [a-z0-9-]; else it is made from the question.")
+@click.option("--id", "query_id", help="A short name of [a-z0-9-].  [default: made from the question]")
 @click.option("--tag", "tags", multiple=True, help="A topic; may be given several times.")
-@click.option("--priority", type=int, help="Higher comes first.")
+@click.option("--priority", type=int, help="Queries with a higher number run first.")
 @click.option("--mode", type=click.Choice(["fast", "deep"]), help="fast: one perspective, one round.")
 @click.pass_obj
 def add(
     console: Console, question: str, query_id: str | None, tags: tuple[str, ...], priority: int | None, mode: str | None
 ) -> None:
-    """Append QUESTION to queries.yaml; all that stands there stays as it is."""
+    """Append QUESTION to queries.yaml; the rest of the file is not changed."""
     from pipeline.config.settings import QUEUE_FILE, add_query
 
     given = {
@@ -242,7 +250,7 @@ def main() -> None:
     """Run the command line: the entry point of the console command ``research``."""
     gc.set_threshold(*COLLECTION)
     try:
-        with errors_told():
+        with report_errors():
             cli(prog_name="research", standalone_mode=False)
     finally:
-        let_go()
+        flush_output()

@@ -1,4 +1,4 @@
-"""What may stand on the command line: lengths of time, and names of queries and sessions, which a shell can complete."""
+"""Types of command-line values: durations, sums of money, moments, and query and session names with shell completion."""
 
 from __future__ import annotations
 
@@ -25,62 +25,62 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 class Length(_Type):
-    """A length of time: a whole number and its unit."""
+    """A duration: a whole number and its unit."""
 
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        """Return ``30s``, ``90m``, ``12h`` or ``7d`` as a length of time."""
+        """Return ``30s``, ``90m``, ``12h`` or ``7d`` as a duration."""
         if isinstance(value, timedelta):
             return value
         match = _LENGTH.fullmatch(str(value).strip())
         if match is None:
-            self.fail(f"{value!r} is no length of time; write a number with its unit: 30s, 90m, 12h", param, ctx)
+            self.fail(f"{value!r} is not a duration; write a number with its unit: 30s, 90m, 12h", param, ctx)
         return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 class Amount(_Type):
-    """A sum of money: a number from 0 on."""
+    """A sum of money: a number, 0 or more."""
 
     name = "amount"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; ``nan`` compares with nothing, and ``inf`` is no cap."""
+        """Return the number. ``nan`` and ``inf`` are refused: neither can be a cap."""
         amount = -1.0
         with suppress(ValueError):
             amount = float(value)
         if 0 <= amount < float("inf"):
             return amount
-        return self.fail(f"{value!r} is no sum of money; write a number from 0 on: 0.50, 2", param, ctx)
+        return self.fail(f"{value!r} is not a sum of money; write a number, 0 or more: 0.50, 2", param, ctx)
 
 
 class Since(Length):
-    """A moment in the past: how long ago, or a date, or a date with a time."""
+    """A moment in the past: a duration before now, a date, or a date with a time."""
 
     name = "when"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]
-        """Return ``7d`` ago, ``2026-11-21`` or ``2026-11-21T06:30`` as a moment; without a zone it is the local clock's."""
+        """Return ``7d`` ago, ``2026-11-21`` or ``2026-11-21T06:30`` as a moment; without a zone it is local time."""
         now = datetime.now(UTC)
         text = str(value).strip()
         if _LENGTH.fullmatch(text):
             return now - super().convert(text, param, ctx)
         moment = moment_after(text if "T" in text or " " in text else f"{text}T00:00", now)
         if moment is None or clock_of(text):
-            self.fail(f"{value!r} is no moment; write 7d (ago), 2026-11-21 or 2026-11-21T06:30", param, ctx)
+            self.fail(f"{value!r} is not a moment; write 7d (ago), 2026-11-21 or 2026-11-21T06:30", param, ctx)
         return moment
 
 
 class Flag(click.Option):
-    """A switch whose variable counts when it holds anything at all, as ``NO_COLOR`` does."""
+    """A switch that any non-empty value of its environment variable turns on, as ``NO_COLOR`` wants it."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        """Return a yes for any value but an empty one."""
+        """Return "1" for any non-empty value, else None."""
         return "1" if super().resolve_envvar_value(ctx) else None
 
 
 class _Name(_Type):
-    """A name that the shell completes from the workspace. Completing is silent: whatever is wrong, there is nothing to offer."""
+    """A name that the shell completes from the workspace. Errors while completing are ignored: then there are no suggestions."""
 
     def __init__(self, *known: Callable[[Path], Iterable[str]]) -> None:
         self._known = known

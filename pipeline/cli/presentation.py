@@ -24,28 +24,28 @@ def duration(seconds: float) -> str:
 
 
 def price(cost: Cost) -> str:
-    """Return money and tokens, or that there was nothing to pay."""
+    """Return money and tokens, or ``no cost``."""
     if not cost.usd and not cost.total_tokens:
-        return "nothing to pay"
+        return "no cost"
     return f"{cost.usd:.4f} USD, {cost.total_tokens:,} tokens"
 
 
 def repair_lines(repair: Any) -> Iterator[str]:
-    """Yield what a repair did to one file of the log (see ``store.verify.Repair``), and where the file lies as it was."""
+    """Yield what a repair did to one file of the log (see ``store.verification.Repair``), and where the original was copied."""
     if not repair.copy:
-        after = "a build takes its notes away, and a run may research its question again"
-        whole = "written off: the whole log; a new one begins, and a run researches every question again"
+        after = "the next build removes its notes, and a run may research its question again"
+        whole = "written off: the whole log; the next run starts a new one and researches every question again"
         yield whole if repair.path == "all" else f"written off: {repair.path}; {after}"
         return
-    kept = f"{counted(repair.kept, 'record')} kept" if repair.kept else "taken out of the log"
-    yield f"repaired: {repair.path}: {kept}; as it was: events/{repair.copy}"
+    kept = f"{counted(repair.kept, 'record')} kept" if repair.kept else "removed from the log"
+    yield f"repaired: {repair.path}: {kept}; copy of the original: events/{repair.copy}"
     if repair.dropped:
         shown = [*repair.dropped[:_MOST_DROPPED], *(["…"] if len(repair.dropped) > _MOST_DROPPED else [])]
         yield f"  dropped {counted(len(repair.dropped), 'record')}: {'; '.join(shown)}"
 
 
 def happened(event: e.EventBase) -> str:
-    """Return in a few words what an event says. Text from outside is cleaned of control characters."""
+    """Return an event's content in a few words. Control characters are removed from text of other sources."""
     return one_line(_happened(event), 160)
 
 
@@ -70,7 +70,7 @@ def _happened(event: e.EventBase) -> str:
         case e.WorkerStarted():
             return f"{event.worker_id}: {event.perspective_id}"
         case e.WorkerThought():
-            return f"{event.worker_id}, iteration {event.iteration}: " + (" | ".join(event.queries) or "nothing left to ask")
+            return f"{event.worker_id}, iteration {event.iteration}: " + (" | ".join(event.queries) or "no further query")
         case e.SearchCompleted():
             return f"{event.query}: {counted(len(event.hits), 'hit')} from {event.provider}"
         case e.PageRead():
@@ -87,8 +87,8 @@ def _happened_later(event: e.EventBase) -> str:
         case e.WorkerCompleted() | e.WorkerFailed():
             return f"{event.worker_id}: {event.reason}"
         case e.FactsValidated():
-            borne_out = sum(entry.standing == "corroborated" for entry in event.facts)
-            return f"{borne_out} of {counted(len(event.facts), 'fact')} borne out by another source"
+            confirmed = sum(entry.standing == "corroborated" for entry in event.facts)
+            return f"{confirmed} of {counted(len(event.facts), 'fact')} confirmed by another source"
         case e.ContradictionsFound():
             return counted(len(event.contradictions), "disagreement")
         case e.AnalysisCompleted():
@@ -99,7 +99,7 @@ def _happened_later(event: e.EventBase) -> str:
             return event.section_id
         case e.ChangesFound():
             found = event.changes
-            return f"{len(found.added)} new, {len(found.changed)} changed, {len(found.gone)} gone, {found.kept} as before"
+            return f"{len(found.added)} new, {len(found.changed)} changed, {len(found.gone)} gone, {found.kept} unchanged"
         case e.ReportGenerated():
             return f"{event.title}: {counted(event.words, 'word')}, {counted(len(event.references), 'source')}"
         case e.ResearchFailed():
@@ -124,7 +124,7 @@ def _plain(line: str) -> str:
 
 
 def listed(summary: Summary, report: str = "") -> dict[str, Any]:
-    """Return the facts about a session that a list shows; ``report`` is its report's path."""
+    """Return a session's entry in ``research list --json``; ``report`` is its report's path."""
     return {
         "session": summary.id,
         "query": summary.query,
@@ -144,7 +144,7 @@ def listed(summary: Summary, report: str = "") -> dict[str, Any]:
 
 
 class Listed(NamedTuple):
-    """A question in a list: what it is called there and why, its latest session, and the path of that one's report."""
+    """A query in a list: its status and the reason for it, its latest session, and the path of that session's report."""
 
     word: str
     id: str
@@ -155,7 +155,7 @@ class Listed(NamedTuple):
 
 
 def list_lines(entries: Iterable[Listed], *, why: bool) -> list[str]:
-    """Return the lines for each entry: the question, with ``why`` the reason, its latest session and that one's report."""
+    """Return the lines of each entry: the question, the reason if ``why``, its latest session and that session's report."""
     lines = []
     for entry in entries:
         lines.append(f"{entry.word:<11} {entry.id:<40}  {one_line(entry.question, 70)}")
@@ -166,14 +166,14 @@ def list_lines(entries: Iterable[Listed], *, why: bool) -> list[str]:
 
 
 def _session_line(summary: Summary) -> str:
-    """A session's id, when it began, how far it is, and what it cost, if anything."""
+    """A session's id, its start, its progress, and its cost if there is one."""
     cost = Cost(usd=summary.usd, total_tokens=summary.tokens)
     parts = [summary.id, f"{summary.started_at[:16].replace('T', ' ')}Z", steps_of(summary.steps, summary.steps_in_all)]
     return ", ".join(parts + ([price(cost)] if summary.usd or summary.tokens else []))
 
 
 def shown(state: SessionState, report: str = "") -> dict[str, Any]:
-    """Return all that ``show`` tells about a session, as plain values."""
+    """Return the value of ``research show --json``."""
     failures = sorted(state.failures.values(), key=lambda failure: (failure.at, failure.step))
     last = failures[-1] if failures else None
     return {
@@ -197,12 +197,12 @@ def shown(state: SessionState, report: str = "") -> dict[str, Any]:
 
 
 def steps_of(done: int, in_all: int) -> str:
-    """Return how far a session is; how many steps there will be is an estimate until it has ended."""
+    """Return a session's progress in words; the number of all steps is an estimate until the session has ended."""
     return counted(done, "step") if done == in_all else f"{done:,} of about {counted(in_all, 'step')}"
 
 
 def show_lines(state: SessionState, last_event: e.EventBase | None, report: str = "") -> Iterator[str]:
-    """Yield what ``show`` tells a person."""
+    """Yield the lines of ``research show``."""
     yield from map(_plain, _show_lines(state, last_event, report))
 
 
@@ -262,7 +262,7 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
 
 
 def _view_lines(view: Perspective | None) -> Iterator[str]:
-    """What a perspective is about, for whoever is to approve it."""
+    """The focus and questions of a perspective that waits for approval."""
     if view is not None:
         yield f"{'':<31}{one_line(view.focus, 200)}"
         yield from (f"{'':<31}- {one_line(question, 300)}" for question in view.questions)

@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on: a live display where somebody looks at a terminal, lines with the time elsewhere."""
+"""Progress output of a run: a live display with bars on a terminal, lines with a time elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.cli.presentation import happened
 from pipeline.domain.agenda import progress as steps_of
 from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, EventBase, ResearchFailed
 from pipeline.domain.state import SessionState
-from pipeline.ops.console_output import TOLD, Console, Forgiving
+from pipeline.ops.console_output import PRINTED, Console, SafeStderr
 from pipeline.text.normalise import counted, one_line
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ STEPS = {"search.completed", "page.read", "step.failed"}
 
 @dataclass
 class Tally:
-    """What the events of this run add up to: steps that ended, money and tokens; and where each of its sessions stands."""
+    """Totals of this run's events: finished steps, money and tokens; and the state of each session."""
 
     steps: int = 0
     sessions: dict[str, SessionState] = field(default_factory=dict)
@@ -50,25 +50,25 @@ class Tally:
         return sum(state.spent.total_tokens - self._before[name][1] for name, state in self.sessions.items())
 
     def line(self, due: int) -> str:
-        """Return the sums in one line. ``due`` counts the sessions that the night is to work on."""
+        """Return the totals in one line. ``due`` counts the sessions of the run."""
         ended = sum(state.ended for state in self.sessions.values())
         cost = [f"{self.usd:.4f} USD"] if self.usd else [counted(self.tokens, "token")] if self.tokens else []
         return ", ".join([f"{ended} of {counted(due, 'session')}", counted(self.steps, "step"), *cost])
 
 
 class Progress(Protocol):
-    """Hears of every event that was stored. Use it as a context."""
+    """Shows every stored event. Use it as a context manager."""
 
     def __enter__(self) -> Progress: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
 
     def listen(self, event: EventBase, state: SessionState) -> None:
-        """Take note of an event; ``state`` is its session's, after it."""
+        """Show an event; ``state`` is the session's state after it."""
 
 
 def progress_on(console: Console, due: int, term: str) -> Progress:
-    """Return the progress that suits the console. ``term`` is the terminal's name, as the environment has it."""
+    """Return bars for a terminal, lines otherwise. ``term`` is the value of the environment variable TERM."""
     if console.terminal and not console.quiet and not console.verbose and term not in {"", "dumb"}:
         return Live(due, color=console.color)
     return Lines(console)
@@ -80,7 +80,7 @@ def line_of(event: EventBase, state: SessionState) -> str:
 
 
 def is_failure(event: EventBase) -> bool:
-    """Tell whether something failed; a question that the sources do not answer has not."""
+    """Tell whether the event is a failure; a question that the sources do not answer is none."""
     return event.type.endswith(".failed") and not _is_unanswered(event)
 
 
@@ -93,14 +93,14 @@ def _colour(event: EventBase) -> str | None:
 
 
 def logged(event: EventBase, state: SessionState) -> None:
-    """Put into the log file what a reader of it looks for: how sessions begin and end, and what failed."""
+    """Write the start and end of sessions, and failures, to the log file."""
     if event.type in BEGINNINGS | ENDS:
-        _log.log(logging.WARNING if is_failure(event) else logging.INFO, "%s", line_of(event, state)[22:], extra=TOLD)
+        _log.log(logging.WARNING if is_failure(event) else logging.INFO, "%s", line_of(event, state)[22:], extra=PRINTED)
 
 
 @dataclass
 class Lines:
-    """A line for each event that matters; with ``-v`` for each event."""
+    """A line for each start, end and failure; with ``-v`` for each event."""
 
     console: Console
 
@@ -118,7 +118,7 @@ class Lines:
 
 
 class Live:
-    """One bar for the night and one for each session at work, drawn on stderr; what failed is printed above them."""
+    """One bar for the run and one for each running session, drawn on stderr; failures are printed above them."""
 
     def __init__(self, due: int, *, color: bool) -> None:
         from rich.console import Console as Terminal
@@ -126,7 +126,7 @@ class Live:
         from rich.table import Column
 
         self._due, self._tally = due, Tally()
-        self._terminal = Terminal(file=cast(TextIO, Forgiving()), no_color=not color, highlight=False, markup=False, emoji=False)
+        self._terminal = Terminal(file=cast(TextIO, SafeStderr()), no_color=not color, highlight=False, markup=False, emoji=False)
         columns = (
             TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, max_width=30)),
             BarColumn(bar_width=12),
@@ -135,7 +135,7 @@ class Live:
             TextColumn("{task.fields[about]}", markup=False, table_column=Column(no_wrap=True, ratio=1, overflow="ellipsis")),
         )
         self._bars: Bars = Progress(*columns, console=self._terminal, transient=True, refresh_per_second=4, expand=True)
-        self._night: TaskID = self._bars.add_task("night", total=due, about="")
+        self._night: TaskID = self._bars.add_task("run", total=due, about="")
         self._rows: dict[str, TaskID] = {}
 
     def __enter__(self) -> Live:
@@ -146,7 +146,7 @@ class Live:
         self._bars.stop()
 
     def listen(self, event: EventBase, state: SessionState) -> None:
-        """Bring the bars up to date; print what failed."""
+        """Update the bars; print failures."""
         logged(event, state)
         self._tally.take(event, state)
         if event.type in {"step.failed", "research.failed", "budget.exhausted"}:

@@ -1,4 +1,4 @@
-"""One night as the command line has it done: decide, rehearse or work, bring the vault up to date, remember, tell."""
+"""The workflow of ``research run``: decide what is due, print a dry run or work, build vault and site, print the outcome."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
-from pipeline.batch.scheduling import LEFT, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, archived, decide, parts
-from pipeline.cli.command_parts import bring_up_to_date, glance, say_missed
+from pipeline.batch.scheduling import LEFT_ALONE, LOG_TROUBLE, UP_TO_DATE, Decision, Selection, archived, decide, parts
+from pipeline.cli.command_parts import bring_up_to_date, read_sessions, report_build_problems
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
-from pipeline.ops.console_output import LOG_FILE, TOLD, Console, mask_with
+from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
 from pipeline.text.times import timestamp
 
 if TYPE_CHECKING:
     from pipeline.batch.batch_log import BatchLog
-    from pipeline.batch.totals import NightResult
-    from pipeline.cli.command_parts import Missed
+    from pipeline.batch.totals import BatchResult
+    from pipeline.cli.command_parts import BuildProblem
     from pipeline.config.queries.model import Query
     from pipeline.config.service_selection import Documents, SearchChoice
     from pipeline.config.settings import Keys, Workspace
@@ -38,7 +38,7 @@ _log = logging.getLogger("pipeline.cli.run_workflow")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a user asks of a night. ``only_again``: nothing but what failed or was cancelled."""
+    """What the options of a run ask for. ``only_again``: only queries that failed or were cancelled."""
 
     selection: Selection = field(default_factory=Selection)
     bounds: RunOverrides = field(default_factory=RunOverrides)
@@ -47,7 +47,7 @@ class Request:
 
 
 class Decisions(NamedTuple):
-    """What is to be done about each query, and the ids, sorted, of those that the log knows and the file holds no more."""
+    """What to do about each query, and the sorted ids of queries that are in the log but no longer in the file."""
 
     decisions: tuple[Decision, ...]
     archived: tuple[str, ...]
@@ -55,7 +55,7 @@ class Decisions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunEnvironment:
-    """What a night works with: the workspace within the night's bounds, its keys, its log, and what its documents are."""
+    """What a run works with: the workspace with the run's limits, its keys, its event store, and the kind of its documents."""
 
     console: Console
     workspace: Workspace
@@ -64,7 +64,7 @@ class RunEnvironment:
     documents: Callable[[], Documents] = lambda: ""
 
     def search_of(self, query: Query) -> SearchChoice:
-        """Return who searches in a new session on a query, and why. Raises: as ``config_of``."""
+        """Return the search providers of a new session on a query, and why these. Raises: as ``config_of``."""
         from pipeline.config.settings import search_for
 
         return search_for(query, self.workspace.queue.settings, self.keys, self.documents())
@@ -79,9 +79,9 @@ class RunEnvironment:
 
         return config_for(query, self.workspace.queue.settings, self.keys, self.documents())
 
-    def outlook(self, request: Request, *, look_only: bool = False) -> Decisions:
-        """Return what is to be done about each query that the request is about; ``look_only`` as in ``glance``."""
-        known = glance(self.console, self.store, look_only=look_only)
+    def decisions_for(self, request: Request, *, read_only: bool = False) -> Decisions:
+        """Return what to do about each query of the request; ``read_only`` as in ``read_sessions``."""
+        known = read_sessions(self.console, self.store, read_only=read_only)
         decisions = decide(self.workspace.queue, known, datetime.now(UTC), request.selection)
         if request.only_again:
             decisions = tuple(d for d in decisions if d.action == "retry" or not d.due)
@@ -89,8 +89,8 @@ class RunEnvironment:
         return Decisions(decisions, tuple(sorted(gone)))
 
 
-def place_of(console: Console, request: Request) -> RunEnvironment:
-    """Return what the night works with.
+def environment_of(console: Console, request: Request) -> RunEnvironment:
+    """Return what the run works with.
 
     Raises:
         NoWorkspace, QueueInvalid: there is no valid queue.
@@ -112,99 +112,99 @@ def place_of(console: Console, request: Request) -> RunEnvironment:
 
 
 def sessions_at_once(workspace: Workspace) -> int:
-    """Return how many sessions a night works on side by side."""
+    """Return how many sessions a run works on at the same time."""
     from pipeline.batch.session_pool import SESSIONS_AT_ONCE
 
     return max(SESSIONS_AT_ONCE, workspace.queue.settings.limits.concurrency // 2)
 
 
-def rehearse(console: Console, request: Request) -> None:
-    """Print what the night would do; write nothing, ask nobody.
+def print_dry_run(console: Console, request: Request) -> None:
+    """Print what the run would do; write nothing, contact no service.
 
     Raises:
-        ResearchError: what would end the night before it begins.
+        ResearchError: what would keep the run from starting.
     """
     import asyncio
 
     from pipeline.batch.dry_run import plan_lines
 
-    place = place_of(console, request)
-    decisions = place.outlook(request, look_only=True).decisions
-    plan = asyncio.run(_planned(place, request, decisions))
+    env = environment_of(console, request)
+    decisions = env.decisions_for(request, read_only=True).decisions
+    plan = asyncio.run(_plan(env, request, decisions))
     words: dict[str, str] = {decision.action: decision.word for decision in decisions}
     console.data(plan_lines(plan, words), plan)
 
 
-async def _planned(place: RunEnvironment, request: Request, decisions: Sequence[Decision]) -> dict[str, Any]:
+async def _plan(env: RunEnvironment, request: Request, decisions: Sequence[Decision]) -> dict[str, Any]:
     from pipeline.batch.dry_run import DryRun
     from pipeline.batch.session_pool import ends_at
     from pipeline.domain.session import ResearchSession
     from pipeline.wiring import workspace_adapters
     from pipeline.wiring.session_adapters import AdapterFactory
 
-    now, limits = datetime.now(UTC), place.workspace.queue.settings.limits
-    desks = AdapterFactory(place.workspace, place.store, place.keys)
+    now, limits = datetime.now(UTC), env.workspace.queue.settings.limits
+    factory = AdapterFactory(env.workspace, env.store, env.keys)
     try:
         rehearsal = DryRun(
             decisions=decisions,
             limit=request.selection.limit,
             limits=limits,
             until=ends_at(limits, now, request.bounds.until),
-            sessions_at_once=sessions_at_once(place.workspace),
+            sessions_at_once=sessions_at_once(env.workspace),
             now=now,
-            config_of=place.config_of,
-            search_of=place.search_of,
-            opened=lambda name: ResearchSession.open(place.store, name).state,
-            may_cost=desks.may_cost,
+            config_of=env.config_of,
+            search_of=env.search_of,
+            opened=lambda name: ResearchSession.open(env.store, name).state,
+            may_cost=factory.may_cost,
         )
         plan = rehearsal.plan()
     finally:
-        await desks.aclose()
+        await factory.aclose()
     if any(entry["search"] == [LOCAL] for entry in plan["due"]):
-        workspace_adapters.corpus_files(place.workspace)
+        workspace_adapters.corpus_files(env.workspace)
     return plan
 
 
-def work(shift: UnattendedRun, request: Request) -> int:
-    """Do a night's work; return the process's exit code. What ends it before its time is remembered as the last run's end.
+def work(run: UnattendedRun, request: Request) -> int:
+    """Research what is due; return the process's exit code. An error is also saved as the outcome of the last run.
 
     Raises:
-        ResearchError: what ends the night before it begins, or a disk that refuses.
+        ResearchError: what keeps the run from starting, or a disk that cannot be written.
     """
     try:
-        return _work(shift, request)
-    except (NoWorkspace, WorkspaceLocked):  # it was no run here
+        return _work(run, request)
+    except (NoWorkspace, WorkspaceLocked):  # another run, or another folder: the saved outcome is not ours to replace
         raise
     except Exception as error:
-        _remember(shift.console, {"exit_code": getattr(error, "exit_code", 1), "error": str(error) or type(error).__name__})
+        _save_last_run(run.console, {"exit_code": getattr(error, "exit_code", 1), "error": str(error) or type(error).__name__})
         raise
 
 
-def _work(shift: UnattendedRun, request: Request) -> int:
-    place = place_of(shift.console, request)
-    outlook = place.outlook(request)
-    if not _any_due(outlook) and outlook.archived == _archived_before(place.store):
-        return _nothing_to_do(shift, place, outlook.decisions, request.selection.ids)
-    with shift.locked(request.lock_wait):
-        outlook = place.outlook(request)
-        if not _any_due(outlook):
-            _record_archived(place, outlook.archived)
-            return _nothing_to_do(shift, place, outlook.decisions, request.selection.ids)
-        result = shift.awaited(_worked(shift, place, outlook, request))
+def _work(run: UnattendedRun, request: Request) -> int:
+    env = environment_of(run.console, request)
+    decided = env.decisions_for(request)
+    if not _any_due(decided) and decided.archived == _archived_before(env.store):
+        return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
+    with run.lock(request.lock_wait):
+        decided = env.decisions_for(request)
+        if not _any_due(decided):
+            _record_archived(env, decided.archived)
+            return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
+        result = run.run_async(_run_batch(run, env, decided, request))
         if not result.batch:
-            return _nothing_to_do(shift, place, outlook.decisions, request.selection.ids)
-        account = _closed(place, result)
-    shift.last_word, shift.about = _counts(account), {"batch": account["batch"]}
-    _tell(place.console, account)
+            return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
+        account = _close_batch(env, result)
+    run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
+    _print_outcome(env.console, account)
     return int(account["exit_code"])
 
 
-def _any_due(outlook: Decisions) -> bool:
-    return any(decision.due for decision in outlook.decisions)
+def _any_due(decided: Decisions) -> bool:
+    return any(decision.due for decision in decided.decisions)
 
 
 def _archived_before(store: EventStore) -> tuple[str, ...]:
-    """Return the queries that the latest batch knew to be gone from the file."""
+    """Return the ids of the queries that the latest batch recorded as removed from the file."""
     import json
 
     latest = max((name for name in store.marks() if name.startswith("batch-")), default="")
@@ -212,8 +212,8 @@ def _archived_before(store: EventStore) -> tuple[str, ...]:
     return next((tuple(json.loads(record.data).get("archived", ())) for record in records if record.type == "batch.started"), ())
 
 
-def _record_archived(place: RunEnvironment, archived: Sequence[str]) -> None:
-    """Record a batch that did nothing but find queries gone from the file, or back in it.
+def _record_archived(env: RunEnvironment, archived: Sequence[str]) -> None:
+    """Record a batch without work: only that queries were removed from the file, or added to it again.
 
     Raises:
         LogError: the log cannot be written.
@@ -222,125 +222,126 @@ def _record_archived(place: RunEnvironment, archived: Sequence[str]) -> None:
     from pipeline.domain.events.batch_events import BatchEnded, BatchStarted
     from pipeline.wiring import workspace_adapters
 
-    context = workspace_adapters.context_of(place.workspace, lambda _event, _state: None)
-    log = BatchLog(place.store, context, new_batch_id(timestamp(context.now())))
+    context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
+    log = BatchLog(env.store, context, new_batch_id(timestamp(context.now())))
     try:
-        start = BatchStarted(due=(), queue_digest=place.workspace.queue.digest, archived=tuple(archived))
+        start = BatchStarted(due=(), queue_digest=env.workspace.queue.digest, archived=tuple(archived))
         log.record(start, BatchEnded(done=0, failed=0, skipped=0, exit_code=0))
     finally:
-        place.store.release(log.id)
+        env.store.release(log.id)
 
 
-async def _worked(shift: UnattendedRun, place: RunEnvironment, outlook: Decisions, request: Request) -> NightResult:
-    """Check what every due query needs before the first of them begins; then work."""
-    from pipeline.batch.session_pool import Night
+async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions, request: Request) -> BatchResult:
+    """Check what every due query needs before the first one starts; then research them."""
+    from pipeline.batch.session_pool import Batch
     from pipeline.cli.progress import progress_on
     from pipeline.config.settings import environment
     from pipeline.wiring.session_adapters import AdapterFactory
 
-    console, workspace = place.console, place.workspace
-    due = [decision for decision in outlook.decisions if decision.due][: request.selection.limit]
-    searches = {place.config_of(decision.query).search for decision in due}
-    desks = AdapterFactory(workspace, place.store, place.keys, sessions=len(due))
+    console, workspace = env.console, env.workspace
+    due = [decision for decision in decided.decisions if decision.due][: request.selection.limit]
+    searches = {env.config_of(decision.query).search for decision in due}
+    factory = AdapterFactory(workspace, env.store, env.keys, sessions=len(due))
     try:
-        prepare(console, workspace, desks, searches)
+        prepare(console, workspace, factory, searches)
         with progress_on(console, len(due), environment().get("TERM", "")) as progress:
-            context = context_of(place, progress.listen, shift, request.bounds.until)
-            at_once, gone = sessions_at_once(workspace), outlook.archived
-            night = Night(place.store, workspace.queue, desks, place.config_of, context, at_once, desks.spent_out, gone)
-            return await night.work(outlook.decisions, request.selection.limit)
+            context = context_of(env, progress.listen, run, request.bounds.until)
+            at_once, gone = sessions_at_once(workspace), decided.archived
+            batch = Batch(env.store, workspace.queue, factory, env.config_of, context, at_once, factory.spent_out, gone)
+            return await batch.work(decided.decisions, request.selection.limit)
     finally:
-        await desks.aclose()
+        await factory.aclose()
 
 
-def context_of(place: RunEnvironment, listener: Listener, shift: UnattendedRun, until: datetime | None = None) -> RunContext:
-    """Return the run's context within the night's limits; from here on no key is written or printed."""
+def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, until: datetime | None = None) -> RunContext:
+    """Return the run's context with its limits; from here on all keys are removed from what is written or printed."""
     from pipeline.batch import session_pool
     from pipeline.config.service_selection import secrets_of
     from pipeline.text.redaction import Redaction
     from pipeline.wiring import workspace_adapters
 
-    settings = place.workspace.queue.settings
-    redaction = Redaction(secrets_of(settings, place.keys))
-    mask_with(redaction.text)
-    context = shift.bound(workspace_adapters.context_of(place.workspace, listener, redaction.data))
-    return session_pool.within(context, settings.limits, until)
+    settings = env.workspace.queue.settings
+    redaction = Redaction(secrets_of(settings, env.keys))
+    add_mask(redaction.text)
+    context = run.with_stop(workspace_adapters.context_of(env.workspace, listener, redaction.data))
+    return session_pool.with_limits(context, settings.limits, until)
 
 
-def prepare(console: Console, workspace: Workspace, desks: AdapterFactory, searches: Collection[tuple[str, ...]]) -> None:
-    """Name every document that cannot be read, once, before the work begins; ``searches`` are who searches in each session.
+def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, searches: Collection[tuple[str, ...]]) -> None:
+    """Index the documents and print those that cannot be read. ``searches``: the search providers of each session.
 
     Raises:
-        CorpusUnusable, SearchFailed: the documents cannot be searched, and a session has nothing else.
+        CorpusUnusable, SearchFailed: the documents cannot be searched, and a session has no other search.
     """
     from pipeline.text.normalise import counted, first_few
 
-    report = desks.prepare(needed=(LOCAL,) in searches)
+    report = factory.prepare(needed=(LOCAL,) in searches)
     if report is None:
         if any(LOCAL in names for names in searches):
             console.say(
-                f"your documents in {', '.join(workspace.queue.settings.corpus)} cannot be searched: research doctor says why",
+                f"your documents in {', '.join(workspace.queue.settings.corpus)} cannot be searched: see research doctor",
                 fg="yellow",
             )
         return
     skipped = [f"skipped {workspace.document_name(problem.path)}: {problem.reason}" for problem in report.problems]
-    for line in first_few(skipped, f" files; {LOG_FILE} names them all"):
+    for line in first_few(skipped, f" files; {LOG_FILE} lists them all"):
         console.say(line, fg="yellow")
     if skipped:
-        _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=TOLD)
+        _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=PRINTED)
     console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
 
 
-def _closed(place: RunEnvironment, result: NightResult) -> dict[str, Any]:
-    """Bring vault and site up to date; return the account of the night, which is remembered too, and says what was not made."""
+def _close_batch(env: RunEnvironment, result: BatchResult) -> dict[str, Any]:
+    """Build vault and site, save ``last-run.json``, and return what it holds: the outcome of the batch and of the builds."""
     from pipeline.batch.totals import account
     from pipeline.domain.events.json_codec import decode_all
     from pipeline.wiring import workspace_adapters
 
-    events = list(decode_all(record.data for record in place.store.load(result.batch)))
+    events = list(decode_all(record.data for record in env.store.load(result.batch)))
     if not events:
         raise LogDamaged(f"the log of {result.batch} is gone", hint="bring events/ back from a backup")
-    value = account([*events, *_not_made(place, result.batch, events[-1].version)])
-    report = workspace_adapters.report_of(place.console.folder)
+    value = account([*events, *_build_outputs(env, result.batch, events[-1].version)])
+    report = workspace_adapters.report_of(env.console.folder)
     value["ended"] = [{**entry, "report": report(entry["session"])} for entry in value["ended"]]
-    if not _remember(place.console, value):
+    if not _save_last_run(env.console, value):
         value["exit_code"] = value["exit_code"] or 1
     return value
 
 
-def _not_made(place: RunEnvironment, batch: str, version: int) -> list[VaultFailed]:
-    """Bring vault and site up to date; record in the night's stream, print and return what was not made.
+def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultFailed]:
+    """Build vault and site; print the problems, record them in the batch's stream and return them.
 
-    Both are tried again at once, for what kept them may have passed; and once more after it was recorded, for the night's note.
+    A failed build is tried again at once, as the cause may have passed, and once more after its problems were recorded, as the
+    note of the batch shows them.
     """
     from pipeline.batch.batch_log import BatchLog
     from pipeline.wiring import workspace_adapters
 
-    url = place.workspace.queue.settings.site_url
-    missed = bring_up_to_date(place.console, url) and bring_up_to_date(place.console, url)
-    if not missed:
+    url = env.workspace.queue.settings.site_url
+    problems = bring_up_to_date(env.console, url) and bring_up_to_date(env.console, url)
+    if not problems:
         return []
-    log = BatchLog(place.store, workspace_adapters.context_of(place.workspace, lambda _event, _state: None), batch, version)
-    failed = _recorded(log, missed, log.context.agent)
-    later = [one for one in bring_up_to_date(place.console, url) if one not in missed]
-    failed += _recorded(log, later) if later else []
-    place.store.release(batch)
-    say_missed(place.console, missed + later)
+    log = BatchLog(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None), batch, version)
+    failed = _record_problems(log, problems, log.context.agent)
+    new_problems = [one for one in bring_up_to_date(env.console, url) if one not in problems]
+    failed += _record_problems(log, new_problems) if new_problems else []
+    env.store.release(batch)
+    report_build_problems(env.console, problems + new_problems)
     return failed
 
 
-def _recorded(log: BatchLog, missed: Sequence[Missed], *first: EventBase) -> list[VaultFailed]:
-    """Add to a night's stream what came after its end; a disk that refuses has been told of already."""
+def _record_problems(log: BatchLog, problems: Sequence[BuildProblem], *first: EventBase) -> list[VaultFailed]:
+    """Add build problems to a batch's stream after its end. A disk that cannot be written was reported already."""
     from pipeline.domain.events.batch_events import VaultFailed
 
-    failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in missed]
+    failed = [VaultFailed(reason=one.reason, exit_code=one.exit_code, part=one.part) for one in problems]
     with suppress(LogError):
         log.record(*first, *failed)
     return failed
 
 
-def _remember(console: Console, account: dict[str, Any]) -> bool:
-    """Write ``last-run.json``; tell whether it holds that now."""
+def _save_last_run(console: Console, account: dict[str, Any]) -> bool:
+    """Write ``last-run.json``; return whether the file holds this outcome now."""
     import json
 
     from pipeline.wiring import workspace_adapters
@@ -350,48 +351,48 @@ def _remember(console: Console, account: dict[str, Any]) -> bool:
     except OSError as error:
         if workspace_adapters.last_run(console.folder) == json.loads(
             json.dumps(account)
-        ):  # it is there, if perhaps not after a power cut
+        ):  # written, but perhaps not safe against a power cut
             return True
         console.say(f"events/local/last-run.json was not written: {error.strerror}", always=True, fg="yellow")
-        _log.error("last-run.json was not written: %s", error, extra=TOLD)
+        _log.error("last-run.json was not written: %s", error, extra=PRINTED)
         return False
     return True
 
 
-def _nothing_to_do(shift: UnattendedRun, place: RunEnvironment, decisions: Sequence[Decision], named: Sequence[str]) -> int:
-    """Nothing is due. A vault that a stopped run left behind is still brought up to date."""
+def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[Decision], named: Sequence[str]) -> int:
+    """Report that no query is due, and build the vault if a stopped run left it out of date; return the exit code."""
     from pipeline.text.normalise import first_few
 
-    console = place.console
-    left = [d for d in decisions if d.action in LEFT or d.query.id in named]
-    told = [f"  {d.query.id}: {d.word}: {d.reason}" for d in left]
-    lines = ["nothing to do", *first_few(told, ": research list --why names them")]
+    console = env.console
+    left = [d for d in decisions if d.action in LEFT_ALONE or d.query.id in named]
+    announced = [f"  {d.query.id}: {d.word}: {d.reason}" for d in left]
+    lines = ["nothing to do", *first_few(announced, ": research list --why names them")]
     again = {"failed": "the failed ones", "not-found": "those not found"}
     found = [words for action, words in again.items() if any(d.action == action for d in left)]
-    lines += [f"  research retry tries {' and '.join(found)} again"] if found else []
+    lines += [f"  to try {' and '.join(found)} again: research retry"] if found else []
     causes = {d.cause for d in decisions if d.action == "damaged"}
     code = next((code for cause, code in LOG_TROUBLE.items() if cause in causes), 0)
     if console.as_json or code or not console.quiet:
         console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in left]})
-    url = place.workspace.queue.settings.site_url
-    missed = bring_up_to_date(console, url) and bring_up_to_date(console, url)
-    code = code or say_missed(console, missed)
-    shift.last_word = "nothing to do" if missed else ""
-    return code if _keep_state(console, code, missed) else code or 1
+    url = env.workspace.queue.settings.site_url
+    problems = bring_up_to_date(console, url) and bring_up_to_date(console, url)
+    code = code or report_build_problems(console, problems)
+    run.summary_line = "nothing to do" if problems else ""
+    return code if _update_last_run(console, code, problems) else code or 1
 
 
-def _keep_state(console: Console, code: int, missed: Sequence[Missed]) -> bool:
-    """Let the account of the last night be, unless vault and site are otherwise than it says, or it ended in an error."""
+def _update_last_run(console: Console, code: int, problems: Sequence[BuildProblem]) -> bool:
+    """Keep ``last-run.json`` unless its vault and site entries are outdated or it holds an error; return whether it is right."""
     from pipeline.wiring import workspace_adapters
 
-    now = parts((one.part, one.reason) for one in missed)
+    now = parts((one.part, one.reason) for one in problems)
     before = workspace_adapters.last_run(console.folder)
     if "error" not in before and all(before.get(part, UP_TO_DATE) == how for part, how in now.items()):
         return True
-    return _remember(console, {"exit_code": code, "nothing_to_do": True, **now})
+    return _save_last_run(console, {"exit_code": code, "nothing_to_do": True, **now})
 
 
-def _counts(account: dict[str, Any]) -> str:
+def _counts_line(account: dict[str, Any]) -> str:
     from pipeline.text.normalise import counted
 
     parts = [counted(account["done"], "report")]
@@ -401,18 +402,18 @@ def _counts(account: dict[str, Any]) -> str:
     return ", ".join([*parts, f"{account['left_out']} skipped"])
 
 
-def _tell(console: Console, account: dict[str, Any]) -> None:
+def _print_outcome(console: Console, account: dict[str, Any]) -> None:
     lines = []
     for entry in account["ended"]:
         lines.append(f"{entry['status'].replace('-', ' '):<11} {entry['query_id']}: {entry['reason'] or _effort(entry)}")
         lines += [f"{'':<11} {console.path(entry['report'])}"] if entry["report"] else []
     lines += _skipped_lines(account["skipped"])
     lines += [f"{part:<11} not up to date: {account[part]}" for part in ("vault", "site") if account[part] != UP_TO_DATE]
-    lines.append(f"{_counts(account)}; exit code {account['exit_code']}")
+    lines.append(f"{_counts_line(account)}; exit code {account['exit_code']}")
     if console.as_json or account["exit_code"] not in (0, NOT_FOUND) or not console.quiet:
         try:
             console.data(lines, account)
-        except (OSError, SystemRefused) as error:  # a terminal that hung up changes nothing about how the night ended
+        except (OSError, SystemRefused) as error:  # a closed terminal does not change the outcome of the run
             console.say(str(error), fg="yellow")
 
 
@@ -426,13 +427,13 @@ def _effort(entry: dict[str, Any]) -> str:
 
 
 def _skipped_lines(skipped: Sequence[dict[str, Any]]) -> list[str]:
-    """A line for each query that was skipped; of many for the same cause the first few, and how many more."""
+    """A line for each skipped query; of many with the same cause only the first few and a count."""
     from pipeline.text.normalise import first_few
 
     lines = []
     for cause in dict.fromkeys(entry["cause"] for entry in skipped):
         mine = [entry for entry in skipped if entry["cause"] == cause]
         reasons = {entry["reason"] for entry in mine}
-        why = reasons.pop() if len(reasons) == 1 else "research list --why names them"
+        why = reasons.pop() if len(reasons) == 1 else "research list --why lists them"
         lines += first_few([f"{'skipped':<11} {entry['query_id']}: {entry['reason']}" for entry in mine], f" are skipped: {why}")
     return lines

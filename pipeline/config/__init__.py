@@ -1,1 +1,1 @@
-"""What the user set up: queries.yaml, keys, the environment, and what a fresh workspace begins with."""
+"""The user's configuration: queries.yaml, API keys, the environment, and the files of a new workspace."""

@@ -1,6 +1,6 @@
 """Keys and addresses of services: from the environment, from files that it names, or from the workspace's ``.env``.
 
-The first of these that is not empty counts: ``NAME`` in the environment, ``NAME_FILE`` in the environment (a file that holds
+The first of these that is not empty is used: ``NAME`` in the environment, ``NAME_FILE`` in the environment (a file that holds
 nothing but the key), ``NAME`` in ``.env``, ``NAME_FILE`` in ``.env``. A file's path is relative to the workspace.
 """
 

@@ -1,7 +1,7 @@
 """The ``.env`` file: ``NAME=value`` lines, read without interpolation and without touching the environment.
 
-``export`` in front is allowed. Single quotes keep all as it is; double quotes know ``\\n``, ``\\t``, ``\\"`` and ``\\\\``; a
-value without quotes ends at white space followed by ``#``.
+``export`` in front is allowed. Single quotes keep the text unchanged; double quotes allow the escapes ``\\n``, ``\\t``,
+``\\"`` and ``\\\\``; a value without quotes ends at white space followed by ``#``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def parse(text: str) -> tuple[dict[str, str], tuple[LineFault, ...]]:
         try:
             name, value = _entry(line)
             if name in values:
-                raise ValueError(f"{name} stands twice")
+                raise ValueError(f"{name} is set twice")
             values[name] = value
         except ValueError as error:
             faults.append(LineFault(number, str(error)))
@@ -45,7 +45,7 @@ def _entry(line: str) -> tuple[str, str]:
     if found is None:
         raise ValueError("no NAME=value")
     if not _NAME.fullmatch(found[1]):
-        raise ValueError("what stands before = is no name")
+        raise ValueError("the text before = is not a valid name")
     return found[1], _value(found[2], found[1])
 
 

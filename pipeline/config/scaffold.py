@@ -1,4 +1,4 @@
-"""What a fresh workspace begins with: templates, a sample queue and documents, the vault's settings; part of the package."""
+"""Creates the files of a new workspace: templates, a sample queue, sample documents and the vault's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which services answer: what the settings say and the keys allow, with the reason in words. Nothing here connects."""
+"""Selects the reasoner and search providers from settings and keys, each with the reason in words. Connects to nothing."""
 
 from __future__ import annotations
 

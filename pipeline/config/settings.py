@@ -1,4 +1,4 @@
-"""What the user wrote → settings: ``queries.yaml`` and the environment. The only reader of the environment.
+"""Loads the workspace's settings from ``queries.yaml`` and the environment. The only module that reads the environment.
 
 ``load_workspace`` reads and checks the file in one pass; ``config_for`` turns one query into the limits its session
 runs under. Nothing here opens a log, a search or a network connection.

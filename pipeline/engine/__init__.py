@@ -1,1 +1,1 @@
-"""The loop of one session: ask the agenda, perform the steps, record what they answered."""
+"""The loop of one session: take steps from the agenda, perform them, record their outcomes."""

@@ -1,7 +1,7 @@
 """The loop of one session: agenda → perform → record, until the agenda is empty.
 
-Steps run side by side without barriers; their outcomes are recorded one batch at a time, in one place. Resuming is the same
-loop over a log that is not empty. What was in flight when a process died is asked again, nothing else.
+Steps run concurrently without barriers; their outcomes are recorded one batch at a time, in one place. Resuming is the same
+loop over a log that is not empty: only calls that were in flight when the process died are repeated.
 """
 
 from __future__ import annotations

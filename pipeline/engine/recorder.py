@@ -1,4 +1,4 @@
-"""The one place that records what steps answered: objects first, then the events that name them."""
+"""Records the outcomes of steps: objects first, then the events that refer to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run takes from outside: the clock, ids, limits of time, and who hears of its events."""
+"""The context of a run: clock, id generator, deadline, stop, and the listener to its events."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def _random_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What a run takes from outside: who writes, the clock, ids, the night's bounds, and who wants to hear of events.
+    """The context of a run: its agent, clock, id generator, limits and event listener.
 
-    ``agent`` opens every segment that this run writes. ``deadline`` ends the night; the gathering ends ``writing`` before it.
+    ``agent`` opens every segment that this run writes. ``deadline`` ends the run; the gathering ends ``writing`` before it.
     ``stop`` may ask for its end at any time. ``concurrency`` bounds the steps under way in one session, without the pages being
     read; ``gate`` those of the whole night. ``redact`` takes keys out of what is written.
     """
@@ -46,7 +46,7 @@ class RunContext:
     redact: Callable[[bytes], bytes] = lambda data: data
 
     def gathering_left_s(self) -> float:
-        """Return the seconds until the night's gathering must end; infinite without a deadline."""
+        """Return the seconds until the gathering must end; infinite without a deadline."""
         return float("inf") if self.deadline is None else (self.deadline - self.writing - self.now()).total_seconds()
 
     def grace_s(self) -> float:

@@ -1,4 +1,4 @@
-"""How work is brought to a stop: asked once, by a signal or by the clock; what is under way then has a grace to end in."""
+"""Stopping a run, by a signal or at its deadline: running calls get a grace period to finish."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ class Stop:
 
 
 class SteadyClock:
-    """A clock that never goes back. Put back, it goes on from where it was; put forward, or after a sleep, it follows.
+    """A clock that never goes back.
+
+    If the system clock is set back, it continues from its last time; if set forward, or after a sleep, it follows.
 
     ``wall`` is the clock it follows, ``passing`` one that only passes, in seconds.
     """
@@ -78,7 +80,7 @@ class SteadyClock:
         return self._shown
 
 
-def kept_for_writing(now: datetime, end: datetime | None) -> timedelta:
+def reserved_for_writing(now: datetime, end: datetime | None) -> timedelta:
     """Return how long before ``end`` the gathering must be over, so that the reports are written by then."""
     return timedelta() if end is None else min(WRITING, max(timedelta(), end - now) / 4)
 
@@ -104,7 +106,7 @@ async def ending_at(end: datetime | None, now: Callable[[], datetime], stop: Sto
 
 
 @contextmanager
-def signals_heard(stop: Stop, at_once: Callable[[int], object], passing: Callable[[], float] = time.monotonic) -> Iterator[None]:
+def handle_signals(stop: Stop, at_once: Callable[[int], object], passing: Callable[[], float] = time.monotonic) -> Iterator[None]:
     """Let the first SIGINT, SIGTERM or SIGHUP ask to stop, and call ``at_once`` with the exit code at the next.
 
     A signal that is ignored (``nohup``, a job in the background) stays so. Only for the main thread.

@@ -13,7 +13,7 @@ import yaml
 
 from pipeline.batch.scheduling import decide
 from pipeline.batch.session_index import read_all
-from pipeline.batch.session_pool import SESSIONS_AT_ONCE, Night, within
+from pipeline.batch.session_pool import SESSIONS_AT_ONCE, Batch, with_limits
 from pipeline.config.service_selection import secrets_of
 from pipeline.config.settings import QUEUE_FILE, Keys, Workspace, config_for, keys_of, load_workspace
 from pipeline.domain.events.batch_events import QueryEnded
@@ -121,16 +121,16 @@ async def research(folder: Path, keys: Keys, ids: Mapping[str, str], ended: Call
     settings = workspace.queue.settings
     store = workspace_adapters.store_of(folder)
     redaction = Redaction(secrets_of(settings, keys))
-    context = within(workspace_adapters.context_of(workspace, _Counter(ended), redaction.data), settings.limits)
-    desks = AdapterFactory(workspace, store, keys, sessions=len(ids))
+    context = with_limits(workspace_adapters.context_of(workspace, _Counter(ended), redaction.data), settings.limits)
+    factory = AdapterFactory(workspace, store, keys, sessions=len(ids))
     try:
         configs = _configs(workspace, keys)
-        desks.prepare(needed=any("local" in config.search for config in configs.values()))
+        factory.prepare(needed=any("local" in config.search for config in configs.values()))
         at_once = max(SESSIONS_AT_ONCE, settings.limits.concurrency // 2)
-        night = Night(store, workspace.queue, desks, lambda query: configs[query.id], context, at_once, desks.spent_out)
+        night = Batch(store, workspace.queue, factory, lambda query: configs[query.id], context, at_once, factory.spent_out)
         result = await night.work(decide(workspace.queue, read_all(store), context.now()))
     finally:
-        await desks.aclose()
+        await factory.aclose()
     found = {ids[entry.query_id]: _outcome(store, entry) for entry in result.ended}
     left = {ids[entry.query_id]: Outcome("failed", entry.reason) for entry in result.skipped}
     return left | found

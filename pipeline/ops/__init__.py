@@ -1,1 +1,1 @@
-"""What surrounds unattended work: log file, monitor, schedules, signals, checks of the set-up."""
+"""Operation of unattended runs: log file, monitor, schedules, signals, terminal output, checks of the set-up."""

@@ -1,4 +1,4 @@
-"""The promise, held against the log: each sentence of a report cites facts, each fact's quote stands in its stored page."""
+"""Audit of a stored session: each sentence of its report cites facts, and each fact's quote is in its stored page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.text.normalise import normalised
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A place where the promise does not hold: ``where`` names the fact or sentence, ``why`` says what is missing."""
+    """A fact or sentence without support: ``where`` names it, ``why`` says what is missing."""
 
     session: str
     where: str
@@ -23,14 +23,14 @@ class Unsupported:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How much was held against stored pages: ``quotes`` of facts, ``citations`` of report sentences."""
+    """The result of an audit: the numbers of checked ``quotes`` of facts and ``citations`` of report sentences."""
 
     quotes: int
     citations: int
     unsupported: tuple[Unsupported, ...]
 
 
-NOTHING = Checked(0, 0, ())
+NOTHING_CHECKED = Checked(0, 0, ())
 
 
 def check(state: SessionState, store: EventStore) -> Checked:
@@ -51,7 +51,7 @@ def _wrong_quotes(state: SessionState, store: EventStore) -> Iterator[Unsupporte
         if text is None:
             yield Unsupported(state.id, fact.id, f"the page {fact.digest[:12]} of {fact.url} is missing or altered")
         elif not fact.quote or normalised(fact.quote) not in text:
-            yield Unsupported(state.id, fact.id, f"its quote does not stand in the page stored for {fact.url}")
+            yield Unsupported(state.id, fact.id, f"its quote is not in the page stored for {fact.url}")
 
 
 def _page(store: EventStore, digest: str) -> str | None:
@@ -72,6 +72,6 @@ def _sentences(state: SessionState) -> Iterator[Sentence]:
 
 def _wrong_citation(sentence: Sentence, state: SessionState) -> str:
     if not sentence.facts:
-        return "it cites nothing"
+        return "it cites no fact"
     unknown = [name for name in sentence.facts if name not in state.facts]
     return f"it cites unknown facts: {', '.join(unknown)}" if unknown else ""

@@ -1,4 +1,4 @@
-"""How the command line speaks: data on stdout, messages on stderr, and every error as one clear message with its exit code."""
+"""Terminal output: data on stdout, messages on stderr, and every error as one message with its exit code."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from typing import Any, NoReturn
 import click
 
 LOG_FILE = "events/local/research.log"
-TOLD = {"told": True}  # as ``extra`` of a log record: it goes to the log file, and was printed in other words
+PRINTED = {"printed": True}  # ``extra`` of a log record for the log file only, as other words were printed
 
 _masks: list[Callable[[str], str]] = []
 _SHOW_CURSOR = "\x1b[?25h"
 
 
-def mask_with(mask: Callable[[str], str]) -> None:
-    """From here on pass all that is printed or logged through ``mask`` too, which takes keys out of it."""
+def add_mask(mask: Callable[[str], str]) -> None:
+    """Pass all later output and log records through ``mask``, which removes keys."""
     _masks.append(mask)
 
 
 def masked(text: str) -> str:
-    """Return ``text`` without any key that is known by now."""
+    """Return ``text`` without the keys that are known so far."""
     for mask in _masks:
         text = mask(text)
     return text
@@ -36,7 +36,7 @@ def masked(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Where we are and how we speak: data on stdout, messages on stderr. ``terminal``: somebody may be looking at stderr."""
+    """The workspace folder and how to print: data on stdout, messages on stderr. ``terminal``: stderr is a terminal."""
 
     folder: Path
     quiet: bool
@@ -46,16 +46,16 @@ class Console:
     terminal: bool = False
 
     def say(self, text: str, *, always: bool = False, **style: Any) -> None:
-        """Print a message on stderr; if we are to be quiet, only what is ``always`` said: that something was not made.
+        """Print a message on stderr; under ``quiet`` only with ``always``, for what could not be built or written.
 
-        A stderr that has gone away stops nobody's work.
+        A closed stderr is ignored.
         """
         if always or not self.quiet:
             with suppress(OSError, ValueError):
                 click.secho(masked(text), err=True, color=self.color, **(style if self.color else {}))
 
     def path(self, inside: str) -> str:
-        """Return a path inside the workspace as it is reached from here; "" stays as it is."""
+        """Return a path inside the workspace relative to the current folder; "" is returned unchanged."""
         return str(self.folder / inside) if inside else ""
 
     def data(self, lines: list[str], value: Any) -> None:
@@ -67,8 +67,8 @@ def put(text: str) -> None:
     """Print on stdout.
 
     Raises:
-        BrokenPipeError: nobody reads it any more.
-        SystemRefused: it cannot be written, on a full disk for example.
+        BrokenPipeError: the reader of stdout has closed it.
+        SystemRefused: stdout cannot be written, on a full disk for example.
     """
     from pipeline.errors import SystemRefused
 
@@ -81,20 +81,20 @@ def put(text: str) -> None:
         raise SystemRefused(f"standard output cannot be written: {error.strerror}", hint=hint) from error
 
 
-class Forgiving:
-    """Stderr, for whoever draws on it: when the terminal has hung up, what is drawn goes nowhere and nothing fails."""
+class SafeStderr:
+    """Stderr for a live display: writes to a closed terminal are ignored."""
 
     def __init__(self) -> None:
         self._stream: Any = sys.stderr
 
     def write(self, text: str) -> int:
-        """Write what can be written."""
+        """Write, and ignore errors."""
         with suppress(OSError, ValueError):
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Flush what can be flushed."""
+        """Flush, and ignore errors."""
         with suppress(OSError, ValueError):
             self._stream.flush()
 
@@ -103,11 +103,11 @@ class Forgiving:
 
 
 class _Messages(logging.Handler):
-    """Log records as messages on whatever stderr is at that moment. A traceback is for the log file, or for ``-v``."""
+    """Prints log records on the current stderr. Tracebacks are printed only under ``-v``; the log file has them too."""
 
     def emit(self, record: logging.LogRecord) -> None:
         with suppress(OSError, ValueError):
-            if getattr(record, "told", False):
+            if getattr(record, "printed", False):
                 return
             click.echo(masked(f"{record.levelname} {record.name}: {record.getMessage()}"), err=True)
             if record.exc_info and self.level <= logging.INFO:
@@ -115,7 +115,7 @@ class _Messages(logging.Handler):
 
 
 def begin(*, quiet: bool, verbose: bool) -> None:
-    """Set up what is printed: characters that the terminal lacks are written as escapes, warnings go to stderr."""
+    """Set up the output: print characters that the terminal lacks as escapes, and log records from warnings up on stderr."""
     _masks.clear()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -136,7 +136,7 @@ def end(code: int) -> NoReturn:
 
 
 def end_at_once(code: int) -> NoReturn:
-    """End the process now, whatever it is doing. What was acknowledged is on the disk."""
+    """End the process now. What was recorded is on the disk."""
     if sys.stderr.isatty():
         with suppress(OSError):
             os.write(2, _SHOW_CURSOR.encode())
@@ -144,8 +144,8 @@ def end_at_once(code: int) -> NoReturn:
 
 
 @contextmanager
-def errors_told() -> Iterator[None]:
-    """Turn every error into one clear message and the right exit code. A fault of ours is logged, not shown as a traceback."""
+def report_errors() -> Iterator[None]:
+    """Turn every error into one message and its exit code. The traceback of a bug is logged, not printed."""
     from pipeline.errors import ResearchError, SystemRefused
 
     try:
@@ -160,22 +160,22 @@ def errors_told() -> Iterator[None]:
             sys.exit(2)
         _fail(error.format_message(), "", 2, "UsageError")
     except (KeyboardInterrupt, click.Abort):
-        _fail("interrupted", "all that was answered is recorded; research run goes on from there", 130, "Interrupted")
+        _fail("interrupted", "all answers so far are recorded; research run continues from there", 130, "Interrupted")
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:
         logging.getLogger("pipeline").info("refused by the system", exc_info=error)
-        hint = "free space or allow it there, then try again; what was recorded is safe; -v shows where it happened"
-        what = f"{error.filename or 'the system refuses'}: {error.strerror or error}"
+        hint = "free disk space or change the permissions, then try again; what was recorded is safe; -v prints the traceback"
+        what = f"{error.filename or 'system error'}: {error.strerror or error}"
         _fail(what, hint, SystemRefused.exit_code, SystemRefused.__name__)
     except Exception as error:
         logging.getLogger("pipeline").info("unexpected", exc_info=error)
-        hint = f"this is a fault of the program; what was recorded is safe; -v shows where it happened, of a run also {LOG_FILE}"
+        hint = f"this is a bug in the program; what was recorded is safe; -v prints the traceback, {LOG_FILE} has that of a run"
         _fail(f"unexpected {type(error).__name__}: {error}", hint, 1, "Unexpected")
 
 
-def let_go() -> None:
-    """Write out what Python still holds; where nobody takes it, drop it, for else it would change the exit code."""
+def flush_output() -> None:
+    """Flush stdout and stderr. Output to a closed stream is dropped, as it would change the exit code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -185,19 +185,19 @@ def let_go() -> None:
 
 
 def json_wanted() -> bool:
-    """Tell whether ``--json`` stands among the arguments, however far their parsing got."""
+    """Tell whether ``--json`` is among the arguments; works also when they could not be parsed."""
     return "--json" in sys.argv[1:]
 
 
 def _fail(message: str, hint: str, code: int, kind: str) -> NoReturn:
     error = {"kind": kind, "message": message, "hint": hint}
-    said = json_wanted() and _said(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False), err=False)
-    if not said:  # not wanted, or stdout is what fails
-        _said("\n".join([f"research: {message}", *([f"  → {hint}"] if hint else [])]), err=True)
+    printed = json_wanted() and _try_print(json.dumps({"error": error, "exit_code": code}, ensure_ascii=False), err=False)
+    if not printed:  # not wanted, or stdout failed
+        _try_print("\n".join([f"research: {message}", *([f"  → {hint}"] if hint else [])]), err=True)
     sys.exit(code)
 
 
-def _said(text: str, *, err: bool) -> bool:
+def _try_print(text: str, *, err: bool) -> bool:
     with suppress(OSError, ValueError):
         click.echo(masked(text), err=err)
         return True

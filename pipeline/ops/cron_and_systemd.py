@@ -1,4 +1,4 @@
-"""Ready lines and files by which cron or systemd runs the night: absolute paths, quoted as each of them reads them. Pure."""
+"""The crontab line and systemd files for a run every night, with absolute paths and correct quoting. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BARE = re.compile(r"[A-Za-z0-9_./:=@+,-]+")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A line for ``crontab -e``; two systemd files under ``name``, with ``.service`` and ``.timer``."""
+    """A line for ``crontab -e``, and the contents of the systemd files ``name.service`` and ``name.timer``."""
 
     crontab: str
     name: str
@@ -33,12 +33,12 @@ def schedule_of(program: Sequence[str], folder: Path, at: time = AT) -> Schedule
     """Return how to run ``program`` every night in the workspace ``folder``; both are absolute.
 
     Raises:
-        UsageError: a path holds control characters, which neither cron nor systemd can be told.
+        UsageError: a path has control characters, which neither crontabs nor systemd files can contain.
     """
     command = (*program, "-C", str(folder), "-q", "run")
     if any(_CONTROL.search(word) for word in command):
         raise UsageError(
-            f"{str(folder)!r} cannot stand in a crontab", hint="move the workspace to a path without control characters"
+            f"{str(folder)!r} cannot be written in a crontab", hint="move the workspace to a path without control characters"
         )
     name = f"night-research-{slug(folder.name or 'root', 40)}"
     return Schedule(
@@ -50,7 +50,7 @@ def schedule_of(program: Sequence[str], folder: Path, at: time = AT) -> Schedule
 
 
 def program_of(argument: str, python: str) -> list[str]:
-    """Return how this program is run again: the script that ``argument`` (the first of all) names, or by Python's own path."""
+    """Return the command that runs this program: the script ``argument`` (``sys.argv[0]``), or ``python -m pipeline``."""
     for path in (Path(argument), Path(python).with_name("research")):
         if path.name == "research" and path.is_file():
             return [_absolute(path)]
@@ -58,12 +58,12 @@ def program_of(argument: str, python: str) -> list[str]:
 
 
 def _absolute(path: Path) -> str:
-    """The last part stays as it is: a link to Python is what makes it that of a virtual environment."""
+    """Resolve links in the folder only: Python recognises a virtual environment by the link to itself."""
     return os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118 - it takes a link that leads to itself
 
 
 def keys_out_of_reach(keys: Keys) -> list[str]:
-    """Return the names of the keys that stand only in this shell's environment, where neither cron nor systemd looks."""
+    """Return the names of the keys that are set only in this shell's environment, which cron and systemd do not see."""
     return [name for name in keys.names() if name in keys.env or f"{name}_FILE" in keys.env]
 
 
@@ -92,9 +92,9 @@ def _service(command: Sequence[str], folder: Path) -> str:
         "[Service]\n"
         "Type=oneshot\n"
         f"ExecStart={systemd_command(command)}\n"
-        "# 3: stopped by a cap, and work remains for the next night. 5: the sources do not answer some question.\n"
+        "# 3: stopped by a limit, work remains for the next run. 5: the sources did not answer a question.\n"
         "SuccessExitStatus=3 5\n"
-        "# After SIGTERM a run records what was under way (10 s) and writes the notes. Its helpers are for it to end.\n"
+        "# After SIGTERM a run finishes its current calls (10 s), writes the notes and stops its worker processes.\n"
         "KillMode=mixed\n"
         "TimeoutStopSec=120\n"
         "Nice=10\n"
@@ -108,7 +108,7 @@ def _timer(name: str, at: time) -> str:
         "\n"
         "[Timer]\n"
         f"OnCalendar=*-*-* {at:%H:%M:%S}\n"
-        "# After a night that the machine slept through, run when it is up again.\n"
+        "# If the machine was off at that time, run when it is on again.\n"
         "Persistent=true\n"
         "\n"
         "[Install]\n"
@@ -117,24 +117,24 @@ def _timer(name: str, at: time) -> str:
 
 
 def schedule_lines(schedule: Schedule, deadline: str, unseen: Sequence[str] = ()) -> list[str]:
-    """Return what to paste where. ``deadline`` is the night's, as ``queries.yaml`` has it, "" for none.
+    """Return the lines to print: what to paste where. ``deadline`` is the one in ``queries.yaml``, "" for none.
 
-    ``unseen`` names the keys that cron would not see.
+    ``unseen`` are the names of keys that cron would not see.
     """
     ends = (
-        f"# The night ends at {deadline}: limits: deadline in queries.yaml."
+        f"# Each run ends at {deadline}: limits: deadline in queries.yaml."
         if deadline
-        else '# No deadline is set: limits: {deadline: "06:30"} in queries.yaml ends each night before the day begins.'
+        else '# No deadline is set: limits: {deadline: "06:30"} in queries.yaml ends each run by then.'
     )
     folder = "~/.config/systemd/user"
-    warnings = [f"# {', '.join(unseen)}: set in this shell alone. Put into .env what the night needs.", ""] if unseen else []
+    warnings = [f"# {', '.join(unseen)}: set only in this shell. Put the keys of the run into .env.", ""] if unseen else []
     return [
         *warnings,
-        "# cron: add this line with `crontab -e`. It is silent unless something fails; then cron mails what it says.",
+        "# cron: add this line with `crontab -e`. It prints only errors; cron mails them.",
         ends,
         schedule.crontab,
         "",
-        f"# systemd, instead of cron: save these two in {folder}/, then",
+        f"# systemd, instead of cron: save these two files in {folder}/, then",
         f"#   systemctl --user daemon-reload && systemctl --user enable --now {schedule.name}.timer",
         "#   loginctl enable-linger       # so that it runs while you are logged out",
         "",

@@ -1,7 +1,8 @@
-"""Folders watched for changes, and work done after them: soon, once for many changes, and never because of itself.
+"""Watching folders: run a function soon after files change, once for many changes.
 
-What the work reads and writes must lie elsewhere, or be named in ``besides``. Editors save in several steps (a new file that
-takes the old one's name, a lock file beside it), so the work waits for a moment of quiet, but not for ever.
+Files that the function itself writes must be outside the folders, or be named in ``besides``. Editors save in several steps (a
+new file that is renamed, a lock file beside it), so the function runs after a short time without changes, at most 0.6 s after
+the first one.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from watchdog.observers.polling import PollingObserver
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
-QUIET_S = 0.12  # without another change, before the work begins
+QUIET_S = 0.12  # without another change, before the function runs
 PATIENCE_S = 0.6  # after the first change, at most
 POLL_S = 0.4
-_CHANGES = {"created", "modified", "moved", "deleted", "closed"}  # not: opened or read, which the work itself does
-_PASSING = ("~", ".tmp", ".swp", ".swx", ".part")
+_CHANGES = {"created", "modified", "moved", "deleted", "closed"}  # not: opened or read, which the function itself does
+_TEMPORARY = ("~", ".tmp", ".swp", ".swx", ".part")
 
 
 class Changes(FileSystemEventHandler):
-    """The changed files below the watched folders, gathered until somebody takes them."""
+    """Collects the changed files below the watched folders until ``take`` returns them."""
 
     def __init__(self, besides: Sequence[Path]) -> None:
         self._besides = [os.path.realpath(path) for path in besides]
@@ -38,7 +39,7 @@ class Changes(FileSystemEventHandler):
         self._last = 0.0
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Take note of a change."""
+        """Add a change."""
         if event.event_type not in _CHANGES or (event.is_directory and event.event_type == "modified"):
             return
         paths = {str(path) for path in (event.src_path, event.dest_path) if path}
@@ -50,11 +51,11 @@ class Changes(FileSystemEventHandler):
 
     def _counts(self, path: str) -> bool:
         name = path.rpartition("/")[2]
-        passing = name.startswith(".") or name.endswith(_PASSING) or name.isdecimal()  # vim tries a folder with a number
-        return not passing and not any(path == other or path.startswith(f"{other}/") for other in self._besides)
+        temporary = name.startswith(".") or name.endswith(_TEMPORARY) or name.isdecimal()  # vim creates files named by a number
+        return not temporary and not any(path == other or path.startswith(f"{other}/") for other in self._besides)
 
     def take(self, timeout_s: float | None = None) -> frozenset[str]:
-        """Wait for changes and then for quiet; return the paths of what changed, none if the time was over first."""
+        """Wait for changes and then for a pause; return the changed paths, none after ``timeout_s`` without a change."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: bool(self._paths), timeout_s):
                 return frozenset()
@@ -66,18 +67,18 @@ class Changes(FileSystemEventHandler):
 
 
 class FileWatcher:
-    """Watches ``folders`` and all below them, but nothing in ``besides``. ``polls``: by looking again and again.
+    """Watches ``folders`` and all below them, but nothing in ``besides``. ``polls``: compare the files regularly.
 
-    Where the system cannot tell of changes (too many folders), it is looked at again and again too; ``polls`` then says so.
+    If the system cannot watch the folders (too many of them), they are polled too, and ``polls`` becomes true.
     """
 
     def __init__(self, folders: Sequence[Path], besides: Sequence[Path] = (), *, polls: bool = False) -> None:
         self.changes = Changes(besides)
         self.polls = polls
         self._folders = [Path(os.path.realpath(folder)) for folder in folders if folder.is_dir()]
-        self._observer = self._started()
+        self._observer = self._start()
 
-    def _started(self) -> BaseObserver:
+    def _start(self) -> BaseObserver:
         observer: BaseObserver = PollingObserver(timeout=POLL_S) if self.polls else Observer()
         try:
             for folder in self._folders:
@@ -89,17 +90,19 @@ class FileWatcher:
             with suppress(RuntimeError):
                 observer.stop()
             self.polls = True
-            return self._started()
+            return self._start()
         return observer
 
     def close(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         self._observer.stop()
         self._observer.join()
 
 
-def each_time(watch: FileWatcher, work: Callable[[frozenset[str]], None], stopped: Callable[[], bool] = lambda: False) -> None:
-    """Do ``work`` with what changed, each time that something did, until ``stopped``."""
+def run_on_changes(
+    watch: FileWatcher, work: Callable[[frozenset[str]], None], stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Call ``work`` with the changed paths after each change, until ``stopped`` returns true."""
     while not stopped():
         if changed := watch.changes.take(timeout_s=0.5):
             work(changed)

@@ -1,4 +1,4 @@
-"""The log file of what works unattended: what happened, tracebacks, no keys, bounded in size. Its failure is no matter."""
+"""The log file of unattended runs: messages and tracebacks without keys, limited in size. Its failure stops no run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from pipeline.ops.console_output import LOG_FILE, masked
 
-LARGEST = 1_000_000  # bytes; beside it three older files of that size
+LARGEST = 1_000_000  # bytes; up to three older files of that size are kept
 OLDER = 3
 
 
 class _Lines(logging.Formatter):
-    """Lines with the time in UTC, and everything masked, tracebacks too."""
+    """Lines with the time in UTC. Keys are masked, in tracebacks too."""
 
     converter = staticmethod(time.gmtime)
     default_msec_format = "%s.%03dZ"
@@ -31,7 +31,7 @@ class _Lines(logging.Formatter):
 
 
 class _LogFile(RotatingFileHandler):
-    """Made at the first record, for its owner's eyes only."""
+    """A file that is created at the first record, and readable by its owner only."""
 
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)
@@ -40,12 +40,12 @@ class _LogFile(RotatingFileHandler):
         return open(handle, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 - a descriptor, closed by the base
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
-        """A disk that refuses the log file refuses the event log too, and there it is told."""
+        """Ignore a failed write: a disk that cannot take the log file cannot take the event log either, which reports it."""
 
 
 @contextmanager
-def log_kept(folder: Path, largest: int = LARGEST) -> Iterator[None]:
-    """Write what is logged meanwhile, from ``INFO`` upwards, to the workspace's log file."""
+def log_to_file(folder: Path, largest: int = LARGEST) -> Iterator[None]:
+    """Write log records from ``INFO`` upwards to the workspace's log file while the context is open."""
     handler = _LogFile(os.path.realpath(folder / LOG_FILE), maxBytes=largest, backupCount=OLDER, delay=True)
     handler.setFormatter(_Lines("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
     root = logging.getLogger()

@@ -1,4 +1,4 @@
-"""What comes into the log while one looks on. Reads without a lock, and sees each event once, when it is stored."""
+"""Following the event log while a run writes it. Reads without a lock, and returns each event once, after it is stored."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ENDINGS = frozenset({"research.completed", "research.failed", "research.cancelle
 
 @dataclass
 class LogTail:
-    """Follows one stream from the version ``after``, or, without a name, all streams from the moment ``since`` (as in events).
+    """Follows one stream from the version ``after`` or, without a name, all streams from the time ``since`` (as in events).
 
-    ``last`` is the last event that was seen.
+    ``last`` is the last event that was returned.
     """
 
     store: EventStore
@@ -33,7 +33,7 @@ class LogTail:
             self._marks = dict(self.store.marks())
 
     def new(self) -> tuple[EventBase, ...]:
-        """Return the events that were stored since the last look, in order of their times.
+        """Return the events that were stored since the last call, ordered by time.
 
         Raises:
             LogError: a stream cannot be read.
@@ -42,12 +42,12 @@ class LogTail:
             found = list(self.store.load(self.name, after=self.after))
             self.after = found[-1].version if found else self.after
         else:
-            found = sorted(self._anywhere(), key=lambda record: (record.at, record.session_id, record.version))
+            found = sorted(self._new_records(), key=lambda record: (record.at, record.session_id, record.version))
         events = tuple(decode(record.data) for record in found)
         self.last = events[-1] if events else self.last
         return events
 
-    def _anywhere(self) -> Iterator[Record]:
+    def _new_records(self) -> Iterator[Record]:
         marks = dict(self.store.marks())
         for name in (name for name in marks if marks[name] != self._marks.get(name)):
             for record in self.store.load(name, after=self._seen.get(name, 0)):
@@ -58,5 +58,5 @@ class LogTail:
 
 
 def is_over(last: EventBase | None) -> bool:
-    """Tell whether a session has ended with the last event that was seen of it."""
+    """Tell whether ``last``, the last event of a session, ends it."""
     return last is not None and last.type in ENDINGS

@@ -1,4 +1,4 @@
-"""The few calls by which bytes become durable, and nothing else: the one place where a disk can fail.
+"""Durable writes: create, append, replace and sync files. All disk failures of the log occur here.
 
 Every function lets ``OSError`` through; a short write is one too. No call is ever repeated after a failure: a second
 ``fsync`` after a failed one reports success without having written anything.
@@ -96,7 +96,7 @@ def sync_directory(path: Path) -> None:
 def settle(path: Path) -> None:
     """Make durable what an earlier process may have left in the system's cache; then let the next reading be the disk's word.
 
-    Where a sync has failed once, the cache goes on showing bytes that the disk never got, and every later sync succeeds.
+    Where a sync has failed once, the cache still shows bytes that the disk never got, and every later sync succeeds.
     """
     fd = os.open(path, os.O_RDONLY)
     try:

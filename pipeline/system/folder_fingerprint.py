@@ -1,7 +1,6 @@
-"""What a folder holds, at a glance: how each of its files looks, and one mark for all of them; a name for a small tree. A leaf.
+"""Fingerprints of folders, from the sizes and times of their files, to find changed files without reading them.
 
-That a file was changed is told from its size and time, without reading it. Where a folder's mark is what it was, every file in it
-is as it was, so that of a great many files only those of a few folders need to be compared one by one.
+A folder with an unchanged fingerprint has no changed file, so that only the files of changed folders are compared one by one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Locks that a process holds and that its death frees, however it dies.
+"""File locks that are released when their process ends, even by a kill.
 
-They are advisory ``flock`` locks on a file that names its owner. The file is removed when the lock is given back, so that
-nothing is left behind; after a kill it stays, unlocked, and the next owner takes it over.
+They are advisory ``flock`` locks on a file that names its owner. The file is removed when the lock is released. After a kill
+the file stays, unlocked, and the next owner takes it over.
 """
 
 from __future__ import annotations

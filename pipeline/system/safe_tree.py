@@ -1,4 +1,4 @@
-"""Files below one folder, reached by open folders and never through a symbolic link.
+"""Reads and writes files below one folder, through open folders and never through a symbolic link.
 
 A vault may be synchronised, shared, or prepared by someone else; a link in it must not lead a write outside. Each path is
 walked folder by folder without following links, and files are replaced whole: a reader sees the old one or the new one.
@@ -21,7 +21,7 @@ _OLD_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Obstacle(Exception):
-    """What stands at a path is no plain file or folder, or may not be read; it is left alone."""
+    """The path is not a plain file or folder, or may not be read; it is left alone."""
 
 
 class Tree:

@@ -1,4 +1,4 @@
-"""Processes that help this one: how they come to be and live, and work handed to them. And what a template may take."""
+"""A pool of worker processes: start, shared data, batches of work, shutdown. Also the resource limits of templates."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Pool(Generic[P]):
     def go_on_alone(self, why: Exception) -> None:
         """Do all further work in this process."""
         if self._number:
-            _log.warning("a process that helps has ended or could not be started (%s); the work goes on without it", why)
+            _log.warning("a worker process ended or could not be started (%s); the work goes on without it", why)
         self._number = 0
 
     def close(self, *, wait: bool = True) -> None:
@@ -141,7 +141,7 @@ def processors(most: int) -> int:
 
 
 def spawning() -> SpawnContext:
-    """Return what starts processes anew: a fork would copy whatever threads hold at that moment."""
+    """Return the context that spawns processes: a fork would copy the locks that threads hold at that moment."""
     import multiprocessing
 
     return multiprocessing.get_context("spawn")

@@ -1,1 +1,1 @@
-"""Settings into adapters: the only room that imports adapters."""
+"""Builds adapters from settings: the only package that imports them."""

@@ -1,7 +1,7 @@
-"""A session's config into the doors of its desk: reasoner, search, fetch. With ``wiring.py`` the only importer of adapters.
+"""Builds the adapters of one session from its config: reasoner, search and fetch.
 
-What all sessions of a night share is made once: the clients with their circuits, the providers' pace, the night's ledger, and
-what was learnt of the model's server. Belongs to one event loop.
+All sessions of a run share one set of HTTP clients with their circuit breakers, rate limits, the run's budget, and what is known
+of the model's server. Belongs to one event loop.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Fetches:
 
 @dataclass
 class AdapterFactory:
-    """Gives each session its desk. Close it when the night is over.
+    """Gives each session its step context. Close it at the end of the run.
 
     ``extractor`` is what takes the text out of web pages, in place of one that is started when it is needed. ``sessions`` is how
     many may be expected.
@@ -121,7 +121,7 @@ class AdapterFactory:
         return any(price.input_usd or price.output_usd for price in known) or self._searches.chain(config.search).price > 0
 
     def spent_out(self) -> str:
-        """Return why the night's budget allowed no further call, or "" if it never refused one."""
+        """Return why the run's budget refused a call, or "" if it never did."""
         return self._night.refusal
 
     async def aclose(self) -> None:

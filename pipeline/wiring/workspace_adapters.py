@@ -1,4 +1,4 @@
-"""Settings into adapters: the only importer of adapters. Heavy modules are imported where they are first needed."""
+"""Builds the adapters of a workspace from its settings: store, HTTP, search, vault, site. Imports heavy modules on first use."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def refuse_missing_log(folder: Path) -> None:
 
 
 def summaries_of(folder: Path, *, writable: bool = True) -> Summaries:
-    """Return what is kept of each session to be known at a glance."""
+    """Return the cache of session summaries."""
     return Summaries(folder / "events" / "local" / "summaries.sqlite", writable=writable)
 
 

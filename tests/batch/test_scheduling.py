@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.batch.scheduling import Decision, Selection, archived, decide, taken_up
+from pipeline.batch.scheduling import Decision, Selection, archived, decide, split_at_limit
 from pipeline.batch.session_index import SessionIndex, Summary, summary_of
 from pipeline.config.queries.entries import distinct_id
 from pipeline.config.queries.model import Query
@@ -239,7 +239,7 @@ def test_ids_and_tags_add_up() -> None:
 def test_a_limit_leaves_the_rest_of_what_is_due() -> None:
     decisions = decide(queue(*map(query, "abcd")), known(last("b")), NOW)
     for limit, first, rest in ((2, ["a", "c"], ["d"]), (None, ["a", "c", "d"], []), (9, ["a", "c", "d"], [])):
-        due, beyond = taken_up(decisions, limit)
+        due, beyond = split_at_limit(decisions, limit)
         assert ([d.query.id for d in due], [d.query.id for d in beyond]) == (first, rest)
 
 
@@ -297,6 +297,6 @@ def test_of_two_spellings_the_first_is_researched_unless_the_other_was_and_the_o
     first, second = query("pumps"), replace(query("pumps"), id="again", same_as="pumps", line=2)
     decisions = decide(queue(first, second), known({}), NOW)
     assert [(d.query.id, d.action, d.due) for d in decisions] == [("pumps", "new", True), ("again", "same", False)]
-    assert decisions[1].reason == "the question of line 1, pumps: that one is researched, this one is not"
+    assert decisions[1].reason == "the question of line 1, pumps: only that one is researched"
     decisions = decide(queue(first, second), known(last("pumps", query_id="again")), NOW)
     assert [(d.query.id, d.action) for d in decisions] == [("pumps", "done"), ("again", "same")]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.batch.scheduling import Decision
-from pipeline.batch.session_actions import cancelled, leads_anywhere, new_session, plan_approved, reopened
+from pipeline.batch.session_actions import approve_plan, cancel_session, has_work_left, new_session, reopen_session
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
@@ -27,18 +27,18 @@ def ended(status: Iterable[str]) -> tuple[MemoryStore, str]:
 
 def test_a_failed_session_is_reopened_and_an_open_one_taken_as_it_is() -> None:
     store, name = ended(["failed"])
-    session = reopened(store, name, context_for("again"))
+    session = reopen_session(store, name, context_for("again"))
     assert session.state.status == "planning"
     events = list(decode_all(record.data for record in store.load(name)))
     assert [event.type for event in events[-2:]] == ["run.started", "research.reopened"]
-    reopened(store, name, context_for("again"))
+    reopen_session(store, name, context_for("again"))
     assert len(store.load(name)) == len(events)
 
 
 def test_a_complete_session_cannot_be_gone_on_with() -> None:
     store, name = ended(["complete"])
     with pytest.raises(CommandRefused, match="is complete") as caught:
-        reopened(store, name, context_for("again"))
+        reopen_session(store, name, context_for("again"))
     assert name in caught.value.hint
 
 
@@ -56,36 +56,36 @@ def state_of(store: MemoryStore, name: str) -> SessionState:
 
 def without_evidence() -> SessionState:
     night = bench(queue(query("pumps")))
-    desk_of = night.night.desk_of
-    night.night.desk_of = lambda state: replace(desk_of(state), search=Nothing())
+    desk_of = night.batch.desk_of
+    night.batch.desk_of = lambda state: replace(desk_of(state), search=Nothing())
     night.work()
     return sessions(night.store)["pumps"]
 
 
 def test_a_session_leads_somewhere_again_only_if_it_would_ask_something() -> None:
     store, name = ended(["failed"])
-    assert leads_anywhere(state_of(store, name))  # its search was down; it may be up again
+    assert has_work_left(state_of(store, name))  # its search was down; it may be up again
     nothing = without_evidence()
-    assert (nothing.status, leads_anywhere(nothing)) == ("not-found", False)  # it looked, and there was nothing
+    assert (nothing.status, has_work_left(nothing)) == ("not-found", False)  # it looked, and there was nothing
 
 
 def test_a_session_whose_own_budget_is_spent_leads_nowhere() -> None:
     store, name = ended(["failed"])
     state = state_of(store, name)
     state.config = state.config.model_copy(update={"budget_usd": 0.5})
-    assert leads_anywhere(state)
+    assert has_work_left(state)
     state.spent.usd = 0.5
-    assert not leads_anywhere(state)
+    assert not has_work_left(state)
 
 
 def test_a_cancelled_session_stays_so_until_it_is_reopened() -> None:
     store = MemoryStore()
     session = asyncio.run(new_session(store, Decision(query("pumps"), "new", ""), ResearchConfig(), context_for("one")))
-    assert cancelled(store, session.id, context_for("two"), "no longer needed").state.status == "cancelled"
+    assert cancel_session(store, session.id, context_for("two"), "no longer needed").state.status == "cancelled"
     assert state_of(store, session.id).end_reason == "no longer needed"
     with pytest.raises(CommandRefused, match="is cancelled already"):
-        cancelled(store, session.id, context_for("three"), "")
-    assert reopened(store, session.id, context_for("four")).state.status == "planning"
+        cancel_session(store, session.id, context_for("three"), "")
+    assert reopen_session(store, session.id, context_for("four")).state.status == "planning"
 
 
 def waiting() -> tuple[MemoryStore, str]:
@@ -107,7 +107,7 @@ def test_a_plan_that_needs_approval_is_made_and_nothing_more() -> None:
 def test_an_approved_plan_is_carried_out_by_the_next_night_and_nothing_is_asked_again() -> None:
     store, name = waiting()
     planned = state_of(store, name).perspectives
-    plan_approved(store, name, context_for("by-hand"))
+    approve_plan(store, name, context_for("by-hand"))
     journal = Journal()
     night = bench(queue(query("pumps", approve="plan")), lambda _one: journal, store, run_id="night-2")
     result = night.work(sessions(store))
@@ -119,18 +119,18 @@ def test_an_approved_plan_is_carried_out_by_the_next_night_and_nothing_is_asked_
 def test_a_plan_is_approved_with_other_perspectives() -> None:
     store, name = waiting()
     views = (Perspective(id="", name="Costs", focus="money", questions=("What does a pump cost?",)),)
-    state = plan_approved(store, name, context_for("by-hand"), views).state
+    state = approve_plan(store, name, context_for("by-hand"), views).state
     assert list(state.perspectives) == ["costs"]
     assert list(state.nodes) == ["search_0", "cross_validate", "synthesize"]
     assert state_of(store, name) == state
     with pytest.raises(CommandRefused, match="waits for approval"):
-        plan_approved(store, name, context_for("again"))
+        approve_plan(store, name, context_for("again"))
 
 
 def test_a_plan_that_waits_can_be_cancelled_but_not_gone_on_with() -> None:
     store, name = waiting()
     with pytest.raises(CommandRefused, match="waits for its plan") as caught:
-        reopened(store, name, context_for("again"))
+        reopen_session(store, name, context_for("again"))
     assert "research approve" in caught.value.hint
-    cancelled(store, name, context_for("again"), "")
-    assert reopened(store, name, context_for("later")).state.waiting
+    cancel_session(store, name, context_for("again"), "")
+    assert reopen_session(store, name, context_for("later")).state.waiting

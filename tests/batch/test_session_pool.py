@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pipeline.batch.scheduling import Decision, decide
-from pipeline.batch.session_pool import within
-from pipeline.batch.totals import NightResult
+from pipeline.batch.session_pool import with_limits
+from pipeline.batch.totals import BatchResult
 from pipeline.config.queries.model import Limits, Query
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.reasoner_questions import Question
@@ -28,7 +28,7 @@ from tests.nights import NOW, Nothing, bench, down, endings, events_of, known, l
 def test_a_night_without_work_leaves_no_trace() -> None:
     night = bench(queue(query("pumps")))
     result = night.work(last("pumps"))
-    assert (result, night.store.streams) == (NightResult(), {})
+    assert (result, night.store.streams) == (BatchResult(), {})
 
 
 def test_a_night_researches_what_is_due_in_order_and_says_so_in_its_own_stream() -> None:
@@ -69,7 +69,7 @@ def test_too_many_failures_stop_the_night() -> None:
     names = ("pumps", "valves", "seals", "shafts")
     result = bench(queue(*map(query, names), max_failures=2), down(*names)).work()
     assert list(endings(result)) == ["pumps", "valves"]
-    assert {event.reason for event in result.skipped} == {"2 failures tonight"}
+    assert {event.reason for event in result.skipped} == {"2 failures in this run"}
     assert result.exit_code == 1
 
 
@@ -77,7 +77,7 @@ def test_a_spent_budget_stops_the_night_with_exit_code_3() -> None:
     night = bench(queue(query("pumps"), query("valves"), cost_usd=0.001))
     result = night.work()
     assert endings(result) == {"pumps": "complete"}
-    assert [(event.query_id, event.reason) for event in result.skipped] == [("valves", "tonight's 0.00 USD are spent")]
+    assert [(event.query_id, event.reason) for event in result.skipped] == [("valves", "the run's limit of 0.00 USD is reached")]
     assert result.exit_code == 3
     assert isinstance(end := events_of(night.store, result)[-1], n.BatchEnded)
     assert end.exit_code == 3
@@ -105,7 +105,7 @@ class Barrier(Journal):
 def test_failures_side_by_side_are_never_more_than_the_cap(cap: int, side_by_side: int) -> None:
     journal = Barrier(down=True)
     night = bench(queue(*map(query, "abcdefgh"), max_failures=cap), lambda _one: journal)
-    night.night.sessions_at_once = 4
+    night.batch.sessions_at_once = 4
     result = night.work()
     assert (result.failed, journal.most) == (min(cap, 8), side_by_side)
     assert len(result.ended) + len(result.skipped) == 8
@@ -113,7 +113,7 @@ def test_failures_side_by_side_are_never_more_than_the_cap(cap: int, side_by_sid
 
 def test_money_spent_side_by_side_counts_while_it_is_spent() -> None:
     night = bench(queue(*map(query, "abcdefgh"), cost_usd=0.001), lambda _one: Barrier(down=False))
-    night.night.sessions_at_once = 3
+    night.batch.sessions_at_once = 3
     result = night.work()
     assert len(result.ended) == 3  # those that began before anything was spent
     assert {event.cause for event in result.skipped} == {"cap"}
@@ -129,7 +129,7 @@ def test_tokens_and_calls_stop_the_night_as_money_does(caps: dict[str, int], wor
 
 def test_a_budget_that_allowed_no_further_call_ends_the_night() -> None:
     night = bench(queue(query("pumps"), query("valves")))
-    night.night.spent_out = lambda: "the night's budget does not allow another call" if night.night._ended else ""
+    night.batch.spent_out = lambda: "the night's budget does not allow another call" if night.batch._ended else ""
     result = night.work()
     assert (list(endings(result)), result.exit_code) == (["pumps"], 3)
     assert result.skipped[0].reason == "the night's budget does not allow another call"
@@ -138,7 +138,7 @@ def test_a_budget_that_allowed_no_further_call_ends_the_night() -> None:
 def test_a_session_that_the_nights_budget_kept_from_any_fact_goes_on_another_night() -> None:
     spent = BudgetSpent("no more tonight", ledger="night", cap="usd", limit="1.00", spent="0.99")
     night = bench(queue(query("pumps")), lambda _one: Journal(faults={"perspectives": [spent]}))
-    night.night.spent_out = lambda: "no more tonight" if night.night._bills else ""
+    night.batch.spent_out = lambda: "no more tonight" if night.batch._session_costs else ""
     result = night.work()
     assert [(event.status, event.cause, event.reason) for event in result.ended] == [("interrupted", "cap", "no more tonight")]
     assert result.exit_code == 3
@@ -149,8 +149,8 @@ def test_a_session_that_the_nights_budget_kept_from_any_fact_goes_on_another_nig
 def test_a_cap_of_nothing_allows_what_costs_nothing() -> None:
     free = queue(query("pumps"), cost_usd=0.0)
     night = bench(free)
-    desk_of = night.night.desk_of
-    night.night.desk_of = lambda state: replace(desk_of(state), reasoner=Free(Journal()))
+    desk_of = night.batch.desk_of
+    night.batch.desk_of = lambda state: replace(desk_of(state), reasoner=Free(Journal()))
     assert endings(night.work()) == {"pumps": "complete"}
 
 
@@ -163,7 +163,7 @@ class Free(FakeReasoner):
 
 def test_a_limit_leaves_what_is_due_beyond_it_and_says_so() -> None:
     night = bench(queue(query("pumps"), query("valves")))
-    result = asyncio.run(night.night.work(decide(night.night.queue, known({}), NOW), limit=1))
+    result = asyncio.run(night.batch.work(decide(night.batch.queue, known({}), NOW), limit=1))
     assert (endings(result), [event.cause for event in result.skipped], result.exit_code) == ({"pumps": "complete"}, ["limit"], 3)
 
 
@@ -179,9 +179,9 @@ def test_the_nights_bill_leaves_out_what_its_sessions_had_cost_before() -> None:
     assert end.cost.usd == pytest.approx(sessions(first.store)["pumps"].spent.usd - before)
 
 
-def retried(store: MemoryStore) -> NightResult:
+def retried(store: MemoryStore) -> BatchResult:
     night = bench(queue(query("pumps")), store=store, run_id="night-2")
-    return asyncio.run(night.night.work([Decision(query("pumps"), "retry", "", sessions(store)["pumps"].id)]))
+    return asyncio.run(night.batch.work([Decision(query("pumps"), "retry", "", sessions(store)["pumps"].id)]))
 
 
 def test_a_failed_session_is_gone_on_with_where_that_leads_somewhere() -> None:
@@ -195,8 +195,8 @@ def test_a_failed_session_is_gone_on_with_where_that_leads_somewhere() -> None:
 
 def test_a_session_that_looked_everywhere_is_followed_by_a_new_one() -> None:
     first = bench(queue(query("pumps")))
-    desk_of = first.night.desk_of
-    first.night.desk_of = lambda state: replace(desk_of(state), search=Nothing())
+    desk_of = first.batch.desk_of
+    first.batch.desk_of = lambda state: replace(desk_of(state), search=Nothing())
     first.work()
     failed = sessions(first.store)["pumps"]
     result = retried(first.store)
@@ -239,7 +239,7 @@ def test_the_next_night_goes_on_with_the_interrupted_session_and_asks_nothing_ag
     first.work()
     waiting, journal = sessions(first.store), Journal()
     night = bench(work, lambda _one: journal, first.store)
-    night.night.context = replace(night.night.context, run_id="night-2", new_id=context_for("night-2").new_id)
+    night.batch.context = replace(night.batch.context, run_id="night-2", new_id=context_for("night-2").new_id)
     result = night.work(waiting)
     assert [(event.session, event.status) for event in result.ended] == [(waiting["pumps"].id, "complete")]
     assert journal.calls[0] == "outline"
@@ -276,12 +276,12 @@ def test_a_session_with_a_damaged_log_is_named_and_does_not_stop_the_others() ->
 
 def test_a_missing_page_stops_its_own_session_alone() -> None:
     night = bench(queue(query("pumps"), query("valves")))
-    desk_of = night.night.desk_of
+    desk_of = night.batch.desk_of
 
     def missing(digest: str) -> str:
         raise ObjectMissing(f"the object {digest[:12]} is gone")
 
-    night.night.desk_of = lambda one: replace(desk_of(one), page_text=missing) if one.query_id == "pumps" else desk_of(one)
+    night.batch.desk_of = lambda one: replace(desk_of(one), page_text=missing) if one.query_id == "pumps" else desk_of(one)
     result = night.work()
     assert endings(result) == {"pumps": "failed", "valves": "complete"}
     assert "is gone" in result.ended[0].reason
@@ -290,14 +290,14 @@ def test_a_missing_page_stops_its_own_session_alone() -> None:
 @pytest.mark.parametrize("trouble", [UsageError("no server for that model"), ZeroDivisionError("a fault of ours")])
 def test_trouble_of_one_session_does_not_cost_the_night_the_others(trouble: Exception) -> None:
     night = bench(queue(query("pumps"), query("valves")))
-    desk_of = night.night.desk_of
+    desk_of = night.batch.desk_of
 
     def broken(state: SessionState) -> StepContext:
         if state.query_id == "pumps":
             raise trouble
         return desk_of(state)
 
-    night.night.desk_of = broken
+    night.batch.desk_of = broken
     result = night.work()
     assert endings(result) == {"pumps": "failed", "valves": "complete"}
     assert str(trouble) in result.ended[0].reason
@@ -319,8 +319,8 @@ def test_a_disk_that_refuses_ends_the_night() -> None:
 def test_the_nights_concurrency_bounds_all_its_sessions_together() -> None:
     most = Counting()
     night = bench(queue(*(query(name) for name in ("pumps", "valves", "pump", "valve")), concurrency=3), lambda _one: most)
-    night.night.context = within(night.night.context, night.night.queue.settings.limits)
-    night.night.sessions_at_once = 4
+    night.batch.context = with_limits(night.batch.context, night.batch.queue.settings.limits)
+    night.batch.sessions_at_once = 4
     result = night.work()
     assert set(endings(result).values()) == {"complete"}
     assert most.most == 3
@@ -344,7 +344,7 @@ class Counting(Journal):
 
 def test_within_a_nights_limits_a_context_keeps_the_rest() -> None:
     context = context_for("night-1")
-    bound = within(context, Limits(deadline=time(6, 30), concurrency=2))
+    bound = with_limits(context, Limits(deadline=time(6, 30), concurrency=2))
     assert (bound.concurrency, bound.run_id, bound.agent) == (2, "night-1", context.agent)
     assert bound.deadline is not None
     assert context.deadline is None

@@ -245,7 +245,7 @@ def test_of_many_files_that_are_skipped_some_are_named_and_the_rest_counted(work
     said = research(workspace, "run")
     assert said.code == 0
     assert said.err.count("skipped corpus/") == 5
-    assert "… and 15 more files; events/local/research.log names them all" in said.err
+    assert "… and 15 more files; events/local/research.log lists them all" in said.err
     assert all(f"noise{number:02}.md" in logged(workspace) for number in range(20))
 
 

@@ -181,5 +181,5 @@ def test_numbers_agree_with_their_nouns() -> None:
 
 
 def test_a_price_is_money_and_tokens_or_nothing() -> None:
-    assert price(Cost()) == "nothing to pay"
+    assert price(Cost()) == "no cost"
     assert price(Cost(usd=0.5, total_tokens=1_500)) == "0.5000 USD, 1,500 tokens"

@@ -38,7 +38,7 @@ def test_a_line_that_cannot_be_read_is_a_fault_and_sets_nothing(line: str) -> No
 def test_a_name_that_stands_twice_keeps_its_first_value_and_is_a_fault() -> None:
     values, faults = parse("A=b\r\nA=c\r\n")
     assert values == {"A": "b"}
-    assert [(fault.line, fault.message) for fault in faults] == [(2, "A stands twice")]
+    assert [(fault.line, fault.message) for fault in faults] == [(2, "A is set twice")]
 
 
 def test_a_fault_never_shows_the_value() -> None:

@@ -19,7 +19,7 @@ from pipeline.domain.state import SessionState, working_seconds
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
-from pipeline.engine.stopping import WRITING, SteadyClock, Stop, ending_at, kept_for_writing, signals_heard
+from pipeline.engine.stopping import WRITING, SteadyClock, Stop, ending_at, handle_signals, reserved_for_writing
 from pipeline.errors import ProviderRefused
 from pipeline.research import Outcome
 from tests.fakes import Journal, Latency, MemoryStore, context_for, desk_for, event_names, no_latency, seeded_latency, started
@@ -55,7 +55,7 @@ def test_the_first_signal_asks_to_stop_and_only_a_later_one_ends_at_once() -> No
     before = signal.getsignal(signal.SIGTERM)
     clock = iter([10.0, 10.1, 11.0])
 
-    with signals_heard(stop, ended.append, passing=lambda: next(clock)):
+    with handle_signals(stop, ended.append, passing=lambda: next(clock)):
         os.kill(os.getpid(), signal.SIGTERM)
         assert (stop.reason, stop.exit_code, ended) == ("stopped by SIGTERM", 143, [])
         os.kill(os.getpid(), signal.SIGTERM)
@@ -69,7 +69,7 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         stop = Stop()
-        with signals_heard(stop, lambda _code: None):
+        with handle_signals(stop, lambda _code: None):
             os.kill(os.getpid(), signal.SIGHUP)
         assert not stop.asked
     finally:
@@ -133,10 +133,10 @@ def test_without_an_end_nothing_is_asked() -> None:
 
 
 def test_a_part_of_the_night_is_kept_for_writing() -> None:
-    assert kept_for_writing(START, START + timedelta(hours=4)) == WRITING
-    assert kept_for_writing(START, START + timedelta(seconds=20)) == timedelta(seconds=5)
-    assert kept_for_writing(START, START - timedelta(hours=1)) == timedelta()
-    assert kept_for_writing(START, None) == timedelta()
+    assert reserved_for_writing(START, START + timedelta(hours=4)) == WRITING
+    assert reserved_for_writing(START, START + timedelta(seconds=20)) == timedelta(seconds=5)
+    assert reserved_for_writing(START, START - timedelta(hours=1)) == timedelta()
+    assert reserved_for_writing(START, None) == timedelta()
 
 
 # ---- a session that is asked to stop -------------------------------------------------------------------------------

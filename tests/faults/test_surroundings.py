@@ -191,7 +191,7 @@ def test_an_output_that_cannot_be_written_is_no_fault_of_the_program(evening: Wo
 def test_a_cap_that_is_no_sum_of_money_is_refused(evening: Workspace, amount: str) -> None:
     said = evening.research("run", "--max-cost", amount, "--dry-run")
     assert said.code == 2
-    assert "is no sum of money" in said.err
+    assert "is not a sum of money" in said.err
 
 
 def test_a_path_that_is_not_utf_8_is_refused_before_anything_is_written(evening: Workspace, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pipeline.adapters.documents.page_writer import Document
 from pipeline.adapters.web.extraction.extraction_client import Extractor
 from pipeline.batch import scheduling, session_pool
 from pipeline.batch.session_index import read_all
-from pipeline.batch.totals import NightResult
+from pipeline.batch.totals import BatchResult
 from pipeline.config.queries.model import Query
 from pipeline.config.service_selection import secrets_of
 from pipeline.config.settings import Keys, Workspace, config_for, load_workspace
@@ -68,7 +68,7 @@ def queue_text(standin: Standin, *, search: str = "brave", limits: str = "", que
 class Ended:
     """What a night left behind: its result, or the error that ended it; the store and its sessions; the log; the ledger."""
 
-    result: NightResult | None
+    result: BatchResult | None
     error: ResearchError | None
     store: EventStore
     states: tuple[SessionState, ...]
@@ -151,24 +151,24 @@ class Stage:
     ) -> Ended:
         settings = workspace.queue.settings
         redaction = Redaction(secrets_of(settings, keys))
-        context = session_pool.within(
+        context = session_pool.with_limits(
             workspace_adapters.context_of(workspace, lambda _event, _state: None, redaction.data), settings.limits
         )
 
         def config_of(query: Query) -> ResearchConfig:
             return config_for(query, settings, keys).model_copy(update=dict(config))
 
-        desks = AdapterFactory(workspace, store, keys, self.extractor)
+        factory = AdapterFactory(workspace, store, keys, self.extractor)
         result, error = None, None
         try:
-            night = session_pool.Night(store, workspace.queue, desks, config_of, context, spent_out=desks.spent_out)
+            night = session_pool.Batch(store, workspace.queue, factory, config_of, context, spent_out=factory.spent_out)
             result = await night.work(scheduling.decide(workspace.queue, read_all(store), context.now()))
         except ResearchError as raised:
             error = raised
         finally:
-            await desks.aclose()
+            await factory.aclose()
         states = tuple(ResearchSession.open(store, name).state for name in store.session_ids())
-        return Ended(result, error, store, states, logged, desks._night)
+        return Ended(result, error, store, states, logged, factory._night)
 
 
 def _real_timer(loop: SkippingLoop, seconds: float, task: asyncio.Future[Any]) -> Any:

@@ -47,13 +47,13 @@ def test_a_missing_page_is_found_for_each_fact_that_came_from_it() -> None:
     assert all("missing or altered" in entry.why and fact.url in entry.why for entry in found)
 
 
-def test_a_quote_that_does_not_stand_in_its_page_is_found() -> None:
+def test_a_quote_that_is_not_in_its_page_is_found() -> None:
     state, store = whole(), copied(recorded())
     fact = cited(state)
     state.facts[fact.id] = fact.model_copy(update={"quote": fact.quote.replace("delivers", "drinks")})
     (found,) = check(state, store).unsupported
     assert (found.session, found.where) == ("s1", fact.id)
-    assert "does not stand in the page" in found.why
+    assert "is not in the page" in found.why
 
 
 def test_a_fact_without_a_quote_is_found() -> None:
@@ -63,7 +63,7 @@ def test_a_fact_without_a_quote_is_found() -> None:
     assert [entry.where for entry in check(state, recorded()).unsupported] == [fact.id]
 
 
-@pytest.mark.parametrize(("facts", "why"), [((), "it cites nothing"), (("feedbeef",), "it cites unknown facts: feedbeef")])
+@pytest.mark.parametrize(("facts", "why"), [((), "it cites no fact"), (("feedbeef",), "it cites unknown facts: feedbeef")])
 def test_a_sentence_without_a_sound_citation_is_found_in_the_summary_and_in_the_body(facts: tuple[str, ...], why: str) -> None:
     state = whole()
     assert state.report is not None

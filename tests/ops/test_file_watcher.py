@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ops.file_watcher import FileWatcher, each_time
+from pipeline.ops.file_watcher import FileWatcher, run_on_changes
 
 LONG_S = 20.0
 
@@ -80,7 +80,7 @@ def test_the_work_is_done_each_time_and_does_not_set_itself_off(folder: Path, tm
         again.set()
 
     with watching(folder) as watch:
-        thread = threading.Thread(target=each_time, args=(watch, work, stop.is_set))
+        thread = threading.Thread(target=run_on_changes, args=(watch, work, stop.is_set))
         thread.start()
         for text in ("two", "three"):
             (folder / "sub" / "a.j2").write_text(text)

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.ops import console_output
 from pipeline.ops.console_output import LOG_FILE
-from pipeline.ops.log_file import OLDER, log_kept
+from pipeline.ops.log_file import OLDER, log_to_file
 from pipeline.text.redaction import Redaction, Secret
 
 KEY = "sk-or-v1-canary0chat0secret0"
@@ -21,13 +21,13 @@ log = logging.getLogger("pipeline.test")
 
 @pytest.fixture(autouse=True)
 def _masked() -> Iterator[None]:
-    console_output.mask_with(Redaction([Secret(KEY)]).text)
+    console_output.add_mask(Redaction([Secret(KEY)]).text)
     yield
     console_output._masks.clear()
 
 
 def test_it_holds_tracebacks_and_no_key(tmp_path: Path) -> None:
-    with log_kept(tmp_path):
+    with log_to_file(tmp_path):
         try:
             raise ValueError(f"no luck with {KEY}")
         except ValueError:
@@ -40,7 +40,7 @@ def test_it_holds_tracebacks_and_no_key(tmp_path: Path) -> None:
 
 
 def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
-    with log_kept(tmp_path, largest=2_000):
+    with log_to_file(tmp_path, largest=2_000):
         for number in range(1_000):
             log.info("line %d of many: %s", number, "x" * 50)
     files = sorted((tmp_path / LOG_FILE).parent.glob("research.log*"))
@@ -52,7 +52,7 @@ def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
 def test_only_its_owner_can_read_it_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        with log_kept(tmp_path):
+        with log_to_file(tmp_path):
             log.info("private")
     finally:
         os.umask(before)
@@ -60,7 +60,7 @@ def test_only_its_owner_can_read_it_whatever_the_umask(tmp_path: Path) -> None:
 
 
 def test_without_a_word_there_is_no_file_and_afterwards_nothing_is_kept(tmp_path: Path) -> None:
-    with log_kept(tmp_path):
+    with log_to_file(tmp_path):
         log.debug("too fine")
     log.warning("too late")
     assert not (tmp_path / LOG_FILE).exists()
@@ -68,13 +68,13 @@ def test_without_a_word_there_is_no_file_and_afterwards_nothing_is_kept(tmp_path
 
 def test_a_disk_that_refuses_it_is_no_matter(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "events").write_text("a file is in the way")
-    with log_kept(tmp_path):
+    with log_to_file(tmp_path):
         log.info("nowhere to go")
     assert capfd.readouterr() == ("", "")
 
 
 def test_lone_surrogates_are_written_as_escapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.getLogger(), "handlers", [])  # what pytest keeps of a test cannot hold one
-    with log_kept(tmp_path):
+    with log_to_file(tmp_path):
         log.info("a name: \udcff")
     assert r"\udcff" in (tmp_path / LOG_FILE).read_text("utf-8")

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.ops.monitor_ping import MonitorPing, address_in, secrets_in
+from pipeline.ops.monitor_ping import MonitorPing, read_address, secrets_in
 from pipeline.text.redaction import Redaction, Secret
 
 CHECK = "0b1c7d3e-5f60-4a7e-9d59-canary0ping0"
@@ -61,8 +61,8 @@ def monitor() -> Iterator[Monitor]:
 
 def pinged(monitor: Monitor, **kwargs: Any) -> None:
     ping = MonitorPing(Secret(monitor.url), **kwargs)
-    ping.started()
-    ping.ended(3, {"summary": "2 reports"})
+    ping.send_start()
+    ping.send_end(3, {"summary": "2 reports"})
 
 
 def test_a_monitor_hears_of_the_start_then_of_the_exit_code_with_one_run_id_and_a_body(monitor: Monitor) -> None:
@@ -74,7 +74,7 @@ def test_a_monitor_hears_of_the_start_then_of_the_exit_code_with_one_run_id_and_
 
 
 def test_an_address_with_parameters_and_a_slash_keeps_them(monitor: Monitor) -> None:
-    MonitorPing(Secret(f"{monitor.url}/?create=1")).ended(0, {})
+    MonitorPing(Secret(f"{monitor.url}/?create=1")).send_end(0, {})
     assert monitor.heard[0][0] == f"/{CHECK}/0"
 
 
@@ -95,14 +95,14 @@ def test_a_monitor_that_never_answers_and_one_that_is_not_there_are_given_up(mon
     monitor.status = 0
     pinged(monitor, deadline_s=0.2)
     assert monitor.heard
-    MonitorPing(Secret("http://127.0.0.1:9/nobody"), deadline_s=0.2).ended(0, {})
+    MonitorPing(Secret("http://127.0.0.1:9/nobody"), deadline_s=0.2).send_end(0, {})
 
 
 def test_the_address_is_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "ping"
     path.write_text(f"  https://hc.example/{CHECK}\n")
-    assert address_in(path).reveal() == f"https://hc.example/{CHECK}"
-    assert CHECK not in repr(address_in(path))
+    assert read_address(path).reveal() == f"https://hc.example/{CHECK}"
+    assert CHECK not in repr(read_address(path))
 
 
 @pytest.mark.parametrize("content", [b"", b"ftp://hc.example/x", b"two words", b"\xff\xfe", None])
@@ -111,7 +111,7 @@ def test_a_file_without_an_address_is_named_and_what_it_holds_is_not_told(tmp_pa
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(UsageError, match="ping-url-file") as caught:
-        address_in(path)
+        read_address(path)
     assert "two words" not in str(caught.value)
 
 

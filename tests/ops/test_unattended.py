@@ -15,7 +15,7 @@ from pipeline.engine.stopping import SteadyClock
 from pipeline.errors import NoWorkspace, WorkspaceLocked
 from pipeline.ops import console_output as consoles
 from pipeline.ops.console_output import LOG_FILE, Console
-from pipeline.ops.unattended import on_shift
+from pipeline.ops.unattended import unattended_run
 from pipeline.system.process_lock import WorkspaceLock
 from tests.fakes import context_for
 from tests.ops.test_monitor_ping import Monitor, monitor
@@ -36,21 +36,21 @@ def log_of(console: Console) -> str:
 
 
 def test_a_shift_in_which_nothing_happens_leaves_nothing_behind(console: Console) -> None:
-    with on_shift(console, "research run"):
+    with unattended_run(console, "research run"):
         pass
     assert [path.name for path in console.folder.iterdir()] == ["queries.yaml"]
 
 
 def test_where_there_is_no_workspace_none_is_made(tmp_path: Path) -> None:
-    with pytest.raises(NoWorkspace), on_shift(Console(tmp_path, False, False, False, False), "research run"):
+    with pytest.raises(NoWorkspace), unattended_run(Console(tmp_path, False, False, False, False), "research run"):
         raise NoWorkspace("none here")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_last_word_stands_in_the_log_file_with_the_exit_code(console: Console) -> None:
     def night() -> None:
-        with on_shift(console, "research run") as shift:
-            shift.last_word = "2 reports"
+        with unattended_run(console, "research run") as run:
+            run.summary_line = "2 reports"
             consoles.end(3)
 
     with pytest.raises(SystemExit):
@@ -60,7 +60,7 @@ def test_the_last_word_stands_in_the_log_file_with_the_exit_code(console: Consol
 
 def test_a_fault_of_the_program_leaves_its_traceback_and_is_told_to_the_monitor(console: Console, monitor: Monitor) -> None:
     (console.folder / "ping").write_text(monitor.url)
-    with pytest.raises(ZeroDivisionError), on_shift(console, "research run", console.folder / "ping"):
+    with pytest.raises(ZeroDivisionError), unattended_run(console, "research run", console.folder / "ping"):
         _ = 1 / 0
     assert "ZeroDivisionError: division by zero" in log_of(console)
     assert monitor.heard[-1][0].endswith("/1")
@@ -68,12 +68,12 @@ def test_a_fault_of_the_program_leaves_its_traceback_and_is_told_to_the_monitor(
 
 
 def test_the_lock_is_held_meanwhile_and_given_back(console: Console) -> None:
-    with on_shift(console, "research run") as shift:
-        with shift.locked():
+    with unattended_run(console, "research run") as run:
+        with run.lock():
             held = (console.folder / "events" / "local" / "run.lock").read_text()
-            with pytest.raises(WorkspaceLocked), shift.locked():
+            with pytest.raises(WorkspaceLocked), run.lock():
                 pass
-        with shift.locked():
+        with run.lock():
             pass
     assert '"program": "research run"' in held
     assert f"process {os.getpid()}" in log_of(console)
@@ -82,19 +82,19 @@ def test_the_lock_is_held_meanwhile_and_given_back(console: Console) -> None:
 def test_a_lock_that_is_not_given_back_in_time_is_refused(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
     with (
         WorkspaceLock(console.folder / "events", "research run"),
-        on_shift(console, "research retry") as shift,
+        unattended_run(console, "research retry") as run,
         pytest.raises(WorkspaceLocked),
-        shift.locked(timedelta(seconds=0.3)),
+        run.lock(timedelta(seconds=0.3)),
     ):
         pass
-    assert capsys.readouterr().err.count("waiting, for") == 1
+    assert capsys.readouterr().err.count("waiting up to") == 1
 
 
 def test_who_waits_for_the_lock_can_be_stopped(console: Console) -> None:
     def night() -> None:
-        with WorkspaceLock(console.folder / "events"), on_shift(console, "run") as shift:
-            shift.stop.ask("stopped by SIGTERM", 143)
-            with shift.locked(timedelta(hours=1)):
+        with WorkspaceLock(console.folder / "events"), unattended_run(console, "run") as run:
+            run.stop.ask("stopped by SIGTERM", 143)
+            with run.lock(timedelta(hours=1)):
                 pass
 
     with pytest.raises(SystemExit) as ended:
@@ -110,18 +110,18 @@ def test_signals_are_heard_while_work_is_awaited_and_told(console: Console, caps
 
     async def until_stopped() -> str:
         stopped = asyncio.Event()
-        waiting = asyncio.create_task(shift.stop.wait())
+        waiting = asyncio.create_task(run.stop.wait())
         waiting.add_done_callback(lambda _task: stopped.set())
         return await work(stopped)
 
-    with on_shift(console, "research run") as shift:
-        assert shift.awaited(until_stopped()) == "done"
-    assert "stopped by SIGTERM: up to 10 s" in capsys.readouterr().err
-    assert "nothing new begins" in log_of(console)
+    with unattended_run(console, "research run") as run:
+        assert run.run_async(until_stopped()) == "done"
+    assert "stopped by SIGTERM; current calls have 10 s" in capsys.readouterr().err
+    assert "no new call is started" in log_of(console)
 
 
 def test_a_context_is_bound_to_the_shift(console: Console) -> None:
-    with on_shift(console, "research run") as shift:
-        bound = shift.bound(context_for())
-        assert bound.stop is shift.stop
-        assert isinstance(bound.now, SteadyClock)
+    with unattended_run(console, "research run") as run:
+        with_stop = run.with_stop(context_for())
+        assert with_stop.stop is run.stop
+        assert isinstance(with_stop.now, SteadyClock)

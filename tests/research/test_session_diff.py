@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.batch.scheduling import Decision
-from pipeline.batch.session_actions import new_session, recalled
+from pipeline.batch.session_actions import earlier_knowledge, new_session
 from pipeline.domain.agenda import agenda
 from pipeline.domain.event_rules import refusal
 from pipeline.domain.events import session_events as e
@@ -167,7 +167,7 @@ def night_after_night() -> tuple[MemoryStore, SessionState, Journal]:
     (state,) = sessions(first.store).values()
     journal = Journal()
     night = bench(work, lambda _one: journal, first.store, run_id="night-2")
-    asyncio.run(night.night.work([Decision(work.queries[0], "again", "", state.id)]))
+    asyncio.run(night.batch.work([Decision(work.queries[0], "again", "", state.id)]))
     second = [ResearchSession.open(first.store, name).state for name in first.store.session_ids() if name != state.id]
     return first.store, second[0], journal
 
@@ -203,8 +203,8 @@ def test_the_first_thought_of_each_worker_is_told_what_the_report_before_rested_
     store, before, _ = night_after_night()
     work = queue(replace(query("pumps"), iterations=2))
     night = bench(work, store=store, run_id="night-3")
-    night.night.desk_of = lambda _state: replace(desk_for(store, Journal()), reasoner=Listening(Journal()))
-    asyncio.run(night.night.work([Decision(work.queries[0], "again", "", before.id)]))
+    night.batch.desk_of = lambda _state: replace(desk_for(store, Journal()), reasoner=Listening(Journal()))
+    asyncio.run(night.batch.work([Decision(work.queries[0], "again", "", before.id)]))
     assert {bool(question.earlier) for question in asked if question.iteration == 1} == {True}
     assert {bool(question.earlier) for question in asked if question.iteration > 1} == {False}
     assert asked[0].earlier_on == before.ended_at[:10]
@@ -254,11 +254,11 @@ def test_what_is_recalled_is_the_last_report_on_the_very_same_question() -> None
     follow = Decision(work.queries[0], "again", "", complete.id)
     failed = asyncio.run(new_session(night.store, follow, ResearchConfig(), context_for("two")))
     after_failure = Decision(work.queries[0], "retry", "", failed.id)
-    found = recalled(night.store, after_failure)
+    found = earlier_knowledge(night.store, after_failure)
     assert found is not None
     assert found.session == complete.id
-    assert recalled(night.store, replace(follow, query=replace(work.queries[0], text="Another question?"))) is None
-    assert recalled(night.store, replace(follow, session="")) is None
+    assert earlier_knowledge(night.store, replace(follow, query=replace(work.queries[0], text="Another question?"))) is None
+    assert earlier_knowledge(night.store, replace(follow, session="")) is None
 
 
 def test_an_earlier_session_that_cannot_be_read_is_done_without(caplog: pytest.LogCaptureFixture) -> None:
@@ -269,7 +269,7 @@ def test_an_earlier_session_that_cannot_be_read_is_done_without(caplog: pytest.L
     stream = night.store.streams[complete.id]
     stream[3] = stream[3]._replace(data=b'{"type":"page.read"}')
     night.store.snapshots.clear()
-    assert recalled(night.store, Decision(work.queries[0], "again", "", complete.id)) is None
+    assert earlier_knowledge(night.store, Decision(work.queries[0], "again", "", complete.id)) is None
     assert "what is new cannot be told" in caplog.text
 
 

@@ -19,8 +19,8 @@ from unittest import mock
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch import scheduling, session_pool
 from pipeline.batch.session_index import read_all
-from pipeline.batch.session_pool import Night
-from pipeline.batch.totals import NightResult
+from pipeline.batch.session_pool import Batch
+from pipeline.batch.totals import BatchResult
 from pipeline.config.queries.model import Limits, Query, Queue, Settings
 from pipeline.config.settings import config_for
 from pipeline.domain.events.records import Record
@@ -61,7 +61,7 @@ class Witness(FileStore):
 class Ended:
     """How a night ended: ``result`` None if the process died or the log could not be written."""
 
-    result: NightResult | None
+    result: BatchResult | None
     error: ResearchError | None
     died: bool
     began: datetime
@@ -148,7 +148,7 @@ class Life:
             weather.slowest_s = self.chance.choice([0.0, 2.0, 20.0])
         return weather
 
-    async def _work(self, store: Witness, context: RunContext, weather: Weather) -> NightResult:
+    async def _work(self, store: Witness, context: RunContext, weather: Weather) -> BatchResult:
         night = self._night(store, context, weather)
         return await night.work(scheduling.decide(self.queue, read_all(store), context.now()))
 
@@ -160,12 +160,12 @@ class Life:
         self.disk.die()
         loop.stop()
 
-    def _night(self, store: Witness, context: RunContext, weather: Weather) -> Night:
+    def _night(self, store: Witness, context: RunContext, weather: Weather) -> Batch:
         def step_context(state: SessionState) -> StepContext:
             journal = Journal(self.calls.setdefault(state.id, []))
             return desk_of(store, Asked(journal, weather, self.provider, state.id, purse_of(state)))
 
-        return Night(
+        return Batch(
             store,
             self.queue,
             step_context,
@@ -186,7 +186,7 @@ class Life:
             concurrency=self.chance.choice([1, 3, 8]),
             snapshot_every=self.chance.choice([1, 5, 20]),
         )
-        return session_pool.within(context, self.queue.settings.limits)
+        return session_pool.with_limits(context, self.queue.settings.limits)
 
     def _bury(self, loop: VirtualLoop) -> None:
         """Let nothing of a process that is gone go on. What its tasks still do on their way out reaches no disk: it is dead."""

@@ -1,6 +1,6 @@
-"""The extractive reasoner in processes of its own, so that a night of many sessions uses every processor.
+"""The extractive reasoner in worker processes, so that a run of many sessions uses every processor.
 
-An answer is a function of its question alone, so it does not matter who gives it, or in which order they are given.
+An answer depends on its question alone, so the worker and the order do not matter.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Where events and objects are kept."""
+"""The event store: event streams, stored pages, snapshots and session summaries as files."""

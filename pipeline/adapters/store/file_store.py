@@ -1,7 +1,7 @@
 """The embedded event store: append-only streams and objects as files in one folder.
 
-What is acknowledged is durable. What is damaged is named and refused, never skipped. Two writers of one stream do not mix: the
-second is refused at once. Reading takes no lock and sees a prefix of what is being written.
+An acknowledged write is durable. Damage is reported and refused, never skipped. A second writer of a stream is refused at once.
+Reading takes no lock and sees a prefix of what is being written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where things lie in the log's folder.
+"""File and folder names of the log.
 
 ::
 
@@ -10,8 +10,8 @@
     local/            locks, snapshots, scratch files; never committed
     .gitattributes
 
-A name that is taken (a run that goes on after its file failed, a second run of one batch) gets ``~2``, ``~3`` … before
-``.jsonl``: the tilde cannot stand in an id, and sorts after the dot.
+A name that is taken (a run that continues after its file failed, a second run of one batch) gets ``~2``, ``~3`` … before
+``.jsonl``: the tilde cannot occur in an id, and sorts after the dot.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages and exchanges, stored once under the SHA-256 of their bytes, compressed."""
+"""Stores pages and exchanges once, compressed, under the SHA-256 of their bytes."""
 
 from __future__ import annotations
 

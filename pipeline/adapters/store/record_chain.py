@@ -1,4 +1,4 @@
-"""Segments joined to one chain of records, by hash and not by file name."""
+"""Joins the segments of a stream into one chain of records, by hash and not by file name."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def refuse_damage(chain: RecordChain, stream: str) -> RecordChain:
     """
     bad = [finding for finding in chain.findings if finding.kind != "torn"]
     for finding in bad:
-        if finding.kind == "unreadable":  # what goes on from it would look detached
+        if finding.kind == "unreadable":  # the segment after it would look detached
             raise LogUnreadable(f"{stream}: {finding.path}: {finding.message}", hint="check the permissions, and the disk")
     for finding in bad:
         if finding.kind != "fork":

@@ -1,4 +1,4 @@
-"""The line format of the log: sealing a record, opening a line, and telling a torn segment from a damaged one.
+"""The line format of the log: writing a record, reading a line, and distinguishing a torn segment from a damaged one.
 
 A line is the record's canonical JSON object whose last brace is replaced by two more fields and a line end::
 
@@ -7,7 +7,7 @@ A line is the record's canonical JSON object whose last brace is replaced by two
 ``prev`` is the hash of the record before it (64 zeros for the first), ``hash`` the SHA-256 of the line's exact bytes
 before ``,"hash"``. A line verifies alone; the chain of ``prev`` verifies the order.
 
-What may stand at the end of a segment, and what it means:
+What can be at the end of a segment, and what it means:
 
 - a region without its line end, or with a block of zero bytes in it: an append that the power cut. It was never
   acknowledged, is ignored and reported as *torn*;
@@ -144,7 +144,7 @@ def _complete_lines(content: bytes) -> Iterator[bytes]:
 
 
 def _end(segment: Segment, rest: bytes, number: int, stream: str) -> None:
-    """Judge what stands after the last line end."""
+    """Classify the bytes after the last line end."""
     line = _whole_record_at_start_of(rest)
     fault = _misplaced(segment, line, stream) if line else ""
     if fault:
@@ -179,5 +179,5 @@ def _altered(raw: bytes) -> str:
     if raw.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")):
         return "a merge left its conflict marks here"
     if b"\0\0" in raw:
-        return "a block of zero bytes stands in the record"
+        return "a block of zero bytes in the record"
     return "the record was altered: its hash does not fit its bytes"

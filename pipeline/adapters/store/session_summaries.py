@@ -1,4 +1,4 @@
-"""One line a session, kept in a small SQLite file beside the log. It can be deleted at any time."""
+"""The cache of session summaries: one line per session, in a SQLite file beside the log. It can be deleted at any time."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Summaries:
                     return {}
                 return {name: (mark, line) for name, mark, line in db.execute("SELECT session, mark, line FROM summaries")}
         except sqlite3.Error as error:
-            _log.info("the summaries in %s cannot be read and are made anew: %s", self._path, error)
+            _log.info("the summaries in %s cannot be read and are rebuilt: %s", self._path, error)
             return {}
 
     def write(self, layout: str, changed: Mapping[str, tuple[str, str]], gone: Collection[str]) -> None:
-        """Keep the lines that changed, forget those that are gone; a file that is damaged is made anew the next time."""
+        """Write the lines that changed, delete those that are gone; a damaged file is rebuilt the next time."""
         if not self._writable or not self._path.parent.is_dir():
             return
         try:

@@ -1,4 +1,4 @@
-"""Snapshots: a disposable cache of folded states. Whatever is wrong with one, the answer is that there is none."""
+"""Snapshots: a disposable cache of folded states. A snapshot with any problem counts as missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STATE = b',"state":'
 
 
 class Stored(NamedTuple):
-    """A snapshot, and the hash of the record it stands on."""
+    """A snapshot, and the hash of the last record in it."""
 
     snapshot: Snapshot
     hash: bytes

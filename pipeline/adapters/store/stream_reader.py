@@ -1,4 +1,4 @@
-"""One stream read from its files, with what is wrong with it."""
+"""Reads one stream from its files, with its problems."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""One stream's writer: its lock, what it knows of the stream, and the segment it appends to.
+"""The writer of one stream: its lock, the known records, and the segment it appends to.
 
 A failed append promises nothing, yet whole lines of it may have reached the disk. They are not taken back (the run may
 die before it can): **a line that verifies is stored**. The caller was told that the batch failed; when it comes again with
 the same events, those that are there are acknowledged and the rest is added. When it comes with others, the version
-has moved on, and that is a conflict: it loads and decides anew.
+has moved on, and that is a conflict: the caller loads the stream and decides again.
 
 What the system shows of a file after a failed sync need not be on the disk. So the next segment begins with a second copy
 of every record past the last acknowledged one; readers know a repeated record by its hash. Nothing is acknowledged on the
@@ -38,7 +38,7 @@ _HINTS = {
 class StreamWriter:
     """Writes one stream for this process.
 
-    ``read`` returns the stream's chain as it stands on the disk and raises when it cannot be trusted. Appends from several
+    ``read`` returns the stream's chain on the disk and raises when it cannot be trusted. Appends from several
     threads wait for each other.
     """
 
@@ -138,7 +138,7 @@ class StreamWriter:
     def _refuse_conflict(self, version: int) -> None:
         if version != len(self._hashes):
             raise VersionConflict(
-                f"{self._stream} is at version {len(self._hashes)}, not at {version}", hint="load it again and decide anew"
+                f"{self._stream} is at version {len(self._hashes)}, not at {version}", hint="load it again and decide again"
             )
 
     def _store(self, fresh: Sequence[Record], run_id: str) -> None:

@@ -1,4 +1,4 @@
-"""Reading everything to find what nothing else would notice, and cutting damage out without losing a byte of it."""
+"""Verifies every file of the log, and repairs damaged ones while keeping a copy of the original."""
 
 from __future__ import annotations
 

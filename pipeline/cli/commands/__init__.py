@@ -1,1 +1,1 @@
-"""The commands of research, grouped by what they work on."""
+"""The subcommands of ``research``, grouped by what they work on."""

@@ -1,4 +1,4 @@
-"""The commands that make notes and pages: ``build``, ``watch`` and ``serve``. Only commands print or exit."""
+"""The commands that build the vault and the web site: ``build``, ``watch`` and ``serve``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _PORT = 8420
 
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="Make everything anew, whatever was made before; the bytes are the same.")
+@click.option("--all", "everything", is_flag=True, help="Rebuild every file, also unchanged ones; the bytes are the same.")
 @click.option(
-    "--check", is_flag=True, help="Say what would be done to the vault, and do nothing; exit code 1 if it is not up to date."
+    "--check", is_flag=True, help="Print what would change in the vault and write nothing; exit code 1 if it is not up to date."
 )
-@click.option("--no-site", is_flag=True, help="Leave the web site as it is.")
+@click.option("--no-site", is_flag=True, help="Do not build the web site.")
 @click.pass_obj
 def build(console: Console, everything: bool, check: bool, no_site: bool) -> None:
-    """Bring the vault up to date with the events and the templates, and the web site with the vault; write only what differs."""
+    """Build the vault from the events and templates, and the web site from the vault. Only files that differ are written."""
     require_workspace(console.folder)
     report = bring_vault_up_to_date(console, "check" if check else "all" if everything else "new")
     lines = _vault_lines(report, "to write" if check else "written", "to remove" if check else "removed")
@@ -49,27 +49,25 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
 
 
 def _vault_lines(report: Any, written: str, removed: str) -> list[str]:
-    lines = [
-        f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} as they were"
-    ]
+    lines = [f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} unchanged"]
     return lines + [f"set aside: {path}" for path in report.set_aside]
 
 
 @click.command()
-@click.option("--poll", is_flag=True, help="Look for changes again and again, where the system does not tell of them.")
+@click.option("--poll", is_flag=True, help="Poll for changes, for file systems that do not report them.")
 @click.pass_obj
 def watch(console: Console, poll: bool) -> None:
-    """Bring vault and site up to date, and again whenever a template is saved or an event is recorded. Ctrl-C ends it."""
+    """Build vault and site now, and again whenever a template is saved or an event is recorded. Ctrl-C ends it."""
     require_workspace(console.folder)
-    _work_on_changes(console, poll, lambda: None)
+    _build_on_changes(console, poll, lambda: None)
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0 takes any that is free.")
-@click.option("--poll", is_flag=True, help="Look for changes again and again, where the system does not tell of them.")
+@click.option("--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0 picks a free port.")
+@click.option("--poll", is_flag=True, help="Poll for changes, for file systems that do not report them.")
 @click.pass_obj
 def serve(console: Console, port: int, poll: bool) -> None:
-    """Show the site at an address of this machine only; pages load anew when templates or events change. Ctrl-C ends it."""
+    """Serve the site on this machine only; pages reload when templates or events change. Ctrl-C ends it."""
     from pipeline.wiring import workspace_adapters
 
     require_workspace(console.folder)
@@ -77,24 +75,24 @@ def serve(console: Console, port: int, poll: bool) -> None:
     server.start()
     console.data([f"the site is at {server.address}"], {"address": server.address})
     try:
-        _work_on_changes(console, poll, server.news.tell)
+        _build_on_changes(console, poll, server.news.tell)
     finally:
         server.stop()
 
 
-def _work_on_changes(console: Console, poll: bool, then: Callable[[], None]) -> None:
-    """Build once, then after each change, until interrupted. What fails is told, and waits for the next change."""
-    from pipeline.ops.file_watcher import FileWatcher, each_time
+def _build_on_changes(console: Console, poll: bool, then: Callable[[], None]) -> None:
+    """Build once, then after each change, until interrupted. A failed build is reported and tried again at the next change."""
+    from pipeline.ops.file_watcher import FileWatcher, run_on_changes
 
     folder = console.folder
-    (folder / "events" / "local").mkdir(parents=True, exist_ok=True)  # what is not there cannot be watched
+    (folder / "events" / "local").mkdir(parents=True, exist_ok=True)  # a folder must exist to be watched
     watched = FileWatcher([folder / "templates", folder / "events"], besides=[folder / "events" / "local"], polls=poll)
     if watched.polls and not poll:
-        console.say("the system cannot tell of so many folders; they are looked at again and again instead", fg="yellow")
+        console.say("the system cannot watch so many folders; they are polled instead", fg="yellow")
     try:
-        _build_and_tell(console, True, then)
+        _build_and_report(console, True, then)
         console.say("watching templates and events; Ctrl-C ends it", dim=True)
-        each_time(watched, lambda changed: _build_and_tell(console, not _only_the_site(folder, changed), then))
+        run_on_changes(watched, lambda changed: _build_and_report(console, not _only_the_site(folder, changed), then))
     except KeyboardInterrupt:
         console.say("no longer watching", dim=True)
     finally:
@@ -102,11 +100,11 @@ def _work_on_changes(console: Console, poll: bool, then: Callable[[], None]) -> 
 
 
 def _only_the_site(folder: Path, changed: frozenset[str]) -> bool:
-    """Tell whether nothing changed but how the site looks."""
+    """Tell whether only templates of the site changed."""
     return all(path.startswith(f"{os.path.realpath(folder / 'templates' / 'site')}/") for path in changed)
 
 
-def _build_and_tell(console: Console, vault: bool, then: Callable[[], None]) -> None:
+def _build_and_report(console: Console, vault: bool, then: Callable[[], None]) -> None:
     from pipeline.errors import ResearchError
 
     try:
@@ -114,7 +112,7 @@ def _build_and_tell(console: Console, vault: bool, then: Callable[[], None]) -> 
         notes = len(report.written) if report else 0
         made = bring_site_up_to_date(console, steps=report.steps if report else None)
     except ResearchError as error:
-        console.say(f"{error.message}\n  → {error.hint or 'all else is as it was'}", fg="red")
+        console.say(f"{error.message}\n  → {error.hint or 'nothing else was changed'}", fg="red")
         return
     if notes or made.written or made.removed:
         console.say(

@@ -1,4 +1,4 @@
-"""The command ``completion``: what makes a shell complete commands, options, and the ids of queries and sessions."""
+"""The command ``completion``: prints the shell script that completes commands, options, query ids and session ids."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_obj
 def completion(console: Console, shell: str) -> None:
-    """Print what a SHELL needs to complete commands and ids: eval "$(research completion bash)" in its start-up file."""
+    """Print the completion script for SHELL. Put eval "$(research completion bash)" into its start-up file."""
     from click.shell_completion import get_completion_class
 
     found = get_completion_class(shell)

@@ -1,4 +1,4 @@
-"""The command ``evaluate``: what the program is worth on questions with known answers."""
+"""The command ``evaluate``: scores the program on questions with known answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--only", multiple=True, metavar="ID", help="Only this question; may be given several times.")
 @click.option("--final", is_flag=True, help="Ask the held-out half too; only its totals are printed.")
 @click.option("--show", is_flag=True, help="Print for each question what was matched, what is missing, and its summary.")
-@click.option("--check", is_flag=True, help="Only hold the expected answers against the documents; ask nothing.")
+@click.option("--check", is_flag=True, help="Only check that the documents contain the expected answers; research nothing.")
 @click.option("--keep", type=_FOLDER, metavar="DIR", help="Work in this new folder and keep it.")
 @click.option("--reasoner", metavar="NAME", help="extractive, or a model; overrides the settings of -C.")
 @click.option("--search", multiple=True, metavar="NAME", help="A search provider; may be given several times; overrides -C.")
@@ -47,8 +47,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 def evaluate(console: Console, /, folder: Path, json_file: Path | None, **options: Any) -> None:
     """Score the program on FOLDER, which holds questions with known answers and documents; docs/evaluate.md describes it.
 
-    Settings come from the queries.yaml of -C if there is one; else nothing but the documents is used. Ends with exit code 1 if
-    a session failed.
+    Settings come from the queries.yaml of -C if there is one; otherwise only the documents are searched. Exit code 1: a session
+    failed.
     """
     if options["convert"]:
         _convert(console, folder, *options["convert"])
@@ -57,7 +57,7 @@ def evaluate(console: Console, /, folder: Path, json_file: Path | None, **option
     if options["check"]:
         _check(console, dataset)
     results = _run(console, dataset, options)
-    lines, value = _told(dataset, results, options)
+    lines, value = _output(dataset, results, options)
     if options["write"]:
         _write(console, dataset, results[0], *options["write"])
     if json_file:
@@ -66,8 +66,8 @@ def evaluate(console: Console, /, folder: Path, json_file: Path | None, **option
     end(1 if any(score.values["failed"] for result in results for score in result.scores) else 0)
 
 
-def _told(dataset: Dataset, results: list[Result], options: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
-    """Return what is printed, and the same as one JSON value."""
+def _output(dataset: Dataset, results: list[Result], options: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """Return the lines to print, and the same as one JSON value."""
     from pipeline.evaluate import tables
 
     lines = [*tables.run_lines(results[0]), *tables.failure_lines(results[0]), *tables.totals_lines(results[0].scores)]
@@ -99,7 +99,7 @@ def _write(console: Console, dataset: Dataset, result: Result, kind: str, path: 
 
 
 def _check(console: Console, dataset: Dataset) -> None:
-    """Print what is wrong with the expected answers, and end."""
+    """Print the problems of the expected answers, and exit."""
     from pipeline.evaluate.evaluation import faults_of
 
     faults = faults_of(dataset)
@@ -124,15 +124,15 @@ def _run(console: Console, dataset: Dataset, options: dict[str, Any]) -> list[Re
     setups = [setup] * options["repeat"]
     if options["against"]:
         setups.append(other_setup(options["against"], setup))
-    return Evaluation(dataset, options["mode"], options["keep"], _saying(console), _progress(console)).run(setups)
+    return Evaluation(dataset, options["mode"], options["keep"], _printer(console), _progress(console)).run(setups)
 
 
-def _saying(console: Console) -> Callable[[str], None]:
+def _printer(console: Console) -> Callable[[str], None]:
     return lambda text: console.say(text, dim=True)
 
 
 def _progress(console: Console) -> Callable[[int, int], None]:
-    """Return what prints how many questions are done, at each tenth of them; never which."""
+    """Return a function that prints the number of finished questions, at each tenth of them."""
 
     def tell(done: int, number: int) -> None:
         if done * 10 // number > (done - 1) * 10 // number:
@@ -164,7 +164,7 @@ def _compared(first: Result, second: Result, value: dict[str, Any]) -> list[str]
         mine, other = ([score for score in result.scores if score.half == half] for result in (first, second))
         if found := list(differences(mine, other)):
             lines += [
-                f"{half}: this and the other configuration; * where the interval leaves out zero, of six questions or more",
+                f"{half}: this and the other configuration; * where the interval excludes zero, with six questions or more",
                 *difference_lines(found),
             ]
             value["against"][half] = differences_as_json(found)

@@ -1,4 +1,4 @@
-"""The commands ``log`` (what happened, and what happens while one looks on) and ``verify``. Only commands print or exit."""
+"""The commands ``log`` (print or follow the events) and ``verify`` (check the event log, and repair it)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ LOOK_EVERY_S = 0.5
 @click.command()
 @click.argument("session", required=False, type=SessionName())
 @click.option(
-    "-f", "--follow", is_flag=True, help="Go on printing what comes, until SESSION has ended; without SESSION, all of it."
+    "-f", "--follow", is_flag=True, help="Keep printing new events until SESSION ends; without SESSION, of all sessions."
 )
 @click.pass_obj
 def log(console: Console, session: str | None, follow: bool) -> None:
-    """Print all events of SESSION (else of the latest), one a line; with --json as they are stored. Works while a run goes on."""
+    """Print all events of SESSION (default: the latest), one per line; with --json as stored. Works during a run."""
     from pipeline.wiring import workspace_adapters
 
     require_workspace(console.folder)
@@ -57,20 +57,20 @@ def _follow(console: Console, store: EventStore, name: str) -> None:
     from pipeline.ops.log_tail import LogTail, is_over
     from pipeline.text.times import timestamp
 
-    # A record that is just being written looks like one that a crash cut off.
+    # A record that is being written looks like one that a crash cut off.
     logging.getLogger("pipeline.adapters.store").setLevel(logging.ERROR)
-    following = LogTail(store, name, since=timestamp(datetime.now(UTC)))
+    tail = LogTail(store, name, since=timestamp(datetime.now(UTC)))
     try:
-        while not (_print_new(console, following) and name and is_over(following.last)):
+        while not (_print_new(console, tail) and name and is_over(tail.last)):
             time.sleep(LOOK_EVERY_S)
     except KeyboardInterrupt:
         end(130)
 
 
-def _print_new(console: Console, following: LogTail) -> bool:
-    events = following.new()
+def _print_new(console: Console, tail: LogTail) -> bool:
+    events = tail.new()
     for event in events:
-        put(_line(event, as_json=console.as_json, named=not following.name))
+        put(_line(event, as_json=console.as_json, named=not tail.name))
     return bool(events)
 
 
@@ -84,8 +84,8 @@ def _line(event: EventBase, *, as_json: bool, named: bool) -> str:
 
 
 @dataclass
-class _Checked:
-    """What a check of the whole log found."""
+class _LogCheck:
+    """The result of checking the whole log."""
 
     findings: list[Any]
     quotes: int = 0
@@ -102,42 +102,42 @@ class _Checked:
 
     @property
     def exit_code(self) -> int:
-        """Damage first; then what a permission hides, and what a newer program wrote."""
+        """20 for damage, else 12 for files without read permission, else 2 for a log of a newer program, else 0."""
         codes = {{"unreadable": 12, "newer": 2}.get(finding.kind, 20) for finding in self.bad} | {20 for _ in self.unsupported}
         return next((code for code in (20, 12, 2) if code in codes), 0)
 
 
 @click.command()
 @click.option(
-    "--repair", is_flag=True, help="Keep the sound part of damaged files and a copy of the whole; write off what is missing."
+    "--repair", is_flag=True, help="Keep the intact part of damaged files and a copy of the original; write off missing sessions."
 )
 @click.pass_obj
 def verify(console: Console, repair: bool) -> None:
-    """Check the whole log: every record's hash, the chain, every stored page, and that each quote stands in its page."""
+    """Check the whole log: every record's hash, the chain, every stored page, and that each quote is in its page."""
     from pipeline.cli.presentation import repair_lines
     from pipeline.text.normalise import counted
     from pipeline.wiring import workspace_adapters
 
     require_workspace(console.folder)
-    checked = _checked(console)
-    lines = checked.lines
-    value: dict[str, Any] = {"findings": [str(finding) for finding in checked.findings]}
-    if repair and checked.findings:
+    check = _check_log(console)
+    lines = check.lines
+    value: dict[str, Any] = {"findings": [str(finding) for finding in check.findings]}
+    if repair and check.findings:
         done = workspace_adapters.repair_log(console.folder)
-        checked = _checked(console)
-        lines += [line for one in done for line in repair_lines(one)] + [f"still there: {line}" for line in checked.lines]
-        value |= {"repairs": [asdict(one) for one in done], "left": checked.lines}
-    hint = "; research verify --repair keeps what is sound" if checked.exit_code == 20 and not repair else ""
-    faults = len(checked.bad) + len(checked.unsupported)
-    verdict = f"{counted(faults, 'fault')}{hint}" if faults else "sound"
-    lines.append(f"{checked.quotes} quotes and {checked.citations} citations checked against stored pages: {verdict}")
-    more = {"quotes": checked.quotes, "citations": checked.citations, "unsupported": len(checked.unsupported)}
+        check = _check_log(console)
+        lines += [line for one in done for line in repair_lines(one)] + [f"remaining: {line}" for line in check.lines]
+        value |= {"repairs": [asdict(one) for one in done], "left": check.lines}
+    hint = "; research verify --repair keeps the intact part" if check.exit_code == 20 and not repair else ""
+    problems = len(check.bad) + len(check.unsupported)
+    verdict = f"{counted(problems, 'problem')}{hint}" if problems else "no problem"
+    lines.append(f"{check.quotes} quotes and {check.citations} citations checked against stored pages: {verdict}")
+    more = {"quotes": check.quotes, "citations": check.citations, "unsupported": len(check.unsupported)}
     console.data(lines, value | more)
-    end(checked.exit_code)
+    end(check.exit_code)
 
 
-def _checked(console: Console) -> _Checked:
-    """Check the files; then hold every session that can be read against its pages."""
+def _check_log(console: Console) -> _LogCheck:
+    """Check the files; then check the quotes of every readable session against its stored pages."""
     from pipeline.domain.events.json_codec import decode_all
     from pipeline.domain.session import state_of
     from pipeline.errors import LogError
@@ -145,7 +145,7 @@ def _checked(console: Console) -> _Checked:
     from pipeline.wiring import workspace_adapters
 
     store = workspace_adapters.store_of(console.folder)
-    checked = _Checked(workspace_adapters.verify_log(console.folder))
+    check = _LogCheck(workspace_adapters.verify_log(console.folder))
     for name in store.marks():
         try:
             records = store.load(name)
@@ -153,12 +153,11 @@ def _checked(console: Console) -> _Checked:
             continue  # the files' findings name it
         try:
             events = list(decode_all(record.data for record in records))
-            found = (
-                citation_audit.check(state_of(name, events), store) if not name.startswith("batch-") else citation_audit.NOTHING
-            )
+            is_batch = name.startswith("batch-")
+            found = citation_audit.NOTHING_CHECKED if is_batch else citation_audit.check(state_of(name, events), store)
         except LogError as error:
-            checked.findings.append(workspace_adapters.undecodable(name, error))
+            check.findings.append(workspace_adapters.undecodable(name, error))
             continue
-        checked.quotes, checked.citations = checked.quotes + found.quotes, checked.citations + found.citations
-        checked.unsupported += found.unsupported
-    return checked
+        check.quotes, check.citations = check.quotes + found.quotes, check.citations + found.citations
+        check.unsupported += found.unsupported
+    return check

@@ -1,4 +1,4 @@
-"""The commands on one session: ``resume``, ``cancel`` and ``approve``. Only commands print or exit."""
+"""The commands on one session: ``resume``, ``cancel`` and ``approve``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.command_parts import bring_up_to_date, say_missed, session_named, show_session
+from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, session_named, show_session
 from pipeline.cli.param_types import Length, SessionName
 from pipeline.errors import NOT_FOUND
 from pipeline.ops.console_output import Console, end
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", type=SessionName())
-@click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait for another run to end, so long at most: 30s, 10m.")
+@click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m.")
 @click.pass_obj
 def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
-    """Go on with SESSION where it stopped; a failed or cancelled one is reopened. SESSION: its id, or its query's id."""
+    """Continue SESSION where it stopped. A failed or cancelled session is reopened. SESSION: its id, or its query's id."""
     from pipeline.batch import session_actions
-    from pipeline.cli.run_workflow import Request, context_of, place_of
-    from pipeline.ops.unattended import on_shift
+    from pipeline.cli.run_workflow import Request, context_of, environment_of
+    from pipeline.ops.unattended import unattended_run
 
-    place = place_of(console, Request())
-    name = session_named(console.folder, place.store, session)
-    with on_shift(console, "research resume") as shift:
-        with shift.locked(lock_wait):
-            context = context_of(place, lambda _event, _state: None, shift)
-            opened = session_actions.reopened(place.store, name, context)
-            state = shift.awaited(_resumed(place, shift, opened))
-            missed = _vault_and_site(place)
+    env = environment_of(console, Request())
+    name = session_named(console.folder, env.store, session)
+    with unattended_run(console, "research resume") as run:
+        with run.lock(lock_wait):
+            context = context_of(env, lambda _event, _state: None, run)
+            opened = session_actions.reopen_session(env.store, name, context)
+            state = run.run_async(_resume_session(env, run, opened))
+            problems = _vault_and_site(env)
         show_session(console, state, None)
-        shift.last_word = f"{name} is {state.status}"
-        end(_exit_code(state, shift) or missed)
+        run.summary_line = f"{name} is {state.status}"
+        end(_exit_code(state, run) or problems)
 
 
-def _exit_code(state: SessionState, shift: UnattendedRun) -> int:
+def _exit_code(state: SessionState, run: UnattendedRun) -> int:
     if state.status == "complete" or state.waiting:
         return 0
     if state.status == "not-found":
         return NOT_FOUND
-    return 1 if state.ended else shift.stop.exit_code or 3
+    return 1 if state.ended else run.stop.exit_code or 3
 
 
-async def _resumed(place: RunEnvironment, shift: UnattendedRun, session: ResearchSession) -> SessionState:
+async def _resume_session(env: RunEnvironment, run: UnattendedRun, session: ResearchSession) -> SessionState:
     from pipeline.cli.progress import progress_on
     from pipeline.cli.run_workflow import context_of, prepare
     from pipeline.config.settings import environment
@@ -60,29 +60,29 @@ async def _resumed(place: RunEnvironment, shift: UnattendedRun, session: Researc
     from pipeline.engine.stopping import ending_at
     from pipeline.wiring.session_adapters import AdapterFactory
 
-    desks = AdapterFactory(place.workspace, place.store, place.keys)
+    factory = AdapterFactory(env.workspace, env.store, env.keys)
     try:
-        prepare(place.console, place.workspace, desks, {session.state.config.search})
-        with progress_on(place.console, 1, environment().get("TERM", "")) as progress:
-            context = context_of(place, progress.listen, shift)
+        prepare(env.console, env.workspace, factory, {session.state.config.search})
+        with progress_on(env.console, 1, environment().get("TERM", "")) as progress:
+            context = context_of(env, progress.listen, run)
             async with ending_at(context.deadline, context.now, context.stop):
-                return await run_session(session, place.store, desks(session.state), context)
+                return await run_session(session, env.store, factory(session.state), context)
     finally:
-        await desks.aclose()
+        await factory.aclose()
 
 
 @click.command()
 @click.argument("session", type=SessionName())
-@click.option("--reason", default="", metavar="TEXT", help="Why; it stands in the log and in the session's note.")
+@click.option("--reason", default="", metavar="TEXT", help="The reason; the log and the session's note show it.")
 @click.pass_obj
 def cancel(console: Console, session: str, reason: str) -> None:
-    """End SESSION without a report, for good: no night goes on with it. research retry or resume takes it up again."""
+    """End SESSION without a report. No later run continues it; research retry or resume does."""
     from pipeline.batch import session_actions
 
-    name, place, context = _by_hand(console, session)
-    state = session_actions.cancelled(place.store, name, context, reason).state
+    name, env, context = _session_and_context(console, session)
+    state = session_actions.cancel_session(env.store, name, context, reason).state
     console.data([f"{name} is cancelled"], {"session": name, "status": state.status, "reason": state.end_reason})
-    end(_vault_and_site(place))
+    end(_vault_and_site(env))
 
 
 @click.command()
@@ -92,10 +92,14 @@ def cancel(console: Console, session: str, reason: str) -> None:
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Research from the perspectives in FILE instead, a list of {name, focus, questions} as YAML or JSON.",
+    help="Use the perspectives in FILE instead: a list of {name, focus, questions} as YAML or JSON.",
 )
 @click.option(
-    "--perspective", "lines", multiple=True, metavar='"NAME: QUESTION | …"', help="Or from these; may be given several times."
+    "--perspective",
+    "lines",
+    multiple=True,
+    metavar='"NAME: QUESTION | …"',
+    help="A perspective to use instead; may be given several times.",
 )
 @click.pass_obj
 def approve(console: Console, session: str, file: Path | None, lines: tuple[str, ...]) -> None:
@@ -105,24 +109,24 @@ def approve(console: Console, session: str, file: Path | None, lines: tuple[str,
 
     views = perspectives_in(file) if file else ()
     views += perspectives_of(lines)
-    name, place, context = _by_hand(console, session)
-    state = session_actions.plan_approved(place.store, name, context, views).state
+    name, env, context = _session_and_context(console, session)
+    state = session_actions.approve_plan(env.store, name, context, views).state
     perspectives = [view.name for view in state.perspectives.values()]
-    told = [f"approved: {name}", *(f"  {title}" for title in perspectives), "next: research run"]
-    console.data(told, {"session": name, "approved": True, "perspectives": perspectives})
-    end(_vault_and_site(place))
+    output = [f"approved: {name}", *(f"  {title}" for title in perspectives), "next: research run"]
+    console.data(output, {"session": name, "approved": True, "perspectives": perspectives})
+    end(_vault_and_site(env))
 
 
-def _vault_and_site(place: RunEnvironment) -> int:
-    """Bring both up to date; return the exit code of what was not made, 0 for nothing."""
-    return say_missed(place.console, bring_up_to_date(place.console, place.workspace.queue.settings.site_url))
+def _vault_and_site(env: RunEnvironment) -> int:
+    """Build both; return the exit code of the first problem, or 0."""
+    return report_build_problems(env.console, bring_up_to_date(env.console, env.workspace.queue.settings.site_url))
 
 
-def _by_hand(console: Console, session: str) -> tuple[str, RunEnvironment, RunContext]:
-    """Return the session that is meant, what it lies in, and the context of what is done to it by hand."""
-    from pipeline.cli.run_workflow import Request, place_of
+def _session_and_context(console: Console, session: str) -> tuple[str, RunEnvironment, RunContext]:
+    """Return the id of the session, its environment, and the context in which the command records its event."""
+    from pipeline.cli.run_workflow import Request, environment_of
     from pipeline.wiring import workspace_adapters
 
-    place = place_of(console, Request())
-    name = session_named(console.folder, place.store, session)
-    return name, place, workspace_adapters.context_of(place.workspace, lambda _event, _state: None)
+    env = environment_of(console, Request())
+    name = session_named(console.folder, env.store, session)
+    return name, env, workspace_adapters.context_of(env.workspace, lambda _event, _state: None)

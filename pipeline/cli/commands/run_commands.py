@@ -1,4 +1,4 @@
-"""The commands that work through the queue: ``run`` and ``retry``. Only commands print or exit."""
+"""The commands that work through the queue: ``run`` and ``retry``."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ _OPTIONS = (
     click.option(
         "--tag", "tags", multiple=True, metavar="TAG", help="Also all queries with this tag; may be given several times."
     ),
-    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Take up N queries at most."),
-    click.option("--deadline", metavar="TIME", help='End by then: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.'),
-    click.option("--max-cost", type=Amount(), metavar="USD", help="Spend no more than that tonight."),
-    click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Begin nothing new after N failures."),
-    click.option("--dry-run", is_flag=True, help="Say what would be done and what it may cost; write nothing, ask nobody."),
-    click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something fails."),
-    click.option("-v", "--verbose", is_flag=True, help="Say more: each step as it ends."),
+    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Research at most N queries."),
+    click.option("--deadline", metavar="TIME", help='End the run at this time: 06:30, "06:30 Europe/Berlin", 2026-11-22T06:30.'),
+    click.option("--max-cost", type=Amount(), metavar="USD", help="Spend at most this much in this run."),
+    click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Start no further query after N failures."),
+    click.option(
+        "--dry-run", is_flag=True, help="Print what the run would do and what it may cost; write nothing, contact no service."
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails."),
+    click.option("-v", "--verbose", is_flag=True, help="Print more: each step as it ends."),
     click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON value on stdout, and nothing else."),
-    click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait for another run to end, so long at most: 30s, 10m."),
+    click.option("--lock-wait", type=Length(), metavar="TIME", help="Wait up to this long for another run to end: 30s, 10m."),
     click.option(
         "--ping-url-file",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Tell a monitor, whose address stands in FILE, of start and end.",
+        help="Ping the monitor whose address is in FILE when the run starts and ends.",
     ),
 )
 
@@ -45,25 +47,25 @@ def _with_options(command: F) -> F:
 
 @click.command()
 @click.argument("ids", nargs=-1, type=QueryId(), metavar="[ID]...")
-@click.option("--retry-failed", is_flag=True, help="Try again what failed in an earlier night.")
+@click.option("--retry-failed", is_flag=True, help="Also retry queries that failed in an earlier run.")
 @_with_options
 @click.pass_obj
-def run(console: Console, /, ids: tuple[str, ...], retry_failed: bool, **said: Any) -> None:
-    """Research all queries that are due, or those with the IDs or tags given; then bring the vault up to date."""
-    _night(console, "research run", ids, retry_failed=retry_failed, only_again=False, **said)
+def run(console: Console, /, ids: tuple[str, ...], retry_failed: bool, **options: Any) -> None:
+    """Research all due queries, or those with the given IDs or tags; then update the vault and the web site."""
+    _run_queue(console, "research run", ids, retry_failed=retry_failed, only_again=False, **options)
 
 
 @click.command()
 @click.argument("ids", nargs=-1, type=QueryId(), metavar="[ID]...")
 @_with_options
 @click.pass_obj
-def retry(console: Console, /, ids: tuple[str, ...], **said: Any) -> None:
-    """Try again what failed or was not found: all of it, or queries by ID, cancelled ones too. No answer is asked for twice."""
-    everything = not ids and not said["tags"]
-    _night(console, "research retry", ids, retry_failed=everything or bool(said["tags"]), only_again=True, **said)
+def retry(console: Console, /, ids: tuple[str, ...], **options: Any) -> None:
+    """Retry all failed and not-found queries, or those with the given IDs, also cancelled ones. No call is paid for twice."""
+    everything = not ids and not options["tags"]
+    _run_queue(console, "research retry", ids, retry_failed=everything or bool(options["tags"]), only_again=True, **options)
 
 
-def _night(
+def _run_queue(
     console: Console,
     program: str,
     ids: tuple[str, ...],
@@ -85,7 +87,7 @@ def _night(
     from pipeline.batch.run_overrides import RunOverrides
     from pipeline.batch.scheduling import Selection
     from pipeline.cli import run_workflow
-    from pipeline.ops.unattended import on_shift
+    from pipeline.ops.unattended import unattended_run
 
     console = replace(
         console, quiet=console.quiet or quiet, verbose=console.verbose or verbose, as_json=console.as_json or as_json
@@ -96,10 +98,10 @@ def _night(
         Selection(ids, tags, retry_failed, limit, retry_failed and only_again), bounds, only_again, lock_wait
     )
     if dry_run:
-        run_workflow.rehearse(console, request)
+        run_workflow.print_dry_run(console, request)
         return
-    with on_shift(console, program, ping_url_file) as shift:
-        end(run_workflow.work(shift, request))
+    with unattended_run(console, program, ping_url_file) as run:
+        end(run_workflow.work(run, request))
 
 
 def _moment(deadline: str | None) -> datetime | None:

@@ -1,1 +1,1 @@
-"""``queries.yaml``: bytes → nodes with positions → values or faults; and appending. Reached through ``settings``."""
+"""Reading ``queries.yaml`` (bytes → nodes with positions → values or errors) and appending to it. Used through ``settings``."""

@@ -1,4 +1,4 @@
-"""Appending one question to ``queries.yaml``. Not a byte of what its owner wrote is changed: comments and style stay.
+"""Appends one question to ``queries.yaml``. No byte of the user's text is changed: comments and style stay.
 
 The new text is checked by reading the whole result: it must say what the file said before, and the new question.
 """
@@ -33,8 +33,8 @@ def add_query(path: Path, text: str, **fields: Field) -> Query:
 
     Raises:
         NoWorkspace: there is no such file.
-        QueueInvalid: the file as it stands cannot be read or has faults.
-        UsageError: the question stands there already, or it or a field is not valid; the file is unchanged.
+        QueueInvalid: the existing file cannot be read or has errors.
+        UsageError: the question is in the file already, or it or a field is not valid; the file is unchanged.
         SystemRefused: the file cannot be written; it is unchanged.
     """
     target = Path(os.path.realpath(path))
@@ -68,7 +68,7 @@ def _turn(folder: Path) -> Iterator[None]:
 def _refuse_repeat(queue: Queue, text: str) -> None:
     for query in queue.queries:
         if same_question(query.text, text):
-            raise UsageError(f"the question already stands in line {query.line}", hint=f"its id is {query.id}")
+            raise UsageError(f"the question is already in line {query.line}", hint=f"its id is {query.id}")
 
 
 def _renames(queue: Queue, after: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""The whole file: bytes → a queue, or all its faults."""
+"""Reads the whole ``queries.yaml``: returns a queue, or all its errors."""
 
 from __future__ import annotations
 

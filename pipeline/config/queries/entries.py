@@ -1,4 +1,4 @@
-"""The ``queries`` section: entries, and the ids they go by."""
+"""Reads the ``queries`` section of ``queries.yaml``: its entries and their ids."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _derived(question: str, slugs: dict[str, set[str]]) -> str:
 
 
 def distinct_id(question: str) -> str:
-    """Return an id that tells ``question`` from others that begin alike. It does not depend on where it stands."""
+    """Return an id that differs from those of questions with the same beginning. It does not depend on the position."""
     return f"{texts.slug(question, 40)}-{texts.digest_of(question.encode())[:4]}"
 
 

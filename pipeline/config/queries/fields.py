@@ -1,4 +1,4 @@
-"""Readers of single values: each returns what a node says, or notes the fault and returns None."""
+"""Readers of single values: each returns a node's value, or adds an error and returns None."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def entries(node: Mapping, faults: Problems, keys: Sequence[str]) -> Iterator[tu
         if name is None:
             continue
         if name in seen:
-            faults.add(key, f"the key {shown(name)} stands twice, first in line {seen[name]}", "keep one of the two")
+            faults.add(key, f"the key {shown(name)} is given twice, first in line {seen[name]}", "keep one of the two")
         elif name in keys:
             yield name, value
         else:

@@ -1,4 +1,4 @@
-"""What ``queries.yaml`` says, as frozen values. Nothing here performs work."""
+"""The content of ``queries.yaml`` as frozen values: queue, queries, settings and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The perspectives that a user puts in the place of planned ones: from a file of YAML or JSON, or from the command line."""
+"""Reads the perspectives that replace planned ones, from a YAML or JSON file or from the command line."""
 
 from __future__ import annotations
 

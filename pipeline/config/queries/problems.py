@@ -1,4 +1,4 @@
-"""Faults in the user's file, as values with positions. They are gathered, so that one pass tells them all."""
+"""Errors in ``queries.yaml`` as values with positions, collected so that all are reported in one pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\
 
 
 class Positioned(Protocol):
-    """Anything that stands somewhere in the file. ``line`` and ``column`` count from 1."""
+    """Anything with a position in the file. ``line`` and ``column`` count from 1."""
 
     line: int
     column: int

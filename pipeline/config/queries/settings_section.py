@@ -1,4 +1,4 @@
-"""The ``settings`` section, and the values that it shares with single queries."""
+"""Reads the ``settings`` section of ``queries.yaml``, and the values that it shares with single queries."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ def _key_name(node: Node, faults: Problems) -> str | None:
     found = text(node, faults, _KEY_WANTED)
     if found is None or _KEY_NAME.fullmatch(found):
         return found
-    faults.add(
-        node, "key takes the name of an environment variable, never a key itself", _KEY_WANTED
-    )  # what stands there is not shown
+    faults.add(node, "key takes the name of an environment variable, never a key itself", _KEY_WANTED)  # its text is not shown
     return None
 
 

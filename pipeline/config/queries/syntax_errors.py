@@ -1,4 +1,4 @@
-"""What the YAML parser says when it gives up, in plain language with what to write instead."""
+"""Turns the YAML parser's error messages into plain language with a suggested fix."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PLAIN = (
     ("expected ',' or ']'", True, "a bracket that is not closed, or more text after a list", "close it with ], or " + _QUOTES),
     ("expected ',' or '}'", True, "a brace that is not closed, or more text after it", "close it with }, or " + _QUOTES),
     ("expected '-' indicator", False, "this does not go on the list", "start each entry with `- ` in one column, or " + _QUOTES),
-    ("expected key", False, "this does not line up with what stands above", "indent it as its neighbours are, or " + _QUOTES),
+    ("expected key", False, "this does not line up with the lines above", "indent it as its neighbours are, or " + _QUOTES),
     ("alphabetic or numeric character", True, "a text cannot start with * or & unquoted", _QUOTES),
     ("comment or line break", True, "a text cannot start with > or | unquoted", _QUOTES),
     ("incompatible YAML", False, "an unknown version of YAML", "remove the line %YAML"),

@@ -1,5 +1,5 @@
-"""From bytes to nodes with positions. The parser's event stream is used, not its objects: they would hide anchors,
-aliases, tags and which text was quoted, and cost ten times as long.
+"""Parses YAML bytes into nodes with positions, from the parser's event stream: its objects would hide anchors, aliases, tags
+and quotes, and take ten times as long.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _readable(text: str, faults: Problems) -> str:
 def nodes(text: str, faults: Problems) -> tuple[Node | None, bool]:
     """Return the file's root node (None: nothing in it), and whether the whole file could be read.
 
-    After a fault in the syntax, what was closed before it is returned, so that its faults can be told as well.
+    After a fault in the syntax, what was closed before it is returned, so that its errors can be reported as well.
     """
     import yaml
 

@@ -1,4 +1,4 @@
-"""Files and folders: who may read and write them, whether git would give keys away, space, documents, templates."""
+"""Checks of files and folders: permissions, keys that git tracks, disk space, documents and templates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.config.api_keys import ENV_FILE, Keys
 from pipeline.config.service_selection import LOCAL, searches_for
 from pipeline.config.settings import QUEUE_FILE, Workspace
 from pipeline.errors import CorpusUnusable, UsageError
-from pipeline.ops.doctor.finding import Finding, fault, fine, note
+from pipeline.ops.doctor.finding import Finding, note, ok, problem
 from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.text.normalise import counted
 
@@ -21,8 +21,8 @@ LEAST_FREE = 50_000_000
 LITTLE_FREE = 500_000_000
 
 
-def place_findings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
-    """Yield how the workspace's files stand."""
+def file_findings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+    """Yield the findings on the workspace's files and folders."""
     secret_files = _secret_files(keys)
     for path in secret_files:
         yield from _secrecy(path)
@@ -48,19 +48,19 @@ def _secret_files(keys: Keys) -> list[Path]:
 def _secrecy(path: Path) -> Iterator[Finding]:
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
-        yield fault("keys", f"{path} can be read or written by others (mode {mode:03o})", f"chmod 600 {path}")
+        yield problem("keys", f"{path} can be read or written by others (mode {mode:03o})", f"chmod 600 {path}")
     else:
-        yield fine("keys", f"{path} is readable by you alone")
+        yield ok("keys", f"{path} is readable by you alone")
 
 
 def _writable(folder: Path) -> Iterator[Finding]:
-    """Whoever can write settings, templates or the log decides what runs and where keys go."""
+    """Anyone who can write settings, templates or the log controls what runs and where keys are sent."""
     names = (".", QUEUE_FILE, ENV_FILE, "templates", "templates/vault", "templates/prompts", "events", "events/sessions")
     open_ = [path for name in names if (path := folder / name).exists() and path.stat().st_mode & stat.S_IWOTH]
     for path in open_:
-        yield fault("permissions", f"{path} can be written by everybody", f"chmod o-w {path}")
+        yield problem("permissions", f"{path} can be written by everybody", f"chmod o-w {path}")
     if not open_:
-        yield fine("permissions", "settings, templates and log are written by you alone")
+        yield ok("permissions", "settings, templates and log are written by you alone")
 
 
 def _real(path: Path) -> Path:
@@ -75,9 +75,9 @@ def _git(folder: Path, secret_files: list[Path]) -> Iterator[Finding]:
     for path in inside:
         if _git_says(folder, "ls-files", "--error-unmatch", "--", str(_real(path))) == 0:
             todo = f"git rm --cached {path.name}, list it in .gitignore, and get new keys: the old ones are in the history"
-            yield fault("keys", f"{path} is tracked by git", todo)
+            yield problem("keys", f"{path} is tracked by git", todo)
         elif _git_says(folder, "check-ignore", "-q", "--", str(_real(path))) != 0:
-            yield fault(
+            yield problem(
                 "keys", f"{path} is not ignored by git and would be added with the rest", f"list {path.name} in .gitignore"
             )
 
@@ -94,9 +94,9 @@ def _space(folder: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(folder).free
     text = f"{free / 1e9:.1f} GB are free on the disk"
     if free < LEAST_FREE:
-        yield fault("disk", text, "make room: a night needs some tens of MB, and stops when nothing can be recorded", 1)
+        yield problem("disk", text, "free space: a run needs some tens of MB, and stops when it cannot record an event", 1)
     else:
-        yield note("disk", text, "make room soon") if free < LITTLE_FREE else fine("disk", text)
+        yield note("disk", text, "free space soon") if free < LITTLE_FREE else ok("disk", text)
 
 
 def _corpus(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
@@ -111,15 +111,15 @@ def _corpus(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     try:
         found, skipped = corpus_files(workspace)
     except CorpusUnusable as error:
-        yield fault("documents", error.message, error.hint) if wanted else note("documents", "there is no folder of documents")
+        yield problem("documents", error.message, error.hint) if wanted else note("documents", "there is no folder of documents")
         return
     for missing in unusable_folders(workspace):
-        yield fault("documents", missing.message, missing.hint) if wanted else note("documents", missing.message)
+        yield problem("documents", missing.message, missing.hint) if wanted else note("documents", missing.message)
     text = f"{counted(found, 'file')} in {', '.join(settings.corpus)}" + (f", {skipped} skipped" if skipped else "")
     if wanted and not found:
-        yield fault("documents", text, "put documents there, or name another folder under settings: corpus:")
+        yield problem("documents", text, "put documents there, or name another folder under settings: corpus:")
     else:
-        yield fine("documents", text + ("" if wanted else "; not searched"))
+        yield ok("documents", text + ("" if wanted else "; not searched"))
 
 
 def _templates(folder: Path) -> Iterator[Finding]:
@@ -135,6 +135,8 @@ def _templates(folder: Path) -> Iterator[Finding]:
         except (TemplateSyntaxError, OSError, UnicodeDecodeError) as error:
             faults += 1
             place = f":{error.lineno}" if isinstance(error, TemplateSyntaxError) else ""
-            yield fault("templates", f"{path}{place}: {error}", "correct it; templates/README.md lists what a template is given")
+            yield problem(
+                "templates", f"{path}{place}: {error}", "correct it; templates/README.md lists the variables of each template"
+            )
     if not faults:
-        yield fine("templates", f"{len(paths)} templates can be parsed")
+        yield ok("templates", f"{len(paths)} templates can be parsed")

@@ -1,4 +1,4 @@
-"""One thing that was looked at: how it stands, and what to do about it."""
+"""The result of one check of ``research doctor``, and the exit code of all of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Level = Literal["fine", "note", "fault"]
+Level = Literal["ok", "note", "problem"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``fine`` needs nothing, a ``note`` is worth knowing, a ``fault`` must be mended: ``todo`` says how.
+    """``ok`` needs no action, a ``note`` is worth knowing, a ``problem`` must be fixed: ``todo`` says how.
 
-    ``exit_code`` is what the fault makes the command end with.
+    ``exit_code`` is the command's exit code for a problem.
     """
 
     about: str
@@ -23,9 +23,9 @@ class Finding:
     exit_code: int = 0
 
 
-def fine(about: str, text: str) -> Finding:
-    """Return a finding that needs nothing."""
-    return Finding(about, "fine", text)
+def ok(about: str, text: str) -> Finding:
+    """Return a finding that needs no action."""
+    return Finding(about, "ok", text)
 
 
 def note(about: str, text: str, todo: str = "") -> Finding:
@@ -33,12 +33,12 @@ def note(about: str, text: str, todo: str = "") -> Finding:
     return Finding(about, "note", text, todo)
 
 
-def fault(about: str, text: str, todo: str, exit_code: int = 2) -> Finding:
-    """Return a finding that must be mended."""
-    return Finding(about, "fault", text, todo, exit_code)
+def problem(about: str, text: str, todo: str, exit_code: int = 2) -> Finding:
+    """Return a finding that must be fixed."""
+    return Finding(about, "problem", text, todo, exit_code)
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """Return the exit code of a whole examination: a damaged log first, then settings, the system, refusals, the rest."""
+    """Return the exit code of all findings: 20 (damaged log) first, then 2 (settings), 12 (system), 4 (refusal), 1."""
     codes = {finding.exit_code for finding in findings}
     return next((code for code in (20, 2, 12, 4, 1) if code in codes), 0)

@@ -1,4 +1,4 @@
-"""One cheap request to each service that is set up: the model's server and every search provider in use."""
+"""Online checks of ``research doctor --online``: one request to the model server and to each search provider in use."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pipeline.adapters.http.client import HttpClient
 from pipeline.config.service_selection import OPENROUTER, ModelServer, reasoner_for, searches_for
 from pipeline.config.settings import Keys, Workspace
 from pipeline.errors import CorpusUnusable, Malformed, ProviderRefused, StepError, UsageError
-from pipeline.ops.doctor.finding import Finding, fault, fine
+from pipeline.ops.doctor.finding import Finding, ok, problem
 from pipeline.text.normalise import counted, one_line
 
 PROBE = "history of the bicycle"
-_WAIT = "try again later; if it stays, check the address and the network"
+_WAIT = "try again later; if the problem stays, check the address and the network"
 _MAX_MODELS = 10_000_000  # bytes; a router lists hundreds of models
 
 
 async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIterator[Finding]:
-    """Ask each service once and yield how it answered. A search may cost what a search costs (0.005 USD at Brave)."""
+    """Send one request to each service and yield the findings. A search provider may charge for it (Brave: 0.005 USD)."""
     settings = workspace.queue.settings
     try:
         choice = reasoner_for(settings, keys)
     except UsageError:
-        choice = None  # told by what needs no network
+        choice = None  # the checks without network report it
     if choice is not None and choice.server is not None:
         yield await _model(choice.server, http)
     for name in _searches(workspace, keys):
@@ -34,9 +34,9 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
 def _searches(workspace: Workspace, keys: Keys) -> list[str]:
     settings = workspace.queue.settings
     names: dict[str, None] = {}
-    for said in (settings.search, *(query.search for query in workspace.queue.queries)):
+    for wanted in (settings.search, *(query.search for query in workspace.queue.queries)):
         try:
-            names |= dict.fromkeys(searches_for(said, settings, keys).names if said else ())
+            names |= dict.fromkeys(searches_for(wanted, settings, keys).names if wanted else ())
         except UsageError:
             continue
     return [name for name in names if name != "local"]
@@ -65,18 +65,18 @@ def _judged(reply: Reply) -> Verdict:
 def _credit(about: str, data: Any) -> Finding:
     left = data.get("limit_remaining") if isinstance(data, dict) else None
     if not isinstance(left, int | float):
-        return fine(about, "the key is valid")
+        return ok(about, "the key is valid")
     if left <= 0:
-        return fault(about, "the key is valid, but nothing is left of its limit", "raise the key's limit, or add credit", 4)
-    return fine(about, f"the key is valid; {left:.2f} USD are left of its limit")
+        return problem(about, "the key is valid, but its limit is used up", "raise the key's limit, or add credit", 4)
+    return ok(about, f"the key is valid; {left:.2f} USD are left of its limit")
 
 
 def _models(about: str, data: Any, server: ModelServer) -> Finding:
     listed = {one.get("id") for one in data if isinstance(one, dict)} if isinstance(data, list) else set()
     if server.model in listed:
-        return fine(about, f"it answers, and has {server.model}")
+        return ok(about, f"it answers, and has {server.model}")
     known = ", ".join(sorted(one_line(str(name), 60) for name in listed)[:8]) or "none"
-    return fault(about, f"it answers, but lists no model {server.model}", f"it has: {known}")
+    return problem(about, f"it answers, but lists no model {server.model}", f"it has: {known}")
 
 
 async def _search(name: str, workspace: Workspace, keys: Keys, http: HttpClient) -> Finding:
@@ -88,10 +88,10 @@ async def _search(name: str, workspace: Workspace, keys: Keys, http: HttpClient)
     except (StepError, CorpusUnusable) as error:
         return _failed(f"search {name}", error)
     if not result.hits:
-        return fault(f"search {name}", f"it answers, but finds nothing for {PROBE!r}", "check the provider's own settings", 1)
-    return fine(f"search {name}", f"it answers, with {counted(len(result.hits), 'hit')}")
+        return problem(f"search {name}", f"it answers, but finds nothing for {PROBE!r}", "check the provider's own settings", 1)
+    return ok(f"search {name}", f"it answers, with {counted(len(result.hits), 'hit')}")
 
 
 def _failed(about: str, error: StepError | CorpusUnusable) -> Finding:
-    todo = _WAIT if "--online" in error.hint else error.hint or _WAIT  # whoever reads this has just asked online
-    return fault(about, error.message, todo, 4 if isinstance(error, ProviderRefused) else 1)
+    todo = _WAIT if "--online" in error.hint else error.hint or _WAIT  # --online is what the user has just run
+    return problem(about, error.message, todo, 4 if isinstance(error, ProviderRefused) else 1)

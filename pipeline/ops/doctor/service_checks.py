@@ -1,4 +1,4 @@
-"""Who answers, who searches, which keys are there, and whether caps can be kept."""
+"""Checks of the keys, the reasoner, the search providers and the cost limits, without the network."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pipeline.config.service_selection import (
 )
 from pipeline.config.settings import Query, Workspace
 from pipeline.errors import UsageError
-from pipeline.ops.doctor.finding import Finding, fault, fine, note
+from pipeline.ops.doctor.finding import Finding, note, ok, problem
 from pipeline.text.redaction import SHORTEST
 
 KEY_NAMES = (OPENROUTER.key_name, OPENAI.key_name, *(one.key_name for one in SEARCHES.values() if one.key_name))
 
 
-def setup_findings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
-    """Yield what settings and keys amount to."""
+def service_findings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+    """Yield the findings on keys, reasoner, search providers and queries."""
     queries = workspace.queue.queries
-    yield fine("queue", f"queries.yaml is valid: {len(queries)} question{'' if len(queries) == 1 else 's'}")
+    yield ok("queue", f"queries.yaml is valid: {len(queries)} question{'' if len(queries) == 1 else 's'}")
     yield from _keys(keys)
     yield from _reasoner(workspace, keys)
     yield from _search(workspace, keys)
@@ -37,17 +37,19 @@ def setup_findings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
 
 def _keys(keys: Keys) -> Iterator[Finding]:
     for line in keys.faults:
-        yield fault("keys", f"{ENV_FILE}:{line.line}: {line.message}", "write NAME=value, one on a line")
+        yield problem("keys", f"{ENV_FILE}:{line.line}: {line.message}", "write NAME=value, one on a line")
     for name in KEY_NAMES:
         try:
             found = keys.find(name)
         except UsageError as error:
-            yield fault("keys", error.message, error.hint)
+            yield problem("keys", error.message, error.hint)
             continue
         if found is not None:
-            yield fine("keys", f"{name} is set, from {found.source}")
+            yield ok("keys", f"{name} is set, from {found.source}")
             if len(found.secret.reveal()) < SHORTEST:
-                yield note("keys", f"{name} is too short to be told from ordinary text", "it will not be taken out of messages")
+                yield note(
+                    "keys", f"{name} could be mistaken for ordinary text, it is so short", "it will not be removed from messages"
+                )
 
 
 def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
@@ -55,17 +57,17 @@ def _reasoner(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     try:
         choice = reasoner_for(settings, keys)
     except UsageError as error:
-        yield fault("reasoner", error.message, error.hint)
+        yield problem("reasoner", error.message, error.hint)
         return
     at = f" at {choice.server.base_url}" if choice.server else ""
-    yield fine("reasoner", f"{choice.name}{at} ({choice.why})")
-    if choice.server and choice.server.key and _in_the_open(choice.server.base_url):
-        yield fault("reasoner", f"the key goes to {choice.server.base_url} unencrypted", "write https:// in base_url")
+    yield ok("reasoner", f"{choice.name}{at} ({choice.why})")
+    if choice.server and choice.server.key and _is_unencrypted(choice.server.base_url):
+        yield problem("reasoner", f"the key goes to {choice.server.base_url} unencrypted", "write https:// in base_url")
     yield from _prices(choice, workspace)
 
 
 def _prices(choice: ReasonerChoice, workspace: Workspace) -> Iterator[Finding]:
-    """A server that names no cost leaves the caps in USD to the prices in the settings. One that wants no key costs nothing."""
+    """Only OpenRouter reports costs; for other servers, caps in USD need prices in the settings. One without a key is free."""
     settings, server = workspace.queue.settings, choice.server
     if server is None or server.key is None:
         return
@@ -87,19 +89,19 @@ def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     try:
         choice = searches_for(settings.search, settings, keys, documents_in(workspace))
     except UsageError as error:
-        yield fault("search", error.message, error.hint)
+        yield problem("search", error.message, error.hint)
         return
-    yield fine("search", f"{choice.words} ({choice.why})")
+    yield ok("search", f"{choice.words} ({choice.why})")
     if settings.search == "auto" and LOCAL in choice.names and len(choice.names) > 1:
         web = ", ".join(name for name in choice.names if name != LOCAL)
-        todo = f"to keep them apart, write search: [{LOCAL}] or search: [{web}], under settings or for single questions"
-        yield note("search", "what your documents say can be part of searches on the web, nearly word for word", todo)
+        todo = f"to separate them, write search: [{LOCAL}] or search: [{web}], under settings or for single questions"
+        yield note("search", "text of your documents can become part of web searches, nearly word for word", todo)
     for name in choice.names:
         access = search_access(name, settings, keys)
-        if access and access.key and _in_the_open(access.url):
-            yield fault("search", f"the key of {name} goes to {access.url} unencrypted", "write https:// in search_urls")
+        if access and access.key and _is_unencrypted(access.url):
+            yield problem("search", f"the key of {name} goes to {access.url} unencrypted", "write https:// in search_urls")
     if not settings.contact and not {"wikipedia", "arxiv", "openalex"}.isdisjoint(choice.names):
-        yield note("search", "nobody can tell who is asking", "write contact: you@example.org under settings")
+        yield note("search", "requests name no contact address", "write contact: you@example.org under settings")
 
 
 def _query(query: Query, workspace: Workspace, keys: Keys) -> Iterator[Finding]:
@@ -110,9 +112,9 @@ def _query(query: Query, workspace: Workspace, keys: Keys) -> Iterator[Finding]:
         if query.search is not None:
             searches_for(query.search, settings, keys)
     except UsageError as error:
-        yield fault(f"query {query.id}", error.message, error.hint)
+        yield problem(f"query {query.id}", error.message, error.hint)
 
 
-def _in_the_open(url: str) -> bool:
+def _is_unencrypted(url: str) -> bool:
     parts = urlsplit(url)
     return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")

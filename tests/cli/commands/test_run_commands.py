@@ -135,7 +135,7 @@ def test_a_tag_takes_up_its_queries_and_a_limit_leaves_the_rest_for_another_time
     [
         (["--tag", "se"], "did you mean sea?"),
         (["harbor"], "did you mean harbour?"),
-        (["--deadline", "half past six"], "is no time"),
+        (["--deadline", "half past six"], "is not a time"),
         (["--deadline", "2020-01-01T06:30Z"], "has passed"),
         (["--limit", "0"], "--limit"),
         (["--max-cost", "-1"], "--max-cost"),
@@ -177,7 +177,7 @@ def test_when_nothing_is_due_a_few_of_what_is_left_are_named_and_the_rest_counte
     (folder / "queries.yaml").write_text("queries:\n" + "".join(f"  - Zyzzyva xylophone {number}?\n" for number in range(9)))
     said(folder, "run")
     lines = said(folder, "run").out.splitlines()
-    assert lines[6] == "… and 4 more: research list --why names them"
+    assert lines[6] == "… and 4 more: research list --why lists them"
 
 
 # ---- the list ------------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_the_list_can_be_narrowed_by_status_tag_and_time(folder: Path) -> None:
         ([], set(everything)),
     ):
         assert set(listed_ids(folder, *args)) == ids, args
-    assert said(folder, "list", "--since", "2999-12-31").out == "no query is like that\n"
+    assert said(folder, "list", "--since", "2999-12-31").out == "no query matches these options\n"
     assert said(folder, "list", "--since", "06:30").code == 2
 
 

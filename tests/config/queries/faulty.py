@@ -19,7 +19,7 @@ FAULTS: list[tuple[str | bytes, int, int, str, str]] = [
     ("queries: ~\n", 1, 10, "where the list of questions belongs", "`- `"),
     ("query: [a]\nqueries: [b]\n", 1, 1, '"query" is not known', "did you mean queries?"),
     (LIST + "- a\n---\nqueries: [b]\n", 3, 1, "second document", "remove"),
-    (LIST + "- a\nqueries: [b]\n", 3, 1, "stands twice, first in line 1", "keep one"),
+    (LIST + "- a\nqueries: [b]\n", 3, 1, "is given twice, first in line 1", "keep one"),
     (LIST + "- " + "[" * 30 + "]" * 30 + "\n", 2, 21, "more than 20 deep", "flat"),
     ("#" * (MAX_BYTES + 1), 1, 1, "larger than 1 MB", "fewer"),
     (b"queries:\n- caf\xe9\n", 2, 6, "not UTF-8", "UTF-8"),

@@ -18,7 +18,7 @@ from pipeline.cli.main import cli
 from pipeline.config import scaffold
 from pipeline.config.settings import Keys, load_workspace
 from pipeline.ops.doctor import Finding, examine, exit_code
-from pipeline.ops.doctor.finding import fault, fine, note
+from pipeline.ops.doctor.finding import note, ok, problem
 from pipeline.ops.doctor.online_checks import probe
 from pipeline.wiring.workspace_adapters import store_of
 from tests.adapters.search.replies import Script, reply
@@ -43,18 +43,18 @@ def bad(folder: Path, env: dict[str, str] | None = None, now: datetime = NOW) ->
     from pipeline.config.api_keys import read_keys
 
     found = examine(load_workspace(folder), read_keys(env or {}, folder), now)
-    return [finding for finding in found if finding.level != "fine"]
+    return [finding for finding in found if finding.level != "ok"]
 
 
 def test_a_fresh_workspace_without_a_key_is_fine(folder: Path) -> None:
     assert bad(folder) == []
 
 
-def test_the_worst_kind_of_fault_gives_the_exit_code() -> None:
-    assert exit_code([fine("a", "b"), note("a", "b")]) == 0
-    assert exit_code([fault("a", "b", "c", 1), fault("a", "b", "c", 4)]) == 4
-    assert exit_code([fault("a", "b", "c", 4), fault("a", "b", "c")]) == 2
-    assert exit_code([fault("a", "b", "c"), fault("a", "b", "c", 20)]) == 20
+def test_the_worst_kind_of_problem_gives_the_exit_code() -> None:
+    assert exit_code([ok("a", "b"), note("a", "b")]) == 0
+    assert exit_code([problem("a", "b", "c", 1), problem("a", "b", "c", 4)]) == 4
+    assert exit_code([problem("a", "b", "c", 4), problem("a", "b", "c")]) == 2
+    assert exit_code([problem("a", "b", "c"), problem("a", "b", "c", 20)]) == 20
 
 
 def only(findings: list[Finding]) -> Finding:
@@ -63,7 +63,7 @@ def only(findings: list[Finding]) -> Finding:
     return found
 
 
-def test_a_key_file_that_others_can_read_is_a_fault(folder: Path) -> None:
+def test_a_key_file_that_others_can_read_is_a_problem(folder: Path) -> None:
     (folder / "corpus" / "a.md").unlink()
     (folder / ".env").write_text("BRAVE_API_KEY=canary-key-1\n")
     (folder / ".env").chmod(0o640)
@@ -82,12 +82,12 @@ def test_no_finding_shows_a_key(folder: Path) -> None:
     assert "canary" not in repr(found)
 
 
-def test_keys_that_cannot_be_used_are_faults(folder: Path) -> None:
+def test_keys_that_cannot_be_used_are_problems(folder: Path) -> None:
     assert {finding.about for finding in bad(folder, {"BRAVE_API_KEY_FILE": "nowhere"})} == {"keys", "search"}
     assert {finding.exit_code for finding in bad(folder, {"BRAVE_API_KEY_FILE": "nowhere"})} == {2}
 
 
-def test_a_provider_without_its_key_is_a_fault_also_for_a_single_query(folder: Path) -> None:
+def test_a_provider_without_its_key_is_a_problem_also_for_a_single_query(folder: Path) -> None:
     (folder / "queries.yaml").write_text("settings: {search: [tavily]}\nqueries:\n- {query: a, search: [searxng], model: b}\n")
     os.utime(folder / "queries.yaml", (NOW.timestamp(), NOW.timestamp()))
     found = bad(folder)
@@ -102,7 +102,7 @@ def test_a_model_without_caps_or_prices_is_worth_a_note(folder: Path) -> None:
     os.utime(folder / "queries.yaml", (NOW.timestamp(), NOW.timestamp()))
     found = bad(folder, {"MY_KEY": "canary-key-1"})
     assert [(finding.about, finding.level) for finding in found] == [
-        ("reasoner", "fault"),
+        ("reasoner", "problem"),
         ("budget", "note"),
         ("budget", "note"),
     ]
@@ -110,14 +110,14 @@ def test_a_model_without_caps_or_prices_is_worth_a_note(folder: Path) -> None:
     assert "no price is known for m" in found[2].text
 
 
-def test_what_everybody_can_write_is_a_fault(folder: Path) -> None:
+def test_what_everybody_can_write_is_a_problem(folder: Path) -> None:
     (folder / "queries.yaml").chmod(0o666)
     (folder / "templates").mkdir()
     (folder / "templates").chmod(0o777)
     assert [finding.about for finding in bad(folder)] == ["permissions", "permissions"]
 
 
-def test_a_clock_behind_the_log_or_before_the_program_is_a_fault(folder: Path) -> None:
+def test_a_clock_behind_the_log_or_before_the_program_is_a_problem(folder: Path) -> None:
     store = store_of(folder)
     store.append("s", [record(1, "s")], 0)
     store.release("s")
@@ -153,8 +153,8 @@ def test_documents_beside_a_web_search_are_named_with_the_reason_and_what_that_m
     env = {"BRAVE_API_KEY": "canary-key-1"}
     found = [finding for finding in examine(load_workspace(folder), Keys(folder, env), NOW) if finding.about == "search"]
     assert [(finding.level, finding.text) for finding in found] == [
-        ("fine", "local and brave (what has a key or an address, and your documents in corpus)"),
-        ("note", "what your documents say can be part of searches on the web, nearly word for word"),
+        ("ok", "local and brave (what has a key or an address, and your documents in corpus)"),
+        ("note", "text of your documents can become part of web searches, nearly word for word"),
     ]
     assert "search: [local] or search: [brave]" in found[1].todo
     shutil.rmtree(folder / "corpus")
@@ -168,7 +168,7 @@ def test_an_empty_folder_of_documents_matters_only_when_it_is_searched(folder: P
     assert only(bad(folder)).about == "documents"
     assert bad(folder, {"BRAVE_API_KEY": "canary-key-1"}) == []
     (folder / "corpus").rmdir()
-    assert only(bad(folder)).level == "fault"
+    assert only(bad(folder)).level == "problem"
     assert [finding.level for finding in bad(folder, {"BRAVE_API_KEY": "canary-key-1"})] == ["note"]
 
 
@@ -181,7 +181,7 @@ def test_a_folder_that_is_missing_beside_others_is_named(folder: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
-def test_a_key_file_that_git_would_give_away_is_a_fault(folder: Path) -> None:
+def test_a_key_file_that_git_would_give_away_is_a_problem(folder: Path) -> None:
     (folder / "corpus" / "a.md").unlink()
     (folder / ".env").write_text("BRAVE_API_KEY=canary-key-1\n")
     (folder / ".env").chmod(0o600)
@@ -203,7 +203,7 @@ def test_the_command_prints_findings_and_what_to_do(folder: Path) -> None:
     (folder / ".env").chmod(0o600)
     result = CliRunner().invoke(cli, ["-C", str(folder), "doctor"], env={"NO_COLOR": "1"})
     assert result.exit_code == 2
-    assert "fault  keys: .env:1: no NAME=value\n       → write NAME=value" in result.stdout
+    assert "problem  keys: .env:1: no NAME=value\n         → write NAME=value" in result.stdout
     value = json.loads(CliRunner().invoke(cli, ["-C", str(folder), "--json", "doctor"]).stdout)
     assert value["exit_code"] == 2
     assert {"about", "level", "text", "todo"} == set(value["findings"][0])
@@ -226,8 +226,8 @@ def probed(folder: Path, env: dict[str, str], *replies: Any) -> tuple[list[Findi
 def test_each_service_is_asked_once(folder: Path) -> None:
     found, script = probed(folder, ENV, reply({"data": {"limit_remaining": 7.4}}), reply(FOUND))
     assert [(finding.level, finding.text) for finding in found] == [
-        ("fine", "the key is valid; 7.40 USD are left of its limit"),
-        ("fine", "it answers, with 1 hit"),
+        ("ok", "the key is valid; 7.40 USD are left of its limit"),
+        ("ok", "it answers, with 1 hit"),
     ]
     assert [request.url.path for request in script.requests] == ["/api/v1/key", "/res/v1/web/search"]
 
@@ -264,6 +264,6 @@ def test_a_server_is_asked_for_its_models(folder: Path) -> None:
     assert (missing.exit_code, missing.todo) == (2, "it has: llama")
 
 
-def test_a_search_that_finds_nothing_for_a_common_thing_is_a_fault(folder: Path) -> None:
+def test_a_search_that_finds_nothing_for_a_common_thing_is_a_problem(folder: Path) -> None:
     found, _ = probed(folder, {"BRAVE_API_KEY": "brave-canary"}, reply({"type": "search"}))
     assert only(found).exit_code == 1
