@@ -131,6 +131,6 @@ def test_no_key_stands_in_the_log_file(tmp_path: Path, slow: Server) -> None:
     folder = workspace(tmp_path / "ws", slow)
     assert said(folder, "-v", "run").returncode == 0
     text = (folder / LOG_FILE).read_text("utf-8")
-    assert "research run begins" in text
+    assert "research run starts" in text
     assert "research run ended: 2 reports" in text
     assert KEY not in text
