@@ -122,7 +122,7 @@ def _told(analysis: Analysis) -> Iterator[str]:
     validated = analysis.validated or ()
     borne_out = sum(entry.standing == "corroborated" for entry in validated)
     yield f"**{formatting.count(len(validated), 'fact')}** checked"
-    yield f"{borne_out or 'none'} borne out by other sources"
+    yield f"{borne_out or 'none'} confirmed by other sources"
     yield formatting.count(len(analysis.contradictions or ()), "disagreement")
     yield f"{formatting.count(len(analysis.gaps or ()), 'question')} open"
 

@@ -94,7 +94,7 @@ def _gather(events: Sequence[e.EventBase]) -> Iterator[str]:
 def _analyse(events: Sequence[e.EventBase]) -> Iterator[str]:
     for validated in _of(events, e.FactsValidated):
         borne_out = sum(entry.standing == "corroborated" for entry in validated.facts)
-        yield f"cross-checked {count(len(validated.facts), 'fact')} ({borne_out or 'none'} borne out by other sources)"
+        yield f"cross-checked {count(len(validated.facts), 'fact')} ({borne_out or 'none'} confirmed by other sources)"
     for found in _of(events, e.ContradictionsFound):
         yield f"found {count(len(found.contradictions), 'disagreement')}"
     for ended in _of(events, e.AnalysisCompleted):

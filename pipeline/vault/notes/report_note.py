@@ -203,7 +203,7 @@ def _missing(loaded: LoadedSession, report: Report) -> str:
     named = formatting.joined([f"“{word}”" for word in report.missing], "or")
     own = loaded.state.config.search == _OWN
     where = "in your documents" if own else "that was found"
-    return f"No passage {where} speaks of {named} together with the rest."
+    return f"No passage {where} mentions {named} together with the rest."
 
 
 def _contents(parts: tuple[Part, ...], *further: bool) -> tuple[Link | str, ...]:
@@ -223,12 +223,8 @@ def _limits(report: Report) -> tuple[str, ...]:
     if not report.cut:
         return report.limits
     cut = formatting.count(report.cut, "sentence")
-    rest = (
-        "was cut, because the quotes did not bear it out"
-        if report.cut == 1
-        else "were cut, because the quotes did not bear them out"
-    )
-    return (*report.limits, f"{cut} of the draft {rest}.")
+    rest = "was cut, because its quotes do" if report.cut == 1 else "were cut, because their quotes do"
+    return (*report.limits, f"{cut} of the draft {rest} not support {'it' if report.cut == 1 else 'them'}.")
 
 
 def _references(library: VaultModel, report: Report) -> tuple[Referred, ...]:

@@ -203,7 +203,7 @@ def standing_words(entry: ValidatedFact | None) -> str:
     if entry.standing == "disputed":
         return "disputed by another source"
     others = len(entry.support)
-    return f"borne out by {others} other quote{'' if others == 1 else 's'}" if others else "borne out by another source"
+    return f"confirmed by {others} other quote{'' if others == 1 else 's'}" if others else "confirmed by another source"
 
 
 def _rejected(library: VaultModel, worker: Worker) -> Iterator[Rejected]:

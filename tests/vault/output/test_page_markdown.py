@@ -199,7 +199,7 @@ def test_the_answer_holds_its_passages_each_with_its_place(tmp_path: Path) -> No
 def test_words_that_no_document_holds_are_named_in_the_first_line(tmp_path: Path) -> None:
     body = report_of(tmp_path, "A log grows.", missing=("Kafka",))
     assert (
-        "> [!abstract] In short\n> No passage in your documents speaks of “Kafka” together with the rest.\n>\n> > A log grows."
+        "> [!abstract] In short\n> No passage in your documents mentions “Kafka” together with the rest.\n>\n> > A log grows."
         in body
     )
 
