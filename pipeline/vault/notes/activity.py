@@ -133,7 +133,7 @@ def _approve(events: Sequence[e.EventBase]) -> Iterator[str]:
 
 
 def _reopen(_events: Sequence[e.EventBase]) -> Iterator[str]:
-    yield "Opened again"
+    yield "FoldedSession again"
 
 
 _TELLERS: dict[str, Callable[[Sequence[e.EventBase]], Iterator[str]]] = {

@@ -124,14 +124,14 @@ def night_link(night: Night) -> Link:
     return Link(night.path, formatting.day(night.date))
 
 
-def night_links(library: VaultModel, session: Card) -> tuple[Link, ...]:
+def night_links(model: VaultModel, session: Card) -> tuple[Link, ...]:
     """Return the links to the nights that worked on a session."""
-    return tuple(night_link(night) for night in library.nights_of.get(session.id, ()))
+    return tuple(night_link(night) for night in model.nights_of.get(session.id, ()))
 
 
-def last_night(library: VaultModel, loaded: LoadedSession) -> str:
+def last_night(model: VaultModel, loaded: LoadedSession) -> str:
     """Return the link to the latest night that worked on a study as a property's text, "" for none."""
-    return linked(next(reversed(night_links(library, loaded.card)), None))
+    return linked(next(reversed(night_links(model, loaded.card)), None))
 
 
 @lru_cache(maxsize=4_096)  # tags are few, and every session's notes name some
@@ -173,9 +173,9 @@ def address_words(url: str) -> str:
     return f"{rest} in your documents" if scheme == "corpus" and rest else url
 
 
-def cited(library: VaultModel, sentence: CitedText) -> Cited:
+def cited(model: VaultModel, sentence: CitedText) -> Cited:
     """Return a card's sentence with its citations as links."""
-    links = (quote_link(library.sources[cite.url], cite.fact, cite.sign) for cite in sentence.cites)
+    links = (quote_link(model.sources[cite.url], cite.fact, cite.sign) for cite in sentence.cites)
     return Cited(sentence.text, tuple(links))
 
 
@@ -187,8 +187,8 @@ class Citer:
     plain text to every reader, in running text, in tables and in properties alike.
     """
 
-    def __init__(self, library: VaultModel, loaded: LoadedSession) -> None:
-        self._library, self._loaded = library, loaded
+    def __init__(self, model: VaultModel, loaded: LoadedSession) -> None:
+        self._model, self._loaded = model, loaded
         self._numbers = _numbers(loaded.state.report) if loaded.state.report else {}
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[tuple[Said, ...], ...]:
@@ -228,7 +228,7 @@ class Citer:
 
     def _place(self, fact: Fact, *, titled: bool) -> Link:
         """The link to a quote, shown as its page's title and the headings above it; the title is left out below its like."""
-        source = self._library.sources[fact.url]
+        source = self._model.sources[fact.url]
         trail = tuple(dict.fromkeys(fact.path or filter(None, (source.title, fact.heading))))
         shown = trail if titled or len(trail) < 2 else trail[1:]
         return quote_link(source, fact.id, " › ".join(one_line(name, 70) for name in shown[-_MOST_HEADINGS:]))
@@ -246,7 +246,7 @@ class Citer:
 
     def citation(self, fact_id: str, place: int = -1) -> Link:
         """Return the link to a fact's quote, shown as its source's number in the report."""
-        source = self._library.sources[self._loaded.state.facts[fact_id].url]
+        source = self._model.sources[self._loaded.state.facts[fact_id].url]
         return quote_link(source, fact_id, formatting.superscript(self._number(fact_id), place))
 
     def _number(self, fact_id: str) -> int:
@@ -263,7 +263,7 @@ class Citer:
 
     def _side(self, fact_id: str) -> Side:
         fact = self._loaded.state.facts[fact_id]
-        source = self._library.sources[fact.url]
+        source = self._model.sources[fact.url]
         return Side(flat(fact.quote), source_link(source), self.citation(fact_id), page_origin(fact.url))
 
 
@@ -291,9 +291,9 @@ def properties_of(
     return properties | dict(own)
 
 
-def archived(library: VaultModel, loaded: LoadedSession) -> dict[str, Property]:
+def archived(model: VaultModel, loaded: LoadedSession) -> dict[str, Property]:
     """Return the property of a session whose query is gone from the queue; nothing for any other."""
-    return {"archived": True} if loaded.state.query_id in library.archived else {}
+    return {"archived": True} if loaded.state.query_id in model.archived else {}
 
 
 def linked(link: Link | None) -> str:

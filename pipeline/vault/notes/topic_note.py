@@ -93,9 +93,9 @@ def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
     return {topic: tuple(found[topic]) for topic in sorted(found)}
 
 
-def topic_note(library: VaultModel, topic: str, cards: Sequence[Card]) -> Note:
+def topic_note(model: VaultModel, topic: str, cards: Sequence[Card]) -> Note:
     """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start."""
-    view = _view(library, topic, cards)
+    view = _view(model, topic, cards)
     own = present(
         {
             "questions": len(view.answered) + len(view.unanswered),
@@ -108,19 +108,19 @@ def topic_note(library: VaultModel, topic: str, cards: Sequence[Card]) -> Note:
     return Note(topic_path(topic), "topic", properties, view)
 
 
-def _view(library: VaultModel, topic: str, cards: Sequence[Card]) -> TopicView:
+def _view(model: VaultModel, topic: str, cards: Sequence[Card]) -> TopicView:
     by_query: dict[str, list[Card]] = {}
     for card in cards:
         by_query.setdefault(card.query_id or card.id, []).append(card)
     questions = sorted(by_query.values(), key=_newness, reverse=True)
     latest = [_latest(sessions) for sessions in questions]
-    sources = _sources(library, latest)
+    sources = _sources(model, latest)
     still_open = tuple(StillOpen(best_link(card), card.open) for card in latest if card.open)
     return TopicView(
         title=topic_title(topic, cards),
         tag=Inert(f"topic/{topic}"),
-        answered=tuple(_asked(library, sessions) for sessions in questions if _latest(sessions).answered),
-        unanswered=tuple(_asked(library, sessions) for sessions in questions if not _latest(sessions).answered),
+        answered=tuple(_asked(model, sessions) for sessions in questions if _latest(sessions).answered),
+        unanswered=tuple(_asked(model, sessions) for sessions in questions if not _latest(sessions).answered),
         open=still_open,
         to_ask=queue_lines((question for entry in still_open for question in entry.questions), (topic_title(topic, cards),)),
         sources=sources[:MOST_SOURCES],
@@ -143,16 +143,16 @@ def _latest(sessions: Sequence[Card]) -> Card:
     return next((card for card in reversed(sessions) if card.answered), sessions[-1])
 
 
-def _asked(library: VaultModel, sessions: Sequence[Card]) -> Asked:
+def _asked(model: VaultModel, sessions: Sequence[Card]) -> Asked:
     shown = _latest(sessions)
     outcome = STATUS_WORDS.get(shown.status, "unfinished")
-    first = cited(library, shown.first) if shown.first else None
+    first = cited(model, shown.first) if shown.first else None
     at = shown.reported_at or shown.ended_at or shown.started_at
     earlier = tuple(best_link(card) for card in reversed(sessions) if card is not shown and card.answered)
     return Asked(best_link(shown), outcome, at, first, shown.sources, shown.facts, earlier)
 
 
-def _sources(library: VaultModel, latest: Iterable[Card]) -> tuple[Rested, ...]:
+def _sources(model: VaultModel, latest: Iterable[Card]) -> tuple[Rested, ...]:
     """The sources, those that most reports refer to first, then those with the most quotes."""
     reports: Counter[str] = Counter()
     quotes: Counter[str] = Counter()
@@ -160,7 +160,7 @@ def _sources(library: VaultModel, latest: Iterable[Card]) -> tuple[Rested, ...]:
         reports[entry.url] += 1
         quotes[entry.url] += entry.quotes
     order = sorted(reports, key=lambda url: (-reports[url], -quotes[url], url))
-    return tuple(Rested(source_link(library.sources[url]), reports[url], quotes[url]) for url in order)
+    return tuple(Rested(source_link(model.sources[url]), reports[url], quotes[url]) for url in order)
 
 
 def _related(topic: str, cards: Iterable[Card]) -> tuple[Link, ...]:

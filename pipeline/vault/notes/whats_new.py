@@ -58,14 +58,14 @@ class Since:
     unread: tuple[Unread, ...]
 
 
-def since(library: VaultModel, loaded: LoadedSession) -> Since | None:
+def since(model: VaultModel, loaded: LoadedSession) -> Since | None:
     """Return what is new in a study since the session before; None if it has none to compare with."""
     found = loaded.state.changes
     if found is None:
         return None
-    teller = _Teller(library, loaded)
+    teller = _Teller(model, loaded)
     added = _cited_first(found, loaded)
-    before = library.by_id.get(found.session)
+    before = model.by_id.get(found.session)
     return Since(
         day=found.since,
         report=best_link(before) if before else None,
@@ -93,9 +93,9 @@ def _cited_first(found: Changes, loaded: LoadedSession) -> Sequence[str]:
 class _Teller:
     """Facts in words with links to where they stand."""
 
-    def __init__(self, library: VaultModel, loaded: LoadedSession) -> None:
-        self._library, self._facts = library, loaded.state.facts
-        self._citer = Citer(library, loaded)
+    def __init__(self, model: VaultModel, loaded: LoadedSession) -> None:
+        self._model, self._facts = model, loaded.state.facts
+        self._citer = Citer(model, loaded)
 
     def found(self, fact_id: str) -> Told:
         fact = self._facts[fact_id]
@@ -105,5 +105,5 @@ class _Teller:
         return Told(statement(fact.claim, fact.quote), self.place(fact.url))
 
     def place(self, url: str) -> Link | str:
-        source = self._library.sources.get(url)
+        source = self._model.sources.get(url)
         return source_link(source) if source else address_words(url)
