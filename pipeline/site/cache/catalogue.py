@@ -353,14 +353,14 @@ class Catalogue:
         """Forget files of the site."""
         self._many("DELETE FROM pages WHERE path = ?", ((path,) for path in paths))
 
-    def made(self, name: str) -> str:
-        """Return what was remembered under a name, "" for nothing."""
+    def recall(self, name: str) -> str:
+        """Return the value stored under a name, "" if there is none."""
         row = self._db.execute("SELECT value FROM made WHERE name = ?", (name,)).fetchone()
         return row[0] if row else ""
 
     def remember(self, name: str, value: str) -> None:
-        """Remember a value under a name; a file that holds it already is not written."""
-        if self.made(name) != value:
+        """Store a value under a name; nothing is written if it is there already."""
+        if self.recall(name) != value:
             self._db.execute("INSERT OR REPLACE INTO made VALUES (?, ?)", (name, value))
 
 

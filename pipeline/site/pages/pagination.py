@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Face
-from pipeline.site.invalidation import Change, Seen
+from pipeline.site.invalidation import Change, FileState
 from pipeline.site.labels import LISTS, PLURALS
 from pipeline.site.pages.page_context import tag_page
 from pipeline.site.paths import list_page, tag_list
@@ -139,7 +139,7 @@ def moves_of(changes: Iterable[Change]) -> Mapping[tuple[str, str], Sequence[Mov
     return moves
 
 
-def _places(seen: Seen) -> dict[tuple[str, str], ListPosition]:
+def _places(seen: FileState) -> dict[tuple[str, str], ListPosition]:
     """Where a note stands in each of its lists."""
     if seen.face is None:
         return {}

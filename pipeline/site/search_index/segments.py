@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from pipeline.site.cache.catalogue import Catalogue
-from pipeline.site.invalidation import Change, Seen
+from pipeline.site.invalidation import Change, FileState
 from pipeline.site.render_task import key_of
 from pipeline.site.search_index import index_shards
 from pipeline.text.normalise import digest_of
@@ -77,7 +77,7 @@ class Pending:
 
     def __init__(self, catalogue: Catalogue, changes: Mapping[str, Change], *, everything: bool) -> None:
         self._catalogue = catalogue
-        known = json.loads(catalogue.made(_STATE) or "{}")
+        known = json.loads(catalogue.recall(_STATE) or "{}")
         self.changes: dict[str, list[index_shards.Change]] = {}
         if everything or known.get("form") != _form():
             self.segments = Segments(
@@ -126,11 +126,11 @@ def _form() -> str:
     return key_of(SIZE)
 
 
-def _place(seen: Seen) -> NotePosition | None:
+def _place(seen: FileState) -> NotePosition | None:
     return NotePosition(seen.face.created, seen.face.path) if seen.face else None
 
 
-def _entry(seen: Seen, terms: str) -> index_shards.Entry | None:
+def _entry(seen: FileState, terms: str) -> index_shards.Entry | None:
     return (seen.face, terms) if seen.face else None
 
 

@@ -25,10 +25,10 @@ _LEFT = "not changed, so that no text is lost; correct this and run `research bu
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did, as sorted vault paths with suffix; each of ``problems`` says what was not written, why, and what to do.
+    """What a build did, as sorted vault paths with suffix; ``problems`` say what was not written, why, and what to do.
 
-    ``unchanged`` is the number of unchanged files. ``steps`` has, by path ("" for the vault itself), each folder's mark before and
-    after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams.
+    ``unchanged`` is the number of unchanged files. ``steps`` has, by path ("" for the vault itself), each folder's mark before
+    and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams.
     """
 
     written: tuple[str, ...] = ()
