@@ -144,6 +144,6 @@ class Build:
 
     def _stale_files(self, others: set[str]) -> set[str]:
         """The files to remove: those whose source is gone, and those without a source that this build does not have."""
-        sources = {source for source in (*self._scan.gone, *self._changed_files.values()) if source}
-        gone = {source for source in sources if not self._catalogue.face(source)}
+        sources = (*self._scan.gone, *self._changed_files.values())
+        gone = {source for source in sources if source and not self._catalogue.face(source)}
         return self._catalogue.pages_of(gone) | (self._catalogue.pages_of_none() - others)

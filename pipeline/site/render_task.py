@@ -14,7 +14,7 @@ from pipeline import __version__
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Face, Record, read_canvas, read_note
 from pipeline.site.files import Staged, read
-from pipeline.site.markdown.embeds import Inside, watched
+from pipeline.site.markdown.embeds import EmbedRenderer, watched
 from pipeline.site.markdown.note_draft import Draft
 from pipeline.site.markdown.note_reader import Reader
 from pipeline.site.page_templates import Layout
@@ -103,7 +103,7 @@ class PageRenderer:
             ResearchError: the disk cannot be written.
         """
         catalogue = Catalogue(self._job.catalogue)
-        inside = Inside(self._bytes, self._reader, self._places, catalogue)
+        inside = EmbedRenderer(self._bytes, self._reader, self._places, catalogue)
         composer = Composer(site, catalogue, self._places, inside)
         try:
             return list(self._pages(composer, catalogue, tasks))

@@ -15,7 +15,7 @@ from pipeline.site.invalidation import Change
 from pipeline.site.page_templates import Layout
 from pipeline.site.pages import feeds, list_pages
 from pipeline.site.pages.page_values import Site
-from pipeline.site.pages.pagination import NoteList, moves_of, shelves
+from pipeline.site.pages.pagination import NoteList, all_lists, moves_of
 from pipeline.site.paths import file_of, is_shortened, product_of, suffix_of
 from pipeline.site.render_task import key_of
 from pipeline.system.folder_fingerprint import Look
@@ -64,9 +64,9 @@ class AuxiliaryPages:
         for note_list in self._lists:
             moved = moves.get(note_list.key)
             touched = note_list.touched(moved) if moved and not every else set()
-            for path, leaf in note_list.paths().items():
-                if every or leaf in touched or not self._built.get(path):
-                    self._put_page("list", list_pages.list_leaf(self._site, note_list, leaf), path)
+            for path, page in note_list.paths().items():
+                if every or page in touched or not self._built.get(path):
+                    self._put_page("list", list_pages.page_of_list(self._site, note_list, page), path)
 
     def _put_data(self, path: str, data: bytes) -> None:
         self._put(path, digest_of(data), lambda: data)
@@ -77,7 +77,7 @@ class AuxiliaryPages:
 
     @cached_property
     def _lists(self) -> list[NoteList]:
-        return shelves(self._catalogue)
+        return all_lists(self._catalogue)
 
     def copy_assets(self, templates: Path) -> Iterator[str]:
         """Copy the templates' assets; yield the site path of each."""
