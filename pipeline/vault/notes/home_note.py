@@ -1,4 +1,4 @@
-"""The vault's front page: last night, what needs a look, what is new, and what it all comes to."""
+"""The home note: the last night, questions that need attention, latest reports, topics, and totals."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class HomeView:
 
 
 def home_note(model: VaultModel, briefs: Sequence[Brief]) -> Note:
-    """Return the front page; ``briefs`` are of all sessions in order of their start."""
+    """Return the home note; ``briefs`` are of all sessions in order of their start."""
     view = home_view(model, briefs)
     own = {
         "reports": view.total_reports,
@@ -87,7 +87,7 @@ def home_note(model: VaultModel, briefs: Sequence[Brief]) -> Note:
 
 
 def home_view(model: VaultModel, briefs: Sequence[Brief]) -> HomeView:
-    """Return what the front page says."""
+    """Return the values for ``home.md.j2``."""
     reported = [brief for brief in briefs if brief.reported]
     latest = tuple(_latest(model, model.by_id[brief.id]) for brief in nlargest(LATEST_REPORTS, reported, key=_reported_at))
     last = model.nights[-1] if model.nights else None
@@ -128,7 +128,7 @@ def _reported_at(brief: Brief) -> tuple[str, str]:
 
 
 def _topics(briefs: Iterable[Brief]) -> list[TopicRow]:
-    """The topics with the most questions first, those with as many by name."""
+    """The topics with the most questions first; equal ones by name."""
     rows = (_topic_row(topic, found) for topic, found in topics_of(briefs).items())
     return sorted(rows, key=lambda row: (-row.questions, row.topic.path))
 
@@ -138,7 +138,7 @@ def _topic_row(topic: str, briefs: Sequence[Brief]) -> TopicRow:
 
 
 def _latest_of_each_query(briefs: Iterable[Brief]) -> list[Brief]:
-    """One of each, the one that began last first."""
+    """The latest session of each query, the one that started last first."""
     latest: dict[str, Brief] = {}
     for brief in briefs:
         key = brief.query_id or brief.id

@@ -1,4 +1,4 @@
-"""One night: what was researched, what failed, what was left out and why, and what it cost."""
+"""The note of a night: questions answered, not found, failed, unfinished and skipped; its runs and its cost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Worked:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Queries that were left out for one reason."""
+    """Queries that were skipped for the same reason."""
 
     reason: str
     queries: tuple[Link | str, ...]
@@ -124,7 +124,7 @@ def _worked(model: VaultModel, entry: n.QueryEnded, all_ended: Iterable[n.QueryE
 
 
 def _skipped(model: VaultModel, night: Night, worked: set[str]) -> tuple[Skipped, ...]:
-    """What no run of the night took up, by reason."""
+    """The queries that no run of the night worked on, by reason."""
     reasons: dict[str, dict[str, Link | str]] = {}
     for entry in (entry for batch in night.batches for entry in batch.skipped):
         if entry.query_id not in worked:
@@ -133,7 +133,7 @@ def _skipped(model: VaultModel, night: Night, worked: set[str]) -> tuple[Skipped
 
 
 def _reason(text: str) -> str:
-    """An earlier outcome reads as one; it is not this night's."""
+    """The reason; an earlier outcome is marked as earlier, because it is not this night's."""
     outcome, colon, why = text.partition(": ")
     return f"{outcome} earlier ({why})" if colon and outcome in {"not found", "failed", "cancelled"} else text
 

@@ -1,4 +1,4 @@
-"""The report: the answer first, every sentence with the quote it rests on, then what speaks against it and what is missing."""
+"""The note of a report: summary, disagreements, cited sections, open questions, limits, references; or why nothing was found."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """Why a question has no answer, and the passages that come nearest. ``own``: only the reader's documents were searched."""
+    """Why a question has no answer, and the passages that come nearest. ``own``: only the user's documents were searched."""
 
     reason: str
     nearest: tuple[Said, ...]
@@ -110,12 +110,12 @@ class ReportView:
     words: int
 
 
-_OWN = ("local",)  # who searches where nothing but the reader's documents is searched
+_OWN = ("local",)  # the search services if only the user's documents are searched
 _EMPTY = Report("", (), (), (), (), (), (), 0, 0)
 
 
 def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPTY) -> Note:
-    """Return the note of a study's report; without one, of a question that its sources do not answer."""
+    """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
     state = loaded.state
     own = present(
         {
@@ -197,7 +197,7 @@ def _not_found(loaded: LoadedSession, citer: Citer) -> NotFound | None:
 
 
 def _missing(loaded: LoadedSession, report: Report) -> str:
-    """What a report says first if no source holds some words of its question; "" if each is held."""
+    """The first sentence of a report if no passage has some words of the question together with the rest; else ""."""
     if not report.missing:
         return ""
     named = formatting.joined([f"“{word}”" for word in report.missing], "or")
@@ -207,7 +207,7 @@ def _missing(loaded: LoadedSession, report: Report) -> str:
 
 
 def _contents(parts: tuple[Part, ...], *further: bool) -> tuple[Link | str, ...]:
-    """The headings in order: links where Obsidian will find the heading, plain words elsewhere."""
+    """The headings in order: links if Obsidian can find the heading, else plain text."""
     disagree, unknown, limited = further
     titles = [*([DISAGREEMENTS] if disagree else []), *(part.title for part in parts)]
     titles += [*([UNKNOWNS] if unknown else []), *([LIMITS] if limited else []), REFERENCES]

@@ -1,4 +1,4 @@
-"""The work behind a report: plan, workers, what happened when, what failed, what it cost."""
+"""The note of a session: plan, workers, timeline, failures, open questions, cost."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def failures_of(state: SessionState, prefix: str = "") -> tuple[Failed, ...]:
 
 def failed(state: SessionState, failure: Failure) -> Failed:
     """Return one failure in words."""
-    return Failed(_what(state, failure.step), failure.message, failure.attempts, failure.final)
+    return Failed(_step_words(state, failure.step), failure.message, failure.attempts, failure.final)
 
 
-def _what(state: SessionState, key: str) -> str:
+def _step_words(state: SessionState, key: str) -> str:
     kind, _, rest = key.partition(":")
     if kind == "SearchFor":
         return f"searching for “{rest}”"
@@ -221,7 +221,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         topics=topic_links(state.tags),
         canvas=canvas_link(loaded),
         timeline=timeline_link(loaded),
-        sums=Link(chart_path(loaded.card.session_path, "cost"), "What this session added up to over its time"),
+        sums=Link(chart_path(loaded.card.session_path, "cost"), "Totals of this session over time"),
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,

@@ -1,4 +1,4 @@
-"""One source across all studies: who cites it, each quote taken from it, and the versions that were read."""
+"""The note of a source across all sessions: the reports that cite it, its quotes, and the versions that were read."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class CitedIn:
 
 @dataclass(frozen=True, slots=True)
 class QuoteView:
-    """A quote with its block id. ``standing`` is corroborated, single or disputed, "" when nobody looked.
+    """A quote with its block id. ``standing`` is corroborated, single or disputed, "" if it was not checked.
 
     ``found_in`` are the session that found it first, which began at ``found_at``, and of each question that found it again the
-    latest session. ``is_plain``: it is one paragraph; else ``text`` and ``lead`` are a passage as ``page_format`` has it.
+    latest session. ``is_plain``: it is one paragraph; else ``text`` and ``lead`` are a passage in ``page_format``.
     """
 
     text: str
@@ -65,7 +65,7 @@ class QuoteView:
 
 @dataclass(frozen=True, slots=True)
 class ReadFor:
-    """A session that read the source ``at`` a time, its workers that took something from it, and how what they took fared there.
+    """A session that read the source ``at`` a time, its workers that took quotes from it, and the results of cross-checking them.
 
     ``taken``, ``borne_out``, ``disputed`` and ``cited`` count quotes.
     """
@@ -92,7 +92,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed from one version to the next that was read. ``compared`` False: one of the texts is stored no more."""
+    """What changed from one version to the next that was read. ``compared`` False: one of the texts is no longer stored."""
 
     at: str
     before: int
@@ -131,7 +131,7 @@ class SourceView:
 def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...]) -> Note:
     """Return the note of a source; ``changes`` are those that ``changes_of`` finds."""
     page = source.readings[-1].page
-    judged = _judged(source)
+    judged = _latest_judged(source)
     view = _view(model, source, judged, changes)
     own = present(
         {
@@ -182,12 +182,12 @@ def _view(model: VaultModel, source: Source, judged: Learnt | None, changes: tup
 
 
 def _address(url: str) -> Inert:
-    """A link where one may follow it; a document of the reader's own by its path."""
+    """A link for a web page; the path for one of the user's documents."""
     return inert(address_words(url)) if url.startswith("corpus:") else address(url)
 
 
-def _judged(source: Source) -> Learnt | None:
-    """The latest reading whose session judged how far the source carries."""
+def _latest_judged(source: Source) -> Learnt | None:
+    """The latest reading whose session judged the source's quality."""
     return next((reading for reading in reversed(source.readings) if reading.score is not None), None)
 
 
@@ -196,7 +196,7 @@ def _cited_in(card: Card, reading: Learnt) -> CitedIn:
 
 
 def _by_fact(readings: list[Learnt]) -> dict[str, list[tuple[str, Quoted]]]:
-    """Each fact's finds: session ids and what each session made of it, in order of the sessions' start."""
+    """Each fact's finds: session ids and the quote as each session judged it, in order of the sessions' start."""
     found: dict[str, list[tuple[str, Quoted]]] = {}
     for reading in readings:
         for quote in reading.quotes:

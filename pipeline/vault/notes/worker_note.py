@@ -1,4 +1,4 @@
-"""One worker: what it asked, read, found, rejected, and left open."""
+"""The note of a worker: its questions, rounds with searches and pages, facts, rejected findings, and open questions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class PageSeen:
-    """A page that was chosen: the link to its source (its address if it could not be read), and what came of it."""
+    """A page that was chosen: the link to its source (its address if it could not be read), its facts or the failure."""
 
     source: Link | str
     place: str
@@ -60,7 +60,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A fact: the claim ("" where it is the quote itself), the quote, where it stands, how it fared, and what it leans on.
+    """A fact: the claim ("" where it is the quote itself), the quote, its source, its standing in words, and its lead.
 
     ``is_plain``: the quote is one paragraph.
     """
@@ -77,7 +77,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A finding that does not count, the page it was taken from, and why it does not."""
+    """A finding that does not count, its page, and the reason."""
 
     claim: str
     quote: str
@@ -197,7 +197,7 @@ def _found(model: VaultModel, loaded: LoadedSession, fact: Fact) -> Found:
 
 
 def standing_words(entry: ValidatedFact | None) -> str:
-    """Return how a fact fared in cross-checking; "" when nobody looked."""
+    """Return the result of cross-checking a fact in words; "" if it was not checked."""
     if entry is None or (entry.standing == "single" and not entry.support):
         return ""
     if entry.standing == "disputed":
