@@ -79,8 +79,8 @@ def test_what_a_quiet_night_could_not_make_shows_everywhere_until_it_is_put_righ
     assert named in (folder / LOG_FILE).read_text()
     assert f"exit code {told.code}" in (folder / LOG_FILE).read_text().splitlines()[-1]
     (note,) = (folder / "vault" / "nights").glob("*.md")
-    assert ("## Not made" in note.read_text()) == due
-    assert ("Not all of the notes and pages were made" in (folder / "vault" / "Home.md").read_text()) == due
+    assert ("## Not built" in note.read_text()) == due
+    assert ("Some notes or pages could not be built" in (folder / "vault" / "Home.md").read_text()) == due
     for part in ("templates", "site", "vault/reports"):
         shutil.rmtree(folder / part) if (folder / part).is_dir() else (folder / part).unlink()
         shutil.copytree(kept / part, folder / part)

@@ -1,4 +1,7 @@
-"""The site brought up to date with the vault: what changed is read, what shows it is made again, only what differs is written."""
+"""``build_site``: brings the pages of the web site up to date with the vault, or finds that they are.
+
+``changed_pages`` renders and writes; it is imported only if there is work.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from pipeline.errors import ResearchError
 from pipeline.site import files
 from pipeline.site.cache.built_files import BuiltFiles
 from pipeline.site.cache.catalogue import SETTLED, Catalogue
-from pipeline.site.change_scan import Survey
+from pipeline.site.change_scan import ChangeScan
 from pipeline.system.folder_fingerprint import Step, digest_below
 from pipeline.text.normalise import digest_of
 
@@ -23,8 +26,8 @@ _LOCK = "site.lock"
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """What a build did, as site paths, sorted. ``pages`` counts the notes' pages; ``problems`` say what was left out, and why,
-    ``notices`` what stands there otherwise than one may expect, or is never shown.
+    """What a build did, as sorted site paths. ``pages`` counts the notes with a page; ``problems`` say what was left out and
+    why; ``notices`` list files that got another name or are never shown.
     """
 
     pages: int = 0
@@ -52,49 +55,49 @@ def build_site(
     everything: bool = False,
     steps: Mapping[str, Step] | None = None,
 ) -> SiteReport:
-    """Make the site show the vault; return what was written and removed.
+    """Bring the site up to date with the vault; return what was written and removed.
 
-    ``url`` is the address where the site will stand, "" if that is not known. ``everything``: as if nothing had been built
-    before; the bytes are the same. ``steps`` tell what somebody just did in the vault's folders, by path. A file that no build
-    made is neither changed nor removed, unless a page has its name.
+    ``url`` is the site's public address, "" if it is not known. ``everything``: build as if for the first time; the bytes are the
+    same. ``steps`` has, by path, what the vault's build just did in each folder. Files that no build wrote are not changed or
+    removed, unless a page has the same name.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; the site is as it was.
-        ResearchError: the disk refuses.
+        ResearchError: the disk cannot be written.
     """
     address = url if not url or url.endswith("/") else f"{url}/"
     cache = folders.state / CACHE
-    with _alone(folders.state):
+    with _build_lock(folders.state):
         try:
-            return _built(folders, title, address, steps or {}, everything)
+            return _build(folders, title, address, steps or {}, everything)
         except sqlite3.OperationalError as error:
-            hint = "free some space or allow writing there; the file may also be deleted: then all pages are made anew"
+            hint = "free some space or allow writing there; you may also delete the file, then all pages are built again"
             raise ResearchError(f"{cache} cannot be written: {error}", hint=hint) from error
         except sqlite3.DatabaseError:
-            cache.unlink(missing_ok=True)  # it is damaged, and no more than a cache
-            return _built(folders, title, address, steps or {}, everything)
+            cache.unlink(missing_ok=True)  # it is damaged; it is only a cache
+            return _build(folders, title, address, steps or {}, everything)
 
 
-def _built(folders: Folders, title: str, url: str, steps: Mapping[str, Step], everything: bool) -> SiteReport:
+def _build(folders: Folders, title: str, url: str, steps: Mapping[str, Step], everything: bool) -> SiteReport:
     catalogue = Catalogue(folders.state / CACHE, writes=True)
     try:
-        settled = _name_of(folders.templates, title, url)
-        standing = BuiltFiles(catalogue, folders.site, everything=everything)
-        survey = Survey(catalogue, folders.vault, steps, everything=everything)
-        as_settled = settled and settled == catalogue.made(SETTLED) and not everything
-        if as_settled and standing.is_sound and survey.is_empty:
+        inputs = _inputs_digest(folders.templates, title, url)
+        built = BuiltFiles(catalogue, folders.site, everything=everything)
+        scan = ChangeScan(catalogue, folders.vault, steps, everything=everything)
+        same_inputs = inputs and inputs == catalogue.recall(SETTLED) and not everything
+        if same_inputs and built.is_sound and scan.is_empty:
             return SiteReport(catalogue.note_count())
-        from pipeline.site.build_stages import Build  # all that makes pages
+        from pipeline.site.build_stages import Build  # imports everything that renders pages
         from pipeline.site.rendering.render_task import Job
 
         job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE)
-        return SiteReport(*Build(job, catalogue, standing, survey, settled).run(title, url))
+        return SiteReport(*Build(job, catalogue, built, scan, inputs).run(title, url))
     finally:
         catalogue.close()
 
 
-def _name_of(templates: Path, title: str, url: str) -> str:
-    """A name for what pages are made from beside the vault: templates, the site's name and address, this program."""
+def _inputs_digest(templates: Path, title: str, url: str) -> str:
+    """A digest of all inputs besides the vault: templates, title, address, program; "" if they cannot be read."""
     try:
         parts = (title, url, digest_below(templates), digest_below(Path(__file__).parent, "*.py"))
     except OSError:
@@ -103,8 +106,8 @@ def _name_of(templates: Path, title: str, url: str) -> str:
 
 
 @contextmanager
-def _alone(state: Path) -> Iterator[None]:
-    """One build at a time: another waits."""
+def _build_lock(state: Path) -> Iterator[None]:
+    """Wait until no other build is running."""
     try:
         state.mkdir(parents=True, exist_ok=True)
         with (state / _LOCK).open("a") as lock:

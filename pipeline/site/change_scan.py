@@ -1,4 +1,4 @@
-"""What changed in the vault since the last build, read into the catalogue; and what that leaves to be done."""
+"""``ChangeScan``: finds the files of the vault that changed since the last build, and the pages that must be rendered again."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from pipeline.site.cache.catalogue import VAULT, Catalogue
 from pipeline.site.cache.note_record import Record
 from pipeline.site.changed_folders import ASIDE, NO_FOLDER, is_seen, other_folders
-from pipeline.site.invalidation import Change, Seen, pages_showing, seen
+from pipeline.site.invalidation import Change, FileState, file_state, pages_showing
 from pipeline.site.paths import IMAGES, folder_of, suffix_of
 from pipeline.system.folder_fingerprint import Folder, Look, Step
 
-_MASS = 0.2  # of the files: when more are read than that, it is cheaper to look at all pages than to ask which
+_MASS = 0.2  # share of the files: if more changed, checking all pages is cheaper than finding the affected ones
 _FEW = 50
 _READ = frozenset({".md", ".canvas", ".base", *IMAGES})
 
@@ -23,9 +23,9 @@ Read = Callable[[Sequence[str]], Iterable[list[tuple[Record, str]]]]
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """Notes whose pages may differ; what changed, by path. ``everything``: so much that all lists and the whole index may differ.
+    """The notes whose pages may differ, and the changes by path. ``everything``: all lists and the whole search index may differ.
 
-    ``every_list``: all lists may, for whatever reason.
+    ``every_list``: all lists may differ.
     """
 
     pages: frozenset[str]
@@ -39,11 +39,11 @@ class ScanResult:
         return self.everything or self.every_list or any(change.shows for change in self.changes.values())
 
 
-class Survey:
-    """The state of the vault against what is known of it. ``steps`` tell what somebody just did in its folders, if anybody did.
+class ChangeScan:
+    """The vault compared with the catalogue. ``steps`` has what the vault's build just did in its folders, if it ran.
 
-    ``changed`` are the files that are new or were written since they were read, ``gone`` those that are no more; ``unreadable``
-    says which files and folders are left out because they cannot be read.
+    ``changed`` are the files that are new or were written since they were read, ``gone`` those that were removed; ``unreadable``
+    says which files and folders cannot be read and are left out.
     """
 
     def __init__(self, catalogue: Catalogue, vault: Path, steps: Mapping[str, Step], *, everything: bool) -> None:
@@ -64,16 +64,16 @@ class Survey:
         given = {folder: step.after for folder, step in steps.items()}
         for folder, found in other_folders(vault, known, given, aside=ASIDE):
             self._compare(folder, found, everything)
-        self._forced = self._leading_elsewhere() if began else set()
-        self.to_read = sorted(self._forced | self.changed.keys())
+        self._relinked = self._with_moved_links() if began else set()
+        self.to_read = sorted(self._relinked | self.changed.keys())
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether the vault is as it is known, and nothing is to be remembered of it."""
+        """Tell whether the vault is as the catalogue knows it, folders included."""
         return not (self.to_read or self.gone or self._marks)
 
     def _follow(self, folder: str, step: Step) -> None:
-        """Take note of what was done in a folder that stood as it is known."""
+        """Apply the steps of the vault's build to a folder that was as the catalogue knows it."""
         paths = {f"{folder}/{name}" if folder else name: look for name, look in step.files.items() if _is_wanted(name)}
         for path, look in paths.items():
             known = self._catalogue.digest_and_look(path)
@@ -94,44 +94,44 @@ class Survey:
         self._fresh |= now.keys() - known.keys()
         self._marks[folder] = None if found is NO_FOLDER else found.mark
 
-    def _leading_elsewhere(self) -> set[str]:
-        """Notes with a link that means something else now, because files came or went."""
+    def _with_moved_links(self) -> set[str]:
+        """The notes with a link that leads elsewhere now, because files were added or removed."""
         moved = self.gone | self._fresh
         linking = {face.path for path in self.gone for face in self._catalogue.linkers(path)}
         return (self._catalogue.naming(moved) | linking) - self.gone
 
-    def taken(self, read: Read) -> ScanResult:
-        """Read what changed into the catalogue; return what there is to do."""
+    def read_changes(self, read: Read) -> ScanResult:
+        """Read the changed files into the catalogue; return what has to be rendered again."""
         catalogue = self._catalogue
         if len(self.to_read) > max(_FEW, _MASS * (catalogue.count() + len(self._fresh) - len(self.gone))):
-            return self._all_taken(read)
-        before = {path: seen(catalogue, path) for path in (*self.to_read, *self.gone)}
+            return self._read_everything(read)
+        before = {path: file_state(catalogue, path) for path in (*self.to_read, *self.gone)}
         old = catalogue.terms(before)
         catalogue.drop(self.gone)
         catalogue.enter(self._fresh)
-        entries = [entry for batch in self._read(read) for entry in batch if self._is_news(entry[0])]
+        entries = [entry for batch in self._read(read) for entry in batch if self._has_changed(entry[0])]
         self._put(entries)
         new = {record.face.path: words for record, words in entries}
         changes = {path: self._change(path, before[path], old, new) for path in sorted(new.keys() | self.gone)}
         return ScanResult(frozenset(filter(self._is_note, pages_showing(catalogue, changes))), changes)
 
     def _read(self, read: Read) -> Iterator[list[tuple[Record, str]]]:
-        """Read what is to be read; then the marks of the folders stand, but of those with a file that could not be."""
+        """Read the changed files, then store the marks of the folders, except those with a file that cannot be read."""
         unread = set(self.to_read)
         for batch in read(self.to_read):
             unread.difference_update(record.face.path for record, _ in batch)
             yield batch
         self._catalogue.put_marks(VAULT, self._marks | {folder_of(path): "" for path in unread})
         there = filter(lambda path: isfile(self._vault / path), sorted(unread))  # noqa: PTH113 - a path's own method may raise
-        self.unreadable += [f"{path}: it cannot be read" for path in there]
+        self.unreadable += [f"{path}: the file cannot be read" for path in there]
 
-    def _change(self, path: str, before: Seen, old: Mapping[str, str], new: Mapping[str, str]) -> Change:
-        return Change(before, seen(self._catalogue, path), (old.get(path, ""), new.get(path, "")))
+    def _change(self, path: str, before: FileState, old: Mapping[str, str], new: Mapping[str, str]) -> Change:
+        return Change(before, file_state(self._catalogue, path), (old.get(path, ""), new.get(path, "")))
 
     def _is_note(self, path: str) -> bool:
         return path.endswith(".md") and self._catalogue.digest_and_look(path) is not None
 
-    def _all_taken(self, read: Read) -> ScanResult:
+    def _read_everything(self, read: Read) -> ScanResult:
         fresh = not self._catalogue.count()
         self._catalogue.drop(self.gone)
         self._catalogue.enter(self._fresh)
@@ -140,14 +140,14 @@ class Survey:
         return ScanResult(self.all_notes(), {}, everything=True, every_list=True)
 
     def all_notes(self) -> frozenset[str]:
-        """Return the paths of all notes, once everything is taken."""
+        """Return the paths of all notes; call it after ``read_changes``."""
         return frozenset(path for path in self._catalogue.paths() if path.endswith(".md"))
 
-    def _is_news(self, record: Record) -> bool:
-        """Tell whether a file that was read says something new; remember when it was written if not."""
+    def _has_changed(self, record: Record) -> bool:
+        """Tell whether the content or the links of a file changed; if not, store its new size and time."""
         path = record.face.path
         known = self._catalogue.digest_and_look(path)
-        if known is None or known[0] != record.digest or path in self._forced:
+        if known is None or known[0] != record.digest or path in self._relinked:
             return True
         self._catalogue.touch(path, *self.changed[path])
         return False
@@ -156,13 +156,13 @@ class Survey:
         self._catalogue.put([(record, *self._look(record.face.path), words) for record, words in entries], fresh=fresh)
 
     def _look(self, path: str) -> Look:
-        """How a file looked before it was read; one that only leads elsewhere looks as it did."""
+        """Size and time of a file before it was read; those in the catalogue if only its links changed."""
         known = None if path in self.changed else self._catalogue.digest_and_look(path)
         return known[1] if known else self.changed[path]
 
 
 def _wanted(folder: str, found: Folder) -> Iterator[tuple[str, Look]]:
-    """The files of a folder that the site is made from."""
+    """The files of a folder that the site shows or copies."""
     for name, look in found.files.items():
         if _is_wanted(name):
             yield f"{folder}/{name}" if folder else name, look

@@ -1,6 +1,6 @@
-"""Two trees of files, the vault and the site, compared folder by folder with what is known of them.
+"""Finds the folders of the vault or the site that changed, by their marks (fingerprints of the names, sizes and times of files).
 
-Only folders whose mark is another one than it was are compared file by file: of all others each file is as it was.
+Only the files of changed folders have to be compared; in all others no file has changed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ NO_FOLDER = Folder()
 def other_folders(
     root: Path, known: Mapping[str, str], given: Mapping[str, str] | None = None, *, aside: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, Folder]]:
-    """Yield path and content of each folder whose mark is not the ``known`` one, and those that are gone, as ``NO_FOLDER``.
+    """Yield path and content of each folder whose mark differs from the ``known`` one; ``NO_FOLDER`` for those that are gone.
 
-    ``given`` are marks that somebody saw just now. Hidden folders, links, names that are not valid UTF-8, and the folders named
-    in ``aside`` at the top are passed over.
+    ``given`` are marks that were just computed. Hidden folders, links, names that are not valid UTF-8, and the top folders named
+    in ``aside`` are skipped.
     """
     as_known = {path for path, mark in (given or {}).items() if known.get(path) == mark}
     seen = set()
@@ -52,7 +52,7 @@ def all_folders(
 
 
 def is_seen(name: str) -> bool:
-    """Tell whether a file or folder of this name is looked at: it is not hidden, and valid UTF-8."""
+    """Tell whether a file or folder of this name is used: it is not hidden, and valid UTF-8."""
     if name.startswith("."):
         return False
     try:

@@ -1,6 +1,6 @@
-"""Files: those of the vault read, and those of the site put in place all at once.
+"""Reads files of the vault, and replaces files of the site all at once.
 
-A page is written beside the old one under a temporary name; only when all could be made do they take their names. So a faulty
+Each page is written beside the old one under a temporary name; only when all are written are they renamed. So a faulty
 template leaves the site as it was. No symbolic link below either folder is followed.
 """
 
@@ -30,17 +30,17 @@ def read(root: Path, path: str) -> bytes | None:
 
 @dataclass(slots=True)
 class Staged:
-    """Files written beside their places below ``site``, waiting for the others."""
+    """Files below ``site`` that are written under temporary names and not yet renamed."""
 
     site: Path
     paths: list[str] = field(default_factory=list)
     _folders: set[str] = field(default_factory=set)
 
     def write_if_new(self, path: str, data: bytes) -> bool:
-        """Write a file under its temporary name, unless the one that stands there is the same; tell whether it differs.
+        """Write a file under its temporary name, unless the present one is the same; return whether it differs.
 
         Raises:
-            ResearchError: the disk refuses, or a link stands where a folder should.
+            ResearchError: the disk cannot be written, or a link is in the place of a folder.
         """
         if read(self.site, path) == data:
             return False
@@ -51,7 +51,7 @@ class Staged:
         """Write a file under its temporary name.
 
         Raises:
-            ResearchError: the disk refuses, or a link stands where a folder should.
+            ResearchError: the disk cannot be written, or a link is in the place of a folder.
         """
         try:
             self._make(path.rpartition("/")[0])
@@ -74,18 +74,18 @@ class Staged:
 
 
 def temporary_of(site: Path, path: str) -> str:
-    """Return where a file of the site stands before it takes its name."""
+    """Return the full temporary path of a file of the site."""
     return f"{site}/{temporary_name(path)}"
 
 
 def temporary_name(path: str) -> str:
-    """Return the path, within the site, at which a file stands before it takes its name."""
+    """Return the temporary path of a file, within the site."""
     folder, slash, name = path.rpartition("/")
     return f"{folder}{slash}.{name}{_TEMPORARY}"
 
 
 def _new_file(place: str) -> BinaryIO:
-    """Open a file that was not there; what a build that was cut off left there goes."""
+    """Create and open a file; one that an interrupted build left is replaced."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         return os.fdopen(os.open(place, flags, 0o666), "wb")
@@ -95,10 +95,10 @@ def _new_file(place: str) -> BinaryIO:
 
 
 def put_in_place(site: Path, paths: list[str]) -> dict[str, Look]:
-    """Give staged files their names; return size and time of change of each.
+    """Rename staged files to their final names; return size and time of each.
 
     Raises:
-        ResearchError: the disk refuses.
+        ResearchError: the disk cannot be written.
     """
     placed = {}
     try:
@@ -111,15 +111,15 @@ def put_in_place(site: Path, paths: list[str]) -> dict[str, Look]:
 
 
 def discard(site: Path, paths: list[str]) -> None:
-    """Take staged files away again."""
+    """Remove staged files."""
     for path in paths:
         Path(temporary_of(site, path)).unlink(missing_ok=True)
 
 
 def remove(site: Path, path: str) -> bool:
-    """Remove a file of the site and the folders that it leaves empty; tell whether there was one.
+    """Remove a file of the site and the folders that it leaves empty; return whether there was one.
 
-    What stands behind a link is left alone.
+    A file behind a symbolic link is not removed.
     """
     parents = [site / parent for parent in list(Path(path).parents)[:-1]]
     if any(parent.is_symlink() for parent in parents):
@@ -130,13 +130,13 @@ def remove(site: Path, path: str) -> bool:
             parent.rmdir()
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except OSError:  # a folder that still holds something
+    except OSError:  # a folder that is not empty
         pass
     return True
 
 
 def refused(error: OSError) -> ResearchError:
-    """Return the disk's refusal as an error of ours."""
+    """Return an error of the disk as a ``ResearchError`` with a hint."""
     where = error.filename or "the site"
     return ResearchError(
         f"the site cannot be written: {where}: {error.strerror or error}",

@@ -1,4 +1,4 @@
-"""Which pages may look different when some notes changed. Too many cost a little time; too few would be a fault."""
+"""Which pages must be rendered again after a change of the vault: one too many costs a little time, one too few is an error."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pipeline.site.cache.note_record import Face
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What was known of a file at one moment: no ``face``, no file. ``shown`` stands for all that a table can show of it.
+class FileState:
+    """The catalogue's data of a file at one moment; ``face`` is None if there is no file. ``shown`` is all that tables can show.
 
-    ``spelt`` are its tags as it writes them.
+    ``spelt`` are its tags as written in the note.
     """
 
     face: Face | None
@@ -24,32 +24,32 @@ class Seen:
 
     @property
     def tags(self) -> frozenset[str]:
-        """Its tags in small letters."""
+        """Its tags in lower case."""
         return frozenset(tag.lower() for tag in self.spelt)
 
 
-def seen(catalogue: Catalogue, path: str) -> Seen:
-    """Return what is known of a file now."""
+def file_state(catalogue: Catalogue, path: str) -> FileState:
+    """Return the catalogue's data of a file."""
     face = catalogue.face(path)
     if face is None:
-        return Seen(None, "", frozenset(), frozenset(), frozenset())
+        return FileState(None, "", frozenset(), frozenset(), frozenset())
     rest = catalogue.rest(path)
     targets = frozenset(target.path for target in catalogue.targets(path))
     beside = frozenset(other.path for other in catalogue.beside(face) if other)
-    return Seen(face, repr((rest.properties, rest.tags)), frozenset(rest.tags), targets, beside)
+    return FileState(face, repr((rest.properties, rest.tags)), frozenset(rest.tags), targets, beside)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a file of the vault. ``terms``: its search terms before and after, "" where it has none."""
+    """A change of a file of the vault. ``terms``: its search terms before and after, "" for none."""
 
-    before: Seen
-    after: Seen
+    before: FileState
+    after: FileState
     terms: tuple[str, str] = ("", "")
 
     @property
     def shows(self) -> bool:
-        """Tell whether other pages, lists and tables may show it otherwise than before."""
+        """Tell whether other pages, lists and tables may show it differently."""
         return (self.before.face, self.before.shown) != (self.after.face, self.after.shown)
 
     @property

@@ -1,4 +1,4 @@
-"""The words of the site: kinds in the plural, labels of properties, numbers."""
+"""Labels on the site: kinds in the plural, names of properties, numbers, durations."""
 
 from __future__ import annotations
 

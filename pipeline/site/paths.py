@@ -1,4 +1,4 @@
-"""Where the files of a vault stand on the site, and what a link in a note means.
+"""Site paths of the vault's files, and the files that links in notes lead to.
 
 A note keeps its place: ``reports/2026/x.md`` becomes ``reports/2026/x.html``, and ``Home.md`` the first page. A note that would
 stand where the site has a page of its own goes below ``notes/``.
@@ -120,14 +120,14 @@ def quote_anchor(block: str) -> str:
 
 
 def list_page(name: str, hundred: int = 0) -> str:
-    """Return the site's path of a leaf of the list called ``name``: that of the newest, or of a ``hundred`` counted from 1."""
+    """Return the site's path of a page of the list called ``name``: the newest notes, or a ``hundred`` counted from 1."""
     return f"{BROWSE}/{name}.{hundred}.html" if hundred else f"{BROWSE}/{name}.html"
 
 
 def tag_list(tag: str) -> str:
     """Return the name of a tag's list; tags that differ in letter case alone are one.
 
-    A dot in it never stands before a digit, as that of a leaf's number does, and never alone.
+    A dot in it never stands before a digit, as that of a page's number does, and never alone.
     """
     parts = [
         part if len(part.encode()) <= _PART_BYTES else digest_of(part.encode())[:16] for part in tag.lower().split("/") if part

@@ -1,4 +1,4 @@
-"""The site on this machine alone, with pages that load themselves anew when they were made anew.
+"""``Server``: serves the site on this machine only, and reloads open pages after each build.
 
 Only the loopback address is bound, and only a request that names it is answered: a page elsewhere cannot read the site by giving
 its own name this address. Nothing but plain files below the site's folder is served.
@@ -30,7 +30,7 @@ _TYPES = {".js": "text/javascript", ".html": "text/html; charset=utf-8", ".xml":
 
 
 class BuildNotice:
-    """How often the site was made anew, and a place to wait for the next time."""
+    """The number of builds so far, and a way to wait for the next one."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -38,24 +38,24 @@ class BuildNotice:
 
     @property
     def count(self) -> int:
-        """How often until now."""
+        """The number of builds so far."""
         return self._count
 
     def tell(self) -> None:
-        """The site was made anew."""
+        """Count one more build."""
         with self._changed:
             self._count += 1
             self._changed.notify_all()
 
     def wait(self, seen: int, timeout_s: float) -> int:
-        """Wait until the count is not what was ``seen``, or the time is over; return it."""
+        """Wait until the count differs from ``seen``, or the time is over; return it."""
         with self._changed:
             self._changed.wait_for(lambda: self._count != seen, timeout_s)
             return self._count
 
 
 class Server:
-    """Serves the folder ``site`` from a thread. ``port`` 0 takes any that is free; ``address`` says which it is."""
+    """Serves the folder ``site`` from a thread. ``port`` 0 takes a free one; ``address`` contains it."""
 
     def __init__(self, site: Path, port: int) -> None:
         self.news = BuildNotice()
@@ -68,11 +68,11 @@ class Server:
         self.address = f"http://{HOST}:{self._http.server_address[1]}/"
 
     def start(self) -> None:
-        """Answer from now on."""
+        """Start to answer requests."""
         threading.Thread(target=self._http.serve_forever, name="site", daemon=True).start()
 
     def stop(self) -> None:
-        """Answer no more."""
+        """Stop answering requests."""
         self._http.shutdown()
         self._http.server_close()
 
@@ -88,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer with a file, the script that waits for news, or the news."""
+        """Answer with a file, the script that reloads pages, or its stream of events."""
         path, shown = unquote(urlsplit(self.path).path), urlsplit(self.path).query
         if not self._is_for_us():
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"this server answers to 127.0.0.1 and localhost only\n")
@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: requests from this machine are no news."""
+        """Do not log requests; they come from this machine only."""
 
     def _is_for_us(self) -> bool:
         host = self.headers.get("host", "").rpartition(":")[0] or self.headers.get("host", "")
@@ -133,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def _tell_news(self, seen: int) -> None:
-        """One line each time the site was made anew, and a sign of life between, until nobody listens."""
+        """Send one line after each build and a keep-alive in between, until the client is gone."""
         self.close_connection = True
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", "text/event-stream")

@@ -1,4 +1,4 @@
-"""Whatever is computed from events alone: the vault's notes. Nothing here asks a clock, a random source or the network."""
+"""The Obsidian vault, computed from the event log alone: no clock, no random source, no network."""
 
 from pipeline.vault.build import build_vault
 from pipeline.vault.output.writer import BuildReport

@@ -1,7 +1,7 @@
-"""The vault made from the events: what shows something new is made, all of it rendered, and only then what differs is written.
+"""``build_vault``: brings the notes of the vault up to date with the event log, or finds that they are.
 
-The catalogue (``events/local/projection.sqlite``) remembers what the log said at the last build and what was made of it. A build
-that ignores it makes the same bytes.
+A catalogue (``events/local/projection.sqlite``) records what the log contained at the last build and which files were written. A
+build that ignores it writes the same bytes. ``changed_notes`` renders and writes; it is imported only if there is work.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pipeline.domain import fold_id
 from pipeline.errors import ResearchError
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.cache.database import FILE, CatalogueFile, lost
-from pipeline.vault.cache.drift import SETTLED, VaultDrift, name_of_templates
+from pipeline.vault.cache.database import FILE, CatalogueFile, remove_damaged
+from pipeline.vault.cache.drift import SETTLED, VaultDrift, templates_fingerprint
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
 
@@ -27,59 +27,59 @@ Mode = Literal["new", "all", "check"]
 
 
 def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: Path, mode: Mode = "new") -> BuildReport:
-    """Make ``vault`` hold the notes of all that ``store`` holds; return what was written, removed and set aside.
+    """Bring the notes in ``vault`` up to date with the log in ``store``; return what was written, removed and set aside.
 
-    ``templates`` holds ``<kind>.md.j2`` for each kind of note; what is remembered between builds is kept in ``state_dir``. Mode
-    ``new`` makes only what shows something new; ``all`` makes everything; ``check`` makes everything and tells what would be done
-    to the vault, but does nothing. The same events and templates always give the same bytes; a second build writes nothing. A
-    session whose log is damaged or missing is named in the report's problems, its notes stay as they are, and no file is removed
-    then; the notes of one that is written off go.
+    ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps the catalogue between builds. Mode ``new``
+    renders only notes with new content; ``all`` renders every note; ``check`` renders every note and reports what would change,
+    but writes nothing. The same events and templates always give the same bytes, so a second build writes nothing. If the log of
+    a session is damaged or missing, the report lists it as a problem, its notes stay as they are, and this build removes no file.
+    The notes of a session that was written off are removed.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.
-        ResearchError: the disk refuses, or another build is under way.
+        ResearchError: the disk cannot be written, or another build is running.
     """
     try:
-        return _built(store, templates, vault, state_dir, mode)
+        return _build(store, templates, vault, state_dir, mode)
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
         raise ResearchError(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
-    except sqlite3.DatabaseError:  # damaged: what it held can be worked out again
-        lost(state_dir)
-        return _built(store, templates, vault, state_dir, mode)
+    except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
+        remove_damaged(state_dir)
+        return _build(store, templates, vault, state_dir, mode)
 
 
-_FREE = "free some space or allow writing there; the file may also be deleted: then all notes are made anew"
+_FREE = "free some space or allow writing there; you may also delete the file, then all notes are built again"
 
 
-def _built(store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode) -> BuildReport:
-    with closing(CatalogueFile(state_dir, layout_id(), passing=mode == "check")) as file:
-        marks = store.marks()  # now that no other build is under way: none may know of streams that this one does not
-        if mode == "new" and (report := _up_to_date(file, marks, templates, vault)):
+def _build(store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode) -> BuildReport:
+    with closing(CatalogueFile(state_dir, layout_id(), in_memory=mode == "check")) as file:
+        marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
+        if mode == "new" and (report := _unchanged_report(file, marks, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes
         from pipeline.vault.cache.catalogue import Catalogue
 
-        catalogue = Catalogue(state_dir, layout_id(), begun=file)
-        return Build(store, templates, vault, catalogue, mode, marks).report()
+        catalogue = Catalogue(state_dir, layout_id(), shared=file)
+        return Build(store, templates, vault, catalogue, mode, marks).run()
 
 
-def _up_to_date(file: CatalogueFile, marks: Mapping[str, str], templates: Path, vault: Path) -> BuildReport | None:
-    """The report of a build that has nothing to do; None if there may be something."""
+def _unchanged_report(file: CatalogueFile, marks: Mapping[str, str], templates: Path, vault: Path) -> BuildReport | None:
+    """The report of a build with nothing to do; None if a stream, a template or a file of the vault has changed."""
     settled = file.recall(SETTLED) if file.is_current else ""
-    if not settled or marks != {**file.session_marks(), **file.batch_marks()} or settled != name_of_templates(templates):
+    if not settled or marks != {**file.session_marks(), **file.batch_marks()} or settled != templates_fingerprint(templates):
         return None
     with closing(Tree(vault)) as tree:
-        standing = VaultDrift(tree, file.files)
-        if standing.unlike or not property_types.are_complete(tree):
+        drift = VaultDrift(tree, file.files)
+        if drift.drifted or not property_types.are_complete(tree):
             return None
-        steps = standing.keep({})
+        steps = drift.record({})
         file.commit()
-        return BuildReport(unchanged=file.files.number(), steps=steps, marks=marks)
+        return BuildReport(unchanged=file.files.count(), steps=steps, marks=marks)
 
 
 @cache
 def layout_id() -> str:
-    """Return a name for this very program, as far as it decides what notes say: the digest of its sources."""
+    """Return a digest of the program's sources that decide what notes say; a change of it invalidates the catalogue."""
     here = Path(__file__).parent
     files = (*sorted(here.rglob("*.py")), *sorted((here.parent / "text").glob("*.py")))
     sources = b"".join(path.read_bytes() for path in files)

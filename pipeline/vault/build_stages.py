@@ -1,11 +1,13 @@
-"""The making of a vault's notes. Nothing here is imported by a run that has none to make."""
+"""One build of the vault as its stages: read the log's changes, assign paths, render, write, record.
+
+A run with nothing to do does not import this module.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,141 +17,151 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.catalogue import Catalogue
-from pipeline.vault.cache.drift import SETTLED, VaultDrift, name_of_templates
-from pipeline.vault.log_changes import read_news
-from pipeline.vault.note_generation import COPY, Making
+from pipeline.vault.cache.drift import SETTLED, VaultDrift, templates_fingerprint
+from pipeline.vault.log_changes import LogChanges, read_changes
+from pipeline.vault.note_generation import COPY, NoteGeneration
 from pipeline.vault.output.note import KINDS
-from pipeline.vault.output.writer import BuildReport, Done, Output
-from pipeline.vault.path_assignment import Clash, shelve
+from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
+from pipeline.vault.path_assignment import NameClash, PathAssignment, assign_paths
 from pipeline.vault.rendering.generated_file import GeneratedFile
-from pipeline.vault.rendering.render_task import Unreadable
+from pipeline.vault.rendering.render_task import SessionUnreadable
 from pipeline.vault.rendering.templates import Renderer
 
-_LOST = "its log is missing, so they stay; bring it back from a backup, or write it off: research verify --repair"
-SWEPT = "swept"  # kept under this name: that no file is left which should have gone
+_LOST = "its log is missing, so they are kept; restore it from a backup, or write it off: research verify --repair"
+SWEPT = "swept"  # the catalogue's entry for: no file is left that should have been removed
 
 
 class Build:
-    """One build: what shows something new is made, all of it rendered, and only then what differs is written.
+    """One build: renders every note with new content first, and only then writes the files that differ.
 
-    ``marks`` are the store's, asked for while no other build was under way.
+    ``marks`` are the store's, read while no other build was running.
     """
 
     def __init__(
         self, store: EventStore, templates: Path, vault: Path, catalogue: Catalogue, mode: str, marks: Mapping[str, str]
     ) -> None:
         self._store, self._mode, self._marks = store, mode, marks
-        self._templates = name_of_templates(templates)
+        self._templates = templates_fingerprint(templates)
         self._renderer = Renderer(templates)
         self._tree = Tree(vault)
         self._catalogue = catalogue
         self._refused: dict[str, LogError] = {}
 
-    def report(self) -> BuildReport:
-        """Make the vault hold what it shall; return what was done.
+    def run(self) -> BuildReport:
+        """Bring the vault up to date; return what was done.
 
         Raises:
-            sqlite3.DatabaseError: what the catalogue holds is damaged.
+            sqlite3.DatabaseError: the catalogue is damaged.
             TemplateInvalid, ResearchError: as ``build_vault``.
         """
         try:
-            making, files = self._made()
-            found = self._placed(making, files)
+            generation, files = self._render()
+            stale = self._stale_files(generation, files)
+            result = self._write(files, stale, generation.changes.problems)
+            report = self._record(files, stale, generation.changes.problems, result)
             self._catalogue.commit()
-            return found
+            return report
         except ValidationError as error:
-            raise sqlite3.DatabaseError("the catalogue holds what this program did not put there") from error
+            raise sqlite3.DatabaseError("the catalogue contains values that this program did not write") from error
         finally:
             self._tree.close()
 
-    def _made(self) -> tuple[Making, list[GeneratedFile]]:
-        """What was made, all of it rendered before anything is written."""
-        making = self._making()
+    def _render(self) -> tuple[NoteGeneration, list[GeneratedFile]]:
+        """Render all files that are due; a session that turns out to be unreadable is left out on the next try."""
+        if self._mode != "new":
+            self._catalogue.forget_derived()
+        changes, assigned = self._read_log()
+        kinds, drifted = self._changed_kinds(), self._drifted_kinds()
+        generation = NoteGeneration(self._store, self._catalogue, changes, assigned, self._renderer, kinds, drifted)
         try:
-            return making, sorted(making.files(), key=lambda fresh: fresh.path)
-        except Unreadable as found:
+            return generation, sorted(generation.files(), key=lambda fresh: fresh.path)
+        except SessionUnreadable as found:
             self._refused[found.name] = found.error
             self._catalogue.undo()
-            return self._made()
+            return self._render()
 
-    def _making(self) -> Making:
-        catalogue = self._catalogue
-        if self._mode != "new":
-            catalogue.forget_derived()
-        news = read_news(self._marks, self._store, catalogue, self._refused)
+    def _read_log(self) -> tuple[LogChanges, PathAssignment]:
+        """The changes since the last build, and the path of every note; after a name clash all paths are assigned again."""
+        changes = read_changes(self._marks, self._store, self._catalogue, self._refused)
         try:
-            shelves = shelve(news, catalogue)
-        except Clash:
-            catalogue.forget_derived()
-            news = read_news(self._marks, self._store, catalogue, self._refused)
-            shelves = shelve(news, catalogue)
-        return Making(self._store, catalogue, news, shelves, self._renderer, self._changed_kinds(), self._owed())
+            return changes, assign_paths(changes, self._catalogue)
+        except NameClash:
+            self._catalogue.forget_derived()
+            return self._read_log()
 
     def _changed_kinds(self) -> frozenset[str]:
-        """The kinds of which a template changed, and what is simply copied."""
-        versions = self._versions()
+        """The kinds whose template changed, and the files that are copied."""
+        versions = self._template_versions()
         changed = {kind for kind in KINDS if self._catalogue.recall(f"template of {kind}") != versions[kind]}
         for kind in changed:
             self._catalogue.keep(f"template of {kind}", versions[kind])
         return frozenset({*changed, COPY})
 
-    def _versions(self) -> dict[str, str]:
-        """What each kind is rendered from; worked out anew only if any template changed."""
+    def _template_versions(self) -> dict[str, str]:
+        """By kind: the version of the templates it is rendered from; computed again only if any template changed."""
         if self._catalogue.recall("templates") != self._renderer.version:
             self._catalogue.keep("templates", self._renderer.version)
             self._catalogue.keep("versions", json.dumps({kind: self._renderer.version_of(kind) for kind in KINDS}))
         return dict(json.loads(self._catalogue.recall("versions")))
 
-    def _owed(self) -> dict[str, frozenset[str]]:
-        """The owners and kinds of files that do not stand as the last build left them, or that it could not put in place."""
-        self._standing = VaultDrift(self._tree, self._catalogue.files)
-        owed: dict[str, set[str]] = {}
+    def _drifted_kinds(self) -> dict[str, frozenset[str]]:
+        """By owner: the kinds of files that are not as the last build left them, or that it could not write."""
+        self._drift = VaultDrift(self._tree, self._catalogue.files)
+        kinds: dict[str, set[str]] = {}
         for owner, kind in json.loads(self._catalogue.recall("refused") or "[]"):
-            owed.setdefault(owner, set()).add(kind)
-        for file in self._standing.unlike.values():
-            owed.setdefault(file.owner, set()).add(file.kind)
-        return {owner: frozenset(kinds) for owner, kinds in owed.items()}
+            kinds.setdefault(owner, set()).add(kind)
+        for file in self._drift.drifted.values():
+            kinds.setdefault(file.owner, set()).add(file.kind)
+        return {owner: frozenset(found) for owner, found in kinds.items()}
 
-    def _placed(self, making: Making, files: Sequence[GeneratedFile]) -> BuildReport:
-        output = Output(self._tree, self._catalogue.files, trusting=self._mode == "new", dry=self._mode == "check")
-        gone = making.gone() if self._catalogue.recall(SWEPT) else set(self._catalogue.files.owners()) - making.standing()
+    def _stale_files(self, generation: NoteGeneration, files: Sequence[GeneratedFile]) -> set[str]:
+        """The files to remove: those of owners that are gone, and those that their owner no longer has.
+
+        A session whose log is lost is added to the problems.
+        """
+        known = self._catalogue.files
+        gone = generation.gone_owners() if self._catalogue.recall(SWEPT) else set(known.owners()) - generation.owners()
         sessions = (owner.removeprefix("session:") for owner in sorted(gone) if owner.startswith("session:"))
-        making.news.problems += [f"the notes of {name}: {_LOST}" for name in sessions if self._is_lost(name)]
-        stale = self._stale(making, gone, {fresh.path for fresh in files})
-        output.place(files, [] if making.news.problems else sorted(stale))
-        done = output.done
-        self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in done.refused})))
-        swept = stale <= done.left.keys()
-        self._catalogue.keep(SWEPT, "yes" if swept else "")
-        problems = (*making.news.problems, *done.problems)
-        self._catalogue.keep(SETTLED, self._templates if swept and not problems and not done.refused else "")
-        steps = self._standing.keep(done.left)
-        return BuildReport(
-            tuple(sorted(done.written)),
-            len(done.unchanged) + self._untouched(files, done),
-            tuple(sorted(done.removed)),
-            tuple(sorted(done.set_aside)),
-            problems,
-            steps,
-            self._marks,
-        )
+        generation.changes.problems += [f"the notes of {name}: {_LOST}" for name in sessions if self._is_lost(name)]
+        stale = {path for owner in gone for path, _kind in known.of_owner(owner)}
+        for owner, rendered in generation.rendered_kinds.items():
+            stale.update(path for path, kind in known.of_owner(owner) if kind in rendered)
+        return stale - {fresh.path for fresh in files}
 
     def _is_lost(self, name: str) -> bool:
-        """Tell whether a session's log is missing, and nobody has accepted that."""
-        with suppress(LogError):  # damage is another problem, and named already
+        """Tell whether a session's log is missing without having been written off."""
+        with suppress(LogError):  # damage is reported already, as another problem
             return name not in self._store.written_off() and not self._store.load(name)
         return False
 
-    def _stale(self, making: Making, gone: AbstractSet[str], placed: AbstractSet[str]) -> set[str]:
-        """The files that are no longer made: those of owners that are ``gone``, and what an owner has no more."""
-        known = self._catalogue.files
-        stale = {path for owner in gone for path, _kind in known.of_owner(owner)}
-        stale.update(path for owner, made in making.made.items() for path, kind in known.of_owner(owner) if kind in made)
-        return stale - placed
+    def _write(self, files: Sequence[GeneratedFile], stale: set[str], problems: Sequence[str]) -> WriteResult:
+        """Write the files and remove the stale ones; with a problem in the log nothing is removed."""
+        writer = VaultWriter(self._tree, self._catalogue.files, trusting=self._mode == "new", dry=self._mode == "check")
+        writer.place(files, [] if problems else sorted(stale))
+        return writer.result
 
-    def _untouched(self, files: Sequence[GeneratedFile], done: Done) -> int:
-        """Count the known files that the build had nothing to do with."""
+    def _record(
+        self, files: Sequence[GeneratedFile], stale: set[str], log_problems: Sequence[str], result: WriteResult
+    ) -> BuildReport:
+        """Record in the catalogue what is done and what is left to do; return the report."""
+        swept = stale <= result.left.keys()
+        problems = (*log_problems, *result.problems)
+        self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in result.refused})))
+        self._catalogue.keep(SWEPT, "yes" if swept else "")
+        self._catalogue.keep(SETTLED, self._templates if swept and not problems and not result.refused else "")
+        return BuildReport(
+            tuple(sorted(result.written)),
+            len(result.unchanged) + self._count_untouched(files, result),
+            tuple(sorted(result.removed)),
+            tuple(sorted(result.set_aside)),
+            problems,
+            self._drift.record(result.left),
+            self._marks,
+        )
+
+    def _count_untouched(self, files: Sequence[GeneratedFile], result: WriteResult) -> int:
+        """The number of known files that this build neither wrote nor checked."""
         known = self._catalogue.files
-        standing = sum(how is not None for how in done.left.values())
-        others = (fresh.path for fresh in files if fresh.path not in done.left)
-        return known.number() - standing - sum(known.made(path) is not None for path in others)
+        present = sum(how is not None for how in result.left.values())
+        others = (fresh.path for fresh in files if fresh.path not in result.left)
+        return known.count() - present - sum(known.find(path) is not None for path in others)

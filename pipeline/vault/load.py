@@ -1,4 +1,4 @@
-"""Streams of the log as values: whole, or only so far as other notes must know to link to them."""
+"""Reads sessions and batches from the log: a session completely, or only its outline (what links to it need)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.vault.paths import Names
 from pipeline.vault.session_card import Card, card_of
 from pipeline.vault.vault_model import Batch, LoadedSession
 
-# What decides the names, titles and links of a session's notes, and where its sources stand.
+# The events that decide the paths, titles and links of a session's notes and sources.
 _OUTLINE = frozenset(
     kind.model_fields["type"].default
     for kind in (
@@ -35,15 +35,15 @@ _OUTLINE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A session's state and events."""
+class FoldedSession:
+    """A session folded from its events: its state, and the events (none for an outline)."""
 
     state: SessionState
     events: tuple[e.EventBase, ...]
 
     @property
     def reported_at(self) -> str:
-        """When the report was finished, "" without one."""
+        """When the report was finished; "" if there is none."""
         return next((event.at for event in reversed(self.events) if isinstance(event, e.ReportGenerated)), "")
 
     def card(self, taken: Names) -> Card:
@@ -51,47 +51,47 @@ class Opened:
         return card_of(self.state, self.reported_at, taken)
 
     def loaded(self, named: Card) -> LoadedSession:
-        """Return the session with its whole card, its notes standing where ``named`` says."""
+        """Return the session with its complete card and the paths of the card ``named``."""
         card = self.card(Names())
         card = replace(card, session_path=named.session_path, report_path=named.report_path, workers=named.workers)
         return LoadedSession(card, self.state, self.events)
 
 
-def whole(session_id: str, events: Iterable[bytes]) -> Opened:
-    """Return all of a session; ``events`` are its events as JSON.
+def whole(session_id: str, events: Iterable[bytes]) -> FoldedSession:
+    """Return a complete session; ``events`` are its events as JSON.
 
     Raises:
-        LogError: a record is no event, or was written by a newer major version.
+        LogError: a record is not a valid event, or was written by a newer major version.
     """
     return _folded(session_id, events)
 
 
-def outline(session_id: str, records: Sequence[Record]) -> Opened:
-    """Return a session without what no other note's links, and no name, depend on: many of them are held at once.
+def outline(session_id: str, records: Sequence[Record]) -> FoldedSession:
+    """Return only what paths and links depend on, because many outlines are in memory at once.
 
     Raises:
-        LogError: a record is no event, or was written by a newer major version.
+        LogError: a record is not a valid event, or was written by a newer major version.
     """
     state = _folded(session_id, (record.data for record in records if record.type in _OUTLINE)).state
     state.version = len(records)
     if state.report:
         state.report = replace(state.report, summary=(), sections=(), references=(), contradictions=(), unknowns=())
-    return Opened(state, ())
+    return FoldedSession(state, ())
 
 
-def _folded(session_id: str, events: Iterable[bytes]) -> Opened:
+def _folded(session_id: str, events: Iterable[bytes]) -> FoldedSession:
     state = SessionState(id=session_id)
     history = tuple(decode_all(events))
     for event in history:
         fold.apply(state, event)
-    return Opened(state, history)
+    return FoldedSession(state, history)
 
 
 def batch_of(batch_id: str, records: Sequence[Record]) -> Batch | None:
     """Return a run over the queue, None if it never began.
 
     Raises:
-        LogError: a record is no event, or was written by a newer major version.
+        LogError: a record is not a valid event, or was written by a newer major version.
     """
     history = tuple(decode_all(record.data for record in records))
     started = next((event for event in history if isinstance(event, n.BatchStarted)), None)

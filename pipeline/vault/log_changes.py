@@ -1,4 +1,4 @@
-"""What is new in the log since the last build: the streams whose mark changed, read as far as other notes must know them."""
+"""``read_changes``: the sessions and batches whose log changed since the last build, read far enough to link to them."""
 
 from __future__ import annotations
 
@@ -10,51 +10,53 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.vault import load
 from pipeline.vault.cache.catalogue import Catalogue
-from pipeline.vault.load import Opened
+from pipeline.vault.load import FoldedSession
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import Batch
 
-_KEPT_BYTES = 48_000_000  # of events that the first reading leaves to the second
+_KEPT_BYTES = 48_000_000  # of events kept from the outline for the rendering, so that they are not read twice
 
 
 @dataclass
 class LogChanges:
-    """The log by what the last build knew of it.
+    """The difference between the log and the last build.
 
-    ``changed`` are the sessions that changed, in order of their start, with the version up to which they are read; ``outlines``
-    are theirs, until everything has its name. ``before`` are the cards that sessions had at the last build which changed, are
-    gone, or cannot be read; ``batches_before`` all batches of then; ``first``: no session was known. ``dropped`` are streams of
-    which nothing shall be remembered. ``left`` are sessions' events as JSON, kept for the second reading.
+    ``sessions`` are the new and changed sessions in order of their start, with the version up to which they were read;
+    ``outlines`` are their states, until all paths are assigned. ``cards_before`` are the last build's cards of sessions that
+    changed, are gone, or cannot be read; ``batches_before`` are its batches; ``first_build``: it knew no session. ``forgotten``
+    are streams to delete from the catalogue. ``kept_events`` are sessions' events as JSON, kept for rendering.
     """
 
     marks: Mapping[str, str]
-    first: bool
+    first_build: bool
     batches_before: Mapping[str, Batch]
-    before: dict[str, Card] = field(default_factory=dict)
-    changed: dict[str, int] = field(default_factory=dict)
-    outlines: dict[str, Opened] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
-    other_batches: bool = False
+    cards_before: dict[str, Card] = field(default_factory=dict)
+    sessions: dict[str, int] = field(default_factory=dict)
+    outlines: dict[str, FoldedSession] = field(default_factory=dict)
+    forgotten: set[str] = field(default_factory=set)
+    batches_changed: bool = False
     problems: list[str] = field(default_factory=list)
-    left: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
+    kept_events: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
 
     @property
     def absent(self) -> set[str]:
-        """The sessions that were known and are gone, or cannot be read."""
-        return self.before.keys() - self.changed.keys()
+        """The sessions of the last build that are gone or cannot be read."""
+        return self.cards_before.keys() - self.sessions.keys()
 
     @property
-    def renewed(self) -> set[str]:
-        """The sessions of which nothing holds that was known."""
-        return self.changed.keys() | self.before.keys()
+    def affected(self) -> set[str]:
+        """The sessions whose cards of the last build are no longer valid: new, changed, gone and unreadable ones."""
+        return self.sessions.keys() | self.cards_before.keys()
 
 
-def read_news(marks: Mapping[str, str], store: EventStore, catalogue: Catalogue, refused: Mapping[str, LogError]) -> LogChanges:
-    """Read what changed since the last build; what cannot be trusted, or is ``refused`` already, is left out and named.
+def read_changes(
+    marks: Mapping[str, str], store: EventStore, catalogue: Catalogue, refused: Mapping[str, LogError]
+) -> LogChanges:
+    """Read the streams whose mark changed since the last build; ``marks`` are the store's.
 
-    ``marks`` are those of the store.
+    Streams that are damaged or already ``refused`` are left out and reported as problems.
     """
-    return _Reader(marks, store, catalogue, refused).news()
+    return _Reader(marks, store, catalogue, refused).read()
 
 
 class _Reader:
@@ -63,70 +65,70 @@ class _Reader:
     ) -> None:
         self._store, self._catalogue, self._refused = store, catalogue, refused
         self._room = _KEPT_BYTES
-        self._news = LogChanges(marks, catalogue.is_blank(), catalogue.batches())
+        self._changes = LogChanges(marks, catalogue.is_blank(), catalogue.batches())
 
-    def news(self) -> LogChanges:
-        news = self._news
-        self._see_sessions()
-        self._see_batches()
-        ordered = sorted(news.outlines.items(), key=lambda entry: (entry[1].state.started_at, entry[0]))
-        news.outlines = dict(ordered)
-        news.changed = {name: opened.state.version for name, opened in ordered}
-        news.dropped |= news.absent
-        return news
+    def read(self) -> LogChanges:
+        changes = self._changes
+        self._read_sessions()
+        self._read_batches()
+        ordered = sorted(changes.outlines.items(), key=lambda entry: (entry[1].state.started_at, entry[0]))
+        changes.outlines = dict(ordered)
+        changes.sessions = {name: opened.state.version for name, opened in ordered}
+        changes.forgotten |= changes.absent
+        return changes
 
-    def _see_sessions(self) -> None:
-        marks, known = self._news.marks, self._catalogue.session_marks()
+    def _read_sessions(self) -> None:
+        marks, known = self._changes.marks, self._catalogue.session_marks()
         other = [name for name, mark in marks.items() if known.get(name) != mark and not name.startswith("batch-")]
-        self._news.dropped |= known.keys() - marks.keys()
-        for name in {*other, *self._refused, *self._news.dropped}:
+        self._changes.forgotten |= known.keys() - marks.keys()
+        for name in {*other, *self._refused, *self._changes.forgotten}:
             if card := self._catalogue.card(name):
-                self._news.before[name] = card
+                self._changes.cards_before[name] = card
         for name in other:
             if name not in self._refused:
-                self._see_session(name, marks[name])
+                self._read_session(name, marks[name])
         for name in sorted(self._refused.keys() & marks.keys()):
-            self._blame(f"the notes of {name}", self._refused[name])
+            self._report(f"the notes of {name}", self._refused[name])
 
-    def _see_session(self, name: str, mark: str) -> None:
+    def _read_session(self, name: str, mark: str) -> None:
         try:
             records = self._store.load(name)
             opened = load.outline(name, records)
         except LogError as error:
-            self._blame(f"the notes of {name}", error)
+            self._report(f"the notes of {name}", error)
             return
         if opened.state.query:
-            self._news.outlines[name] = opened
-            self._leave(name, records)
+            self._changes.outlines[name] = opened
+            self._keep_events(name, records)
         else:
             self._catalogue.put_card(name, mark, None)
 
-    def _see_batches(self) -> None:
-        news, known = self._news, self._catalogue.batch_marks()
-        other = {name: mark for name, mark in news.marks.items() if name.startswith("batch-") and known.get(name) != mark}
-        gone = known.keys() - news.marks.keys()
+    def _read_batches(self) -> None:
+        changes, known = self._changes, self._catalogue.batch_marks()
+        other = {name: mark for name, mark in changes.marks.items() if name.startswith("batch-") and known.get(name) != mark}
+        gone = known.keys() - changes.marks.keys()
         if other or gone:
-            news.batches_before = dict(news.batches_before)
-            news.other_batches = not gone.isdisjoint(news.batches_before)
+            changes.batches_before = dict(changes.batches_before)
+            changes.batches_changed = not gone.isdisjoint(changes.batches_before)
             self._catalogue.drop_streams(gone)
         for name, mark in other.items():
-            self._see_batch(name, mark)
+            self._read_batch(name, mark)
 
-    def _see_batch(self, name: str, mark: str) -> None:
+    def _read_batch(self, name: str, mark: str) -> None:
         batch = None
         try:
             batch = load.batch_of(name, self._store.load(name))
             self._catalogue.put_batch(name, mark, batch)
         except LogError as error:
-            self._blame(f"the night of {name}", error)
+            self._report(f"the night of {name}", error)
             self._catalogue.drop_streams([name])
-        self._news.other_batches |= batch is not None or name in self._news.batches_before
+        self._changes.batches_changed |= batch is not None or name in self._changes.batches_before
 
-    def _leave(self, name: str, records: Sequence[Record]) -> None:
+    def _keep_events(self, name: str, records: Sequence[Record]) -> None:
         size = sum(len(record.data) for record in records)
         if size <= self._room:
-            self._news.left[name] = tuple(record.data for record in records)
+            self._changes.kept_events[name] = tuple(record.data for record in records)
             self._room -= size
 
-    def _blame(self, what: str, error: LogError) -> None:
-        self._news.problems.append(f"{what}: {error}; `research verify` says more")
+    def _report(self, what: str, error: LogError) -> None:
+        self._changes.problems.append(f"{what}: {error}; run `research verify` for details")

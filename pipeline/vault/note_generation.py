@@ -1,8 +1,7 @@
-"""Which files the vault shall hold, and the making of those that show something new.
+"""``NoteGeneration``: renders the notes and other files that a build needs, one stage for each kind of owner.
 
-Each file has an owner, what it is made for, written ``room:name``: ``home:`` · ``night:<date>`` · ``topic:<slug>`` ·
-``session:<id>`` · ``source:<address>`` · ``templates:`` (what is copied from there). An owner's files are made together, or only
-some kinds of them.
+Each file has an owner, written ``room:name``: ``home:`` · ``night:<date>`` · ``topic:<slug>`` · ``session:<id>`` ·
+``source:<address>`` · ``templates:`` (files that are copied). A build renders all files of an owner, or only some kinds of them.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from pipeline.vault.notes.topic_note import topic_note, topics_of
 from pipeline.vault.output.note import Plain
 from pipeline.vault.path_assignment import PathAssignment
 from pipeline.vault.rendering.generated_file import GeneratedFile, of_plain
-from pipeline.vault.rendering.render_pool import Crew
-from pipeline.vault.rendering.render_task import FIGURE, RenderResult, SessionOrder, SourceOrder, Unreadable, rendered
+from pipeline.vault.rendering.render_pool import RenderPool
+from pipeline.vault.rendering.render_task import FIGURE, RenderResult, SessionOrder, SessionUnreadable, SourceOrder, rendered
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Brief
 from pipeline.vault.source_diff import texts_of
@@ -39,7 +38,7 @@ _RESTORE = "put it back: `research init` in an empty folder makes a fresh copy o
 
 
 def copies(templates: Path) -> Iterator[Plain]:
-    """Yield the bases and the style sheet that stand among the ``templates``; a base edited in the vault is its reader's.
+    """Yield the bases and the style sheet of the folder ``templates``; a base that was edited in the vault is not overwritten.
 
     Raises:
         TemplateInvalid: one cannot be read, or is not UTF-8.
@@ -58,7 +57,7 @@ def _text(file: Path) -> str:
 
 
 COPY = "copy"
-KINDS_OF: Mapping[str, frozenset[str]] = {
+_KINDS_OF_ROOM: Mapping[str, frozenset[str]] = {
     "home": frozenset({"home"}),
     "night": frozenset({"night"}),
     "topic": frozenset({"topic"}),
@@ -67,62 +66,61 @@ KINDS_OF: Mapping[str, frozenset[str]] = {
     "templates": frozenset({COPY}),
 }
 _NONE: frozenset[str] = frozenset()
-# How many are handed to a process at once: about as much work of either.
+# The size of a batch for a worker process: about the same amount of work.
 SESSIONS, SOURCES = 8, 64
 
 
 @dataclass
-class Making:
-    """One build's making. ``kinds`` are made for every owner, ``owed`` for those owners, whether or not they show something new.
+class NoteGeneration:
+    """The rendering of one build: ``kinds`` are rendered for every owner, ``drifted`` kinds for their owners, others if invalid.
 
-    Afterwards ``made`` tells which kinds were made for which owners.
+    Afterwards ``rendered_kinds`` has the kinds that were rendered, by owner.
     """
 
     store: EventStore
     catalogue: Catalogue
-    news: LogChanges
-    shelves: PathAssignment
+    changes: LogChanges
+    assigned: PathAssignment
     renderer: Renderer
     kinds: frozenset[str]
-    owed: Mapping[str, frozenset[str]]
-    made: dict[str, frozenset[str]] = field(default_factory=dict)
+    drifted: Mapping[str, frozenset[str]]
+    rendered_kinds: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def files(self) -> Iterator[GeneratedFile]:
-        """Yield every file that shows something new, and note in the catalogue what was learnt from the log.
+        """Yield every file that is due, and store the cards and readings of changed sessions in the catalogue.
 
         Raises:
             TemplateInvalid: a template is missing or faulty.
-            Unreadable: a session cannot be read to its end.
+            SessionUnreadable: a session cannot be read to its end.
         """
-        with closing(Crew(self.shelves.library.links, self.renderer)) as crew:
-            yield from self._of_sessions(crew)
-            yield from self._of_sources(crew)
-        yield from self._of_nights()
-        yield from self._of_topics()
-        yield from self._of_home()
-        for _name in self._due("templates", [], lambda: [""]):
-            yield from (of_plain("templates:", COPY, plain) for plain in copies(self.renderer.folder))
+        with closing(RenderPool(self.assigned.model.links, self.renderer)) as pool:
+            yield from self._session_files(pool)
+            yield from self._source_files(pool)
+        yield from self._night_files()
+        yield from self._topic_files()
+        yield from self._home_file()
+        yield from self._copied_files()
 
-    def standing(self) -> set[str]:
-        """Return all owners; after ``files``."""
-        now = self._now
+    def owners(self) -> set[str]:
+        """Return all owners; call it after ``files``."""
+        now = self._model
         rooms = {"session": now.by_id, "source": now.sources, "night": self._nights, "topic": self._topics}
         owners = {f"{room}:{name}" for room, names in rooms.items() for name in names}
         return {*owners, "home:", "templates:"}
 
-    def gone(self) -> set[str]:
-        """Return the owners that the last build knew and that stand no more; after ``files``."""
-        sessions = {f"session:{name}" for name in self.news.absent}
-        sources = {f"source:{url}" for url, place in self.shelves.places.items() if place is None}
-        before = self.shelves.before.nights if self.news.other_batches else ()
+    def gone_owners(self) -> set[str]:
+        """Return the owners that the last build knew and that no longer exist; call it after ``files``."""
+        sessions = {f"session:{name}" for name in self.changes.absent}
+        sources = {f"source:{url}" for url, place in self.assigned.places.items() if place is None}
+        before = self.assigned.before.nights if self.changes.batches_changed else ()
         nights = {f"night:{night.date}" for night in before if night.date not in self._nights}
         topics = {f"topic:{topic}" for topic in self._new_topics if topic not in self._topics}
         return sessions | sources | nights | topics
 
     @cached_property
-    def _now(self) -> VaultModel:
-        """All there is, with the cards that were learnt just now whole."""
-        return self.catalogue.library()
+    def _model(self) -> VaultModel:
+        """The whole vault; complete once the changed sessions are rendered."""
+        return self.catalogue.model()
 
     @cached_property
     def _briefs(self) -> Sequence[Brief]:
@@ -130,7 +128,7 @@ class Making:
 
     @cached_property
     def _nights(self) -> dict[str, Night]:
-        return {night.date: night for night in self._now.nights}
+        return {night.date: night for night in self._model.nights}
 
     @cached_property
     def _topics(self) -> dict[str, tuple[Brief, ...]]:
@@ -138,74 +136,78 @@ class Making:
 
     @cached_property
     def _new_topics(self) -> set[str]:
-        return invalidation.topics(self.news, self.shelves, self._now, self.catalogue)
+        return invalidation.topics(self.changes, self.assigned, self._model, self.catalogue)
 
-    def _of_sessions(self, crew: Crew) -> Iterator[GeneratedFile]:
-        found = invalidation.sessions(self.news, self.shelves, self.catalogue)
-        due = list(self._due("session", found, lambda: self.shelves.library.by_id))
-        for made in crew.made(map(self._session, due), len(due), SESSIONS):
-            self._learn(made)
-            yield from made.files
+    def _session_files(self, pool: RenderPool) -> Iterator[GeneratedFile]:
+        found = invalidation.sessions(self.changes, self.assigned, self.catalogue)
+        due = list(self._due("session", found, lambda: self.assigned.model.by_id))
+        for result in pool.render(map(self._session_order, due), len(due), SESSIONS):
+            self._store_result(result)
+            yield from result.files
 
-    def _session(self, name: str) -> SessionOrder:
-        version = self.news.changed.get(name) or self.shelves.library.by_id[name].version
+    def _session_order(self, name: str) -> SessionOrder:
+        version = self.changes.sessions.get(name) or self.assigned.model.by_id[name].version
         try:
-            events = self.news.left.pop(name, None) or tuple(record.data for record in self.store.load(name)[:version])
+            events = self.changes.kept_events.pop(name, None) or tuple(record.data for record in self.store.load(name)[:version])
         except LogError as error:
-            raise Unreadable(name, error) from error
-        return SessionOrder(name, events, self.made[f"session:{name}"], name in self.news.changed)
+            raise SessionUnreadable(name, error) from error
+        return SessionOrder(name, events, self.rendered_kinds[f"session:{name}"], name in self.changes.sessions)
 
-    def _learn(self, made: RenderResult) -> None:
-        """What other notes need of a session that changed."""
-        if made.card:
-            name = made.card.id
-            self.catalogue.put_card(name, self.news.marks[name], made.card)
-            self.catalogue.put_readings(name, made.readings)
+    def _store_result(self, result: RenderResult) -> None:
+        """Store what other notes need of a session that changed."""
+        if result.card:
+            name = result.card.id
+            self.catalogue.put_card(name, self.changes.marks[name], result.card)
+            self.catalogue.put_readings(name, result.readings)
 
-    def _of_sources(self, crew: Crew) -> Iterator[GeneratedFile]:
-        found = invalidation.sources(self.news, self.shelves, self.catalogue)
-        due = list(self._due("source", found, lambda: self.shelves.library.sources))
-        for made in crew.made(map(self._source, due), len(due), SOURCES):
-            yield from made.files
+    def _source_files(self, pool: RenderPool) -> Iterator[GeneratedFile]:
+        found = invalidation.sources(self.changes, self.assigned, self.catalogue)
+        due = list(self._due("source", found, lambda: self.assigned.model.sources))
+        for result in pool.render(map(self._source_order, due), len(due), SOURCES):
+            yield from result.files
 
-    def _source(self, url: str) -> SourceOrder:
+    def _source_order(self, url: str) -> SourceOrder:
         readings = self.catalogue.readings(url)
         if len(readings) == 1:
             return SourceOrder(url, readings, ())
-        source = Source(url, self.shelves.library.sources[url], readings_from(readings))
+        source = Source(url, self.assigned.model.sources[url], readings_from(readings))
         return SourceOrder(url, readings, tuple(changes_of(source, texts_of(self.store))))
 
-    def _of_nights(self) -> Iterator[GeneratedFile]:
-        new = invalidation.nights(self.news, self.shelves.before, self._now)
+    def _night_files(self) -> Iterator[GeneratedFile]:
+        new = invalidation.nights(self.changes, self.assigned.before, self._model)
         for date in self._due("night", new, lambda: self._nights):
-            yield rendered(self.renderer, f"night:{date}", night_note(self._now, self._nights[date]))
+            yield rendered(self.renderer, f"night:{date}", night_note(self._model, self._nights[date]))
 
-    def _of_topics(self) -> Iterator[GeneratedFile]:
+    def _topic_files(self) -> Iterator[GeneratedFile]:
         for topic in self._due("topic", self._new_topics, lambda: self._topics):
-            cards = [self._now.by_id[brief.id] for brief in self._topics[topic]]
-            yield rendered(self.renderer, f"topic:{topic}", topic_note(self._now, topic, cards))
+            cards = [self._model.by_id[brief.id] for brief in self._topics[topic]]
+            yield rendered(self.renderer, f"topic:{topic}", topic_note(self._model, topic, cards))
 
-    def _of_home(self) -> Iterator[GeneratedFile]:
-        new = self.news.renewed or self.news.other_batches or self.news.first
+    def _home_file(self) -> Iterator[GeneratedFile]:
+        new = self.changes.affected or self.changes.batches_changed or self.changes.first_build
         for _name in self._due("home", [""] if new else [], lambda: [""]):
-            yield rendered(self.renderer, "home:", home_note(self._now, self._briefs))
+            yield rendered(self.renderer, "home:", home_note(self._model, self._briefs))
 
-    def _due(self, room: str, new: Collection[str], standing: Callable[[], Collection[str]]) -> Iterator[str]:
-        """Yield the names of a room's owners for which something is to be made, and note the kinds that are.
+    def _copied_files(self) -> Iterator[GeneratedFile]:
+        for _name in self._due("templates", [], lambda: [""]):
+            yield from (of_plain("templates:", COPY, plain) for plain in copies(self.renderer.folder))
 
-        ``standing`` returns the names of all owners; it is asked only when any of them may be due.
+    def _due(self, room: str, new: Collection[str], existing: Callable[[], Collection[str]]) -> Iterator[str]:
+        """Yield the names of a room's owners of which a file is due, and record the kinds that are.
+
+        ``existing`` returns the names of all owners; it is called only if any of them may be due.
         """
-        kinds = KINDS_OF[room]
-        owed = {owner.removeprefix(f"{room}:") for owner in self.owed if owner.startswith(f"{room}:")}
-        chosen = standing() if kinds & self.kinds else _those_of(standing, {*new, *owed})
+        kinds = _KINDS_OF_ROOM[room]
+        drifted = {owner.removeprefix(f"{room}:") for owner in self.drifted if owner.startswith(f"{room}:")}
+        chosen = existing() if kinds & self.kinds else _only_existing({*new, *drifted}, existing)
         for name in chosen:
             owner = f"{room}:{name}"
-            wanted = kinds if name in new else kinds & (self.kinds | self.owed.get(owner, _NONE))
+            wanted = kinds if name in new else kinds & (self.kinds | self.drifted.get(owner, _NONE))
             if wanted:
-                self.made[owner] = wanted
+                self.rendered_kinds[owner] = wanted
                 yield name
 
 
-def _those_of(standing: Callable[[], Collection[str]], names: set[str]) -> list[str]:
-    found = standing() if names else ()
+def _only_existing(names: set[str], existing: Callable[[], Collection[str]]) -> list[str]:
+    found = existing() if names else ()
     return [name for name in sorted(names) if name in found]

@@ -1,4 +1,4 @@
-"""Where each note stands. A path derives from what never changes in a log, so a note never moves.
+"""The paths of notes. A path is derived from what never changes in a log, so a note never moves.
 
 File names are of ``[a-z0-9-]``, at most 80 characters, start with a letter (a night's is its date), and are unique in the whole
 vault, letter case aside: file systems that fold case, and links by bare name, then never meet two of them.
@@ -19,9 +19,9 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
 class Names:
-    """Gives each path once: the second claimant of a name gets the digest of its own key behind it.
+    """Assigns each path once: a second note with the same name gets a digest of its key appended.
 
-    ``taken`` tells whether others have a stem. ``clashes`` holds the keys of all who wanted a name that another wanted as well.
+    ``taken`` returns whether a stem is in use elsewhere. ``clashes`` has the keys of all notes that wanted the same name.
     """
 
     def __init__(self, taken: Callable[[str], bool] = lambda _stem: False) -> None:
@@ -61,7 +61,7 @@ def source_stem(url: str) -> str:
 
 @lru_cache(maxsize=4_096)  # a fact is linked to from all notes of its session, and from its source's
 def block_id(fact_id: str) -> str:
-    """Return the block id of a fact's quote; only Latin letters, digits and ``-`` may stand in one."""
+    """Return the block id of a fact's quote; it consists of Latin letters, digits and ``-``."""
     if _BLOCK_ID.fullmatch(fact_id):
         return f"q-{fact_id}"
     return f"q-{digest_of(fact_id.encode('utf-8', 'replace'))[:16]}"

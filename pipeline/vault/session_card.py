@@ -1,8 +1,8 @@
-"""What the rest of the vault needs to know of a session: small immutable values, so that no other note has to open its log.
+"""``Card`` and ``Reading``: what other notes show of a session, as small immutable values, so that its log is not read again.
 
-A ``Card`` says what stands in other notes of a session as a whole; a ``Reading`` what it learnt from one source. Both are made
-from the session's state alone, may be kept as JSON, and hold addresses and ids where a note has links: where a source's note
-stands depends on all who read it.
+A ``Card`` has what other notes show of the whole session; a ``Reading`` what the session took from one source. Both are computed
+from the session's state alone, can be stored as JSON, and contain addresses and ids instead of links, because the path of a
+source's note depends on all sessions that read it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST_FIRST = 400  # characters of a report that other notes show
 
 @dataclass(frozen=True, slots=True)
 class WorkerCard:
-    """A worker's id, where its note stands, and the name of its perspective."""
+    """A worker's id, the path of its note, and the name of its perspective."""
 
     id: str
     path: str
@@ -107,7 +107,7 @@ class Card:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Where the session's notes stand, its workers' left out."""
+        """The paths of the session's note and its report."""
         return tuple(filter(None, (self.session_path, self.report_path)))
 
     def worker(self, worker_id: str) -> WorkerCard:
@@ -123,7 +123,7 @@ class Card:
 
 
 class Brief(NamedTuple):
-    """What the front page and the topics need of every session.
+    """What the home note and the topics need of every session.
 
     ``tags_json``: the tags as a JSON list; ``reported``: 1 if it has a report that answers something, else 0.
     """
@@ -149,7 +149,7 @@ _NONE = "[]"
 
 
 def in_brief(card: Card) -> Brief:
-    """Return what all sessions are asked for."""
+    """Return the brief of a card."""
     return Brief(
         card.id,
         card.query_id,
@@ -174,9 +174,9 @@ class QuoteRef:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A fact that a session took from a source, and how it fared there; ``lead`` as in ``Fact``.
+    """A fact that a session took from a source, and the result of cross-checking it; ``lead`` as in ``Fact``.
 
-    ``standing`` is "" when nobody looked.
+    ``standing`` is "" if it was not checked.
     """
 
     fact: str
@@ -247,14 +247,14 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
 
 
 def _open(state: SessionState) -> tuple[str, ...]:
-    """The questions left open; of a question that its sources do not answer the parts are not worth asking again."""
+    """The open questions; none if the sources do not answer the query, because its parts would not be answered either."""
     if state.status == "not-found":
         return ()
     return tuple(gap.question for gap in (state.report.unknowns if state.report else open_gaps(state)))
 
 
 def linked(card: Card) -> Card:
-    """Return a card that says only what links to the session need; all else is blank."""
+    """Return a card with only what links to the session need; all other fields are blank."""
     return replace(
         card, version=0, status="", ended=False, waiting=False, end_reason="", ended_at="", first=None, reported_at="",
         open=(), drawn=(), facts=0, pages=0, words=0, disagreements=0, seconds=0.0, usd=0.0, tokens=0,
@@ -290,12 +290,12 @@ def number_of(state: SessionState, fact_id: str) -> int:
 
 
 def readings_of(state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact]) -> tuple[Reading, ...]:
-    """Return what a session learnt from each page that it read, in order of reading; ``standings`` are those of its state."""
-    learnt = _Learnt(state, reported_at, standings)
-    return tuple(learnt.from_page(page) for page in state.pages.values())
+    """Return a session's readings, one for each page in order; ``standings`` are those of its state."""
+    builder = _ReadingBuilder(state, reported_at, standings)
+    return tuple(builder.reading_of(page) for page in state.pages.values())
 
 
-class _Learnt:
+class _ReadingBuilder:
     """A session's findings laid out by source."""
 
     def __init__(self, state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact]) -> None:
@@ -316,7 +316,7 @@ class _Learnt:
     def _pairs(self) -> tuple[Contradiction, ...]:
         return contradictions(self._state)
 
-    def from_page(self, page: PageDone) -> Reading:
+    def reading_of(self, page: PageDone) -> Reading:
         reference = self._references.get(page.url)
         score, reasons = self._quality(page.url)
         return Reading(
@@ -332,7 +332,7 @@ class _Learnt:
         )
 
     def _quality(self, url: str) -> tuple[float | None, tuple[str, ...]]:
-        """How far the source carried in the latest round that judged it."""
+        """The quality of the source in the latest round that judged it."""
         for analysis in reversed(self._state.analyses):
             for entry in analysis.source_quality:
                 if entry.url == url:

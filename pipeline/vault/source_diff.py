@@ -1,7 +1,7 @@
-"""What changed between two readings of a source: the passages that went and those that came. Linear in the texts, and bounded.
+"""The difference between two readings of a source: the passages that were removed and added. Linear in the texts, and bounded.
 
-Passages are the blocks of the stored texts. They are compared as a bag: a passage that merely moved did not change. What went and
-what came stand in the order of their own text, the first few of each, each cut to a line.
+Passages are the blocks of the stored texts. They are compared as a multiset: a passage that only moved did not change. Removed
+and added passages are in the order of their own text, the first few of each, each cut to a line.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pipeline.text.normalise import normalised, one_line
 SHOWN, LENGTH = 6, 240  # passages of each side; characters of a passage
 _READ = 400_000  # characters of a text that are compared
 
-# The stored text of a page by its digest; None where it is stored no more.
+# The stored text of a page by its digest; None if it is no longer stored.
 Texts = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What went and what came; ``more`` counts the changed passages that are not shown."""
+    """Removed (``gone``) and added (``come``) passages; ``more`` counts the changed passages that are not shown."""
 
     gone: tuple[str, ...]
     come: tuple[str, ...]
@@ -32,7 +32,7 @@ class Change:
 
 
 def texts_of(store: EventStore) -> Texts:
-    """Return what reads the page texts of a store."""
+    """Return a function that reads the page texts of a store."""
 
     def text(digest: str) -> str | None:
         try:

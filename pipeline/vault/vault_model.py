@@ -1,6 +1,6 @@
-"""What notes are made from: a session opened, a source across all sessions, a night, and the whole vault as cards and places.
+"""The values that notes are rendered from: a loaded session, a source across all sessions, a night, and the vault as a whole.
 
-Everything is in an order that depends on the events alone: sessions by their start, readings of a source by their time.
+Everything is in an order that depends only on the events: sessions by their start, readings of a source by their time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LoadedSession:
-    """One session opened: its card, state and events."""
+    """One session with its card, state and events."""
 
     card: Card
     state: SessionState
@@ -29,7 +29,7 @@ class LoadedSession:
 
     @cached_property
     def worker_paths(self) -> dict[str, str]:
-        """Where the workers' notes stand, by worker id."""
+        """The paths of the workers' notes, by worker id."""
         return {worker.id: worker.path for worker in self.card.workers}
 
     @cached_property
@@ -39,15 +39,15 @@ class LoadedSession:
 
     @cached_property
     def standings(self) -> dict[str, ValidatedFact]:
-        """What cross-checking made of each fact, by fact id."""
+        """The result of cross-checking each fact, by fact id."""
         return standings(self.state)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceNotePlace:
-    """Where a source's note stands, and the title by which other notes link to it: that of its first reading that had one.
+    """The path of a source's note, and the title in links to it: that of the first reading with a title.
 
-    The first, because a link then says the same for ever; the source's own note shows the latest.
+    The first title is used because it never changes; the source's own note shows the latest.
     """
 
     path: str
@@ -71,9 +71,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Batch:
-    """One run over the queue. ``archived``: the ids of the queries that stood in the queue before, and did no more.
+    """One run over the queue. ``archived``: the ids of the queries that were removed from the queue before it.
 
-    ``not_made``: of vault and site, and why.
+    ``not_made``: why the vault or the site could not be built.
     """
 
     id: str
@@ -95,17 +95,17 @@ class Night:
 
     @property
     def path(self) -> str:
-        """Where its note stands."""
+        """The path of its note."""
         return f"nights/{self.date}"
 
     @property
     def ended(self) -> tuple[n.QueryEnded, ...]:
-        """What became of the queries, in order."""
+        """The ends of its queries, in order."""
         return tuple(entry for batch in self.batches for entry in batch.ended)
 
 
 class Lookup(Mapping[str, T]):
-    """Values that are looked up one by one, when they are asked for, and then kept; only another process is given them all.
+    """Values that are looked up one by one when needed, and then kept; pickling for another process looks up all of them.
 
     ``find`` returns the value under a name, or None; ``names`` returns all names.
     """
@@ -133,10 +133,9 @@ class Lookup(Mapping[str, T]):
 
 @dataclass(frozen=True)
 class VaultModel:
-    """The whole vault by cards: sessions by id, the next on the same question by the id of the one before, all sessions by the
-    query's id; where each source stands; the runs over the queue by id.
+    """The whole vault: cards by session id, by the id of the previous session, and by query id; sources; batches by id.
 
-    The notes of a session and of a source are given its ``links``.
+    The notes of a session and of a source are rendered from ``links``.
     """
 
     by_id: Mapping[str, Card]
@@ -147,7 +146,7 @@ class VaultModel:
 
     @cached_property
     def links(self) -> VaultModel:
-        """The same, but all that a card says beside links is blank: what shows no more need not be made anew for more."""
+        """The same with blank cards except for links, so that notes that show only links are not affected by other changes."""
         return VaultModel(_blank(self.by_id), _blank(self.followers), {}, self.sources, self.batches)
 
     @cached_property
@@ -166,7 +165,7 @@ class VaultModel:
 
     @cached_property
     def archived(self) -> frozenset[str]:
-        """The ids of the queries that stood in the queue no more when the latest night began."""
+        """The ids of the queries that were no longer in the queue when the latest night began."""
         return frozenset(self.nights[-1].batches[-1].archived) if self.nights else frozenset()
 
     @cached_property
@@ -182,7 +181,7 @@ class VaultModel:
 
 
 def _blank(cards: Mapping[str, Card]) -> Lookup[Card]:
-    """The same cards, blank beside links."""
+    """The same cards with only what links need."""
     return Lookup(lambda name: linked(card) if (card := cards.get(name)) else None, lambda: cards)
 
 

@@ -310,6 +310,6 @@ def test_a_report_begins_with_what_is_new_since_the_last_and_says_in_one_line_th
     assert f"It said before: “{before}”" in top
     assert "**Sources that changed their text:**" in top
     assert "Not read again:" in top
-    assert f"**Gone:** “{gone}” no longer stands in" in top
+    assert f"**Gone:** “{gone}” is no longer in" in top
     assert said(folder, "verify").code == 0
     assert said(folder, "build").out.startswith("0 ")

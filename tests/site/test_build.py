@@ -236,7 +236,7 @@ def test_what_cannot_be_read_is_left_out_alone_and_named(scratch: Scratch, canno
         return (scandir if cannot == "folder" else opened)(place, *given, **more)
 
     monkeypatch.setattr(os, "scandir" if cannot == "folder" else "open", refuse)
-    named = {"folder": "closed: the folder cannot be read", "note": "closed/note.md: it cannot be read"}[cannot]
+    named = {"folder": "closed: the folder cannot be read", "note": "closed/note.md: the file cannot be read"}[cannot]
     assert [scratch.build().problems for _ in range(2)] == [(named,)] * 2
     assert (scratch.folder / "site" / "index.html").exists()
     monkeypatch.undo()

@@ -108,7 +108,7 @@ def test_a_text_that_is_stored_no_more_is_said_to_be_so(tmp_path: Path) -> None:
     Story(store, id="2026-11-28-power-cut-9c01", date="2026-11-28", texts={PAGES[0]: "# A\n"}).whole()
     (changed,) = _source(store, tmp_path).changes
     assert not changed.compared
-    assert "stored no more" in next((tmp_path / "vault").rglob("source-logs-example*.md")).read_text()
+    assert "no longer stored" in next((tmp_path / "vault").rglob("source-logs-example*.md")).read_text()
 
 
 def test_a_source_tells_how_its_quotes_fared_in_each_session(tmp_path: Path) -> None:

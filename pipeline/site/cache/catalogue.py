@@ -1,4 +1,4 @@
-"""What is known of the vault's files and of the pages made from them, in SQLite: a cache that can be deleted at any time.
+"""``Catalogue``: an SQLite cache of the vault's files and of the pages made from them. It can be deleted at any time.
 
 It answers what a page shows of other notes (who links to it, their titles, its neighbours), so that a changed note costs only the
 pages that show something of it. The processes that render read it; only the one that builds writes.
@@ -53,7 +53,7 @@ class Rest:
 
 
 class Catalogue:
-    """The cache in ``file``; made anew when there is none, or one of another format."""
+    """The cache in ``file``; created again if there is none or it has another format."""
 
     def __init__(self, file: Path, *, writes: bool = False) -> None:
         self._file = file
@@ -353,14 +353,14 @@ class Catalogue:
         """Forget files of the site."""
         self._many("DELETE FROM pages WHERE path = ?", ((path,) for path in paths))
 
-    def made(self, name: str) -> str:
-        """Return what was remembered under a name, "" for nothing."""
+    def recall(self, name: str) -> str:
+        """Return the value stored under a name, "" if there is none."""
         row = self._db.execute("SELECT value FROM made WHERE name = ?", (name,)).fetchone()
         return row[0] if row else ""
 
     def remember(self, name: str, value: str) -> None:
-        """Remember a value under a name; a file that holds it already is not written."""
-        if self.made(name) != value:
+        """Store a value under a name; nothing is written if it is there already."""
+        if self.recall(name) != value:
             self._db.execute("INSERT OR REPLACE INTO made VALUES (?, ?)", (name, value))
 
 

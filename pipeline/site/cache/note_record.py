@@ -1,4 +1,4 @@
-"""One file of the vault as the site knows it: its face, which other pages show, and what its own page needs beside the text."""
+"""One file of the vault as a record: its face (what other pages show of it), and what its own page needs besides the text."""
 
 from __future__ import annotations
 

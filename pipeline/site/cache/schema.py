@@ -1,4 +1,4 @@
-"""The tables of the site's catalogue, and how its file is opened."""
+"""The tables of the site's catalogue, and functions that open its file."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def connected(file: Path) -> sqlite3.Connection:
 
 
 def prepared(file: Path) -> sqlite3.Connection:
-    """Return the file open for writing; made anew when there is none, or one of another format."""
+    """Return the file open for writing; created again if there is none or it has another format."""
     file.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(file, isolation_level=None)
     try:

@@ -1,4 +1,4 @@
-"""The kept orders of long tables: which notes a table shows, in which order, in the site's catalogue."""
+"""The catalogue's tables with the stored orders of long tables: the notes that a table shows, in order."""
 
 from __future__ import annotations
 

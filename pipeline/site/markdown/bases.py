@@ -1,7 +1,7 @@
-"""Bases read: which notes a table shows, in which order, with which columns.
+"""Reads Obsidian bases: the notes that a table shows, their order, and the columns.
 
-Only what can be told from the vault's files is understood: tags, folders, links, properties and comparisons of them, and the
-formulas that make a link or divide a number. A table that asks for more is not shown, and the page says where to look.
+Supported are filters by tags, folders, links and properties with comparisons, and formulas that make a link or divide a number. A
+table that uses anything else is not shown; the page links to the lists instead.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _AS_LINK = re.compile(r"file\.asLink\((?:note\.)?(\w+)?\)")
 _DIVIDED = re.compile(r"\(?(?:note\.)?(\w+) / (\d+)\)?\.round\((\d)\)")
 
 
-class NotUnderstood(Exception):
-    """The table asks for something that cannot be told from the vault's files."""
+class BaseUnsupported(Exception):
+    """The table uses something that this module does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Row:
     links_here: bool
 
     def value(self, name: str) -> str:
-        """Return a property's first value, "" without."""
+        """Return a property's first value, "" if it has none."""
         return next(iter(self.properties.get(name, ())), "")
 
 
@@ -85,14 +85,14 @@ def view_of(text: str, name: str = "") -> View:
     """Read the view called ``name`` (or the first) of a base's text.
 
     Raises:
-        NotUnderstood: there is none, or it asks for what cannot be told.
+        BaseUnsupported: there is none, or it asks for what cannot be told.
     """
     try:
         base = yaml.safe_load(text)
         views = [view for view in base["views"] if not name or view.get("name") == name]
         return _view(base, views[0])
     except (yaml.YAMLError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise NotUnderstood("the base cannot be read") from error
+        raise BaseUnsupported("the base cannot be read") from error
 
 
 def _view(base: Mapping[str, Any], view: Mapping[str, Any]) -> View:
@@ -101,7 +101,7 @@ def _view(base: Mapping[str, Any], view: Mapping[str, Any]) -> View:
     order = [*_grouping(view), *((entry["property"], entry.get("direction") == "DESC") for entry in view.get("sort", []))]
     columns = [column for ident in view.get("order", []) if (column := _column(str(ident), base))]
     if not columns:
-        raise NotUnderstood("no column can be shown")
+        raise BaseUnsupported("no column can be shown")
     limit = min(int(view.get("limit", MOST)), MOST)
     return View(
         str(view.get("name", "")),
@@ -135,7 +135,7 @@ def _test(filters: object, asked: _Asked, *, certain: bool = True) -> Test:
         return lambda row: any(part(row) for part in parts)
     if word == "not":
         return lambda row: not any(part(row) for part in parts)
-    raise NotUnderstood(str(word))
+    raise BaseUnsupported(str(word))
 
 
 def _statement(text: str, asked: _Asked) -> Test:
@@ -149,7 +149,7 @@ def _statement(text: str, asked: _Asked) -> Test:
             asked.here = True
             return _leads_here(found[1])
         return _compared(found[1], found[2], found[3].strip())
-    raise NotUnderstood(text)
+    raise BaseUnsupported(text)
 
 
 def _leads_here(name: str) -> Test:
@@ -169,7 +169,7 @@ def _called(method: str, given: str, asked: _Asked) -> Test:
         return lambda row: row.path.startswith(names[0].strip("/") + "/")
     if method == "hasProperty" and names:
         return lambda row: names[0] in row.properties
-    raise NotUnderstood(method)
+    raise BaseUnsupported(method)
 
 
 def _compared(name: str, sign: str, literal: str) -> Test:
@@ -178,7 +178,7 @@ def _compared(name: str, sign: str, literal: str) -> Test:
     found = _STRING.fullmatch(literal)
     wanted = (found[1] or found[2] or "") if found else literal
     if not found and _number(literal) is None:
-        raise NotUnderstood(literal)
+        raise BaseUnsupported(literal)
     return lambda row: _holds(row.value(name), sign, wanted)
 
 
@@ -201,7 +201,7 @@ def _number(text: str) -> float | None:
 
 
 def _column(ident: str, base: Mapping[str, Any]) -> Column | None:
-    """What a view's ``order`` names; None for a formula that is not understood."""
+    """The column that an entry of ``order`` names; None for a formula that is not supported."""
     given = base.get("properties") or {}
     short = ident.partition(".")[2] or ident
     title = str((given.get(ident) or given.get(short) or {}).get("displayName") or short.replace("_", " ").capitalize())
@@ -225,7 +225,7 @@ def rows_of(view: View, rows: Sequence[Row]) -> tuple[list[Row], int]:
 
 
 def place_of(view: View, row: Row) -> bytes:
-    """Return where a row stands in a view: bytes that come before those of later rows. Equal ones go by their paths."""
+    """Return a row's sort key in a view as bytes; equal keys are ordered by path."""
     return b"".join(_turned(_place(row.value(name))) if down else _place(row.value(name)) for name, down in view.sort)
 
 
@@ -243,7 +243,7 @@ def _turned(place: bytes) -> bytes:
 
 
 def cell(column: Column, text: str) -> str:
-    """Return a value as a column shows it."""
+    """Return the text that a column shows for a value."""
     number = _number(text)
     if column.divisor == 1 or number is None:
         return text

@@ -1,4 +1,4 @@
-"""What Obsidian reads in whole blocks, as steps between markdown-it's: callouts, block ids, lone embeds, tasks."""
+"""Obsidian's block syntax as rules for markdown-it: callouts, block ids, embeds on their own line, tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAME_AS = {
 
 
 def use(md: MarkdownIt) -> None:
-    """Teach ``md`` these blocks."""
+    """Add these rules to ``md``."""
     md.core.ruler.before("inline", "callouts", _callouts)
     md.core.ruler.before("inline", "block_ids", _block_ids)
     md.core.ruler.push("lone_embeds", _lone_embeds)

@@ -1,4 +1,4 @@
-"""A JSON Canvas as an SVG: cards with their words, arrows between them, links to the notes they show."""
+"""Draws a JSON Canvas as an SVG: cards with text, arrows between them, links to the notes they show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARGIN = 20
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a card says: its first line, the lines below it, and where it leads ("" for nowhere)."""
+    """The text of a card: its first line, the lines below it, and its link ("" for none)."""
 
     title: str
     lines: tuple[str, ...]
@@ -43,7 +43,7 @@ WordsOf = Callable[[Mapping[str, Any]], Words]
 
 
 def drawn(data: bytes, title: str, words_of: WordsOf) -> str:
-    """Return a canvas as SVG; "" if it cannot be read or shows nothing. ``words_of`` says what stands on a card."""
+    """Return a canvas as SVG; "" if it cannot be read or shows nothing. ``words_of`` returns the text of a card."""
     try:
         canvas = json.loads(data)
         cards = {str(node["id"]): _card(node, words_of) for node in canvas.get("nodes", [])[:_MOST]}

@@ -1,4 +1,4 @@
-"""What a page shows of other files: a canvas as a drawing, a base as a table, another note or a part of it as text."""
+"""``EmbedRenderer``: embedded files as HTML: a canvas as a drawing, a base as a table, a note or a part of it as text."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from pipeline.text.normalise import one_line
 _ZOOM = '<details class="zoom"><summary>Full size</summary></details>'
 
 
-class Inside:
-    """Shows files inside pages. ``read`` returns the bytes of a file of the vault, None if there is none."""
+class EmbedRenderer:
+    """Renders embedded files. ``read`` returns the bytes of a file of the vault, None if there is none."""
 
     def __init__(self, read: Callable[[str], bytes | None], reader: Reader, places: Places, catalogue: Catalogue) -> None:
         self._read = read
@@ -75,7 +75,7 @@ class Inside:
     def _table(self, face: Face, text: str, name: str, root: str) -> Markup:
         try:
             view = bases.view_of(text, name)
-        except bases.NotUnderstood:
+        except bases.BaseUnsupported:
             lists = escape(root + f"{BROWSE}/tags.html")
             return _safe(f'<p class="embed base">A table that only Obsidian shows. <a href="{lists}">All lists</a></p>\n')
         kept = self._catalogue.orders.first(table_order_update.mark_of((text, name)), view.limit)
@@ -91,7 +91,7 @@ class Inside:
         return self._drawn(view, rows, more, root)
 
     def _candidates(self, face: Face, view: bases.View) -> list[Face]:
-        """The notes among which a view's are: as few as can be told before they are read."""
+        """The notes that a view may show: as few as its filter allows to find without reading them."""
         if view.here:
             return [found for found in self._catalogue.linkers(face.path) if found.kind in PLURALS]
         return table_order_update.candidates(self._catalogue, view)
@@ -133,7 +133,7 @@ class Inside:
 
 
 def watched(slot: Sequence[str], read: Callable[[str], bytes | None]) -> frozenset[str]:
-    """Return the tags of which a table may show any note; "" stands for any note, none for a table that needs no watching."""
+    """Return the tags whose notes a table may show: "" for any note; none for a table that only shows notes linked to its own."""
     path, place = slot[0], slot[1]
     try:
         if path == "base":
@@ -142,7 +142,7 @@ def watched(slot: Sequence[str], read: Callable[[str], bytes | None]) -> frozens
             view = bases.view_of((read(path) or b"").decode("utf-8", "replace"), place)
         else:
             return frozenset()
-    except bases.NotUnderstood:
+    except bases.BaseUnsupported:
         return frozenset()
     return frozenset() if view.here else view.tags or frozenset({""})
 

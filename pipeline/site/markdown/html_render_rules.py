@@ -1,4 +1,4 @@
-"""How each sign of a note looks as HTML. All text is escaped here; addresses lead to the web, to mail, or into the vault."""
+"""Render rules for markdown-it: a note as HTML. All text is escaped; links lead to the web, to mail or into the vault."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FIXED = {
 
 
 def use(md: MarkdownIt) -> None:
-    """Let ``md`` write HTML this way."""
+    """Add these render rules to ``md``."""
     md.validateLink = _may_be_followed  # type: ignore[method-assign]
     rules: dict[str, Rule] = md.renderer.rules  # type: ignore[attr-defined]
     rules |= {name: _always(html) for name, html in _FIXED.items()}
@@ -98,7 +98,7 @@ def place_anchor(place: str) -> str:
 
 
 def href_of(root: str, path: str, place: str = "", *, own: str = "") -> str:
-    """Return the address of a file of the vault, "" if the site does not hold it.
+    """Return the address of a file of the vault, "" if the site does not have it.
 
     ``root`` leads from the page to the top; ``own`` is the path of the page's own note. A base leads to the list of its kind.
     """

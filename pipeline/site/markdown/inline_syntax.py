@@ -1,4 +1,4 @@
-"""Obsidian's own signs within running text, as rules for markdown-it: wikilinks, embeds, comments, tags, highlights."""
+"""Obsidian's inline syntax as rules for markdown-it: wikilinks, embeds, comments, tags, highlights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIGN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+[ᵃᵇᶜᵈᵉᶠᵍʰ]?")
 
 @dataclass(frozen=True, slots=True)
 class Wikilink:
-    """What stands between the brackets: the note's name ("" for this note), heading or ``^block`` or "", and the words or ""."""
+    """A parsed wikilink: the note's name ("" for this note), heading or ``^block`` or "", and the words or ""."""
 
     target: str
     place: str
@@ -49,14 +49,14 @@ class Wikilink:
 
 
 def wikilink(inside: str) -> Wikilink:
-    """Read what stands between ``[[`` and ``]]``. In a table the bar is escaped."""
+    """Parse the text between ``[[`` and ``]]``. In a table the bar is escaped."""
     address, _, words = inside.partition("|")
     target, _, place = address.removesuffix("\\").partition("#")
     return Wikilink(target.strip(), place.strip(), words.strip())
 
 
 def use(md: MarkdownIt) -> None:
-    """Teach ``md`` these signs."""
+    """Add these rules to ``md``."""
     md.inline.ruler.before("link", "wikilink", _wikilink)
     md.inline.ruler.before("image", "embed", _wikilink)
     md.inline.ruler.push("comment", _comment)

@@ -1,7 +1,7 @@
-"""What is gathered while a note is read: its HTML, and what other pages need of it.
+"""``Draft``: the HTML of a note while it is read, and the data that other pages need of it.
 
-What comes from other files (a quote at hand, a note shown inside another, a canvas) is left open: the HTML holds a mark of a NUL
-and a number, which no note can hold, and ``slots`` says what belongs there.
+Content from other files (quotes of a citation, an embedded note, a canvas) is filled in later: the HTML has a placeholder of NUL
+and a number, which no note can contain, and ``slots`` lists what belongs there.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Slot = Aside | Embed | Table
 
 @dataclass(slots=True)
 class Draft:
-    """What is known of a note so far; at the end, all.
+    """The data of a note, complete when the note is read.
 
     ``at_hand``: citations lead to the quotes at the end of the same page. ``nested``: it is shown inside another page, where it
     has no ids and shows nothing inside itself. ``links`` maps the path of each file that the note leads to, to whether the page
@@ -81,7 +81,7 @@ class Draft:
     anchors: set[str] = field(default_factory=set)
 
     def find(self, target: str) -> str:
-        """Return the path that a wikilink leads to, "" if it is broken; remember either."""
+        """Return the path that a wikilink leads to, "" if it is broken; record the result."""
         path = self.places.find(target, self.path)
         if path:
             self.link(path)
@@ -89,7 +89,7 @@ class Draft:
         return path
 
     def find_relative(self, target: str) -> str:
-        """Return the path that a Markdown link leads to, "" if it is broken; remember either."""
+        """Return the path that a Markdown link leads to, "" if it is broken; record the result."""
         path = self.places.find_relative(target, self.path)
         if path:
             self.link(path)
@@ -98,12 +98,12 @@ class Draft:
         return path
 
     def name(self, key: str, path: str) -> None:
-        """Remember what a name means, unless it is the whole path of what it means."""
+        """Record the path that a name means, unless the name is that whole path."""
         if key and key != key_of(path):
             self.names[key] = path
 
     def link(self, path: str, *, deep: bool = False) -> None:
-        """Remember that the note leads to ``path``; ``deep``: it shows some of what stands there."""
+        """Record that the note links to ``path``; ``deep``: it shows part of that file's content."""
         if path != self.path:
             self.links[path] = deep or self.links.get(path, False)
 
@@ -116,7 +116,7 @@ class Draft:
         return self.cites[path, block]
 
     def unique(self, anchor: str) -> str:
-        """Return ``anchor``, or with a number behind it when the page has it already."""
+        """Return ``anchor``, with a number appended if the page has it already."""
         name, number = anchor, 1
         while name in self.anchors:
             number += 1
@@ -125,7 +125,7 @@ class Draft:
         return name
 
     def slot(self, slot: Slot) -> str:
-        """Return the mark to be filled with ``slot``."""
+        """Add a slot; return its placeholder."""
         self.slots.append(slot)
         return f"\0{len(self.slots) - 1}\0"
 

@@ -1,4 +1,4 @@
-"""Notes read: a note's text into a draft of its page."""
+"""``Reader``: parses a note's Markdown into the draft of its page."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _words(token: Token) -> str:
 
 
 def _shown(tokens: Sequence[Token]) -> list[Token]:
-    """Without comments, and without a section that holds nothing but comments."""
+    """The text without comments, and without sections that consist of comments."""
     if not any(token.type == "comment" for token in tokens):
         return list(tokens)
     kept: list[Token] = []

@@ -1,4 +1,4 @@
-"""Long tables: the order of their notes is kept from build to build, so that a table of thousands costs only what changed."""
+"""Long tables: stores the order of their notes between builds, so that a build only has to place changed notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Read = Callable[[str], bytes | None]
 
 
 def table_in(slot: Sequence[str], read: Read) -> tuple[str, str] | None:
-    """Return the text of the base that a note shows there, and the name of its view; None for anything else."""
+    """Return the base text and the view's name of a slot with a table; None for another slot."""
     if slot[0] == "base":
         return slot[1], ""
     if slot[0].endswith(".base"):
@@ -23,12 +23,12 @@ def table_in(slot: Sequence[str], read: Read) -> tuple[str, str] | None:
 
 
 def mark_of(table: tuple[str, str]) -> str:
-    """Return what stands for a table in the catalogue."""
+    """Return the id of a table in the catalogue."""
     return digest_of("\0".join(table).encode("utf-8", "replace"))
 
 
 def candidates(catalogue: Catalogue, view: bases.View) -> list[Face]:
-    """Return the notes among which a view's are, wherever it stands."""
+    """Return the notes that a view may show, on any page."""
     return catalogue.tagged(view.tags) if view.tags else catalogue.every_note()
 
 
@@ -42,7 +42,7 @@ def row_of(catalogue: Catalogue, found: Face, here: str = "") -> bases.Row:
 
 
 def follow(catalogue: Catalogue, changes: Iterable[str]) -> None:
-    """Bring the kept orders up to date with notes that changed; the catalogue is after them."""
+    """Update the stored orders after changes of notes; the catalogue has the changes already."""
     paths = [path for path in changes if path.lower().endswith(".md")]
     for gone in [path for path in paths if catalogue.face(path) is None]:
         catalogue.orders.drop(gone)
@@ -53,7 +53,7 @@ def follow(catalogue: Catalogue, changes: Iterable[str]) -> None:
 
 
 def keep(catalogue: Catalogue, pages: Iterable[str], read: Read) -> None:
-    """Keep the orders of the long tables on these notes' pages, and no longer those that they had before."""
+    """Store the orders of the long tables on these notes' pages in place of their earlier ones."""
     for path in pages:
         tables = [table for slot in catalogue.rest(path).slots if (table := table_in(slot, read))]
         kept = catalogue.orders.all()
@@ -66,7 +66,7 @@ def keep(catalogue: Catalogue, pages: Iterable[str], read: Read) -> None:
 def _keep(catalogue: Catalogue, path: str, table: tuple[str, str]) -> None:
     try:
         view = bases.view_of(*table)
-    except bases.NotUnderstood:
+    except bases.BaseUnsupported:
         return
     faces = candidates(catalogue, view) if view.anywhere else []
     if len(faces) >= LONG:

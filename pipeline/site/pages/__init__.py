@@ -1,1 +1,1 @@
-"""What each kind of page shows."""
+"""The content of each kind of page."""

@@ -1,4 +1,4 @@
-"""The site's pages that no note makes: lists, search, feed, and the files that are only copied."""
+"""``AuxiliaryPages``: the site's files that belong to no note: lists, tags, search, feed, error page, assets and images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.site.files import Staged, read
 from pipeline.site.invalidation import Change
 from pipeline.site.pages import feeds, list_pages
 from pipeline.site.pages.page_values import Site
-from pipeline.site.pages.pagination import NoteList, moves_of, shelves
+from pipeline.site.pages.pagination import NoteList, all_lists, moves_of
 from pipeline.site.paths import file_of, is_shortened, product_of, suffix_of
 from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.rendering.render_task import key_of
@@ -27,30 +27,30 @@ _ACTIVE = re.compile(
 )
 
 
-class Extras:
-    """Makes those pages, but those of which ``standing`` knows that they stand."""
+class AuxiliaryPages:
+    """Renders and copies these files, except those that ``built`` knows as unchanged."""
 
-    def __init__(self, site: Site, catalogue: Catalogue, layout: Layout, staged: Staged, standing: BuiltFiles) -> None:
+    def __init__(self, site: Site, catalogue: Catalogue, layout: Layout, staged: Staged, built: BuiltFiles) -> None:
         self._site = site
         self._catalogue = catalogue
         self._layout = layout
         self._staged = staged
-        self._standing = standing
+        self._built = built
         self.problems: list[str] = []
         self.notices: list[str] = []
 
     def _put(self, path: str, key: str, make: Callable[[], bytes]) -> None:
-        """Make a file unless what stands there has this key."""
-        if self._standing.get(path) != key:
+        """Write a file unless the present one has this key."""
+        if self._built.get(path) != key:
             self._staged.write_if_new(path, make())
-            self._standing.add(path, key)
+            self._built.add(path, key)
 
     def _put_page(self, template: str, page: object, path: str) -> None:
         key = key_of(self._layout.digest(template), self._site, page)
         self._put(path, key, lambda: self._layout.render(template, self._site, page))
 
-    def others(self) -> set[str]:
-        """Make the pages of all tags, of the search, and for addresses without a page; the feed. Return their site paths."""
+    def render_single_pages(self) -> set[str]:
+        """Write the pages for tags, search and missing pages, and the feed; return their site paths."""
         self._put_page("tags", list_pages.tags_page(self._site, self._catalogue), list_pages.TAGS)
         self._put_page("search", list_pages.search_page(self._site), "search.html")
         self._put_page("404", list_pages.missing_page(self._site), "404.html")
@@ -58,26 +58,26 @@ class Extras:
         self._put_data(feeds.FEED, feeds.feed(self._site, reports))
         return {list_pages.TAGS, "search.html", "404.html", feeds.FEED}
 
-    def some_lists(self, changes: Mapping[str, Change], *, every: bool) -> None:
-        """Make the leaves of lists that may show what changed, and those that do not stand as they were made; or all."""
+    def render_lists(self, changes: Mapping[str, Change], *, every: bool) -> None:
+        """Render the pages of lists that may show a change or are not as they were built; with ``every`` all."""
         moves = moves_of(changes.values())
-        for shelf in self._shelves:
-            moved = moves.get(shelf.key)
-            touched = shelf.touched(moved) if moved and not every else set()
-            for path, leaf in shelf.paths().items():
-                if every or leaf in touched or not self._standing.get(path):
-                    self._put_page("list", list_pages.list_leaf(self._site, shelf, leaf), path)
+        for note_list in self._lists:
+            moved = moves.get(note_list.key)
+            touched = note_list.touched(moved) if moved and not every else set()
+            for path, page in note_list.paths().items():
+                if every or page in touched or not self._built.get(path):
+                    self._put_page("list", list_pages.page_of_list(self._site, note_list, page), path)
 
     def _put_data(self, path: str, data: bytes) -> None:
         self._put(path, digest_of(data), lambda: data)
 
     def list_paths(self) -> Iterator[str]:
-        """Return the site path of each leaf of each list."""
-        return (path for shelf in self._shelves for path in shelf.paths())
+        """Return the site path of each page of each list."""
+        return (path for note_list in self._lists for path in note_list.paths())
 
     @cached_property
-    def _shelves(self) -> list[NoteList]:
-        return shelves(self._catalogue)
+    def _lists(self) -> list[NoteList]:
+        return all_lists(self._catalogue)
 
     def copy_assets(self, templates: Path) -> Iterator[str]:
         """Copy the templates' assets; yield the site path of each."""
@@ -87,31 +87,31 @@ class Extras:
             yield f"{ASSETS}/{path}"
 
     def copy_images(self, vault: Path, images: Mapping[str, Look]) -> None:
-        """Copy images of the vault; ``images`` maps the path of each to how it looks."""
+        """Copy images of the vault, given by path with size and time."""
         for path, look in images.items():
             key = key_of(tuple(look))
-            if self._standing.get(file_of(path)) != key:
+            if self._built.get(file_of(path)) != key:
                 self._copy(vault, path, key)
 
     def _copy(self, vault: Path, path: str, key: str) -> None:
         data = read(vault, path)
         if data is None:
-            self.problems.append(f"{path}: not copied: it cannot be read")
+            self.problems.append(f"{path}: not copied, because it cannot be read")
             return
         if suffix_of(path) == ".svg" and _ACTIVE.search(data):
             self.notices.append(f"{path} is not copied: it may run scripts")
             return
-        self.notices += [shortened(path)] if is_shortened(path) else []
+        self.notices += [long_name_notice(path)] if is_shortened(path) else []
         self._staged.write_if_new(file_of(path), data)
-        self._standing.add(file_of(path), key, path)
+        self._built.add(file_of(path), key, path)
 
 
-def shortened(path: str) -> str:
-    """Return what is to be said of a file with a name that is too long."""
-    return f"{path} has too long a name; what is made of it is called {product_of(path)}"
+def long_name_notice(path: str) -> str:
+    """Return the notice for a file whose name is too long."""
+    return f"the name of {path} is too long; its file on the site is called {product_of(path)}"
 
 
 def _below(folder: Path) -> Iterator[str]:
-    """The paths of the files below a folder, but hidden ones."""
+    """The paths of all files below a folder, except hidden ones."""
     for path, found in other_folders(folder, {}):
         yield from (f"{path}/{name}" if path else name for name in found.files if is_seen(name))

@@ -1,4 +1,4 @@
-"""The feed of reports (Atom) and the site map, for other programs. Neither holds a time but the notes' own."""
+"""The Atom feed of reports and the site map. Both contain only times of the notes, so they are the same in every build."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _entry(site: Site, report: Face) -> Iterable[str]:
 
 
 def _id(site: Site, page: str) -> str:
-    """An address for ever: where the site's is not known, one made from the page's path."""
+    """A permanent id: the page's address, or one made from its path if the site's address is not known."""
     if site.url:
         return _text(site.url + page)
     digest = digest_of(page.encode())
@@ -65,7 +65,7 @@ def _text(text: str) -> str:
 
 
 def site_map(site: Site, pages: Iterable[Address]) -> bytes:
-    """Return the map of these pages."""
+    """Return the site map of these pages."""
     top = _text(site.url)
     lines = (
         f"<url><loc>{top}{encoded(page)}</loc>{f'<lastmod>{day}</lastmod>' if day else ''}</url>" for page, day in sorted(pages)
@@ -74,7 +74,7 @@ def site_map(site: Site, pages: Iterable[Address]) -> bytes:
 
 
 def map_of_maps(site: Site, files: Iterable[str]) -> bytes:
-    """Return the map that names other maps, given their site paths."""
+    """Return the index of several site maps, given their site paths."""
     return _map(site, "sitemapindex", (f"<sitemap><loc>{_text(site.url + file)}</loc></sitemap>" for file in files))
 
 

@@ -1,4 +1,4 @@
-"""The notes around a note as a still picture: itself in the middle, its neighbours around it, each a link."""
+"""The link graph of a note as an SVG: the note in the middle, its neighbours around it, each a link."""
 
 from __future__ import annotations
 

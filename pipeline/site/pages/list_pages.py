@@ -1,4 +1,4 @@
-"""The pages of the lists of notes, leaf by leaf; of all tags; and the pages without a note."""
+"""Values for the templates of list pages, the tags page, the search page and the page for missing addresses."""
 
 from __future__ import annotations
 
@@ -20,62 +20,62 @@ _ORDER = ("report", "topic", "night", "session", "source", "worker", "note")
 
 
 def navigation(kinds: dict[str, int]) -> tuple[Link, ...]:
-    """Return the links at the head of each page: the lists that hold something, and the search."""
+    """Return the links at the top of each page: home, the lists that are not empty, tags, search."""
     listed = [Link(PLURALS[kind], list_page(PLURALS[kind].lower()), kind) for kind in _ORDER if kinds.get(kind)]
     return (Link("Home", "index.html", "home"), *listed, Link("Tags", TAGS), Link("Search", "search.html"))
 
 
-def list_leaf(site: Site, shelf: NoteList, leaf: int) -> ListPage:
-    """Return a leaf of a list."""
-    path = list_page(shelf.name, leaf)
+def page_of_list(site: Site, notes: NoteList, page: int) -> ListPage:
+    """Return one page of a list."""
+    path = list_page(notes.name, page)
     root = root_of(path)
-    hundred = _hundred(shelf, leaf) if leaf else ""
-    title = f"{shelf.title} {hundred}" if leaf else shelf.title
+    hundred = _range_of(notes, page) if page else ""
+    title = f"{notes.title} {hundred}" if page else notes.title
     return ListPage(
         kind="list",
         path=path,
         root=root,
         title=title,
-        description=f"{title}, counted from the oldest" if leaf else f"{title}: {shelf.count:,} in all",
+        description=f"{title}, counted from the oldest" if page else f"{title}: {notes.count:,} in all",
         canonical=_canonical(site, encoded(path)),
-        breadcrumbs=_way(shelf, root, leaf),
-        list_kind=shelf.key[1] if shelf.key[0] == "kind" else "",
-        entries=tuple(_entries(shelf.faces(leaf), root)),
-        total=0 if leaf else shelf.count,
+        breadcrumbs=_breadcrumbs(notes, root, page),
+        list_kind=notes.key[1] if notes.key[0] == "kind" else "",
+        entries=tuple(_entries(notes.faces(page), root)),
+        total=0 if page else notes.count,
         hundred=hundred,
-        near=tuple(_to(shelf, other, root, _hundred(shelf, other)) for other in near(leaf, shelf.older)) if leaf else (),
-        newest=_to(shelf, 0, root, "Newest") if leaf else None,
-        newer=_to(shelf, leaf + 1 if leaf < shelf.older else 0, root, "Newer") if leaf else None,
-        older=_to(shelf, leaf - 1 if leaf else shelf.older, root, "Older") if leaf > 1 or (not leaf and shelf.older) else None,
-        oldest=_to(shelf, 1, root, "Oldest") if leaf > 1 or (not leaf and shelf.older) else None,
-        years=() if leaf else tuple(_years(shelf, root)),
+        near=tuple(_link(notes, other, root, _range_of(notes, other)) for other in near(page, notes.older)) if page else (),
+        newest=_link(notes, 0, root, "Newest") if page else None,
+        newer=_link(notes, page + 1 if page < notes.older else 0, root, "Newer") if page else None,
+        older=_link(notes, page - 1 if page else notes.older, root, "Older") if page > 1 or (not page and notes.older) else None,
+        oldest=_link(notes, 1, root, "Oldest") if page > 1 or (not page and notes.older) else None,
+        years=() if page else tuple(_years(notes, root)),
     )
 
 
-def _way(shelf: NoteList, root: str, leaf: int) -> tuple[Link, ...]:
-    tags = (Link("Tags", root + TAGS),) if shelf.key[0] == "tag" else ()
-    first = (_to(shelf, 0, root, shelf.title),) if leaf else ()
+def _breadcrumbs(notes: NoteList, root: str, page: int) -> tuple[Link, ...]:
+    tags = (Link("Tags", root + TAGS),) if notes.key[0] == "tag" else ()
+    first = (_link(notes, 0, root, notes.title),) if page else ()
     return (*breadcrumbs("note", root)[:1], *tags, *first)
 
 
-def _hundred(shelf: NoteList, leaf: int) -> str:
-    span = shelf.span(leaf)
+def _range_of(notes: NoteList, page: int) -> str:
+    span = notes.span(page)
     return f"{span.start + 1:,}–{span.stop:,}"
 
 
-def _to(shelf: NoteList, leaf: int, root: str, title: str) -> Link:
-    return Link(title, root + encoded(list_page(shelf.name, leaf)))
+def _link(notes: NoteList, page: int, root: str, title: str) -> Link:
+    return Link(title, root + encoded(list_page(notes.name, page)))
 
 
-def _years(shelf: NoteList, root: str) -> Iterator[Year]:
-    """The months that older leaves hold something of, newest first."""
-    first = shelf.span(0).start
+def _years(notes: NoteList, root: str) -> Iterator[Year]:
+    """The months with notes on older pages, newest first."""
+    first = notes.span(0).start
     months: list[tuple[str, Month]] = []
     passed = 0
-    for month, count in shelf.months.items():
+    for month, count in notes.months.items():
         if passed < first:
-            leaf = shelf.holder(min(passed + count, first) - 1)
-            href = _to(shelf, leaf, root, "").href + fragment(_anchor(month))
+            page = notes.holder(min(passed + count, first) - 1)
+            href = _link(notes, page, root, "").href + fragment(_anchor(month))
             months.append((month[:4], Month(month_name(month), href, count)))
         passed += count
     for year, same in groupby(reversed(months), key=itemgetter(0)):
@@ -87,7 +87,7 @@ def _anchor(month: str) -> str:
 
 
 def _entries(faces: Sequence[Face], root: str) -> Iterator[Entry]:
-    """Yield the notes of a leaf, newest first."""
+    """Yield the notes of a page, newest first."""
     for month, same in groupby(reversed(faces), key=lambda face: face.created[:7]):
         anchor = _anchor(month)
         for face in same:
@@ -115,7 +115,7 @@ def search_page(site: Site) -> PlainPage:
 
 
 def missing_page(site: Site) -> PlainPage:
-    """Return the page for addresses without a page. It may be shown anywhere, so its links begin at the site's top."""
+    """Return the page for addresses without a page. It may be shown at any address, so its links are absolute."""
     top = urlsplit(site.url).path or "/"
     return PlainPage("404", "404.html", top, "No such page", "", "", (Link("Home", f"{top}index.html", "home"),))
 

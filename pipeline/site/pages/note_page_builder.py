@@ -1,4 +1,4 @@
-"""Pages as values: what is known of a note and of those around it, put together for the templates."""
+"""``Composer``: the values that the template of a note's page is given, from the catalogue and the notes around it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TOP = "index.html"
 
 
 class Composer:
-    """Composes the pages of one site. ``shown_inside`` returns the HTML of what a note shows of another file."""
+    """Composes the pages of one site. ``shown_inside`` returns the HTML of an embedded file."""
 
     def __init__(
         self, site: Site, catalogue: Catalogue, places: Places, shown_inside: Callable[[Face, Sequence[str]], Markup]
@@ -39,7 +39,7 @@ class Composer:
         self._shown_inside = shown_inside
 
     def frame(self, face: Face) -> tuple[NotePage, tuple[Markup, ...], Rest]:
-        """Return the page of a note without its text, and what belongs into the text's open places."""
+        """Return a note's page without its text, and the HTML for the slots of the text."""
         rest = self._catalogue.rest(face.path)
         inside = tuple(self._shown_inside(face, slot) for slot in rest.slots)
         return self._page(face, rest), inside, rest
@@ -114,7 +114,7 @@ class Composer:
 
 
 def filled(draft: Draft, page: NotePage, inside: Sequence[Markup]) -> Markup:
-    """Return a note's text as HTML with its open places filled."""
+    """Return a note's text as HTML with its slots filled."""
     quotes = {quote.anchor: (citation, quote) for citation in page.citations for quote in citation.quotes}
     following = iter(inside)
     parts: list[str] = []
@@ -167,7 +167,7 @@ def groups(faces: Sequence[Face], root: str) -> tuple[Group, ...]:
 
 
 def breadcrumbs(kind: str, root: str) -> tuple[Link, ...]:
-    """Return the way from the first page to a note of a kind."""
+    """Return the breadcrumbs of a note of a kind."""
     if kind == "home":
         return ()
     return (Link("Home", root + _TOP, "home"), Link(PLURALS[kind], root + list_page(PLURALS[kind].lower())))

@@ -1,7 +1,7 @@
-"""The notes of a list in the order of their days, cut into leaves; and which leaves show something of what changed.
+"""``NoteList``: the notes of a list by date, cut into pages; and which pages a change affects.
 
-A list is cut from its old end, so that a new note changes the first leaf alone: the seventh hundred ever written stays so.
-Leaves have the number of their hundred, counted from 1; the first one, which holds the newest notes, has none: 0.
+Pages are cut from the oldest note on, so that a new note changes only the first page. Page n has the n-th hundred notes ever
+written; the first page, with the newest notes, is number 0.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Face
-from pipeline.site.invalidation import Change, Seen
+from pipeline.site.invalidation import Change, FileState
 from pipeline.site.labels import LISTS, PLURALS
 from pipeline.site.pages.note_page_builder import tag_page
 from pipeline.site.paths import list_page, tag_list
 
-LEAF = 100  # notes on a leaf; the first holds up to twice as many
-_STEPS = (10, 1, 0, -1, -10)  # a leaf leads to these: few, so that one more leaf changes few
+PAGE_SIZE = 100  # notes on a page; the first has up to twice as many
+_STEPS = (10, 1, 0, -1, -10)  # a page links to the pages at these distances: few, so that a new page changes few
 
 
 class ListPosition(NamedTuple):
-    """Where a note stands in a list: by the time of its creation, then by its path. ``words``: the list's tag as it writes it."""
+    """A note's position in a list: by creation time, then by path. ``words``: the list's tag as the note writes it."""
 
     created: str
     path: str
@@ -44,35 +44,35 @@ class NoteList:
 
     @cached_property
     def months(self) -> dict[str, int]:
-        """How many notes there are of each month, oldest first; "" for those without a day."""
+        """The number of notes of each month, oldest first; "" for those without a date."""
         return self._catalogue.months(*self.key)
 
     @cached_property
     def count(self) -> int:
-        """How many notes there are."""
+        """The number of notes."""
         return sum(self.months.values())
 
     @property
     def older(self) -> int:
-        """How many leaves there are beside the first."""
+        """The number of pages besides the first."""
         return _older(self.count)
 
     def paths(self) -> dict[str, int]:
-        """Return the number of each leaf by its site path."""
-        return {list_page(self.name, leaf): leaf for leaf in range(self.older + 1)}
+        """Return the number of each page by its site path."""
+        return {list_page(self.name, page): page for page in range(self.older + 1)}
 
-    def span(self, leaf: int) -> range:
-        """Return which notes a leaf holds, counted from 0, the oldest."""
-        return range((leaf - 1) * LEAF, leaf * LEAF) if leaf else range(self.older * LEAF, self.count)
+    def span(self, page: int) -> range:
+        """Return the numbers of a page's notes, counted from 0, the oldest."""
+        return range((page - 1) * PAGE_SIZE, page * PAGE_SIZE) if page else range(self.older * PAGE_SIZE, self.count)
 
     def holder(self, number: int) -> int:
-        """Return the leaf that holds a note, which is counted from 0, the oldest."""
-        leaf = number // LEAF + 1
-        return leaf if leaf <= self.older else 0
+        """Return the page of a note, counted from 0, the oldest."""
+        page = number // PAGE_SIZE + 1
+        return page if page <= self.older else 0
 
-    def faces(self, leaf: int) -> list[Face]:
-        """Return the notes of a leaf, oldest first."""
-        span = self.span(leaf)
+    def faces(self, page: int) -> list[Face]:
+        """Return the notes of a page, oldest first."""
+        span = self.span(page)
         passed = 0
         for month, count in self.months.items():
             if span.start < passed + count:
@@ -81,24 +81,24 @@ class NoteList:
         return []
 
     def touched(self, moves: Sequence[Move]) -> set[int]:
-        """Return the leaves that may look different after these moves."""
+        """Return the pages that these moves may change."""
         moved = [place for move in moves if move[0] != move[1] for place in move if place]
-        stayed = {self._leaf_at(new) for old, new in moves if new and old == new}
+        stayed = {self._page_at(new) for old, new in moves if new and old == new}
         if not moved:
             return stayed
         if self._title_moved(moves):
             return set(range(self.older + 1))
         before = _older(self.count + sum((old is not None) - (new is not None) for old, new in moves))
-        led = {leaf for leaf in range(1, self.older + 1) if near(leaf, before) != near(leaf, self.older)}
-        lowest = self._leaf_at(min(moved))
+        led = {page for page in range(1, self.older + 1) if near(page, before) != near(page, self.older)}
+        lowest = self._page_at(min(moved))
         return stayed | led | {0} | (set(range(lowest, self.older + 1)) if lowest else set())
 
-    def _leaf_at(self, place: ListPosition) -> int:
+    def _page_at(self, place: ListPosition) -> int:
         passed = sum(count for month, count in self.months.items() if month < place.created[:7])
         return self.holder(passed + self._catalogue.before(*self.key, place.created, place.path))
 
     def _title_moved(self, moves: Sequence[Move]) -> bool:
-        """Tell whether the spelling that stands first was another one before."""
+        """Tell whether the first of the tag's spellings changed."""
         if self.key[0] != "tag":
             return False
         now = Counter(self._catalogue.spellings(self.key[1]))
@@ -107,29 +107,29 @@ class NoteList:
         return min(+now, default="") != min(+before, default="")
 
 
-def near(leaf: int, older: int) -> tuple[int, ...]:
-    """Return the leaves to which one leads by number, itself among them, the newer ones first."""
-    return tuple(leaf + step for step in _STEPS if 1 <= leaf + step <= older)
+def near(page: int, older: int) -> tuple[int, ...]:
+    """Return the pages that a page links to by number, itself included, the newer ones first."""
+    return tuple(page + step for step in _STEPS if 1 <= page + step <= older)
 
 
 def _older(count: int) -> int:
-    return max(0, count // LEAF - 1)
+    return max(0, count // PAGE_SIZE - 1)
 
 
-def shelves(catalogue: Catalogue) -> list[NoteList]:
-    """Return all lists: one for each kind, one for each tag that has not that of a kind. No two have the same name."""
+def all_lists(catalogue: Catalogue) -> list[NoteList]:
+    """Return all lists: one for each kind, one for each tag that is not a kind's. No two have the same name."""
     kinds = [NoteList(catalogue, name, ("kind", kind), PLURALS[kind]) for name, kind in LISTS.items()]
     tags = [NoteList(catalogue, tag_list(tag), ("tag", tag), f"#{words}") for tag, words, _ in catalogue.tags() if has_list(tag)]
-    return list({shelf.name: shelf for shelf in (*kinds, *tags)}.values())
+    return list({note_list.name: note_list for note_list in (*kinds, *tags)}.values())
 
 
 def has_list(tag: str) -> bool:
-    """Tell whether a tag has a list of its own; that of a kind has the kind's."""
+    """Tell whether a tag has its own list; the tag of a kind has the kind's list."""
     return tag_page(tag) == list_page(tag_list(tag))
 
 
 def moves_of(changes: Iterable[Change]) -> Mapping[tuple[str, str], Sequence[Move]]:
-    """Return what moved in each list, or only looks different now, by the list's key."""
+    """Return the old and new positions of changed notes, by the list's key; equal ones if only the entry looks different."""
     moves: defaultdict[tuple[str, str], list[Move]] = defaultdict(list)
     for change in changes:
         if change.shows:
@@ -139,10 +139,10 @@ def moves_of(changes: Iterable[Change]) -> Mapping[tuple[str, str], Sequence[Mov
     return moves
 
 
-def _places(seen: Seen) -> dict[tuple[str, str], ListPosition]:
-    """Where a note stands in each of its lists."""
-    if seen.face is None:
+def _places(state: FileState) -> dict[tuple[str, str], ListPosition]:
+    """A note's position in each of its lists."""
+    if state.face is None:
         return {}
-    created, path = seen.face.created, seen.face.path
-    tags = {("tag", tag.lower()): ListPosition(created, path, tag) for tag in sorted(seen.spelt, reverse=True)}
-    return {("kind", seen.face.kind): ListPosition(created, path, ""), **tags}
+    created, path = state.face.created, state.face.path
+    tags = {("tag", tag.lower()): ListPosition(created, path, tag) for tag in sorted(state.spelt, reverse=True)}
+    return {("kind", state.face.kind): ListPosition(created, path, ""), **tags}

@@ -1,6 +1,7 @@
-"""The site map: one file while the protocol allows it, else one for each segment of the notes, one of lists, one of all these.
+"""``SiteMaps``: the site map as one file, or beyond its limit one for each segment of the notes, one for lists, and an index.
 
-A file may hold 50,000 addresses (sitemaps.org). That of a segment is made again when a note of it came, went or changed its day.
+A file may hold 50,000 addresses (sitemaps.org). The file of a segment is written again when a note of it was
+added, removed or changed its day.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ _PREFIX, _SUFFIX = MAP.removesuffix(".xml") + "-", ".xml"
 _LISTS, _FIRST = "lists", "first"
 
 
-class Maps:
-    """Makes the files of the site map."""
+class SiteMaps:
+    """Writes the files of the site map."""
 
-    def __init__(self, site: Site, catalogue: Catalogue, staged: Staged, standing: BuiltFiles, pending: Pending) -> None:
+    def __init__(self, site: Site, catalogue: Catalogue, staged: Staged, built: BuiltFiles, pending: Pending) -> None:
         self._site = site
         self._catalogue = catalogue
         self._staged = staged
-        self._standing = standing
+        self._built = built
         self._pending = pending
         self._key = key_of(site.url)
 
-    def made(self, notes: int, lists: Iterable[str]) -> set[str]:
-        """Make what is to be made for so many notes and these lists (their site paths); return the site paths of all files."""
+    def write(self, notes: int, lists: Iterable[str]) -> set[str]:
+        """Write what changed; ``notes`` is their number, ``lists`` are site paths. Return the site paths of all files."""
         home = self._catalogue.face(HOME)
         others = [(page_of(HOME), home.date if home else ""), *((path, "") for path in sorted(set(lists)))]
         if notes + len(others) <= LIMIT:
@@ -43,26 +44,26 @@ class Maps:
 
     def _one(self, others: Sequence[Address]) -> set[str]:
         key = key_of(self._key, others)
-        if self._pending.map or self._standing.get(MAP) != key:
+        if self._pending.map or self._built.get(MAP) != key:
             self._put(MAP, key, site_map(self._site, [*others, *self._addresses(EVERYTHING)]))
         return {MAP}
 
     def _several(self, others: Sequence[Address]) -> set[str]:
-        standing: dict[str, list[str]] = {}
+        present: dict[str, list[str]] = {}
         for path in self._catalogue.page_paths(_PREFIX):
-            standing.setdefault(path.removeprefix(_PREFIX).partition(".")[0], []).append(path)
+            present.setdefault(path.removeprefix(_PREFIX).partition(".")[0], []).append(path)
         paths = self._cut(_LISTS, others)
         for name, extent in self._pending.segments.extents.items():
             part = name or _FIRST
-            known = standing.get(part, [])
-            sound = known and name not in self._pending.map and all(self._standing.get(path) == self._key for path in known)
+            known = present.get(part, [])
+            sound = known and name not in self._pending.map and all(self._built.get(path) == self._key for path in known)
             paths += known if sound else self._cut(part, sorted(self._addresses(extent)))
         data = map_of_maps(self._site, sorted(paths))
         self._put(MAP, digest_of(data), data)
         return {MAP, *paths}
 
     def _cut(self, part: str, addresses: Sequence[Address]) -> list[str]:
-        """Make the files of a part, each with no more addresses than it may hold; return their site paths."""
+        """Write the files of a part, each with at most ``LIMIT`` addresses; return their site paths."""
         paths = []
         for start in range(0, len(addresses), LIMIT):
             paths.append(f"{_PREFIX}{part}{f'.{start // LIMIT + 1}' if start else ''}{_SUFFIX}")
@@ -70,9 +71,9 @@ class Maps:
         return paths
 
     def _addresses(self, extent: Extent) -> Iterator[Address]:
-        """Yield the pages of the notes, without the first page: that is always there."""
+        """Yield the pages of the notes except the home page, which is always listed."""
         return ((page_of(path), created[:10]) for created, path in self._catalogue.places(*extent) if path != HOME)
 
     def _put(self, path: str, key: str, data: bytes) -> None:
         self._staged.write_if_new(path, data)
-        self._standing.add(path, key)
+        self._built.add(path, key)

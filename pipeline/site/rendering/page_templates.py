@@ -1,4 +1,4 @@
-"""The templates of the pages: which one a page takes, and its digest, so that an edit costs only the pages it touches."""
+"""``Layout``: renders pages with Jinja templates; the digest of each template decides which pages an edit affects."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Layout:
             raise self._invalid(file, error.lineno, error.message or "syntax error") from error
 
     def render(self, name: str, site: Site, page: Any) -> bytes:
-        """Return a page as its template makes it.
+        """Return a page rendered with its template.
 
         Raises:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this page, or does not end.

@@ -1,6 +1,6 @@
-"""What the pages' makers do: notes read, pages made. One maker works by itself, or several as processes side by side.
+"""``PageRenderer``: reads notes and renders their pages, alone or as one of several processes.
 
-A maker keeps what it read, so that a page made later need not be read again.
+A renderer keeps what it read, so that a note need not be read again for its page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pipeline import __version__
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Face, Record, read_canvas, read_note
 from pipeline.site.files import Staged, read
-from pipeline.site.markdown.embeds import Inside, watched
+from pipeline.site.markdown.embeds import EmbedRenderer, watched
 from pipeline.site.markdown.note_draft import Draft
 from pipeline.site.markdown.note_to_html import Reader
 from pipeline.site.pages.note_page_builder import Composer, filled
@@ -24,12 +24,12 @@ from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.search_index import index_shards
 from pipeline.text.normalise import digest_of
 
-_KEPT_BYTES = 60_000_000  # of HTML, of all makers together
+_KEPT_BYTES = 60_000_000  # of HTML, in all renderers together
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all makers of a build must know."""
+    """The folders and the catalogue file of a build."""
 
     vault: Path
     templates: Path
@@ -38,7 +38,7 @@ class Job:
 
 
 class Task(NamedTuple):
-    """A page to make: its note, and the key of the page that stands there ("" for: make it anyhow)."""
+    """A page to render: its note, and the key of the present page ("" to render it in any case)."""
 
     path: str
     key: str
@@ -53,20 +53,20 @@ class RenderResult(NamedTuple):
     staged: bool
 
 
-class Maker:
-    """Reads notes and makes their pages. It is one of ``makers``."""
+class PageRenderer:
+    """Reads notes and renders their pages; ``renderers`` is the number of processes that do."""
 
-    def __init__(self, job: Job, places: Places, makers: int = 1) -> None:
+    def __init__(self, job: Job, places: Places, renderers: int = 1) -> None:
         self._job = job
         self._places = places
         self._reader = Reader()
         self._layout = Layout(job.templates)
         self._drafts: dict[str, tuple[str, Draft]] = {}
-        self._room = _KEPT_BYTES // makers
+        self._room = _KEPT_BYTES // renderers
         self._staged = Staged(job.site)
 
     def read(self, paths: Sequence[str]) -> list[tuple[Record, str]]:
-        """Read files; return what is known of each and its search terms. Files that are gone are left out."""
+        """Read files; return the record and search terms of each. Files that are gone are left out."""
         return [found for path in paths if (found := self._read(path))]
 
     def _read(self, path: str) -> tuple[Record, str] | None:
@@ -95,22 +95,22 @@ class Maker:
     def _bytes(self, path: str) -> bytes | None:
         return read(self._job.vault, path)
 
-    def make(self, site: Site, tasks: Sequence[Task]) -> list[RenderResult]:
-        """Make pages and stage those that differ from what their keys stand for.
+    def render(self, site: Site, tasks: Sequence[Task]) -> list[RenderResult]:
+        """Render pages, and write those whose key changed under a temporary name.
 
         Raises:
             TemplateInvalid: a template is faulty.
-            ResearchError: the disk refuses.
+            ResearchError: the disk cannot be written.
         """
         catalogue = Catalogue(self._job.catalogue)
-        inside = Inside(self._bytes, self._reader, self._places, catalogue)
+        inside = EmbedRenderer(self._bytes, self._reader, self._places, catalogue)
         composer = Composer(site, catalogue, self._places, inside)
         try:
-            return list(self._made(composer, catalogue, tasks))
+            return list(self._pages(composer, catalogue, tasks))
         finally:
             catalogue.close()
 
-    def _made(self, composer: Composer, catalogue: Catalogue, tasks: Sequence[Task]) -> Iterator[RenderResult]:
+    def _pages(self, composer: Composer, catalogue: Catalogue, tasks: Sequence[Task]) -> Iterator[RenderResult]:
         for task in tasks:
             face = catalogue.face(task.path)
             if face is None:
@@ -132,5 +132,5 @@ class Maker:
 
 
 def key_of(*parts: object) -> str:
-    """Return the digest of all that a page shows."""
+    """Return the digest of everything that a page shows."""
     return digest_of(repr((__version__, *parts)).encode("utf-8", "replace"))

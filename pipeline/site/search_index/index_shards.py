@@ -1,4 +1,4 @@
-"""The search index: which words stand in which notes, in small files that a page loads by the first letters of a word.
+"""The search index: the notes that contain each word, in small files that a page loads by the first letters of a word.
 
 ``meta.js`` holds the number of notes, the segments, and the words that are not indexed; of each segment ``w-<letters>.js`` holds
 the words that begin with these letters, each with the notes that hold it, and ``n-<number>.js`` what is shown of the notes. They

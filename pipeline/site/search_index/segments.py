@@ -1,4 +1,4 @@
-"""The notes in the order of their days, cut into segments: the search index and the site map are made of one part for each.
+"""``Segments``: all notes by date, cut into segments; the search index and the site map have one part for each.
 
 A note begins a segment if the digest of its path says so. So what a segment holds depends on the vault alone, and a note that
 comes, goes or changes touches its own segment; one that begins a segment splits or joins two.
@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from pipeline.site.cache.catalogue import Catalogue
-from pipeline.site.invalidation import Change, Seen
+from pipeline.site.invalidation import Change, FileState
 from pipeline.site.rendering.render_task import key_of
 from pipeline.site.search_index import index_shards
 from pipeline.text.normalise import digest_of
@@ -25,7 +25,7 @@ _STATE = "segments"
 
 
 class NotePosition(NamedTuple):
-    """Where a note stands in the order: by its day and time, then its path."""
+    """A note's position in the order: by date and time, then by path."""
 
     created: str
     path: str
@@ -37,7 +37,7 @@ EVERYTHING = (_START, _END)
 
 
 def begins(path: str) -> bool:
-    """Tell whether a note begins a segment."""
+    """Tell whether a segment begins with this note."""
     return int(digest_of(path.encode())[-12:], 16) % SIZE == 0
 
 
@@ -77,7 +77,7 @@ class Pending:
 
     def __init__(self, catalogue: Catalogue, changes: Mapping[str, Change], *, everything: bool) -> None:
         self._catalogue = catalogue
-        known = json.loads(catalogue.made(_STATE) or "{}")
+        known = json.loads(catalogue.recall(_STATE) or "{}")
         self.changes: dict[str, list[index_shards.Change]] = {}
         if everything or known.get("form") != _form():
             self.segments = Segments(
@@ -114,7 +114,7 @@ class Pending:
             self.changes.setdefault(new, []).append((None, after))
 
     def done(self) -> None:
-        """All was made and stands in its place."""
+        """Record that all parts are up to date."""
         self._remember(set(), set())
 
     def _remember(self, index: set[str], site_map: set[str]) -> None:
@@ -126,11 +126,11 @@ def _form() -> str:
     return key_of(SIZE)
 
 
-def _place(seen: Seen) -> NotePosition | None:
+def _place(seen: FileState) -> NotePosition | None:
     return NotePosition(seen.face.created, seen.face.path) if seen.face else None
 
 
-def _entry(seen: Seen, terms: str) -> index_shards.Entry | None:
+def _entry(seen: FileState, terms: str) -> index_shards.Entry | None:
     return (seen.face, terms) if seen.face else None
 
 

@@ -1,4 +1,4 @@
-"""The search index kept up to date: segment by segment, and of a segment only the files in which something changed."""
+"""``Index``: updates the search index, segment by segment, and writes only the files that changed."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from pipeline.site.search_index.segments import Pending
 from pipeline.text.normalise import digest_of
 
 FOLDER = "search"
-_MANY = 300  # changed notes of a segment: above that all its files are made
+_MANY = 300  # changed notes of a segment: with more, all its files are written
 
 
 class Index:
-    """Makes the files of the search index."""
+    """Writes the files of the search index."""
 
-    def __init__(self, catalogue: Catalogue, staged: Staged, standing: BuiltFiles, pending: Pending) -> None:
+    def __init__(self, catalogue: Catalogue, staged: Staged, built: BuiltFiles, pending: Pending) -> None:
         self._catalogue = catalogue
         self._staged = staged
-        self._standing = standing
+        self._built = built
         self._pending = pending
 
-    def made(self, notes: int) -> set[str]:
-        """Make what is to be made for a vault of so many notes; return the site paths of all files that the index consists of."""
+    def write(self, notes: int) -> set[str]:
+        """Write what changed; ``notes`` is their number. Return the site paths of all files of the index."""
         known = self._known()
         folders = {name: f"{name}/" if name else "" for name in self._pending.segments.extents}
         meta = self._put("meta", index_shards.meta(notes, folders.values()))
         return {meta}.union(*(self._segment(name, folder, known.get(folder, set())) for name, folder in folders.items()))
 
     def _known(self) -> dict[str, set[str]]:
-        """The files that the last builds made, by the folders of their segments."""
+        """The files of the last build, by the folder of their segment."""
         found: dict[str, set[str]] = {}
         for path in self._catalogue.page_paths(f"{FOLDER}/"):
             folder = path.removeprefix(f"{FOLDER}/").rpartition("/")
@@ -42,12 +42,12 @@ class Index:
 
     def _segment(self, name: str, folder: str, known: set[str]) -> set[str]:
         changes = self._pending.changes.get(name, [])
-        sound = name not in self._pending.index and all(self._standing.get(path) for path in known)
+        sound = name not in self._pending.index and all(self._built.get(path) for path in known)
         if sound and len(changes) <= _MANY:
             try:
                 return self._changed(folder, changes, known)
             except ValueError:
-                pass  # a file is not what it was made as
+                pass  # a file is not as it was built
         entries = self._catalogue.written(*self._pending.segments.extents[name])
         return {self._put(folder + file, held) for file, held in index_shards.whole(entries)}
 
@@ -67,9 +67,9 @@ class Index:
     def _put(self, name: str, held: index_shards.Held) -> str:
         path, data = _path(name), index_shards.script(name, held)
         key = digest_of(data)
-        if self._standing.get(path) != key:
+        if self._built.get(path) != key:
             self._staged.write_if_new(path, data)
-            self._standing.add(path, key)
+            self._built.add(path, key)
         return path
 
 

@@ -1,1 +1,1 @@
-"""What the last build knew and left. It can be deleted at any time."""
+"""The catalogue of the last vault build. It can be deleted at any time."""

@@ -1,10 +1,9 @@
-"""What the vault was made from, and what was made: a small SQLite file beside the log that can be deleted at any time.
+"""``Catalogue``: a small SQLite file beside the log with what the last build derived. It can be deleted at any time.
 
-Kept are each stream's mark with the card (or the night's batch) that was made from it, the readings of each source, where each
-source stands, and of every file of the vault who it belongs to and how it was left. There may be very many of each, so a build
-asks for those alone that it needs. Whatever an earlier program derived is not believed; only what it knew of the files stays,
-because by that a person's edits are noticed. A file that cannot be read is a lost one: then everything is made anew, and notes
-are recognised by what they say of themselves.
+It stores each stream's mark with its card or batch, the readings and the path of each source, and for each file of the vault its
+owner, size, time and digest. There may be very many of each, so a build reads only the rows it needs. Another version of the
+program discards all derived tables; only the table of files is kept, because it shows which files a person edited. If the file is
+damaged, a build renders everything again and recognises its notes by their properties.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from pipeline.vault.vault_model import Batch, Lookup, SourceNotePlace, VaultMode
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """A reading in short: which session, when, and the title then."""
+class ReadingSummary:
+    """A reading in short: the session, the time, and the page's title."""
 
     session: str
     at: str
@@ -31,7 +30,7 @@ class Glance:
 
 
 class StoredReading(NamedTuple):
-    """A reading as it is kept."""
+    """A reading as a row of the catalogue; ``value`` is JSON."""
 
     url: str
     at: str
@@ -39,17 +38,17 @@ class StoredReading(NamedTuple):
     value: bytes
 
 
-def kept(readings: Iterable[Reading]) -> tuple[StoredReading, ...]:
-    """Return readings as they are kept."""
+def stored_readings(readings: Iterable[Reading]) -> tuple[StoredReading, ...]:
+    """Return readings as rows of the catalogue."""
     pages = ((reading, reading.page) for reading in readings)
     return tuple(StoredReading(page.url, page.at, page.title, _readings().dump_json(reading)) for reading, page in pages)
 
 
 def readings_from(values: Iterable[bytes]) -> tuple[Reading, ...]:
-    """Return readings from how they are kept.
+    """Return the readings of stored values.
 
     Raises:
-        ValidationError: a value is none.
+        ValidationError: a value is not a reading.
     """
     return tuple(map(_readings().validate_json, values))
 
@@ -73,9 +72,9 @@ def _readings() -> TypeAdapter[Reading]:
 
 
 class Catalogue(CatalogueFile):
-    """The open file, with all that was made from the log. One build at a time has it; nothing is stored before ``commit``.
+    """The open catalogue with everything derived from the log. One build at a time; ``commit`` stores the changes.
 
-    What was derived under another name than ``layout`` is forgotten.
+    Tables that were derived under another ``layout`` are emptied.
     """
 
     def _begin(self) -> None:
@@ -84,7 +83,7 @@ class Catalogue(CatalogueFile):
             self.forget_derived()
 
     def forget_derived(self) -> None:
-        """Forget all that was derived from the log; what is known of the files stays."""
+        """Empty all tables derived from the log; the table of files is kept."""
         (known,) = self._base.execute("PRAGMA user_version").fetchone()
         for table in DERIVED if known == FILES_FORMAT else (*DERIVED, "files"):
             self._base.execute(f"DROP TABLE IF EXISTS {table}")
@@ -96,16 +95,16 @@ class Catalogue(CatalogueFile):
         self.keep("layout", self._layout)
 
     def is_blank(self) -> bool:
-        """Tell whether nothing is known of any session that began."""
+        """Tell whether there is no card of any session."""
         return self._base.execute("SELECT 1 FROM wholes").fetchone() is None
 
     def card(self, session: str) -> Card | None:
-        """Return a session's card; None where nothing has begun."""
+        """Return a session's card; None if it has not started."""
         row = self._base.execute("SELECT value FROM wholes WHERE session = ?", (session,)).fetchone()
         return _cards().validate_json(row[0]) if row else None
 
     def cards(self) -> Iterator[Card]:
-        """Yield all cards, in no order."""
+        """Yield all cards, unordered."""
         return (_cards().validate_json(value) for (value,) in self._base.execute("SELECT value FROM wholes"))
 
     def briefs(self) -> tuple[Brief, ...]:
@@ -114,7 +113,7 @@ class Catalogue(CatalogueFile):
         return tuple(map(Brief._make, rows))
 
     def put_card(self, session: str, mark: str, card: Card | None) -> None:
-        """Remember a session's card."""
+        """Store a session's card; None: it has not started."""
         if card is None:
             self._base.execute("INSERT OR REPLACE INTO cards (session, mark, begun) VALUES (?, ?, 0)", (session, mark))
             self._base.execute("DELETE FROM wholes WHERE session = ?", (session,))
@@ -123,8 +122,8 @@ class Catalogue(CatalogueFile):
         self._base.execute("INSERT OR REPLACE INTO cards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         self._base.execute("INSERT OR REPLACE INTO wholes VALUES (?, ?)", (session, _cards().dump_json(card)))
 
-    def library(self) -> VaultModel:
-        """Return all that the catalogue holds, each looked up when it is asked for."""
+    def model(self) -> VaultModel:
+        """Return the whole vault; each value is read from the catalogue when it is needed."""
         return VaultModel(self._by_id(), self._followers(), self._by_query(), self._places(), self.batches())
 
     def _by_id(self) -> Lookup[Card]:
@@ -152,12 +151,12 @@ class Catalogue(CatalogueFile):
         return {name for query_id in query_ids for name in self._column("SELECT session FROM cards WHERE query_id = ?", query_id)}
 
     def following(self, sessions: Iterable[str]) -> set[str]:
-        """Return the sessions that name any of the given as the one before."""
+        """Return the sessions whose previous session is one of the given."""
         select = "SELECT session FROM cards WHERE previous = ? AND previous != ''"
         return {name for session in sessions for name in self._column(select, session)}
 
     def orphans(self) -> set[str]:
-        """Return the sessions that name one before them that is not there."""
+        """Return the sessions whose previous session does not exist."""
         select = "SELECT session FROM cards WHERE previous != '' AND previous NOT IN (SELECT session FROM wholes)"
         return set(self._column(select))
 
@@ -165,19 +164,19 @@ class Catalogue(CatalogueFile):
         return [value for (value,) in self._base.execute(select, values)]
 
     def has_stem(self, stem: str) -> bool:
-        """Tell whether a note's file is called so."""
+        """Tell whether a note has this file name."""
         return self._base.execute("SELECT 1 FROM stems WHERE stem = ?", (stem,)).fetchone() is not None
 
     def put_stems(self, paths: Iterable[str]) -> None:
-        """Remember how the files of notes, which are given by their paths, are called."""
+        """Store the file names of notes, given by their paths."""
         self._base.executemany("INSERT OR IGNORE INTO stems VALUES (?)", ((path.rpartition("/")[2],) for path in paths))
 
     def drop_stems(self, paths: Iterable[str]) -> None:
-        """Forget how the files of notes are called."""
+        """Delete the file names of notes, given by their paths."""
         self._base.executemany("DELETE FROM stems WHERE stem = ?", ((path.rpartition("/")[2],) for path in paths))
 
     def batches(self) -> Lookup[Batch]:
-        """Return the batches that have begun, by id."""
+        """Return the batches that have started, by id."""
         return Lookup(self._batch, lambda: self._column("SELECT batch FROM batches WHERE value != x''"))
 
     def _batch(self, name: str) -> Batch | None:
@@ -185,41 +184,43 @@ class Catalogue(CatalogueFile):
         return _batches().validate_json(row[0]) if row else None
 
     def put_batch(self, batch_id: str, mark: str, batch: Batch | None) -> None:
-        """Remember a batch."""
+        """Store a batch; None: it has not started."""
         value = _batches().dump_json(batch) if batch else b""
         self._base.execute("INSERT OR REPLACE INTO batches VALUES (?, ?, ?)", (batch_id, mark, value))
 
     def drop_streams(self, names: Iterable[str]) -> None:
-        """Forget sessions and batches, with their readings."""
+        """Delete sessions and batches, with their readings."""
         for name in names:
             for table, key in (("cards", "session"), ("wholes", "session"), ("batches", "batch"), ("readings", "session")):
                 self._base.execute(f"DELETE FROM {table} WHERE {key} = ?", (name,))  # noqa: S608 - no name comes from outside
 
     def put_readings(self, session: str, readings: Iterable[StoredReading]) -> None:
-        """Remember all that a session learnt from its sources, in place of what was known."""
+        """Store the readings of a session in place of its earlier ones."""
         self._base.execute("DELETE FROM readings WHERE session = ?", (session,))
-        self._base.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?)", ((session, *kept) for kept in readings))
+        self._base.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?)", ((session, *reading) for reading in readings))
 
     def readings(self, url: str) -> tuple[bytes, ...]:
-        """Return every reading of a source as it is kept, in order of time."""
+        """Return the stored values of a source's readings, in order of time."""
         rows = self._base.execute("SELECT value FROM readings WHERE url = ? ORDER BY at, session", (url,))
         return tuple(value for (value,) in rows)
 
-    def glances(self, url: str) -> list[Glance]:
-        """Return every reading of a source in short, in no order."""
-        return [Glance(*row) for row in self._base.execute("SELECT session, at, title FROM readings WHERE url = ?", (url,))]
+    def reading_summaries(self, url: str) -> list[ReadingSummary]:
+        """Return a source's readings in short, unordered."""
+        return [
+            ReadingSummary(*row) for row in self._base.execute("SELECT session, at, title FROM readings WHERE url = ?", (url,))
+        ]
 
     def sources_of(self, sessions: Iterable[str]) -> set[str]:
-        """Return the addresses that any of the sessions read."""
+        """Return the addresses of all sources that the sessions read."""
         found = (self._base.execute("SELECT url FROM readings WHERE session = ?", (session,)) for session in sessions)
         return {url for rows in found for (url,) in rows}
 
     def readers_of(self, urls: Iterable[str]) -> set[str]:
         """Return the sessions that read any of the sources."""
-        return {glance.session for url in urls for glance in self.glances(url)}
+        return {summary.session for url in urls for summary in self.reading_summaries(url)}
 
     def place(self, url: str) -> SourceNotePlace | None:
-        """Return where a source stands."""
+        """Return the path and title of a source's note."""
         row = self._base.execute("SELECT path, title FROM places WHERE url = ?", (url,)).fetchone()
         return SourceNotePlace(*row) if row else None
 
@@ -227,7 +228,7 @@ class Catalogue(CatalogueFile):
         return Lookup(self.place, lambda: self._column("SELECT url FROM places"))
 
     def put_places(self, places: Mapping[str, SourceNotePlace | None]) -> None:
-        """Remember where sources stand; None: nobody has read it any more."""
+        """Store the paths and titles of sources' notes; None: no session reads the source any more."""
         gone = ((url,) for url, place in places.items() if place is None)
         self._base.executemany("DELETE FROM places WHERE url = ?", gone)
         found = ((url, place.path, place.title) for url, place in places.items() if place)

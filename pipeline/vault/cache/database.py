@@ -1,4 +1,4 @@
-"""The SQLite file that the catalogue is kept in: its tables, and how it is opened, copied and thrown away."""
+"""The catalogue's SQLite file: its tables, and functions that open, copy and remove it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pipeline.errors import ResearchError
 from pipeline.vault.cache.built_files import Files
 
 FILE = "projection.sqlite"
-FILES_FORMAT = 1  # of the table `files`, which outlives every other change of the program
+FILES_FORMAT = 1  # of the table `files`, which survives all other changes of the program
 _BUSY_S = 60.0
 DERIVED = ("kept", "cards", "wholes", "stems", "batches", "readings", "places", "folders")
-# What is asked of all sessions at once stands in `cards`, in few bytes; all that is known of each in `wholes`.
+# `cards` has a small row for queries over all sessions; `wholes` has everything about each.
 TABLES = (
     "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS cards (session TEXT PRIMARY KEY, mark TEXT NOT NULL, begun INTEGER NOT NULL,"
@@ -35,8 +35,8 @@ TABLES = (
 )
 
 
-def opened(folder: Path) -> sqlite3.Connection:
-    """Return the file in a folder, which is made if it is not there, open for one build.
+def open_catalogue(folder: Path) -> sqlite3.Connection:
+    """Open the file in ``folder`` for one build; create it if it does not exist.
 
     Raises:
         ResearchError: the file cannot be used.
@@ -46,15 +46,15 @@ def opened(folder: Path) -> sqlite3.Connection:
         folder.mkdir(parents=True, exist_ok=True)
         base = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
         base.execute("PRAGMA cache_size = -20000")
-        base.execute("PRAGMA synchronous = NORMAL")  # whole after a power cut, if not always the latest
+        base.execute("PRAGMA synchronous = NORMAL")  # after a power cut it is consistent, perhaps without the latest commit
         base.execute("PRAGMA schema_version").fetchone()
     except (sqlite3.OperationalError, OSError) as error:
         raise ResearchError(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
     return base
 
 
-def copied(folder: Path) -> sqlite3.Connection:
-    """Return what is stored, in memory; nothing, if that is damaged."""
+def copy_in_memory(folder: Path) -> sqlite3.Connection:
+    """Return a copy of the file in memory; an empty database if there is none or it is damaged."""
     base = sqlite3.connect(":memory:", isolation_level=None)
     if not (folder / FILE).is_file():
         return base
@@ -69,7 +69,7 @@ def copied(folder: Path) -> sqlite3.Connection:
 
 
 def report_paths(folder: Path) -> dict[str, str]:
-    """Return where the vault's reports are, by session; empty when no vault was built or that is not known."""
+    """Return the paths of the vault's reports by session id; empty if no vault was built or the file cannot be read."""
     select = "SELECT substr(owner, 9), path FROM files WHERE path > 'reports/' AND path < 'reports0' AND owner LIKE 'session:%'"
     try:
         with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
@@ -78,8 +78,8 @@ def report_paths(folder: Path) -> dict[str, str]:
         return {}
 
 
-def lost(folder: Path) -> None:
-    """Throw away a file that turned out to be damaged.
+def remove_damaged(folder: Path) -> None:
+    """Remove a damaged file.
 
     Raises:
         ResearchError: it cannot be removed.
@@ -91,17 +91,19 @@ def lost(folder: Path) -> None:
 
 
 class CatalogueFile:
-    """The open file, as far as it tells whether anything is to be made. ``passing``: nothing is ever stored.
+    """The open file with what decides whether a build has anything to do. ``in_memory``: no change is ever stored.
 
-    With ``begun``, which has the file open, its build goes on. ``layout`` names what is derived and how.
+    ``shared`` has the file open already: its connection is used. ``layout`` identifies the program that derived the tables.
 
     Raises:
         ResearchError: the file cannot be used, or another build has it.
     """
 
-    def __init__(self, folder: Path, layout: str, *, passing: bool = False, begun: CatalogueFile | None = None) -> None:
+    def __init__(self, folder: Path, layout: str, *, in_memory: bool = False, shared: CatalogueFile | None = None) -> None:
         self._layout = layout
-        self._base: sqlite3.Connection = begun._base if begun else copied(folder) if passing else opened(folder)
+        self._base: sqlite3.Connection = (
+            shared._base if shared else copy_in_memory(folder) if in_memory else open_catalogue(folder)
+        )
         self.files = Files(self._base)
         self._begin()
 
@@ -109,31 +111,31 @@ class CatalogueFile:
         self._kept: dict[str, str] = {}
         if not self._base.in_transaction:
             self._base.execute("BEGIN IMMEDIATE")
-        with suppress(sqlite3.OperationalError):  # the first build finds no table
+        with suppress(sqlite3.OperationalError):  # before the first build there is no table
             self._kept = dict(self._base.execute("SELECT name, value FROM kept"))
 
     @property
     def is_current(self) -> bool:
-        """Tell whether what is derived was derived under this layout."""
+        """Tell whether the derived tables were written under this layout."""
         return self._kept.get("layout") == self._layout
 
     def undo(self) -> None:
-        """Take back all that was not committed."""
+        """Take back all changes that were not committed."""
         self._base.rollback()
         self._begin()
 
     def close(self) -> None:
-        """Let go of the file; what was not committed is forgotten."""
+        """Close the file; changes that were not committed are lost."""
         self._base.rollback()
         self._base.close()
 
     def commit(self) -> None:
-        """Store what was changed."""
+        """Store the changes."""
         if self._base.in_transaction:
             self._base.commit()
 
     def recall(self, name: str) -> str:
-        """Return what is kept under a name, or ""."""
+        """Return the text kept under a name, or ""."""
         return self._kept.get(name, "")
 
     def keep(self, name: str, value: str) -> None:
@@ -143,9 +145,9 @@ class CatalogueFile:
             self._base.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
 
     def session_marks(self) -> dict[str, str]:
-        """Return the mark of each session, by id, also of those that have not begun."""
+        """Return the mark of each session by id, including those that have not started."""
         return dict(self._base.execute("SELECT session, mark FROM cards"))
 
     def batch_marks(self) -> dict[str, str]:
-        """Return the mark of each batch, by id."""
+        """Return the mark of each batch by id."""
         return dict(self._base.execute("SELECT batch, mark FROM batches"))

@@ -1,7 +1,7 @@
 """The plan of a session as a JSON Canvas 1.0: from the question over the perspectives, their workers and checks to the report.
 
 A column for each layer of the work. Colours say how each tile ended: green done, red failed, yellow under way or cut off, orange
-a question that was still open; a tile without a colour was planned and never begun.
+a question that was still open; a tile without a colour was planned but not started.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORKER_COLOURS: dict[str, Colour] = {"completed": GREEN, "failed": RED, "runnin
 
 
 def canvas_path(session_path: str) -> str:
-    """Return where the canvas of the session whose note stands at ``session_path`` stands."""
+    """Return the path of the canvas of the session whose note is at ``session_path``."""
     return f"canvas/{session_path.rpartition('/')[2]}.canvas"
 
 
@@ -67,7 +67,7 @@ def _ways(last: str, nodes: Sequence[PlanNode]) -> Iterator[Edge]:
 
 
 def _endings(loaded: LoadedSession, last: str) -> Iterator[Edge]:
-    """What leads to the end: the last check, or whatever was under way when there was none."""
+    """The edges to the last tile: from the last check, or from the workers if there was none."""
     state = loaded.state
     if state.analyses or not state.nodes:
         yield Edge(last, _END, formatting.count(len(state.facts), "fact") if state.facts else "")
@@ -107,7 +107,7 @@ def _view(loaded: LoadedSession, node: PlanNode, *, gap: bool) -> Tile:
 def _worker(loaded: LoadedSession, node: PlanNode) -> Tile:
     worker = loaded.state.workers.get(node.id)
     if worker is None:
-        return Tile(_worker_id(node), 320, 80, text="Never begun")
+        return Tile(_worker_id(node), 320, 80, text="Not started")
     return Tile(_worker_id(node), 320, 190, file=f"{loaded.worker_paths[worker.id]}.md", colour=_WORKER_COLOURS[worker.status])
 
 
@@ -115,14 +115,14 @@ def _analysis(loaded: LoadedSession, number: int) -> Tile:
     analysis = loaded.state.analyses[number]
     finished = analysis.gaps is not None
     colour: Colour = GREEN if finished else RED if loaded.state.status == "failed" else YELLOW
-    return Tile(_analysis_id(number), 240, 210, text="\n\n".join(_told(analysis)), colour=colour)
+    return Tile(_analysis_id(number), 240, 210, text="\n\n".join(_analysis_lines(analysis)), colour=colour)
 
 
-def _told(analysis: Analysis) -> Iterator[str]:
+def _analysis_lines(analysis: Analysis) -> Iterator[str]:
     validated = analysis.validated or ()
     borne_out = sum(entry.standing == "corroborated" for entry in validated)
     yield f"**{formatting.count(len(validated), 'fact')}** checked"
-    yield f"{borne_out or 'none'} borne out by other sources"
+    yield f"{borne_out or 'none'} confirmed by other sources"
     yield formatting.count(len(analysis.contradictions or ()), "disagreement")
     yield f"{formatting.count(len(analysis.gaps or ()), 'question')} open"
 

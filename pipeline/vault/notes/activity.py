@@ -1,4 +1,4 @@
-"""A session's events as a short timeline: stretches of like work, each in one sentence."""
+"""The timeline of a session: its events grouped into stretches of similar work, each in one sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T", bound=e.EventBase)
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Like work from its first to its last event; times as the log has them. ``resumed``: a new run begins with it."""
+    """Similar work from its first to its last event; times as in the log. ``resumed``: a new run begins with it."""
 
     first_at: str
     last_at: str
@@ -24,12 +24,12 @@ class Stretch:
 
 
 def timeline(history: Iterable[e.EventBase]) -> tuple[Stretch, ...]:
-    """Return what happened, in order."""
+    """Return the stretches in order."""
     return tuple(_stretches(history))
 
 
 def models(history: Iterable[e.EventBase], reasoner: str) -> tuple[str, ...]:
-    """Return the models that answered, in order of their first answer; a reasoner that is a model itself is not named again."""
+    """Return the models that answered, in order of their first answer; the reasoner's own name is left out."""
     names = (event.cost.model or event.cost.model_requested for event in history if isinstance(event, e.Answered))
     return tuple(name for name in dict.fromkeys(names) if name not in {"", reasoner})
 
@@ -53,10 +53,10 @@ def _phased(history: Iterable[e.EventBase]) -> Iterator[tuple[int, str, e.EventB
 
 def _sentence(phase: str, events: Sequence[e.EventBase], resumed: bool) -> str:
     if phase == "start":
-        return "Taken up again" if resumed else "Started"
-    parts = [part for part in _TELLERS[phase](events) if part]
+        return "Resumed" if resumed else "Started"
+    parts = [part for part in _SENTENCES[phase](events) if part]
     if failed := _of(events, e.StepFailed):
-        parts.append(f"met {count(len(failed), 'failure')}")
+        parts.append(f"had {count(len(failed), 'failure')}")
     return joined(parts)
 
 
@@ -64,7 +64,7 @@ def _of(events: Iterable[e.EventBase], kind: type[T]) -> list[T]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def _told(number: int, what: str, one: str, many: str = "") -> str:
+def _counted(number: int, what: str, one: str, many: str = "") -> str:
     return f"{what}{count(number, one, many)}" if number else ""
 
 
@@ -81,20 +81,20 @@ def _plan(events: Sequence[e.EventBase]) -> Iterator[str]:
 
 def _gather(events: Sequence[e.EventBase]) -> Iterator[str]:
     for extended in _of(events, e.PlanExtended):
-        yield f"Went after {count(len(extended.perspectives), 'open question')}"
+        yield f"Followed up {count(len(extended.perspectives), 'open question')}"
     observed = _of(events, e.FactsObserved)
-    yield _told(len(_of(events, e.SearchCompleted)), "made ", "search", "searches")
-    yield _told(len(_of(events, e.PageRead)), "read ", "page")
-    yield _told(len({fact.id for event in observed for fact in event.facts}), "found ", "fact")
-    yield _told(sum(len(event.rejected) for event in observed), "rejected ", "finding")
-    yield _told(len(_of(events, e.WorkerCompleted)), "finished ", "perspective")
-    yield _told(len(_of(events, e.WorkerFailed)), "gave up ", "perspective")
+    yield _counted(len(_of(events, e.SearchCompleted)), "made ", "search", "searches")
+    yield _counted(len(_of(events, e.PageRead)), "read ", "page")
+    yield _counted(len({fact.id for event in observed for fact in event.facts}), "found ", "fact")
+    yield _counted(sum(len(event.rejected) for event in observed), "rejected ", "finding")
+    yield _counted(len(_of(events, e.WorkerCompleted)), "finished ", "perspective")
+    yield _counted(len(_of(events, e.WorkerFailed)), "gave up ", "perspective")
 
 
 def _analyse(events: Sequence[e.EventBase]) -> Iterator[str]:
     for validated in _of(events, e.FactsValidated):
         borne_out = sum(entry.standing == "corroborated" for entry in validated.facts)
-        yield f"cross-checked {count(len(validated.facts), 'fact')} ({borne_out or 'none'} borne out by other sources)"
+        yield f"cross-checked {count(len(validated.facts), 'fact')} ({borne_out or 'none'} confirmed by other sources)"
     for found in _of(events, e.ContradictionsFound):
         yield f"found {count(len(found.contradictions), 'disagreement')}"
     for ended in _of(events, e.AnalysisCompleted):
@@ -102,12 +102,12 @@ def _analyse(events: Sequence[e.EventBase]) -> Iterator[str]:
 
 
 def _write(events: Sequence[e.EventBase]) -> Iterator[str]:
-    yield _told(len(_of(events, e.SectionWritten)), "wrote ", "section")
+    yield _counted(len(_of(events, e.SectionWritten)), "wrote ", "section")
     verdicts = [verdict for event in _of(events, e.ClaimsChecked) for verdict in event.verdicts]
-    yield _told(len(verdicts), "checked ", "sentence")
-    yield _told(sum(not verdict.supported for verdict in verdicts), "found ", "of them unsupported", "of them unsupported")
-    yield _told(len(_of(events, e.ReportRevised)), "revised ", "section")
-    yield _told(len(_of(events, e.ChangesFound)), "compared what was found with ", "earlier report")
+    yield _counted(len(verdicts), "checked ", "sentence")
+    yield _counted(sum(not verdict.supported for verdict in verdicts), "found ", "of them unsupported", "of them unsupported")
+    yield _counted(len(_of(events, e.ReportRevised)), "revised ", "section")
+    yield _counted(len(_of(events, e.ChangesFound)), "compared what was found with ", "earlier report")
 
 
 def _end(events: Sequence[e.EventBase]) -> Iterator[str]:
@@ -133,10 +133,10 @@ def _approve(events: Sequence[e.EventBase]) -> Iterator[str]:
 
 
 def _reopen(_events: Sequence[e.EventBase]) -> Iterator[str]:
-    yield "Opened again"
+    yield "FoldedSession again"
 
 
-_TELLERS: dict[str, Callable[[Sequence[e.EventBase]], Iterator[str]]] = {
+_SENTENCES: dict[str, Callable[[Sequence[e.EventBase]], Iterator[str]]] = {
     "survey": _survey,
     "plan": _plan,
     "gather": _gather,

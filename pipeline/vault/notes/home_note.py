@@ -1,4 +1,4 @@
-"""The vault's front page: last night, what needs a look, what is new, and what it all comes to."""
+"""The home note: the last night, questions that need attention, latest reports, topics, and totals."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ class HomeView:
     total_tokens: int
 
 
-def home_note(library: VaultModel, briefs: Sequence[Brief]) -> Note:
-    """Return the front page; ``briefs`` are of all sessions in order of their start."""
-    view = home_view(library, briefs)
+def home_note(model: VaultModel, briefs: Sequence[Brief]) -> Note:
+    """Return the home note; ``briefs`` are of all sessions in order of their start."""
+    view = home_view(model, briefs)
     own = {
         "reports": view.total_reports,
         "sessions": view.total_sessions,
@@ -86,23 +86,23 @@ def home_note(library: VaultModel, briefs: Sequence[Brief]) -> Note:
     return Note(HOME, "home", properties_of("home", view.title, own), view)
 
 
-def home_view(library: VaultModel, briefs: Sequence[Brief]) -> HomeView:
-    """Return what the front page says."""
+def home_view(model: VaultModel, briefs: Sequence[Brief]) -> HomeView:
+    """Return the values for ``home.md.j2``."""
     reported = [brief for brief in briefs if brief.reported]
-    latest = tuple(_latest(library, library.by_id[brief.id]) for brief in nlargest(LATEST_REPORTS, reported, key=_reported_at))
-    last = library.nights[-1] if library.nights else None
-    open_ = [one for one in _latest_of_each_query(briefs) if not one.reported and one.query_id not in library.archived]
+    latest = tuple(_latest(model, model.by_id[brief.id]) for brief in nlargest(LATEST_REPORTS, reported, key=_reported_at))
+    last = model.nights[-1] if model.nights else None
+    open_ = [one for one in _latest_of_each_query(briefs) if not one.reported and one.query_id not in model.archived]
     not_found = [one for one in open_ if one.status == "not-found"]
     unanswered = [one for one in open_ if one.status != "not-found"]
     topics = _topics(briefs)
     return HomeView(
         title="Research",
-        last_night=night_view(library, last) if last else None,
+        last_night=night_view(model, last) if last else None,
         last_night_link=night_link(last) if last else None,
-        nights=tuple(map(night_link, reversed(library.nights[-LATEST_NIGHTS - 1 : -1]))),
-        attention=tuple(_attention(library.by_id[brief.id]) for brief in unanswered[:MOST_ATTENTION]),
+        nights=tuple(map(night_link, reversed(model.nights[-LATEST_NIGHTS - 1 : -1]))),
+        attention=tuple(_attention(model.by_id[brief.id]) for brief in unanswered[:MOST_ATTENTION]),
         more_attention=max(0, len(unanswered) - MOST_ATTENTION),
-        not_found=tuple(_attention(library.by_id[brief.id]) for brief in not_found[:MOST_ATTENTION]),
+        not_found=tuple(_attention(model.by_id[brief.id]) for brief in not_found[:MOST_ATTENTION]),
         more_not_found=max(0, len(not_found) - MOST_ATTENTION),
         reports=latest,
         older_reports=len(reported) - len(latest),
@@ -110,7 +110,7 @@ def home_view(library: VaultModel, briefs: Sequence[Brief]) -> HomeView:
         more_topics=max(0, len(topics) - MOST_TOPICS),
         total_reports=len(reported),
         total_sessions=len(briefs),
-        total_sources=len(library.sources),
+        total_sources=len(model.sources),
         total_facts=sum(brief.facts for brief in briefs),
         total_seconds=sum(brief.seconds for brief in briefs),
         total_usd=sum(brief.usd for brief in briefs),
@@ -118,8 +118,8 @@ def home_view(library: VaultModel, briefs: Sequence[Brief]) -> HomeView:
     )
 
 
-def _latest(library: VaultModel, card: Card) -> Latest:
-    first = cited(library, card.first) if card.first else None
+def _latest(model: VaultModel, card: Card) -> Latest:
+    first = cited(model, card.first) if card.first else None
     return Latest(best_link(card), card.reported_at, first, card.sources)
 
 
@@ -128,7 +128,7 @@ def _reported_at(brief: Brief) -> tuple[str, str]:
 
 
 def _topics(briefs: Iterable[Brief]) -> list[TopicRow]:
-    """The topics with the most questions first, those with as many by name."""
+    """The topics with the most questions first; equal ones by name."""
     rows = (_topic_row(topic, found) for topic, found in topics_of(briefs).items())
     return sorted(rows, key=lambda row: (-row.questions, row.topic.path))
 
@@ -138,7 +138,7 @@ def _topic_row(topic: str, briefs: Sequence[Brief]) -> TopicRow:
 
 
 def _latest_of_each_query(briefs: Iterable[Brief]) -> list[Brief]:
-    """One of each, the one that began last first."""
+    """The latest session of each query, the one that started last first."""
     latest: dict[str, Brief] = {}
     for brief in briefs:
         key = brief.query_id or brief.id

@@ -1,4 +1,4 @@
-"""One night: what was researched, what failed, what was left out and why, and what it cost."""
+"""The note of a night: questions answered, not found, failed, unfinished and skipped; its runs and its cost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Worked:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Queries that were left out for one reason."""
+    """Queries that were skipped for the same reason."""
 
     reason: str
     queries: tuple[Link | str, ...]
@@ -68,9 +68,9 @@ class NightView:
     later: Link | None
 
 
-def night_note(library: VaultModel, night: Night) -> Note:
+def night_note(model: VaultModel, night: Night) -> Note:
     """Return the note of a night."""
-    view = night_view(library, night)
+    view = night_view(model, night)
     own = {
         "done": len(view.done),
         "not_found": len(view.not_found),
@@ -83,13 +83,13 @@ def night_note(library: VaultModel, night: Night) -> Note:
     return Note(night.path, "night", properties, view)
 
 
-def night_view(library: VaultModel, night: Night) -> NightView:
+def night_view(model: VaultModel, night: Night) -> NightView:
     """Return what a night's note says; a query counts once, as its last run of the night left it."""
     last = {entry.query_id: entry for entry in night.ended}
-    worked = [_worked(library, entry, night.ended) for entry in last.values()]
-    skipped = _skipped(library, night, set(last))
-    batches = tuple(_batch(library, batch) for batch in night.batches)
-    place = library.nights.index(night)
+    worked = [_worked(model, entry, night.ended) for entry in last.values()]
+    skipped = _skipped(model, night, set(last))
+    batches = tuple(_batch(model, batch) for batch in night.batches)
+    place = model.nights.index(night)
     return NightView(
         title=f"Night of {formatting.day(night.date)}",
         date=night.date,
@@ -103,14 +103,14 @@ def night_view(library: VaultModel, night: Night) -> NightView:
         batches=batches,
         seconds=sum(batch.seconds for batch in batches),
         usd=sum(batch.usd for batch in batches),
-        earlier=night_link(library.nights[place - 1]) if place else None,
-        later=night_link(library.nights[place + 1]) if place + 1 < len(library.nights) else None,
+        earlier=night_link(model.nights[place - 1]) if place else None,
+        later=night_link(model.nights[place + 1]) if place + 1 < len(model.nights) else None,
     )
 
 
-def _worked(library: VaultModel, entry: n.QueryEnded, all_ended: Iterable[n.QueryEnded]) -> Worked:
-    mine = [library.spent[other.id] for other in all_ended if other.query_id == entry.query_id]
-    card = library.by_id.get(entry.session)
+def _worked(model: VaultModel, entry: n.QueryEnded, all_ended: Iterable[n.QueryEnded]) -> Worked:
+    mine = [model.spent[other.id] for other in all_ended if other.query_id == entry.query_id]
+    card = model.by_id.get(entry.session)
     return Worked(
         link=best_link(card) if card else entry.query,
         session=session_link(card, "how") if card and card.report_path else None,
@@ -123,29 +123,29 @@ def _worked(library: VaultModel, entry: n.QueryEnded, all_ended: Iterable[n.Quer
     )
 
 
-def _skipped(library: VaultModel, night: Night, worked: set[str]) -> tuple[Skipped, ...]:
-    """What no run of the night took up, by reason."""
+def _skipped(model: VaultModel, night: Night, worked: set[str]) -> tuple[Skipped, ...]:
+    """The queries that no run of the night worked on, by reason."""
     reasons: dict[str, dict[str, Link | str]] = {}
     for entry in (entry for batch in night.batches for entry in batch.skipped):
         if entry.query_id not in worked:
-            reasons.setdefault(_reason(entry.reason), {})[entry.query_id] = _latest(library, entry, night.date)
+            reasons.setdefault(_reason(entry.reason), {})[entry.query_id] = _latest(model, entry, night.date)
     return tuple(Skipped(reason, tuple(queries.values())) for reason, queries in reasons.items())
 
 
 def _reason(text: str) -> str:
-    """An earlier outcome reads as one; it is not this night's."""
+    """The reason; an earlier outcome is marked as earlier, because it is not this night's."""
     outcome, colon, why = text.partition(": ")
     return f"{outcome} earlier ({why})" if colon and outcome in {"not found", "failed", "cancelled"} else text
 
 
-def _latest(library: VaultModel, entry: n.QuerySkipped, date: str) -> Link | str:
+def _latest(model: VaultModel, entry: n.QuerySkipped, date: str) -> Link | str:
     """The link to what was known of a skipped query by that night, so that the note does not change later."""
-    known = [card for card in library.of_query.get(entry.query_id, ()) if card.started_at[:10] <= date]
+    known = [card for card in model.of_query.get(entry.query_id, ()) if card.started_at[:10] <= date]
     return best_link(known[-1]) if known else entry.query
 
 
-def _batch(library: VaultModel, batch: Batch) -> BatchRow:
-    spent = [library.spent[entry.id] for entry in batch.ended]
+def _batch(model: VaultModel, batch: Batch) -> BatchRow:
+    spent = [model.spent[entry.id] for entry in batch.ended]
     seconds = batch.end.duration_s if batch.end else sum(seconds for _, seconds in spent)
     ended_at = batch.end.at if batch.end else ""
     return BatchRow(batch.started_at, ended_at, len(batch.due), seconds, sum(usd for usd, _ in spent))

@@ -1,4 +1,4 @@
-"""What the notes of all kinds have in common: links to each other, cited sentences, disagreements, properties."""
+"""Parts that several kinds of notes use: links, cited sentences, disagreements, open questions, properties."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ STATUS_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """One sentence and its citations, each a link to the very quote it rests on."""
+    """One sentence and its citations, each a link to the quote that supports it."""
 
     text: str
     citations: tuple[Link, ...] = ()
 
     @property
     def is_passage(self) -> bool:
-        """Tell it from a whole passage."""
+        """False: it is not a whole passage."""
         return False
 
 
@@ -124,14 +124,14 @@ def night_link(night: Night) -> Link:
     return Link(night.path, formatting.day(night.date))
 
 
-def night_links(library: VaultModel, session: Card) -> tuple[Link, ...]:
+def night_links(model: VaultModel, session: Card) -> tuple[Link, ...]:
     """Return the links to the nights that worked on a session."""
-    return tuple(night_link(night) for night in library.nights_of.get(session.id, ()))
+    return tuple(night_link(night) for night in model.nights_of.get(session.id, ()))
 
 
-def last_night(library: VaultModel, loaded: LoadedSession) -> str:
-    """Return the link to the latest night that worked on a study as a property's text, "" for none."""
-    return linked(next(reversed(night_links(library, loaded.card)), None))
+def last_night(model: VaultModel, loaded: LoadedSession) -> str:
+    """Return the link to the latest night that worked on a session as a property's text, "" for none."""
+    return linked(next(reversed(night_links(model, loaded.card)), None))
 
 
 @lru_cache(maxsize=4_096)  # tags are few, and every session's notes name some
@@ -141,7 +141,7 @@ def topic_of(tag: str) -> str:
 
 
 def topic_path(topic: str) -> str:
-    """Return where the note of a topic, given by its slug, stands."""
+    """Return the path of the note of a topic, given by its slug."""
     return f"topics/topic-{topic}"
 
 
@@ -166,29 +166,29 @@ def quote_link(source: SourceNotePlace, fact_id: str, words: str = "") -> Link:
 
 
 def address_words(url: str) -> str:
-    """Return where a source is, in words: its host, or that it is one of the reader's own documents."""
+    """Return a source's place in words: its host, or its path in the user's documents."""
     if host := host_of(url):
         return host
     scheme, _, rest = url.partition(":")
     return f"{rest} in your documents" if scheme == "corpus" and rest else url
 
 
-def cited(library: VaultModel, sentence: CitedText) -> Cited:
+def cited(model: VaultModel, sentence: CitedText) -> Cited:
     """Return a card's sentence with its citations as links."""
-    links = (quote_link(library.sources[cite.url], cite.fact, cite.sign) for cite in sentence.cites)
+    links = (quote_link(model.sources[cite.url], cite.fact, cite.sign) for cite in sentence.cites)
     return Cited(sentence.text, tuple(links))
 
 
 class Citer:
-    """Turns the facts that sentences rest on into numbered links.
+    """Turns the facts that support sentences into numbered links.
 
-    The words of such a link are superscript digits. A bracket cannot stand in the words of a wikilink, brackets around one
-    read as a third bracket of its own, and an HTML ``<sup>`` keeps Obsidian from making the link; superscript digits are
+    The words of such a link are superscript digits. The words of a wikilink cannot contain a bracket, brackets around one
+    read as a third bracket, and an HTML ``<sup>`` keeps Obsidian from making the link; superscript digits are
     plain text to every reader, in running text, in tables and in properties alike.
     """
 
-    def __init__(self, library: VaultModel, loaded: LoadedSession) -> None:
-        self._library, self._loaded = library, loaded
+    def __init__(self, model: VaultModel, loaded: LoadedSession) -> None:
+        self._model, self._loaded = model, loaded
         self._numbers = _numbers(loaded.state.report) if loaded.state.report else {}
 
     def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[tuple[Said, ...], ...]:
@@ -227,14 +227,14 @@ class Citer:
         return Passage(sentence.text, mark, fact.lead, self._place(fact, titled=fact.url != before), also)
 
     def _place(self, fact: Fact, *, titled: bool) -> Link:
-        """The link to a quote, shown as its page's title and the headings above it; the title is left out below its like."""
-        source = self._library.sources[fact.url]
+        """The link to a quote, shown as its page's title and the headings above it; ``titled`` False: without the title."""
+        source = self._model.sources[fact.url]
         trail = tuple(dict.fromkeys(fact.path or filter(None, (source.title, fact.heading))))
         shown = trail if titled or len(trail) < 2 else trail[1:]
         return quote_link(source, fact.id, " › ".join(one_line(name, 70) for name in shown[-_MOST_HEADINGS:]))
 
     def nearest(self, facts: Iterable[Fact]) -> tuple[Said, ...]:
-        """Return facts that are no answer as passages without a number."""
+        """Return the facts nearest to an answer as passages without a number."""
         return self.passages(Sentence(text=fact.quote, facts=(fact.id,)) for fact in facts)
 
     def sentence(self, sentence: Sentence) -> Cited:
@@ -246,7 +246,7 @@ class Citer:
 
     def citation(self, fact_id: str, place: int = -1) -> Link:
         """Return the link to a fact's quote, shown as its source's number in the report."""
-        source = self._library.sources[self._loaded.state.facts[fact_id].url]
+        source = self._model.sources[self._loaded.state.facts[fact_id].url]
         return quote_link(source, fact_id, formatting.superscript(self._number(fact_id), place))
 
     def _number(self, fact_id: str) -> int:
@@ -263,7 +263,7 @@ class Citer:
 
     def _side(self, fact_id: str) -> Side:
         fact = self._loaded.state.facts[fact_id]
-        source = self._library.sources[fact.url]
+        source = self._model.sources[fact.url]
         return Side(flat(fact.quote), source_link(source), self.citation(fact_id), page_origin(fact.url))
 
 
@@ -274,7 +274,7 @@ def _numbers(report: Report) -> dict[str, int]:
 def properties_of(
     kind: Kind, title: str, own: Mapping[str, Property], *, status: str = "", topics: tuple[str, ...] = (), created: str = ""
 ) -> dict[str, Property]:
-    """Return a note's properties in their fixed order: what it is, then ``own``."""
+    """Return a note's properties in their fixed order: the common ones, then ``own``."""
     shown = plain(title)
     tags = [f"research/{kind}", *([f"status/{status}"] if status else []), *(f"topic/{topic_of(topic)}" for topic in topics)]
     properties: dict[str, Property] = {
@@ -291,9 +291,9 @@ def properties_of(
     return properties | dict(own)
 
 
-def archived(library: VaultModel, loaded: LoadedSession) -> dict[str, Property]:
-    """Return the property of a session whose query is gone from the queue; nothing for any other."""
-    return {"archived": True} if loaded.state.query_id in library.archived else {}
+def archived(model: VaultModel, loaded: LoadedSession) -> dict[str, Property]:
+    """Return ``archived`` for a session whose query is no longer in the queue; no property for others."""
+    return {"archived": True} if loaded.state.query_id in model.archived else {}
 
 
 def linked(link: Link | None) -> str:
@@ -302,10 +302,10 @@ def linked(link: Link | None) -> str:
 
 
 def present(properties: Mapping[str, Property]) -> dict[str, Property]:
-    """Return the properties that say something: no empty text, no empty list."""
+    """Return the properties without empty texts and empty lists."""
     return {name: value for name, value in properties.items() if value not in ("", ())}
 
 
 def heading(text: str, limit: int = 120) -> str:
-    """Return ``text`` as it may head a note."""
+    """Return ``text`` on one line as a note's heading."""
     return one_line(text, limit) or "Untitled"

@@ -1,7 +1,7 @@
 """Questions as lines of ``queries.yaml``, to be copied from a note into the queue.
 
-The list stands in a code fence of a note, so it must do nothing there either: no sign that ends a fence, opens a link, a comment
-or a command survives unescaped inside the quotes. YAML's own escapes say the same characters.
+The lines are printed in a code fence of a note and must be harmless there: characters that end a fence or open a link, a comment
+or a command are written as YAML escapes inside the quotes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pipeline.text.normalise import clean
 from pipeline.vault.output.escaping import Inert
 from pipeline.vault.output.frontmatter import quoted
 
-# What the queue takes for a tag; an old log may hold others.
+# Tags that the queue accepts; an old log may contain others.
 _TAG = re.compile(r"[\w/-]*[^\W\d][\w/-]*")
 _MOST = 1_000  # characters of one question
 # The second sign of a link, an image, a comment, a placeholder; every sign of a code span.
-_DOING = re.compile(r"(?<=\[)\[|(?<=\])\]|(?<=!)\[|(?<=%)%|(?<=\{)\{|(?<=\})\}|`")
+_ACTIVE = re.compile(r"(?<=\[)\[|(?<=\])\]|(?<=!)\[|(?<=%)%|(?<=\{)\{|(?<=\})\}|`")
 
 
 def queue_lines(questions: Iterable[str], tags: Iterable[str] = ()) -> tuple[Inert, ...]:
@@ -34,5 +34,5 @@ def _entry(question: str, tags: str) -> tuple[str, ...]:
 
 
 def _quoted(text: str) -> str:
-    """``text`` in double quotes: the same words to a reader of YAML, no deed to a reader of notes."""
-    return _DOING.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted(" ".join(clean(text).split())))
+    """``text`` in double quotes: the same text in YAML, without effect in a note."""
+    return _ACTIVE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted(" ".join(clean(text).split())))

@@ -1,4 +1,4 @@
-"""The report: the answer first, every sentence with the quote it rests on, then what speaks against it and what is missing."""
+"""The note of a report: summary, disagreements, cited sections, open questions, limits, references; or why nothing was found."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """Why a question has no answer, and the passages that come nearest. ``own``: only the reader's documents were searched."""
+    """Why a question has no answer, and the passages that come nearest. ``own``: only the user's documents were searched."""
 
     reason: str
     nearest: tuple[Said, ...]
@@ -110,19 +110,19 @@ class ReportView:
     words: int
 
 
-_OWN = ("local",)  # who searches where nothing but the reader's documents is searched
+_OWN = ("local",)  # the search services if only the user's documents are searched
 _EMPTY = Report("", (), (), (), (), (), (), 0, 0)
 
 
-def report_note(library: VaultModel, loaded: LoadedSession, report: Report = _EMPTY) -> Note:
-    """Return the note of a study's report; without one, of a question that its sources do not answer."""
+def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPTY) -> Note:
+    """Return the note of a session's report; without one, the note of a question that its sources do not answer."""
     state = loaded.state
     own = present(
         {
             "query": plain(state.query, 1_000),
             "session": linked(session_link(loaded.card)),
-            "night": last_night(library, loaded),
-            "previous": linked(_earlier(library, loaded)),
+            "night": last_night(model, loaded),
+            "previous": linked(_earlier(model, loaded)),
             "sources": len(report.references),
             "facts": len(state.facts),
             "words": report.words,
@@ -130,7 +130,7 @@ def report_note(library: VaultModel, loaded: LoadedSession, report: Report = _EM
             "open_questions": len(report.unknowns),
             "cost_usd": round(state.spent.usd, 6),
             "duration_s": working_seconds(state),
-            **archived(library, loaded),
+            **archived(model, loaded),
         }
     )
     properties = properties_of(
@@ -141,12 +141,12 @@ def report_note(library: VaultModel, loaded: LoadedSession, report: Report = _EM
         topics=state.tags,
         created=loaded.card.reported_at or state.ended_at,
     )
-    return Note(loaded.card.report_path, "report", properties, _view(library, loaded, report))
+    return Note(loaded.card.report_path, "report", properties, _view(model, loaded, report))
 
 
-def _view(library: VaultModel, loaded: LoadedSession, report: Report) -> ReportView:
+def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportView:
     state = loaded.state
-    citer = Citer(library, loaded)
+    citer = Citer(model, loaded)
     parts = tuple(Part(section.title, citer.paragraphs(section.paragraphs)) for section in report.sections)
     disagreements = citer.disagreements(report.contradictions)
     is_passages = any(part.kind == "passages" for section in report.sections for part in section.paragraphs)
@@ -156,7 +156,7 @@ def _view(library: VaultModel, loaded: LoadedSession, report: Report) -> ReportV
     return ReportView(
         title=report.title or state.query,
         query=state.query,
-        since=since(library, loaded),
+        since=since(model, loaded),
         not_found=_not_found(loaded, citer),
         missing=_missing(loaded, report),
         summary=citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
@@ -166,15 +166,15 @@ def _view(library: VaultModel, loaded: LoadedSession, report: Report) -> ReportV
         unknowns=unknowns,
         to_ask=queue_lines((gap.question for gap in report.unknowns), state.tags),
         limits=limits,
-        references=_references(library, report),
+        references=_references(model, report),
         own_sources=origins.count("own"),
         web_sources=origins.count("web"),
         session=session_link(loaded.card, "how this was researched"),
         topics=topic_links(state.tags),
         workers=tuple(worker_link(loaded.card, worker.id) for worker in workers_in_order(state)),
-        nights=night_links(library, loaded.card),
-        earlier=_earlier(library, loaded),
-        later=_later(library, loaded),
+        nights=night_links(model, loaded.card),
+        earlier=_earlier(model, loaded),
+        later=_later(model, loaded),
         reported_at=loaded.card.reported_at or state.ended_at,
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),
@@ -197,17 +197,17 @@ def _not_found(loaded: LoadedSession, citer: Citer) -> NotFound | None:
 
 
 def _missing(loaded: LoadedSession, report: Report) -> str:
-    """What a report says first if no source holds some words of its question; "" if each is held."""
+    """The first sentence of a report if no passage has some words of the question together with the rest; else ""."""
     if not report.missing:
         return ""
     named = formatting.joined([f"“{word}”" for word in report.missing], "or")
     own = loaded.state.config.search == _OWN
     where = "in your documents" if own else "that was found"
-    return f"No passage {where} speaks of {named} together with the rest."
+    return f"No passage {where} mentions {named} together with the rest."
 
 
 def _contents(parts: tuple[Part, ...], *further: bool) -> tuple[Link | str, ...]:
-    """The headings in order: links where Obsidian will find the heading, plain words elsewhere."""
+    """The headings in order: links if Obsidian can find the heading, else plain text."""
     disagree, unknown, limited = further
     titles = [*([DISAGREEMENTS] if disagree else []), *(part.title for part in parts)]
     titles += [*([UNKNOWNS] if unknown else []), *([LIMITS] if limited else []), REFERENCES]
@@ -223,19 +223,15 @@ def _limits(report: Report) -> tuple[str, ...]:
     if not report.cut:
         return report.limits
     cut = formatting.count(report.cut, "sentence")
-    rest = (
-        "was cut, because the quotes did not bear it out"
-        if report.cut == 1
-        else "were cut, because the quotes did not bear them out"
-    )
-    return (*report.limits, f"{cut} of the draft {rest}.")
+    rest = "was cut, because its quotes do" if report.cut == 1 else "were cut, because their quotes do"
+    return (*report.limits, f"{cut} of the draft {rest} not support {'it' if report.cut == 1 else 'them'}.")
 
 
-def _references(library: VaultModel, report: Report) -> tuple[Referred, ...]:
+def _references(model: VaultModel, report: Report) -> tuple[Referred, ...]:
     return tuple(
         Referred(
             entry.number,
-            source_link(library.sources[entry.url]),
+            source_link(model.sources[entry.url]),
             address_words(entry.url),
             len(entry.facts),
             page_origin(entry.url),
@@ -244,11 +240,11 @@ def _references(library: VaultModel, report: Report) -> tuple[Referred, ...]:
     )
 
 
-def _earlier(library: VaultModel, loaded: LoadedSession) -> Link | None:
-    before = library.by_id.get(loaded.state.previous_session)
+def _earlier(model: VaultModel, loaded: LoadedSession) -> Link | None:
+    before = model.by_id.get(loaded.state.previous_session)
     return best_link(before) if before else None
 
 
-def _later(library: VaultModel, loaded: LoadedSession) -> Link | None:
-    after = library.followers.get(loaded.card.id)
+def _later(model: VaultModel, loaded: LoadedSession) -> Link | None:
+    after = model.followers.get(loaded.card.id)
     return best_link(after) if after else None

@@ -1,4 +1,4 @@
-"""The work behind a report: plan, workers, what happened when, what failed, what it cost."""
+"""The note of a session: plan, workers, timeline, failures, open questions, cost."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def failures_of(state: SessionState, prefix: str = "") -> tuple[Failed, ...]:
 
 def failed(state: SessionState, failure: Failure) -> Failed:
     """Return one failure in words."""
-    return Failed(_what(state, failure.step), failure.message, failure.attempts, failure.final)
+    return Failed(_step_words(state, failure.step), failure.message, failure.attempts, failure.final)
 
 
-def _what(state: SessionState, key: str) -> str:
+def _step_words(state: SessionState, key: str) -> str:
     kind, _, rest = key.partition(":")
     if kind == "SearchFor":
         return f"searching for “{rest}”"
@@ -168,7 +168,7 @@ class SessionView:
     ended_at: str
 
 
-def session_note(library: VaultModel, loaded: LoadedSession) -> Note:
+def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
     """Return the note of a session."""
     state = loaded.state
     own = present(
@@ -176,8 +176,8 @@ def session_note(library: VaultModel, loaded: LoadedSession) -> Note:
             "query": plain(state.query, 1_000),
             "session": state.id,
             "report": linked(report_link(loaded.card)),
-            "night": last_night(library, loaded),
-            "previous": linked(_earlier(library, loaded)),
+            "night": last_night(model, loaded),
+            "previous": linked(_earlier(model, loaded)),
             "workers": len(state.workers),
             "searches": len(state.searches),
             "pages": len(state.pages),
@@ -185,18 +185,18 @@ def session_note(library: VaultModel, loaded: LoadedSession) -> Note:
             "cost_usd": round(state.spent.usd, 6),
             "tokens": state.spent.total_tokens,
             "duration_s": working_seconds(state),
-            **archived(library, loaded),
+            **archived(model, loaded),
         }
     )
     properties = properties_of(
         "session", f"Session: {state.query}", own, status=state.status, topics=state.tags, created=state.started_at
     )
-    return Note(loaded.card.session_path, "session", properties, _view(library, loaded))
+    return Note(loaded.card.session_path, "session", properties, _view(model, loaded))
 
 
-def _view(library: VaultModel, loaded: LoadedSession) -> SessionView:
+def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
     state = loaded.state
-    after = library.followers.get(loaded.card.id)
+    after = model.followers.get(loaded.card.id)
     return SessionView(
         title=state.query,
         status=state.status,
@@ -207,21 +207,21 @@ def _view(library: VaultModel, loaded: LoadedSession) -> SessionView:
         session_id=state.id,
         query_id=state.query_id,
         report=report_link(loaded.card),
-        nights=night_links(library, loaded.card),
-        earlier=_earlier(library, loaded),
+        nights=night_links(model, loaded.card),
+        earlier=_earlier(model, loaded),
         later=best_link(after) if after else None,
         mode=state.config.mode,
         perspectives=tuple(_planned(loaded, node) for node in search_nodes(state)),
         workers=tuple(_row(loaded, worker) for worker in workers_in_order(state)),
         stretches=timeline(loaded.events),
         failures=failures_of(state),
-        disagreements=Citer(library, loaded).disagreements(contradictions(state)),
+        disagreements=Citer(model, loaded).disagreements(contradictions(state)),
         gaps=open_questions(open_gaps(state)),
         to_ask=() if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
         topics=topic_links(state.tags),
         canvas=canvas_link(loaded),
         timeline=timeline_link(loaded),
-        sums=Link(chart_path(loaded.card.session_path, "cost"), "What this session added up to over its time"),
+        sums=Link(chart_path(loaded.card.session_path, "cost"), "Totals of this session over time"),
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
@@ -280,6 +280,6 @@ def outcome_of(state: SessionState, worker: Worker) -> str:
     return f"stopped after {count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
 
 
-def _earlier(library: VaultModel, loaded: LoadedSession) -> Link | None:
-    before = library.by_id.get(loaded.state.previous_session)
+def _earlier(model: VaultModel, loaded: LoadedSession) -> Link | None:
+    before = model.by_id.get(loaded.state.previous_session)
     return best_link(before) if before else None

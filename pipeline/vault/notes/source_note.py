@@ -1,4 +1,4 @@
-"""One source across all studies: who cites it, each quote taken from it, and the versions that were read."""
+"""The note of a source across all sessions: the reports that cite it, its quotes, and the versions that were read."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class CitedIn:
 
 @dataclass(frozen=True, slots=True)
 class QuoteView:
-    """A quote with its block id. ``standing`` is corroborated, single or disputed, "" when nobody looked.
+    """A quote with its block id. ``standing`` is corroborated, single or disputed, "" if it was not checked.
 
     ``found_in`` are the session that found it first, which began at ``found_at``, and of each question that found it again the
-    latest session. ``is_plain``: it is one paragraph; else ``text`` and ``lead`` are a passage as ``page_format`` has it.
+    latest session. ``is_plain``: it is one paragraph; else ``text`` and ``lead`` are a passage in ``page_format``.
     """
 
     text: str
@@ -65,7 +65,7 @@ class QuoteView:
 
 @dataclass(frozen=True, slots=True)
 class ReadFor:
-    """A session that read the source ``at`` a time, its workers that took something from it, and how what they took fared there.
+    """A session that read the source ``at`` a time, its workers that took quotes from it, and the results of cross-checking them.
 
     ``taken``, ``borne_out``, ``disputed`` and ``cited`` count quotes.
     """
@@ -92,7 +92,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed from one version to the next that was read. ``compared`` False: one of the texts is stored no more."""
+    """What changed from one version to the next that was read. ``compared`` False: one of the texts is no longer stored."""
 
     at: str
     before: int
@@ -128,11 +128,11 @@ class SourceView:
     first_read_at: str
 
 
-def source_note(library: VaultModel, source: Source, changes: tuple[Changed, ...]) -> Note:
+def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...]) -> Note:
     """Return the note of a source; ``changes`` are those that ``changes_of`` finds."""
     page = source.readings[-1].page
-    judged = _judged(source)
-    view = _view(library, source, judged, changes)
+    judged = _latest_judged(source)
+    view = _view(model, source, judged, changes)
     own = present(
         {
             "source_url": property_address(source.url),
@@ -152,12 +152,12 @@ def source_note(library: VaultModel, source: Source, changes: tuple[Changed, ...
     return Note(source.place.path, "source", properties, view)
 
 
-def _view(library: VaultModel, source: Source, judged: Learnt | None, changes: tuple[Changed, ...]) -> SourceView:
+def _view(model: VaultModel, source: Source, judged: Learnt | None, changes: tuple[Changed, ...]) -> SourceView:
     page = source.readings[-1].page
-    by_start = sorted(source.readings, key=lambda reading: (library.by_id[reading.session].started_at, reading.session))
-    quotes = tuple(_quote(library, entries) for entries in _by_fact(by_start).values())
-    cards = {reading.session: library.by_id[reading.session] for reading in source.readings}
-    nights = {link.path: link for card in cards.values() for link in night_links(library, card)}
+    by_start = sorted(source.readings, key=lambda reading: (model.by_id[reading.session].started_at, reading.session))
+    quotes = tuple(_quote(model, entries) for entries in _by_fact(by_start).values())
+    cards = {reading.session: model.by_id[reading.session] for reading in source.readings}
+    nights = {link.path: link for card in cards.values() for link in night_links(model, card)}
     return SourceView(
         title=source.title,
         address=_address(source.url),
@@ -169,12 +169,12 @@ def _view(library: VaultModel, source: Source, judged: Learnt | None, changes: t
         media_type=page.media_type,
         score=(judged.score if judged else None) or 0.0,
         score_reasons=judged.reasons if judged else (),
-        cited_in=tuple(_cited_in(library.by_id[reading.session], reading) for reading in by_start if reading.number),
-        read_for=tuple(_read_for(library, reading) for reading in source.readings),
+        cited_in=tuple(_cited_in(model.by_id[reading.session], reading) for reading in by_start if reading.number),
+        read_for=tuple(_read_for(model, reading) for reading in source.readings),
         nights=tuple(nights.values()),
         quotes=tuple(quote for quote in quotes if quote.cited_in),
         further_quotes=tuple(quote for quote in quotes if not quote.cited_in),
-        readings=_readings(library, source),
+        readings=_readings(model, source),
         versions=len({reading.page.digest for reading in source.readings}),
         changes=changes,
         first_read_at=source.readings[0].page.at,
@@ -182,12 +182,12 @@ def _view(library: VaultModel, source: Source, judged: Learnt | None, changes: t
 
 
 def _address(url: str) -> Inert:
-    """A link where one may follow it; a document of the reader's own by its path."""
+    """A link for a web page; the path for one of the user's documents."""
     return inert(address_words(url)) if url.startswith("corpus:") else address(url)
 
 
-def _judged(source: Source) -> Learnt | None:
-    """The latest reading whose session judged how far the source carries."""
+def _latest_judged(source: Source) -> Learnt | None:
+    """The latest reading whose session judged the source's quality."""
     return next((reading for reading in reversed(source.readings) if reading.score is not None), None)
 
 
@@ -196,7 +196,7 @@ def _cited_in(card: Card, reading: Learnt) -> CitedIn:
 
 
 def _by_fact(readings: list[Learnt]) -> dict[str, list[tuple[str, Quoted]]]:
-    """Each fact's finds: session ids and what each session made of it, in order of the sessions' start."""
+    """Each fact's finds: session ids and the quote as each session judged it, in order of the sessions' start."""
     found: dict[str, list[tuple[str, Quoted]]] = {}
     for reading in readings:
         for quote in reading.quotes:
@@ -204,7 +204,7 @@ def _by_fact(readings: list[Learnt]) -> dict[str, list[tuple[str, Quoted]]]:
     return found
 
 
-def _quote(library: VaultModel, finds: list[tuple[str, Quoted]]) -> QuoteView:
+def _quote(model: VaultModel, finds: list[tuple[str, Quoted]]) -> QuoteView:
     first, latest = finds[0][1], finds[-1][1]
     return QuoteView(
         text=first.text,
@@ -214,32 +214,32 @@ def _quote(library: VaultModel, finds: list[tuple[str, Quoted]]) -> QuoteView:
         heading=first.heading,
         claim=claim_beside(first.claim, first.text),
         standing=latest.standing,
-        support=_quote_links(library, latest.support),
-        against=_quote_links(library, latest.against),
-        cited_in=_cited_in_latest(library, finds),
-        found_in=_found_in(library, finds),
-        found_at=library.by_id[finds[0][0]].started_at,
+        support=_quote_links(model, latest.support),
+        against=_quote_links(model, latest.against),
+        cited_in=_cited_in_latest(model, finds),
+        found_in=_found_in(model, finds),
+        found_at=model.by_id[finds[0][0]].started_at,
     )
 
 
-def _cited_in_latest(library: VaultModel, finds: list[tuple[str, Quoted]]) -> tuple[Link, ...]:
+def _cited_in_latest(model: VaultModel, finds: list[tuple[str, Quoted]]) -> tuple[Link, ...]:
     """The reports that cite a quote; of a question that was researched again and again, the latest."""
-    citing = {library.by_id[session].query_id: library.by_id[session] for session, quote in finds if quote.cited}
+    citing = {model.by_id[session].query_id: model.by_id[session] for session, quote in finds if quote.cited}
     return tuple(map(best_link, citing.values()))
 
 
-def _found_in(library: VaultModel, finds: list[tuple[str, Quoted]]) -> tuple[Link, ...]:
-    first, *others = (library.by_id[session] for session, _ in finds)
+def _found_in(model: VaultModel, finds: list[tuple[str, Quoted]]) -> tuple[Link, ...]:
+    first, *others = (model.by_id[session] for session, _ in finds)
     again = {card.query_id: card for card in others}
     return (session_link(first), *map(session_link, again.values()))
 
 
-def _quote_links(library: VaultModel, quotes: tuple[QuoteRef, ...]) -> tuple[Link, ...]:
-    return tuple(quote_link(library.sources[quote.url], quote.fact) for quote in quotes)
+def _quote_links(model: VaultModel, quotes: tuple[QuoteRef, ...]) -> tuple[Link, ...]:
+    return tuple(quote_link(model.sources[quote.url], quote.fact) for quote in quotes)
 
 
-def _read_for(library: VaultModel, reading: Learnt) -> ReadFor:
-    card = library.by_id[reading.session]
+def _read_for(model: VaultModel, reading: Learnt) -> ReadFor:
+    card = model.by_id[reading.session]
     standings = [quote.standing for quote in reading.quotes]
     return ReadFor(
         session_link(card),
@@ -272,11 +272,11 @@ def changes_of(source: Source, texts: Texts) -> Iterator[Changed]:
         yield Changed(after.at, versions[before.digest], versions[after.digest], found is not None, *what)
 
 
-def _readings(library: VaultModel, source: Source) -> tuple[Reading, ...]:
+def _readings(model: VaultModel, source: Source) -> tuple[Reading, ...]:
     versions = _versions(source)
-    return tuple(_reading(library, reading, versions[reading.page.digest]) for reading in source.readings)
+    return tuple(_reading(model, reading, versions[reading.page.digest]) for reading in source.readings)
 
 
-def _reading(library: VaultModel, reading: Learnt, version: int) -> Reading:
+def _reading(model: VaultModel, reading: Learnt, version: int) -> Reading:
     page = reading.page
-    return Reading(page.at, version, page.digest[:12], page.characters, best_link(library.by_id[reading.session]))
+    return Reading(page.at, version, page.digest[:12], page.characters, best_link(model.by_id[reading.session]))

@@ -1,4 +1,4 @@
-"""A map of one topic: its questions with their reports, what is still open on it, and the sources that it rests on most."""
+"""The note of a topic: its questions with their reports, its open questions, and the sources that its reports cite most."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST_SOURCES = 15
 class Asked:
     """A question of the topic. ``link`` leads to its latest report, else to its latest session; ``at`` is when that was finished.
 
-    ``first`` is the first sentence of the report's summary; ``earlier`` are links to what was made on the same question before.
+    ``first`` is the first sentence of the report's summary; ``earlier`` are links to earlier reports on the same question.
     """
 
     link: Link
@@ -46,15 +46,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class StillOpen:
-    """What the latest work on one question left open."""
+    """The open questions of the latest session on one question."""
 
     link: Link
     questions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rested:
-    """A source that the topic's latest reports rest on: how many of them refer to it, with how many quotes."""
+class CitedSource:
+    """A source of the topic's latest reports: the number of reports that cite it, and of their quotes."""
 
     source: Link
     reports: int
@@ -71,7 +71,7 @@ class TopicView:
     unanswered: tuple[Asked, ...]
     open: tuple[StillOpen, ...]
     to_ask: tuple[Inert, ...]
-    sources: tuple[Rested, ...]
+    sources: tuple[CitedSource, ...]
     further_sources: int
     related: tuple[Link, ...]
 
@@ -85,7 +85,7 @@ T = TypeVar("T", bound=_Tagged)
 
 
 def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
-    """Return the cards of each topic by its slug, topics and cards in order; tags that read alike are one topic."""
+    """Return the cards of each topic by its slug, topics and cards in order; tags with the same slug are one topic."""
     found: dict[str, list[T]] = {}
     for card in cards:
         for topic in dict.fromkeys(map(topic_of, card.tags)):
@@ -93,9 +93,9 @@ def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
     return {topic: tuple(found[topic]) for topic in sorted(found)}
 
 
-def topic_note(library: VaultModel, topic: str, cards: Sequence[Card]) -> Note:
+def topic_note(model: VaultModel, topic: str, cards: Sequence[Card]) -> Note:
     """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start."""
-    view = _view(library, topic, cards)
+    view = _view(model, topic, cards)
     own = present(
         {
             "questions": len(view.answered) + len(view.unanswered),
@@ -108,19 +108,19 @@ def topic_note(library: VaultModel, topic: str, cards: Sequence[Card]) -> Note:
     return Note(topic_path(topic), "topic", properties, view)
 
 
-def _view(library: VaultModel, topic: str, cards: Sequence[Card]) -> TopicView:
+def _view(model: VaultModel, topic: str, cards: Sequence[Card]) -> TopicView:
     by_query: dict[str, list[Card]] = {}
     for card in cards:
         by_query.setdefault(card.query_id or card.id, []).append(card)
     questions = sorted(by_query.values(), key=_newness, reverse=True)
     latest = [_latest(sessions) for sessions in questions]
-    sources = _sources(library, latest)
+    sources = _sources(model, latest)
     still_open = tuple(StillOpen(best_link(card), card.open) for card in latest if card.open)
     return TopicView(
         title=topic_title(topic, cards),
         tag=Inert(f"topic/{topic}"),
-        answered=tuple(_asked(library, sessions) for sessions in questions if _latest(sessions).answered),
-        unanswered=tuple(_asked(library, sessions) for sessions in questions if not _latest(sessions).answered),
+        answered=tuple(_asked(model, sessions) for sessions in questions if _latest(sessions).answered),
+        unanswered=tuple(_asked(model, sessions) for sessions in questions if not _latest(sessions).answered),
         open=still_open,
         to_ask=queue_lines((question for entry in still_open for question in entry.questions), (topic_title(topic, cards),)),
         sources=sources[:MOST_SOURCES],
@@ -139,31 +139,31 @@ def topic_title(topic: str, cards: Iterable[_Tagged]) -> str:
 
 
 def _latest(sessions: Sequence[Card]) -> Card:
-    """What a question's latest report says; its latest session while it has none."""
+    """The session of a question's latest report; its latest session if it has none."""
     return next((card for card in reversed(sessions) if card.answered), sessions[-1])
 
 
-def _asked(library: VaultModel, sessions: Sequence[Card]) -> Asked:
+def _asked(model: VaultModel, sessions: Sequence[Card]) -> Asked:
     shown = _latest(sessions)
     outcome = STATUS_WORDS.get(shown.status, "unfinished")
-    first = cited(library, shown.first) if shown.first else None
+    first = cited(model, shown.first) if shown.first else None
     at = shown.reported_at or shown.ended_at or shown.started_at
     earlier = tuple(best_link(card) for card in reversed(sessions) if card is not shown and card.answered)
     return Asked(best_link(shown), outcome, at, first, shown.sources, shown.facts, earlier)
 
 
-def _sources(library: VaultModel, latest: Iterable[Card]) -> tuple[Rested, ...]:
-    """The sources, those that most reports refer to first, then those with the most quotes."""
+def _sources(model: VaultModel, latest: Iterable[Card]) -> tuple[CitedSource, ...]:
+    """The sources by number of reports that cite them, then by number of quotes."""
     reports: Counter[str] = Counter()
     quotes: Counter[str] = Counter()
     for entry in (entry for card in latest for entry in card.drawn):
         reports[entry.url] += 1
         quotes[entry.url] += entry.quotes
     order = sorted(reports, key=lambda url: (-reports[url], -quotes[url], url))
-    return tuple(Rested(source_link(library.sources[url]), reports[url], quotes[url]) for url in order)
+    return tuple(CitedSource(source_link(model.sources[url]), reports[url], quotes[url]) for url in order)
 
 
 def _related(topic: str, cards: Iterable[Card]) -> tuple[Link, ...]:
-    """The topics that its questions have besides."""
+    """The other topics of its questions."""
     tags = {topic_of(tag): tag for card in cards for tag in reversed(card.tags)}
     return tuple(topic_link(tag) for name, tag in sorted(tags.items()) if name != topic)

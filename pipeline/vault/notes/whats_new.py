@@ -1,4 +1,4 @@
-"""What a recurring question's report begins with: what is new since the one before."""
+"""The first part of a recurring question's report: what is new since the report before."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MOST = 12  # of a kind; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One statement and where it stands or stood: the quote's link, or the source."""
+class PlacedStatement:
+    """A statement with its place: the link to the quote, or the source."""
 
     text: str
     place: Link | str
@@ -24,10 +24,10 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What a source said, and what it says in its place."""
+    """A statement of a source, and the one that replaced it."""
 
     before: str
-    after: Told
+    after: PlacedStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,18 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What is new. ``quiet``: no fact is. ``more_added`` and ``more_gone`` count what is not listed, ``noticed`` facts of now
-    that stood there before, ``kept`` earlier ones that still do.
+    """The difference to the report before. ``quiet``: no fact is new. ``more_added`` and ``more_gone`` count unlisted facts.
+
+    ``noticed`` counts facts that were in their source before but were found only now, ``kept`` earlier facts that still hold.
     """
 
     day: str
     report: Link | None
     quiet: bool
-    added: tuple[Told, ...]
+    added: tuple[PlacedStatement, ...]
     more_added: int
     changed: tuple[Replaced, ...]
-    gone: tuple[Told, ...]
+    gone: tuple[PlacedStatement, ...]
     more_gone: int
     noticed: int
     kept: int
@@ -58,29 +59,29 @@ class Since:
     unread: tuple[Unread, ...]
 
 
-def since(library: VaultModel, loaded: LoadedSession) -> Since | None:
-    """Return what is new in a study since the session before; None if it has none to compare with."""
+def since(model: VaultModel, loaded: LoadedSession) -> Since | None:
+    """Return what is new in a session since the one before; None if there is none to compare with."""
     found = loaded.state.changes
     if found is None:
         return None
-    teller = _Teller(library, loaded)
+    facts = _FactTexts(model, loaded)
     added = _cited_first(found, loaded)
-    before = library.by_id.get(found.session)
+    before = model.by_id.get(found.session)
     return Since(
         day=found.since,
         report=best_link(before) if before else None,
         quiet=not (found.added or found.changed or found.gone),
-        added=tuple(teller.found(name) for name in added[:MOST]),
+        added=tuple(facts.of_fact(name) for name in added[:MOST]),
         more_added=max(0, len(added) - MOST),
         changed=tuple(
-            Replaced(statement(change.before.claim, change.before.quote), teller.found(change.after)) for change in found.changed
+            Replaced(statement(change.before.claim, change.before.quote), facts.of_fact(change.after)) for change in found.changed
         ),
-        gone=tuple(teller.lost(fact) for fact in found.gone[:MOST]),
+        gone=tuple(facts.of_lost_fact(fact) for fact in found.gone[:MOST]),
         more_gone=max(0, len(found.gone) - MOST),
         noticed=len(found.noticed),
         kept=found.kept,
-        sources=tuple(teller.place(source.url) for source in found.sources),
-        unread=tuple(Unread(teller.place(source.url), source.reason) for source in found.unread),
+        sources=tuple(facts.place(source.url) for source in found.sources),
+        unread=tuple(Unread(facts.place(source.url), source.reason) for source in found.unread),
     )
 
 
@@ -90,20 +91,20 @@ def _cited_first(found: Changes, loaded: LoadedSession) -> Sequence[str]:
     return sorted(found.added, key=lambda name: name not in cited)
 
 
-class _Teller:
-    """Facts in words with links to where they stand."""
+class _FactTexts:
+    """Facts as statements with links to their quotes or sources."""
 
-    def __init__(self, library: VaultModel, loaded: LoadedSession) -> None:
-        self._library, self._facts = library, loaded.state.facts
-        self._citer = Citer(library, loaded)
+    def __init__(self, model: VaultModel, loaded: LoadedSession) -> None:
+        self._model, self._facts = model, loaded.state.facts
+        self._citer = Citer(model, loaded)
 
-    def found(self, fact_id: str) -> Told:
+    def of_fact(self, fact_id: str) -> PlacedStatement:
         fact = self._facts[fact_id]
-        return Told(statement(fact.claim, fact.quote), self._citer.citation(fact_id))
+        return PlacedStatement(statement(fact.claim, fact.quote), self._citer.citation(fact_id))
 
-    def lost(self, fact: Fact) -> Told:
-        return Told(statement(fact.claim, fact.quote), self.place(fact.url))
+    def of_lost_fact(self, fact: Fact) -> PlacedStatement:
+        return PlacedStatement(statement(fact.claim, fact.quote), self.place(fact.url))
 
     def place(self, url: str) -> Link | str:
-        source = self._library.sources.get(url)
+        source = self._model.sources.get(url)
         return source_link(source) if source else address_words(url)

@@ -1,4 +1,4 @@
-"""One worker: what it asked, read, found, rejected, and left open."""
+"""The note of a worker: its questions, rounds with searches and pages, facts, rejected findings, and open questions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class PageSeen:
-    """A page that was chosen: the link to its source (its address if it could not be read), and what came of it."""
+    """A page that was chosen: the link to its source (its address if it could not be read), its facts or the failure."""
 
     source: Link | str
     place: str
@@ -60,7 +60,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A fact: the claim ("" where it is the quote itself), the quote, where it stands, how it fared, and what it leans on.
+    """A fact: the claim ("" where it is the quote itself), the quote, its source, its standing in words, and its lead.
 
     ``is_plain``: the quote is one paragraph.
     """
@@ -77,7 +77,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A finding that does not count, the page it was taken from, and why it does not."""
+    """A finding that does not count, its page, and the reason."""
 
     claim: str
     quote: str
@@ -110,7 +110,7 @@ class WorkerView:
     started_at: str
 
 
-def worker_note(library: VaultModel, loaded: LoadedSession, worker: Worker) -> Note:
+def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Note:
     """Return the note of one worker."""
     state = loaded.state
     view = state.perspectives[worker.perspective_id]
@@ -125,10 +125,10 @@ def worker_note(library: VaultModel, loaded: LoadedSession, worker: Worker) -> N
     )
     title = f"{perspective_name(view)} — {state.query}"
     properties = properties_of("worker", title, own, status=worker.status, topics=state.tags, created=worker.started_at)
-    return Note(loaded.worker_paths[worker.id], "worker", properties, _view(library, loaded, worker))
+    return Note(loaded.worker_paths[worker.id], "worker", properties, _view(model, loaded, worker))
 
 
-def _view(library: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerView:
+def _view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerView:
     state = loaded.state
     view = state.perspectives[worker.perspective_id]
     return WorkerView(
@@ -144,9 +144,9 @@ def _view(library: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerV
         report=report_link(loaded.card),
         siblings=tuple(_siblings(loaded, worker)),
         summary=worker.summary,
-        rounds=tuple(_round(library, state, worker, number) for number in range(1, len(worker.iterations) + 1)),
-        facts=tuple(_found(library, loaded, fact) for fact in loaded.facts[worker.id]),
-        rejected=tuple(_rejected(library, worker)),
+        rounds=tuple(_round(model, state, worker, number) for number in range(1, len(worker.iterations) + 1)),
+        facts=tuple(_found(model, loaded, fact) for fact in loaded.facts[worker.id]),
+        rejected=tuple(_rejected(model, worker)),
         gaps=worker.iterations[-1].gaps if worker.iterations else (),
         timeline=timeline_link(loaded),
         canvas=canvas_link(loaded),
@@ -160,13 +160,13 @@ def _siblings(loaded: LoadedSession, worker: Worker) -> Iterator[Link]:
             yield worker_link(loaded.card, name)
 
 
-def _round(library: VaultModel, state: SessionState, worker: Worker, number: int) -> Round:
+def _round(model: VaultModel, state: SessionState, worker: Worker, number: int) -> Round:
     step = worker.iterations[number - 1]
     return Round(
         number,
         step.reasoning,
         tuple(_searched(state, query) for query in step.queries),
-        tuple(_page(library, state, worker, number, url) for url in chosen_pages(state, worker, number)),
+        tuple(_page(model, state, worker, number, url) for url in chosen_pages(state, worker, number)),
         step.sufficient if step.evaluated else None,
         step.gaps,
     )
@@ -178,18 +178,18 @@ def _searched(state: SessionState, query: str) -> Searched:
     return Searched(query, len(done.hits) if done else 0, "" if done else failure.message if failure else "not made")
 
 
-def _page(library: VaultModel, state: SessionState, worker: Worker, number: int, url: str) -> PageSeen:
+def _page(model: VaultModel, state: SessionState, worker: Worker, number: int, url: str) -> PageSeen:
     observed = worker.iterations[number - 1].observed.get(url)
-    name: Link | str = source_link(library.sources[url]) if url in state.pages else url
+    name: Link | str = source_link(model.sources[url]) if url in state.pages else url
     failure = state.failures.get(f"Observe:{worker.id}:{number}:{url}" if url in state.pages else f"Read:{url}")
     why = "" if observed else failure.message if failure else "not evaluated"
     facts, rejected = (len(observed.facts), len(observed.rejected)) if observed else (0, 0)
     return PageSeen(name, address_words(url), facts, rejected, why)
 
 
-def _found(library: VaultModel, loaded: LoadedSession, fact: Fact) -> Found:
+def _found(model: VaultModel, loaded: LoadedSession, fact: Fact) -> Found:
     claim = claim_beside(fact.claim, fact.quote)
-    source = library.sources[fact.url]
+    source = model.sources[fact.url]
     citation = quote_link(source, fact.id, "in the source")
     standing = standing_words(loaded.standings.get(fact.id))
     plain_quote = not fact.lead and is_plain(fact.quote)
@@ -197,22 +197,22 @@ def _found(library: VaultModel, loaded: LoadedSession, fact: Fact) -> Found:
 
 
 def standing_words(entry: ValidatedFact | None) -> str:
-    """Return how a fact fared in cross-checking; "" when nobody looked."""
+    """Return the result of cross-checking a fact in words; "" if it was not checked."""
     if entry is None or (entry.standing == "single" and not entry.support):
         return ""
     if entry.standing == "disputed":
         return "disputed by another source"
     others = len(entry.support)
-    return f"borne out by {others} other quote{'' if others == 1 else 's'}" if others else "borne out by another source"
+    return f"confirmed by {others} other quote{'' if others == 1 else 's'}" if others else "confirmed by another source"
 
 
-def _rejected(library: VaultModel, worker: Worker) -> Iterator[Rejected]:
+def _rejected(model: VaultModel, worker: Worker) -> Iterator[Rejected]:
     for step in worker.iterations:
         for url, observed in step.observed.items():
-            yield from (_rejection(library, url, entry) for entry in observed.rejected)
+            yield from (_rejection(model, url, entry) for entry in observed.rejected)
 
 
-def _rejection(library: VaultModel, url: str, entry: RejectedFact) -> Rejected:
+def _rejection(model: VaultModel, url: str, entry: RejectedFact) -> Rejected:
     claim = claim_beside(entry.claim, entry.quote)
     quote = flat(entry.quote)
-    return Rejected(claim or quote, quote if claim else "", entry.reason, source_link(library.sources[url]))
+    return Rejected(claim or quote, quote if claim else "", entry.reason, source_link(model.sources[url]))

@@ -1,4 +1,4 @@
-"""How numbers, times and amounts read in a note. Plain words, units always; times are UTC."""
+"""Numbers, times and amounts as text for notes, always with units; times are UTC."""
 
 from __future__ import annotations
 

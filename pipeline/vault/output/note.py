@@ -1,4 +1,4 @@
-"""A note as a value, and which properties the program owns. Nothing here knows a template or a file."""
+"""Notes as values before and after rendering, and the properties and tags that the program owns."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pipeline.vault.output.property_types import TYPES
 Kind = Literal["home", "night", "report", "session", "source", "topic", "worker"]
 KINDS: tuple[Kind, ...] = ("home", "night", "report", "session", "source", "topic", "worker")
 
-# Lists that a person may add to: theirs stay beside ours.
+# Lists that a person may add to: a rebuild keeps the added entries.
 SHARED_LISTS = ("aliases", "tags", "cssclasses")
-# Tags under these are the program's; any other tag in a note is its reader's.
+# Tags under these prefixes are the program's; a rebuild keeps all other tags.
 OWN_TAGS = ("research/", "status/", "topic/")
-# Each note has this class, and this with its kind behind it: "research-report".
+# The CSS classes of each note: this one, and this one with the note's kind, e.g. "research-report".
 OWN_CLASS = "research"
 
-# Every property that any note has ever had. What is not here belongs to the note's reader and is kept as it is.
+# Every property that any version of the program has written. All others are the user's and are kept.
 OWNED: frozenset[str] = frozenset(TYPES)
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note: where it stands (no suffix), what it is, its properties in order, and what its template is given.
+    """One note before rendering: its path without suffix, its kind, its properties in order, and the values for its template.
 
     ``view`` is a frozen dataclass; each of its fields is a name in the template.
     """
@@ -38,7 +38,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A note as its template made it: properties apart from the body, user blocks empty."""
+    """A rendered note: properties and body apart, user blocks empty."""
 
     path: str
     properties: Mapping[str, Property]
@@ -47,9 +47,9 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A generated file without places for a person's words: a canvas, a base, a chart, a style sheet. ``path`` has its suffix.
+    """A generated file without user blocks: a canvas, a base, a chart, a style sheet. ``path`` has its suffix.
 
-    ``yields``: once a person edited it, it is theirs, and stays as it is.
+    ``yields``: a build does not overwrite it after a person edited it.
     """
 
     path: str

@@ -1,8 +1,8 @@
-"""The only writer of generated files: what differs is written, what a person wrote is never lost.
+"""``VaultWriter``: the only code that writes files of the vault. It writes files that differ and never loses a person's text.
 
-The catalogue remembers outside the vault what was generated. A file that is neither in it nor recognisably ours is not touched; a
-generated part that someone edited is set aside in ``attic/`` before it is replaced; a file that is no longer made goes away, or,
-if anyone wrote in it, to ``attic/``. A file of which size and time are as they were left is taken to be as it was left.
+The catalogue, outside the vault, records what was generated. A file that is neither in it nor recognisably generated is not
+touched. If somebody edited a generated part, a copy goes to ``attic/`` before the part is replaced. A file that is no longer
+generated is removed, or moved to ``attic/`` if somebody wrote in it. A file whose size and time have not changed is not read.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from pipeline.vault.output.note import Rendered
 from pipeline.vault.rendering.generated_file import GeneratedFile
 
 ATTIC = "attic"
-_LEFT = "left as it is, so that no words are lost; put that right and build again"
+_LEFT = "not changed, so that no text is lost; correct this and run `research build` again"
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did, as vault paths with suffix, sorted; ``problems`` each name what was not written, why, and what to do.
+    """What a build did, as sorted vault paths with suffix; ``problems`` say what was not written, why, and what to do.
 
-    ``unchanged`` counts the files that are as they were. ``steps`` tell, by path ("" for the vault itself), of the folders that
-    were looked at (such as hold notes or drawings) how they stood, how they stand, and which files were touched. ``marks`` are
-    those of the log's streams.
+    ``unchanged`` is the number of unchanged files. ``steps`` has, by path ("" for the vault itself), each folder's mark before
+    and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams.
     """
 
     written: tuple[str, ...] = ()
@@ -42,10 +41,10 @@ class BuildReport:
 
 
 @dataclass(slots=True)
-class Done:
-    """What was done so far. ``refused`` are the files that could not be put in place.
+class WriteResult:
+    """What a ``VaultWriter`` has done so far. ``refused`` are the files that it could not write.
 
-    ``left`` tells how each file looks that was put in place, or was there already; None: it was removed.
+    ``left`` has size and time of each file that it wrote or found unchanged; None for one that it removed.
     """
 
     written: list[str] = field(default_factory=list)
@@ -57,19 +56,19 @@ class Done:
     left: dict[str, Look | None] = field(default_factory=dict)
 
 
-class Output:
-    """Puts files into a vault. ``trusting``: a file that looks as it was left is not read; ``dry``: nothing is written."""
+class VaultWriter:
+    """Writes files to a vault. ``trusting``: do not read files whose size and time are unchanged; ``dry``: write nothing."""
 
     def __init__(self, tree: Tree, files: Files, *, trusting: bool, dry: bool) -> None:
         self._tree, self._files = tree, files
         self._trusting, self._dry = trusting, dry
-        self.done = Done()
+        self.result = WriteResult()
 
     def place(self, files: Iterable[GeneratedFile], stale: Iterable[str]) -> None:
-        """Put ``files`` in place and take the ``stale`` ones away.
+        """Write ``files`` and remove the ``stale`` ones.
 
         Raises:
-            ResearchError: the disk refuses; each file is as it was or as it should be.
+            ResearchError: the disk cannot be written; no file is half written.
         """
         try:
             for fresh in files:
@@ -81,7 +80,7 @@ class Output:
             where = error.filename or "the vault"
             raise ResearchError(
                 f"the vault cannot be written: {where}: {error.strerror or error}",
-                hint="free some space or allow writing there, then run `research build`; nothing is lost",
+                hint="free some space or allow writing there, then run `research build`; no text is lost",
             ) from error
 
     def _place(self, fresh: GeneratedFile) -> None:
@@ -94,11 +93,11 @@ class Output:
             self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
 
     def _refuse(self, fresh: GeneratedFile, why: str) -> None:
-        self.done.problems.append(f"{fresh.path}: {why}")
-        self.done.refused.append(fresh)
+        self.result.problems.append(f"{fresh.path}: {why}")
+        self.result.refused.append(fresh)
 
     def _put_note(self, fresh: GeneratedFile) -> None:
-        made, state = self._files.made(fresh.path), self._tree.state(fresh.path)
+        made, state = self._files.find(fresh.path), self._tree.state(fresh.path)
         if state is None or self._as_left(made, state):
             unchanged = state is not None and made is not None and made.digest == digest_of(fresh.data)
             self._leave(fresh, state if unchanged else None, made)
@@ -106,23 +105,23 @@ class Output:
         disk = self._tree.read(fresh.path)
         if disk == fresh.data:
             self._leave(fresh, state, made)
-        elif disk is not None and (additions := self._reconciled(fresh, made, disk)) is not None:
+        elif disk is not None and (additions := self._user_text(fresh, made, disk)) is not None:
             whole = _with(fresh, additions)
             self._leave(whole, state if whole.data == disk else None, made, mixed=bool(additions))
 
     def _as_left(self, made: BuiltFile | None, state: Look) -> bool:
-        """Tell whether a file holds what was generated and nothing else, by its looks."""
+        """Tell from size and time whether a file contains what was generated and nothing else."""
         return self._trusting and made is not None and made.digest != "" and state == Look(made.size, made.mtime)
 
-    def _reconciled(self, fresh: GeneratedFile, made: BuiltFile | None, data: bytes) -> merge_user_text.UserText | None:
-        """What a person added to the file that stands there, after an edited one was set aside; None if it must stay."""
+    def _user_text(self, fresh: GeneratedFile, made: BuiltFile | None, data: bytes) -> merge_user_text.UserText | None:
+        """A person's text in the file on disk (a copy of an edited file is set aside); None if it must not be replaced."""
         try:
             disk = merge_user_text.parse(data.decode("utf-8", "surrogateescape"))
         except ValueError as error:
             self._refuse(fresh, f"{error}; {_LEFT}")
             return None
         if made is None and not disk.is_ours:
-            self._refuse(fresh, "a file that is not ours stands there; rename or move it and build again")
+            self._refuse(fresh, "this program did not write the file that is there; rename or move it and build again")
             return None
         additions = merge_user_text.kept(disk, fresh.note, made.aliases if made else ())
         edited = made is None or made.skeleton != disk.skeleton
@@ -131,26 +130,26 @@ class Output:
         return additions
 
     def _leave(self, fresh: GeneratedFile, state: Look | None, made: BuiltFile | None, *, mixed: bool = False) -> None:
-        """Write a file, unless it stands there already, in the given ``state``; ``made`` is what was known of it.
+        """Write a file unless it is on disk already, in the given ``state``; ``made`` is its row in the catalogue.
 
-        ``mixed``: with a person's words in it.
+        ``mixed``: it contains a person's text.
         """
         if state is None:
-            self.done.written.append(fresh.path)
+            self.result.written.append(fresh.path)
             state = Look(0, 0) if self._dry else self._tree.write(fresh.path, fresh.data, durable=mixed)
         else:
-            self.done.unchanged.append(fresh.path)
+            self.result.unchanged.append(fresh.path)
         digest = "" if mixed else digest_of(fresh.data)
         left = BuiltFile(fresh.path, fresh.owner, fresh.kind, fresh.skeleton, fresh.aliases, digest, *state)
-        self.done.left[fresh.path] = state
+        self.result.left[fresh.path] = state
         if left != made:
-            self._files.put_made(left)
+            self._files.put(left)
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
-        made, disk = self._files.made(fresh.path), self._tree.read(fresh.path)
+        made, disk = self._files.find(fresh.path), self._tree.read(fresh.path)
         edited = disk is not None and disk != fresh.data and (made is None or made.digest != digest_of(disk))
         if edited and fresh.yields:
-            self.done.unchanged.append(fresh.path)
+            self.result.unchanged.append(fresh.path)
             return
         if edited and disk is not None:
             self._set_aside(fresh.path, disk)
@@ -158,36 +157,36 @@ class Output:
 
     def _complete_types(self) -> None:
         lacked, problem = property_types.complete(self._tree, dry=self._dry)
-        self.done.written += [property_types.PATH] if lacked else []
-        self.done.problems += [problem] if problem else []
+        self.result.written += [property_types.PATH] if lacked else []
+        self.result.problems += [problem] if problem else []
 
     def _set_aside(self, path: str, data: bytes) -> None:
         stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
         copy = f"{ATTIC}/{stem}.{digest_of(data)[:8]}{dot}{suffix}"
         if not self._dry and self._tree.read(copy) != data:
             self._tree.write(copy, data, durable=True)
-        self.done.set_aside.append(copy)
+        self.result.set_aside.append(copy)
 
     def _remove(self, path: str) -> None:
         try:
-            self._take_away(path)
+            self._remove_file(path)
         except Obstacle as obstacle:
-            self.done.problems.append(f"{path}: no longer made, but left where it is: {obstacle}")
+            self.result.problems.append(f"{path}: no longer generated, but it was not removed: {obstacle}")
 
-    def _take_away(self, path: str) -> None:
+    def _remove_file(self, path: str) -> None:
         data = self._tree.read(path)
         if data is not None:
-            if self._was_touched(path, data):
+            if self._was_edited(path, data):
                 self._set_aside(path, data)
             if not self._dry:
                 self._tree.remove(path)
-            self.done.removed.append(path)
-        self._files.drop_made(path)
-        self.done.left[path] = None
+            self.result.removed.append(path)
+        self._files.drop(path)
+        self.result.left[path] = None
 
-    def _was_touched(self, path: str, data: bytes) -> bool:
-        """Tell whether anyone wrote in a file since it was generated; what cannot be parsed counts as touched."""
-        made = self._files.made(path)
+    def _was_edited(self, path: str, data: bytes) -> bool:
+        """Tell whether somebody edited a file since it was generated; a file that cannot be parsed counts as edited."""
+        made = self._files.find(path)
         if made is not None and made.digest == digest_of(data):
             return False
         if not path.endswith(".md"):
@@ -201,7 +200,7 @@ class Output:
 
 
 def _with(fresh: GeneratedFile, additions: merge_user_text.UserText) -> GeneratedFile:
-    """The note with a person's additions in it."""
+    """The note with a person's additions."""
     return replace(fresh, data=_composed(fresh.note, additions), skeleton=merge_user_text.skeleton_of(fresh.note, additions))
 
 

@@ -1,4 +1,4 @@
-"""A file of the vault as it shall be, ready to be put in place."""
+"""``GeneratedFile``: a file of the vault, rendered and ready to be written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.vault.output.note import Note, Plain, Rendered
 
 @dataclass(frozen=True, slots=True)
 class GeneratedFile:
-    """All bytes of a file without a person's words, and what it is made for.
+    """The bytes of a file without a person's text, and its owner.
 
     ``path`` has its suffix. ``skeleton`` is the digest of the generated part. ``properties`` are a note's, None for another file;
     ``yields`` as in ``Plain``.
@@ -29,13 +29,13 @@ class GeneratedFile:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """The aliases that are generated."""
+        """The generated aliases."""
         aliases = (self.properties or {}).get("aliases", ())
         return aliases if isinstance(aliases, tuple) else ()
 
     @property
     def note(self) -> Rendered:
-        """The note that it is."""
+        """The file parsed back into a rendered note."""
         body = self.data.partition(b"\n---\n\n")[2].decode("utf-8", "surrogateescape")
         return Rendered(self.path.removesuffix(".md"), self.properties or {}, body)
 
@@ -48,6 +48,6 @@ def of_note(owner: str, note: Note, rendered: Rendered) -> GeneratedFile:
 
 
 def of_plain(owner: str, kind: str, plain: Plain) -> GeneratedFile:
-    """Return another generated file."""
+    """Return a file that is not a note."""
     data = plain.text.encode("utf-8", "replace")
     return GeneratedFile(owner, kind, plain.path, data, digest_of(data), None, plain.yields)

@@ -1,7 +1,6 @@
-"""One order, and the files that are made of it: a session's own, its report's, its workers' and drawings, or a source's note.
+"""``render_order``: renders all files of one session (its notes and drawings), or the note of one source.
 
-All that is made is a function of the order, of where everything stands (``library``), and of the templates; so it does not matter
-which process makes it.
+The result depends only on the order, on the paths and links in ``model``, and on the templates, so any process may render it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from itertools import chain
 from pipeline.domain.state import workers_in_order
 from pipeline.errors import LogError
 from pipeline.vault import load
-from pipeline.vault.cache.catalogue import StoredReading, kept, readings_from
+from pipeline.vault.cache.catalogue import StoredReading, readings_from, stored_readings
 from pipeline.vault.charts.canvas import canvas_of
 from pipeline.vault.charts.session_charts import charts_of
 from pipeline.vault.notes.report_note import report_note
@@ -30,8 +29,8 @@ from pipeline.vault.vault_model import LoadedSession, Source, VaultModel
 FIGURE = "figure"
 
 
-class Unreadable(Exception):
-    """A session whose outline could be read, but not the rest. ``name`` is its id, ``error`` says why."""
+class SessionUnreadable(Exception):
+    """A session with a readable outline whose other events cannot be read. ``name`` is its id, ``error`` the reason."""
 
     def __init__(self, name: str, error: LogError) -> None:
         super().__init__(name, error)
@@ -40,7 +39,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SessionOrder:
-    """A session, its events as JSON, and which kinds of its files are wanted. ``learn``: so is what other notes need of it."""
+    """A session, its events as JSON, and the kinds of its files to render. ``learn``: its card and readings are wanted too."""
 
     name: str
     events: Sequence[bytes]
@@ -50,7 +49,7 @@ class SessionOrder:
 
 @dataclass(frozen=True, slots=True)
 class SourceOrder:
-    """The address of a source, its readings as the catalogue keeps them, and what changed between them."""
+    """The address of a source, its readings as the catalogue stores them, and the changes between them."""
 
     url: str
     readings: tuple[bytes, ...]
@@ -62,42 +61,42 @@ Order = SessionOrder | SourceOrder
 
 @dataclass(frozen=True, slots=True)
 class RenderResult:
-    """An order's files; of a session that was to be learnt also its whole card, and its readings as the catalogue keeps them."""
+    """An order's files; for an order with ``learn`` also the session's card, and its readings as the catalogue stores them."""
 
     files: tuple[GeneratedFile, ...]
     card: Card | None = None
     readings: tuple[StoredReading, ...] = ()
 
 
-def made_of(order: Order, library: VaultModel, renderer: Renderer) -> RenderResult:
-    """Return what is made of one order.
+def render_order(order: Order, model: VaultModel, renderer: Renderer) -> RenderResult:
+    """Return the rendered files of one order.
 
     Raises:
         TemplateInvalid: a template is missing or faulty.
-        Unreadable: a session cannot be read to its end.
+        SessionUnreadable: a session cannot be read to its end.
     """
-    return _source(order, library, renderer) if isinstance(order, SourceOrder) else _session(order, library, renderer)
+    return _source(order, model, renderer) if isinstance(order, SourceOrder) else _session(order, model, renderer)
 
 
-def _source(order: SourceOrder, library: VaultModel, renderer: Renderer) -> RenderResult:
-    source = Source(order.url, library.sources[order.url], readings_from(order.readings))
-    return RenderResult((rendered(renderer, f"source:{order.url}", source_note(library, source, order.changes)),))
+def _source(order: SourceOrder, model: VaultModel, renderer: Renderer) -> RenderResult:
+    source = Source(order.url, model.sources[order.url], readings_from(order.readings))
+    return RenderResult((rendered(renderer, f"source:{order.url}", source_note(model, source, order.changes)),))
 
 
-def _session(order: SessionOrder, library: VaultModel, renderer: Renderer) -> RenderResult:
+def _session(order: SessionOrder, model: VaultModel, renderer: Renderer) -> RenderResult:
     try:
-        loaded = load.whole(order.name, order.events).loaded(library.by_id[order.name])
+        loaded = load.whole(order.name, order.events).loaded(model.by_id[order.name])
     except LogError as error:
-        raise Unreadable(order.name, error) from error
+        raise SessionUnreadable(order.name, error) from error
     owner = f"session:{order.name}"
-    files = tuple(rendered(renderer, owner, content) for content in _contents(library, loaded, order.wanted))
+    files = tuple(rendered(renderer, owner, content) for content in _contents(model, loaded, order.wanted))
     if not order.learn:
         return RenderResult(files)
-    return RenderResult(files, loaded.card, kept(readings_of(loaded.state, loaded.card.reported_at, loaded.standings)))
+    return RenderResult(files, loaded.card, stored_readings(readings_of(loaded.state, loaded.card.reported_at, loaded.standings)))
 
 
 def rendered(renderer: Renderer, owner: str, content: Note | Plain) -> GeneratedFile:
-    """Return a note or another file ready to be put in place.
+    """Return a note or another file, ready to be written.
 
     Raises:
         TemplateInvalid: the note's template is missing or faulty.
@@ -107,16 +106,16 @@ def rendered(renderer: Renderer, owner: str, content: Note | Plain) -> Generated
     return generated_file.of_note(owner, content, renderer.render(content))
 
 
-def _contents(library: VaultModel, loaded: LoadedSession, wanted: frozenset[str]) -> Iterator[Note | Plain]:
+def _contents(model: VaultModel, loaded: LoadedSession, wanted: frozenset[str]) -> Iterator[Note | Plain]:
     """The files of one session that are of the ``wanted`` kinds: its own, its report's, its workers', its drawings."""
     report = loaded.state.report
     if "session" in wanted:
-        yield session_note(library, loaded)
+        yield session_note(model, loaded)
     if "report" in wanted and report:
-        yield report_note(library, loaded, report)
+        yield report_note(model, loaded, report)
     elif "report" in wanted and loaded.state.status == "not-found":
-        yield report_note(library, loaded)
+        yield report_note(model, loaded)
     if "worker" in wanted:
-        yield from (worker_note(library, loaded, worker) for worker in workers_in_order(loaded.state))
+        yield from (worker_note(model, loaded, worker) for worker in workers_in_order(loaded.state))
     if FIGURE in wanted:
         yield from chain([canvas_of(loaded)], charts_of(loaded))

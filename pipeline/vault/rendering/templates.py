@@ -1,4 +1,4 @@
-"""Notes through Jinja templates that are their user's to edit.
+"""``Renderer``: renders notes with Jinja templates, which the user may edit.
 
 A template cannot forget to escape: every plain string that it prints goes through ``inert``; only what this program made
 (``Link``, ``Inert``) and what macros have printed already passes as it is. Joining strings in a template with ``~`` gives a plain
@@ -134,7 +134,7 @@ def _environment(folder: Path, sources: frozenset[tuple[str, bytes]]) -> Environ
 
 
 class Renderer:
-    """Renders notes from the folder ``templates``: ``<kind>.md.j2`` for each kind of note. What stood there at first counts."""
+    """Renders notes from the folder ``templates``: ``<kind>.md.j2`` for each kind of note. They are read once."""
 
     def __init__(self, templates: Path) -> None:
         self.folder = templates
@@ -158,13 +158,13 @@ class Renderer:
         return _name_of(read)
 
     def _drawn_on(self, source: bytes) -> Iterable[str]:
-        """The templates that one may draw on: those whose name stands in it; all of them if it works out a name."""
+        """The templates that one may draw on: those whose name it contains; all of them if it computes a name."""
         if not all(map(_NAMED.fullmatch, _DRAWING.findall(source))):
             return self._sources
         return [name for name in self._sources if name.encode() in source]
 
     def render(self, note: Note) -> Rendered:
-        """Return the note as its template makes it.
+        """Return the note rendered with its template.
 
         Raises:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this note, or does not end.

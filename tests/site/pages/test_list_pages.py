@@ -20,7 +20,7 @@ _LEAF_OF = re.compile(r"(?:\.(\d+))?\.html\Z")
 
 @pytest.fixture(autouse=True)
 def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.site.pages.pagination.LEAF", LEAF)
+    monkeypatch.setattr("pipeline.site.pages.pagination.PAGE_SIZE", LEAF)
 
 
 @pytest.fixture

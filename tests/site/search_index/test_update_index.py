@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.site import files
-from pipeline.site.pages.sitemap import Maps
+from pipeline.site.pages.sitemap import SiteMaps
 from pipeline.site.search_index import index_shards, segments
 from pipeline.system.folder_fingerprint import Look
 from tests.site.scratch import Scratch, note
@@ -160,7 +160,7 @@ def _cut_off(scratch: Scratch, placed: int) -> None:
         raise _PowerCutError
 
     whole = files.put_in_place
-    early = mock.patch.object(Maps, "made", side_effect=_PowerCutError)
+    early = mock.patch.object(SiteMaps, "made", side_effect=_PowerCutError)
     where = early if placed < 0 else mock.patch.object(files, "put_in_place", cut)
     with where, pytest.raises(_PowerCutError):
         scratch.build()

@@ -30,10 +30,10 @@ def place(tmp_path: Path) -> Workplace:
     return built
 
 
-def _unlike(place: Workplace) -> set[str]:
+def _drifted(place: Workplace) -> set[str]:
     """The files that the next build will see not to be as they were left."""
     with closing(Catalogue(place.state, layout_id())) as catalogue, closing(Tree(place.vault)) as tree:
-        return set(VaultDrift(tree, catalogue.files).unlike)
+        return set(VaultDrift(tree, catalogue.files).drifted)
 
 
 def _marks(place: Workplace) -> dict[str, str]:
@@ -68,9 +68,9 @@ def _replaced(note: Path) -> None:
 @pytest.mark.parametrize("harm", [Path.unlink, lambda note: note.write_bytes(b"x"), _linked, _touched, _replaced])
 def test_whatever_becomes_of_one_file_alone_is_noticed(place: Workplace, harm: Callable[[Path], object]) -> None:
     note = place.note("sources/")
-    assert _unlike(place) == set()
+    assert _drifted(place) == set()
     harm(note)
-    assert _unlike(place) == {_path(place, note)}
+    assert _drifted(place) == {_path(place, note)}
 
 
 def test_a_folder_that_cannot_be_entered_counts_as_all_its_files_unlike(place: Workplace, tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ def test_a_folder_that_cannot_be_entered_counts_as_all_its_files_unlike(place: W
     inside = {_path(place, path) for path in note.parent.iterdir()}
     note.parent.rename(tmp_path / "elsewhere")
     note.parent.symlink_to(tmp_path / "elsewhere")
-    assert _unlike(place) == inside
+    assert _drifted(place) == inside
     place.build()
-    assert _unlike(place) == inside
+    assert _drifted(place) == inside
 
 
 def test_a_file_beside_ours_costs_one_comparison_and_no_more(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +113,7 @@ def test_what_is_edited_while_a_build_is_under_way_is_noticed_by_the_next(
     monkeypatch.setattr(Tree, "write", and_someone_writes_too)
     place.build()
     monkeypatch.undo()
-    assert _unlike(place) == {_path(place, edited)}
+    assert _drifted(place) == {_path(place, edited)}
     assert len(place.build().set_aside) == 1
 
 
@@ -129,10 +129,10 @@ def test_what_is_missing_of_a_damaged_session_is_seen_again_until_it_is_made_goo
         path.unlink()
     for _ in range(2):
         assert len(place.build().problems) == 1
-        assert _unlike(place) == {_path(place, path) for path in lost}
+        assert _drifted(place) == {_path(place, path) for path in lost}
     store.failing = ""
     place.build()
-    assert _unlike(place) == set()
+    assert _drifted(place) == set()
     assert place.files() == afresh(place, tmp_path / "afresh")
 
 
@@ -142,10 +142,10 @@ def test_a_file_that_was_refused_is_seen_again(place: Workplace) -> None:
     note.write_bytes(whole + b"%% begin notes %%\n")
     for _ in range(2):
         assert len(place.build().problems) == 1
-        assert _unlike(place) == {_path(place, note)}
+        assert _drifted(place) == {_path(place, note)}
     note.write_bytes(whole)
     assert place.build().problems == ()
-    assert _unlike(place) == set()
+    assert _drifted(place) == set()
 
 
 def test_a_file_of_which_the_build_could_not_be_rid_is_taken_away_by_a_later_one(place: Workplace) -> None:
@@ -179,10 +179,10 @@ def test_a_catalogue_of_before_folders_had_marks_is_taken_over_with_all_edits_si
     note = place.note("topics/")
     change(note, "%% begin notes %%\n", "%% begin notes %%\nmine\n")
     place.note("sources/").unlink()
-    assert _unlike(place) == {_path(place, note), *_gone(place)}
+    assert _drifted(place) == {_path(place, note), *_gone(place)}
     place.build()
     assert "mine" in note.read_text()
-    assert _unlike(place) == set()
+    assert _drifted(place) == set()
     assert _marks(place).keys() == before.keys()
 
 

@@ -248,7 +248,7 @@ def test_a_full_disk_leaves_each_file_whole_and_says_so(place: Workplace, monkey
     with pytest.raises(ResearchError, match="No space left") as caught:
         place.build()
     monkeypatch.undo()
-    assert "nothing is lost" in caught.value.hint
+    assert "no text is lost" in caught.value.hint
     assert all(not name.endswith(".tmp") for name in place.files())
     place.build()
     complete = place.files()
