@@ -45,7 +45,7 @@ def _before_it_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*_: object) -> None:
         raise Cut
 
-    monkeypatch.setattr(BuiltFiles, "settle", cut)
+    monkeypatch.setattr(BuiltFiles, "record", cut)
 
 
 @pytest.fixture

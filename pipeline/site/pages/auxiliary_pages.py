@@ -108,7 +108,7 @@ class AuxiliaryPages:
 
 def long_name_notice(path: str) -> str:
     """Return the notice for a file whose name is too long."""
-    return f"the name of {path} is too long; its file on the site is called {product_of(path)}"
+    return f"{path} has a name that is too long; its file on the site is called {product_of(path)}"
 
 
 def _below(folder: Path) -> Iterator[str]:

@@ -160,7 +160,7 @@ def _cut_off(scratch: Scratch, placed: int) -> None:
         raise _PowerCutError
 
     whole = files.put_in_place
-    early = mock.patch.object(SiteMaps, "made", side_effect=_PowerCutError)
+    early = mock.patch.object(SiteMaps, "write", side_effect=_PowerCutError)
     where = early if placed < 0 else mock.patch.object(files, "put_in_place", cut)
     with where, pytest.raises(_PowerCutError):
         scratch.build()
