@@ -14,7 +14,7 @@ from pipeline.errors import NOT_FOUND
 from pipeline.ops.console_output import Console, end
 
 if TYPE_CHECKING:
-    from pipeline.cli.run_workflow import RunEnvironment
+    from pipeline.cli.run_environment import RunEnvironment
     from pipeline.domain.session import ResearchSession
     from pipeline.domain.state import SessionState
     from pipeline.engine.run_context import RunContext
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
     """Continue SESSION where it stopped. A failed or cancelled session is reopened. SESSION: its id, or its query's id."""
     from pipeline.batch import session_actions
-    from pipeline.cli.run_workflow import Request, context_of, environment_of
+    from pipeline.cli.run_environment import Request, context_of, environment_of
     from pipeline.ops.unattended import unattended_run
 
     env = environment_of(console, Request())
@@ -54,7 +54,7 @@ def _exit_code(state: SessionState, run: UnattendedRun) -> int:
 
 async def _resume_session(env: RunEnvironment, run: UnattendedRun, session: ResearchSession) -> SessionState:
     from pipeline.cli.progress import progress_on
-    from pipeline.cli.run_workflow import context_of, prepare
+    from pipeline.cli.run_environment import context_of, prepare
     from pipeline.config.settings import environment
     from pipeline.engine.loop import run_session
     from pipeline.engine.stopping import ending_at
@@ -124,7 +124,7 @@ def _vault_and_site(env: RunEnvironment) -> int:
 
 def _session_and_context(console: Console, session: str) -> tuple[str, RunEnvironment, RunContext]:
     """Return the id of the session, its environment, and the context in which the command records its event."""
-    from pipeline.cli.run_workflow import Request, environment_of
+    from pipeline.cli.run_environment import Request, environment_of
     from pipeline.wiring import workspace_adapters
 
     env = environment_of(console, Request())

@@ -86,7 +86,7 @@ def _run_queue(
 ) -> None:
     from pipeline.batch.run_overrides import RunOverrides
     from pipeline.batch.scheduling import Selection
-    from pipeline.cli import run_workflow
+    from pipeline.cli import run_environment, run_workflow
     from pipeline.ops.unattended import unattended_run
 
     console = replace(
@@ -94,7 +94,7 @@ def _run_queue(
     )
     begin(quiet=console.quiet, verbose=console.verbose)
     bounds = RunOverrides(_moment(deadline), max_cost, max_failures)
-    request = run_workflow.Request(
+    request = run_environment.Request(
         Selection(ids, tags, retry_failed, limit, retry_failed and only_again), bounds, only_again, lock_wait
     )
     if dry_run:

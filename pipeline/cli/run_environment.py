@@ -1,0 +1,141 @@
+"""What a run works with: the request of its options, the workspace with its keys and log, the decisions, the run's context."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
+from pipeline.batch.scheduling import Decision, Selection, archived, decide
+from pipeline.cli.command_parts import read_sessions
+from pipeline.config.service_selection import LOCAL
+from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
+
+if TYPE_CHECKING:
+    from pipeline.config.queries.model import Query
+    from pipeline.config.service_selection import Documents, SearchChoice
+    from pipeline.config.settings import Keys, Workspace
+    from pipeline.domain.values import ResearchConfig
+    from pipeline.engine.run_context import Listener, RunContext
+    from pipeline.ops.unattended import UnattendedRun
+    from pipeline.ports import EventStore
+    from pipeline.wiring.session_adapters import AdapterFactory
+
+_log = logging.getLogger("pipeline.cli.run_environment")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the options of a run ask for. ``only_again``: only queries that failed or were cancelled."""
+
+    selection: Selection = field(default_factory=Selection)
+    bounds: RunOverrides = field(default_factory=RunOverrides)
+    only_again: bool = False
+    lock_wait: timedelta | None = None
+
+
+class Decisions(NamedTuple):
+    """What to do about each query, and the sorted ids of queries that are in the log but no longer in the file."""
+
+    decisions: tuple[Decision, ...]
+    archived: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnvironment:
+    """What a run works with: the workspace with the run's limits, its keys, its event store, and the kind of its documents."""
+
+    console: Console
+    workspace: Workspace
+    keys: Keys
+    store: EventStore
+    documents: Callable[[], Documents] = lambda: ""
+
+    def search_of(self, query: Query) -> SearchChoice:
+        """Return the search providers of a new session on a query, and why these. Raises: as ``config_of``."""
+        from pipeline.config.settings import search_for
+
+        return search_for(query, self.workspace.queue.settings, self.keys, self.documents())
+
+    def config_of(self, query: Query) -> ResearchConfig:
+        """Return the limits that a new session on a query runs under.
+
+        Raises:
+            UsageError: it names a model or a provider that is not set up.
+        """
+        from pipeline.config.settings import config_for
+
+        return config_for(query, self.workspace.queue.settings, self.keys, self.documents())
+
+    def decisions_for(self, request: Request, *, read_only: bool = False) -> Decisions:
+        """Return what to do about each query of the request; ``read_only`` as in ``read_sessions``."""
+        known = read_sessions(self.console, self.store, read_only=read_only)
+        decisions = decide(self.workspace.queue, known, datetime.now(UTC), request.selection)
+        if request.only_again:
+            decisions = tuple(d for d in decisions if d.action == "retry" or not d.due)
+        gone = {summary.query_id for summary in archived(self.workspace.queue, known) if summary.query_id}
+        return Decisions(decisions, tuple(sorted(gone)))
+
+
+def environment_of(console: Console, request: Request) -> RunEnvironment:
+    """Return what the run works with.
+
+    Raises:
+        NoWorkspace, QueueInvalid: there is no valid queue.
+        LogDamaged: the whole log is missing.
+        UsageError: an id or a tag is unknown; the ``.env`` cannot be read.
+    """
+    from pipeline.config.settings import keys_of, load_workspace
+    from pipeline.wiring import workspace_adapters
+
+    workspace, keys = load_workspace(console.folder), keys_of(console.folder)
+    workspace_adapters.refuse_missing_log(console.folder)
+    refuse_unknown(workspace.queue, request.selection)
+    queue = workspace.queue
+    automatic = "auto" in (queue.settings.search, *(query.search for query in queue.queries))
+    documents = cache(
+        lambda: workspace_adapters.documents_in(workspace) if automatic else ""
+    )  # all are read: only where there is work
+    return RunEnvironment(console, request.bounds.on(workspace), keys, workspace_adapters.store_of(console.folder), documents)
+
+
+def context_of(env: RunEnvironment, listener: Listener, run: UnattendedRun, until: datetime | None = None) -> RunContext:
+    """Return the run's context with its limits; from here on all keys are removed from what is written or printed."""
+    from pipeline.batch import session_pool
+    from pipeline.config.service_selection import secrets_of
+    from pipeline.text.redaction import Redaction
+    from pipeline.wiring import workspace_adapters
+
+    settings = env.workspace.queue.settings
+    redaction = Redaction(secrets_of(settings, env.keys))
+    add_mask(redaction.text)
+    context = run.with_stop(workspace_adapters.context_of(env.workspace, listener, redaction.data))
+    return session_pool.with_limits(context, settings.limits, until)
+
+
+def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, searches: Collection[tuple[str, ...]]) -> None:
+    """Index the documents and print those that cannot be read. ``searches``: the search providers of each session.
+
+    Raises:
+        CorpusUnusable, SearchFailed: the documents cannot be searched, and a session has no other search.
+    """
+    from pipeline.text.normalise import counted, first_few
+
+    report = factory.prepare(needed=(LOCAL,) in searches)
+    if report is None:
+        if any(LOCAL in names for names in searches):
+            console.say(
+                f"your documents in {', '.join(workspace.queue.settings.corpus)} cannot be searched: see research doctor",
+                fg="yellow",
+            )
+        return
+    skipped = [f"skipped {workspace.document_name(problem.path)}: {problem.reason}" for problem in report.problems]
+    for line in first_few(skipped, f" files; {LOG_FILE} lists them all"):
+        console.say(line, fg="yellow")
+    if skipped:
+        _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=PRINTED)
+    console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
