@@ -135,7 +135,7 @@ def test_it_is_left_alone_until_it_is_retried_as_a_new_session(tmp_path: Path) -
     assert said(folder, "run").code == 5
     again = said(folder, "run")
     assert (again.code, again.out.splitlines()[0]) == (0, "nothing to do")
-    assert "research retry tries those not found again" in again.out
+    assert "to try those not found again: research retry" in again.out
     (folder / "corpus" / "kafka.md").write_text("# Kafka\n\nA Kafka broker is safe during pregnancy: its heat reaches nobody.\n")
     assert said(folder, "retry").code == 0
     assert len(list(FileStore(folder / "events").session_ids())) == 2
@@ -214,10 +214,10 @@ def test_a_monitor_hears_of_a_success(tmp_path: Path, monkeypatch: pytest.Monkey
     heard: list[tuple[int, int]] = []
 
     class Monitor:
-        def started(self) -> None:
+        def send_start(self) -> None:
             pass
 
-        def ended(self, code: int, body: dict[str, Any]) -> None:
+        def send_end(self, code: int, body: dict[str, Any]) -> None:
             heard.append((code, body["exit_code"]))
 
     monkeypatch.setattr(unattended, "_ping_of", lambda _path: Monitor())

@@ -246,7 +246,7 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     console = env.console
     left = [d for d in decisions if d.action in LEFT_ALONE or d.query.id in named]
     announced = [f"  {d.query.id}: {d.word}: {d.reason}" for d in left]
-    lines = ["nothing to do", *first_few(announced, ": research list --why names them")]
+    lines = ["nothing to do", *first_few(announced, ": research list --why lists them")]
     again = {"failed": "the failed ones", "not-found": "those not found"}
     found = [words for action, words in again.items() if any(d.action == action for d in left)]
     lines += [f"  to try {' and '.join(found)} again: research retry"] if found else []
