@@ -125,9 +125,11 @@ def _archived_before(store: EventStore) -> tuple[str, ...]:
     """Return the ids of the queries that the latest batch recorded as removed from the file."""
     import json
 
-    latest = max((name for name in store.marks() if name.startswith("batch-")), default="")
-    records = store.load(latest) if latest else iter(())  # read without the events' models: nothing may be due
-    return next((tuple(json.loads(record.data).get("archived", ())) for record in records if record.type == "batch.started"), ())
+    names = [name for name in store.marks() if name.startswith("batch-")]
+    second = max((name.rpartition("-")[0] for name in names), default="")  # ids end in a random part: several may share a second
+    records = [record for name in names if name.startswith(second) for record in store.load(name)]
+    started = [record for record in records if record.type == "batch.started"]  # read without the events' models
+    return tuple(json.loads(max(started, key=lambda record: record.at).data).get("archived", ())) if started else ()
 
 
 def _record_archived(env: RunEnvironment, archived: Sequence[str]) -> None:
