@@ -26,7 +26,7 @@ def longest_chain(state: SessionState) -> int:
 
 
 def _gathered(state: SessionState, workers: list[Worker], start: int, asked: Asked) -> tuple[int, Asked]:
-    """When the last worker ends, and when each thing was first asked for: taken anew until nothing is asked for earlier."""
+    """When the last worker ends, and when each thing was first asked for: recomputed until nothing is asked for earlier."""
     while True:
         earliest = dict(asked)
         ends = [_worker(state, worker, start, earliest) for worker in workers]

@@ -51,12 +51,12 @@ class Fault:
         """Return the one file of the package below ``root`` that the fault changes.
 
         Raises:
-            LookupError: it is not there, or there is more than one: the fault must be written anew.
+            LookupError: it is not there, or there is more than one: the fault must be rewritten.
         """
         texts = {path: path.read_text("utf-8") for path in sorted((root / "pipeline").rglob("*.py"))}
         places = [path for path, text in texts.items() if self.where in text and text.count(self.old) == 1]
         if len(places) != 1:
-            raise LookupError(f"{self.name}: {len(places)} files hold its text; write its file in bench/planted_faults anew")
+            raise LookupError(f"{self.name}: {len(places)} files hold its text; rewrite its file in bench/planted_faults")
         return places[0]
 
     def changed(self, text: str) -> str:
