@@ -49,7 +49,7 @@ def test_words_of_a_note_find_it(site: Site, visitor: Visitor) -> None:
     found = page.locator("#search-results a")
     found.first.wait_for()
     assert page.get_by_role("status").inner_text()
-    found.first.click()
+    visitor.follow(found.first)
     assert "torn" in page.locator("main").inner_text().lower()
     assert visitor.happened == []
 

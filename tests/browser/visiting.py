@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Dialog, Page
+    from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page
 
 KINDS = ("home", "report", "session", "worker", "source", "night", "topic", "note", "list", "tags", "search", "404")
 _KIND = re.compile(r'<body class="kind-([a-z0-9]+)"')
@@ -74,6 +74,11 @@ class Visitor:
         else:
             self.wandering.goto(address)
         return self.wandering
+
+    def follow(self, link: Locator) -> None:
+        """Click ``link`` and wait until the page behind it is there: a click alone returns while the old page still stands."""
+        with link.page.expect_navigation():
+            link.click()
 
     def _listen(self, context: BrowserContext) -> None:
         context.on("console", lambda message: self.happened.append(f"console: {message.text}"))
