@@ -26,9 +26,8 @@ _SHELL_WORDS = 40
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,500})", re.IGNORECASE)
 _PARTS = re.compile(r"\s[-–—|·•»«:]\s|[|｜]")
 _AROUND = " \t.!…,;:()[]-–—。！，"
-_QUOTED = re.compile(
-    r"“[^”]{1,200}[”“]|„[^“”]{1,200}[“”]|«[^»]{1,200}»|\"[^\"]{1,200}\"|「[^」]{1,200}」|『[^』]{1,200}』|‘[^’]{1,200}’"
-)
+_QUOTATION_MARKS = ("“”", "„“", "„”", "«»", '""', "「」", "『』", "‘’")
+_QUOTED = re.compile("|".join(f"{mark[0]}[^{mark[1]}]{{1,200}}{mark[1]}" for mark in _QUOTATION_MARKS))
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _LONGEST = 300
@@ -172,7 +171,5 @@ def _kind(name: str) -> _Kind:
 
 @cache
 def _openers() -> re.Pattern[str]:
-    openers = _table()["openers"].replace("\n", "")
-    return re.compile(
-        rf"\A(?:(?:{openers})(?![\w-])|{_table()['not_found_code']}(?!\w))|(?<=\w)\W+{_table()['not_found_code']}\Z"
-    )
+    openers, code = _table()["openers"].replace("\n", ""), _table()["not_found_code"]
+    return re.compile(rf"\A(?:(?:{openers})(?![\w-])|{code}(?!\w))|(?<=\w)\W+{code}\Z")
