@@ -25,8 +25,8 @@ _CHARSET = re.compile(r"""charset\s{0,9}=\s{0,9}["']?\s{0,9}([a-zA-Z0-9_:.-]{1,4
 _ENCODING = re.compile(r"""<\?xml[^>]{0,100}encoding\s{0,9}=\s{0,9}["']([a-zA-Z0-9_:.-]{1,40})""", re.IGNORECASE)
 # What is tried if nothing usable is declared, by the names of charset-normalizer.
 _SNIFFED = (
-    "utf_8", "cp1252", "cp1251", "koi8_r", "cp866", "cp1250", "iso8859_2", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874",
-    "cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "cp949",
+    "utf_8", "cp1252", "cp1251", "koi8_r", "cp866", "cp1250", "iso8859_2", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257",
+    "cp874", "cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "cp949",
 )  # fmt: skip
 _UTF_16 = ("utf_16_le", "utf_16_be")
 # The letters beyond ASCII by language, and the charsets that are used for it. They tell Latin charsets apart.
