@@ -17,7 +17,8 @@ class Call:
 
     ``service`` names the circuit that the call runs on (``openrouter``, ``brave``, a page's host). ``params`` are added to the
     query of ``url``; ``json`` becomes the body. ``max_bytes`` caps the body twice: as it comes over the wire, and decoded.
-    With ``cut_off``, a larger body is cut off there, and is no failure. ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
+    With ``cut_off``, a larger body is cut off there, and is no failure.
+    ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
     ``gap_s`` is the least wait in seconds before it is sent again after a failure.
     Headers, parameters and body are left out of ``repr``, because they hold keys.
     """

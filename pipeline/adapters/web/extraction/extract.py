@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 from pipeline.adapters.documents.page_writer import Document, squash
 from pipeline.adapters.web.extraction.charset import is_mojibake
 from pipeline.adapters.web.extraction.content_type import Detected, detect
+from pipeline.adapters.web.extraction.usage_notices import notices_in_html
 from pipeline.errors import ReadFailed
 
 MAX_HTML = 3_000_000
@@ -64,6 +65,7 @@ def _with_metadata(document: Document, source: str) -> Document:
         document,
         published=document.published or (date[1] if date else ""),
         author=document.author or (squash(author[1]) if author else ""),
+        notices=notices_in_html(source),
     )
 
 
