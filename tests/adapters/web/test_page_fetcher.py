@@ -325,6 +325,20 @@ def test_a_page_that_has_not_changed_is_not_sent_again(tmp_path: Path) -> None:
     assert [request.headers.get("if-none-match") for request in server.seen] == [None, None, '"1"']
 
 
+def test_what_a_page_says_of_its_use_is_told_and_kept(tmp_path: Path) -> None:
+    body = HTML.replace(b"<title>", b"<meta name='robots' content='noindex, noai, noimageai'><title>")
+    headers = {"etag": '"1"', "tdm_reservation": "1", "x_robots_tag": "noai"}
+
+    def conditional(request: Request) -> bytes:
+        return response(status="304 Not Modified") if "if-none-match" in request.headers else page(body, **headers)
+
+    async def scenario(reading: Reading) -> None:
+        for _ in range(2):
+            assert (await reading.page()).notices == ("noai", "tdm-reservation", "noimageai")
+
+    against(site({"/page": conditional}), scenario, cache=PageCache(tmp_path))
+
+
 def test_a_page_that_has_changed_is_read_anew(tmp_path: Path) -> None:
     def changing(request: Request) -> bytes:
         return page(HTML.replace(b"The page", b"Version %d" % request.number), etag=f'"{request.number}"')

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from pipeline.domain.reasoner_questions import Finding, Observation, ObservationQuestion
-from pipeline.text.model_orders import gives_orders
 from pipeline.text.normalise import normalised
 from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.query_terms import parse_question
@@ -23,26 +22,16 @@ def observe(question: ObservationQuestion) -> Observation:
     language = question.statistics.language or DEFAULT_LANGUAGE
     cut, texts = passages(question.text), _stemmed_passages(question.text, language)
     known = question.statistics if question.statistics.passages else statistics_of(texts)
-    orders = _orders(question.text)
     best: dict[int, tuple[float, str]] = {}
     for asked in dict.fromkeys((question.query, *question.perspective.questions)):
         for place, score in _scored(asked, language, texts, known):
-            if place not in orders:
-                best[place] = max(best.get(place, (0.0, "")), (score, asked))
+            best[place] = max(best.get(place, (0.0, "")), (score, asked))
     ranked = sorted(best, key=lambda place: (-best[place][0], place))[: question.limit]
-    for place in (near for near in _neighbours(ranked[:_NEIGHBOURED], cut) if near not in orders):
+    for place in _neighbours(ranked[:_NEIGHBOURED], cut):
         best.setdefault(place, (0.0, ""))
         ranked += [place] if place not in ranked else []
     starts = _starts(question.text)
     return Observation(findings=tuple(_finding(cut[place], *best[place], starts[place]) for place in ranked[: question.limit]))
-
-
-@lru_cache(maxsize=48)
-def _orders(text: str) -> frozenset[int]:
-    """Return the places of the passages that give orders to a language model: they state no facts."""
-    if not gives_orders(text):
-        return frozenset()
-    return frozenset(place for place, one in enumerate(passages(text)) if gives_orders(one.text))
 
 
 def _neighbours(ranked: list[int], cut: Sequence[Passage]) -> Iterator[int]:
