@@ -67,7 +67,7 @@ class _Page:
             if most <= 0:
                 return
             most -= _size(line)
-            sentences = _SENTENCE_END.split(_QUOTED.sub(" … ", line[:_LONGEST_LINE]))
+            sentences = _SENTENCE_END.split(_QUOTED.sub("“”", line[:_LONGEST_LINE]))
             yield from (_opened(sentence[:_LONGEST]) for sentence in sentences)
 
 

