@@ -38,11 +38,11 @@ class Build:
     """
 
     def __init__(
-        self, store: EventStore, templates: Path, vault: Path, catalogue: Catalogue, mode: str, marks: Mapping[str, str]
+        self, store: EventStore, renderer: Renderer, vault: Path, catalogue: Catalogue, mode: str, marks: Mapping[str, str]
     ) -> None:
         self._store, self._mode, self._marks = store, mode, marks
-        self._templates = templates_fingerprint(templates)
-        self._renderer = Renderer(templates)
+        self._templates = templates_fingerprint(renderer.folder)
+        self._renderer = renderer
         self._tree = Tree(vault)
         self._catalogue = catalogue
         self._refused: dict[str, LogError] = {}
@@ -91,18 +91,11 @@ class Build:
 
     def _changed_kinds(self) -> frozenset[str]:
         """The kinds whose template changed, and the files that are copied."""
-        versions = self._template_versions()
+        versions = {kind: self._renderer.version_of(kind) for kind in KINDS}
         changed = {kind for kind in KINDS if self._catalogue.recall(f"template of {kind}") != versions[kind]}
         for kind in changed:
             self._catalogue.keep(f"template of {kind}", versions[kind])
         return frozenset({*changed, COPY})
-
-    def _template_versions(self) -> dict[str, str]:
-        """By kind: the version of the templates it is rendered from; computed again only if any template changed."""
-        if self._catalogue.recall("templates") != self._renderer.version:
-            self._catalogue.keep("templates", self._renderer.version)
-            self._catalogue.keep("versions", json.dumps({kind: self._renderer.version_of(kind) for kind in KINDS}))
-        return dict(json.loads(self._catalogue.recall("versions")))
 
     def _drifted_kinds(self) -> dict[str, frozenset[str]]:
         """By owner: the kinds of files that are not as the last build left them, or that it could not write."""
