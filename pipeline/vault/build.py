@@ -18,8 +18,7 @@ from pipeline.domain import fold_id
 from pipeline.errors import ResearchError
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.cache.database import FILE, CatalogueFile, remove_damaged
-from pipeline.vault.cache.drift import SETTLED, VaultDrift, templates_fingerprint
+from pipeline.vault.cache.database import FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
 
@@ -73,8 +72,8 @@ def _unchanged_report(file: CatalogueFile, marks: Mapping[str, str], templates: 
     if not settled or marks != {**file.session_marks(), **file.batch_marks()} or settled != templates_fingerprint(templates):
         return None
     with closing(Tree(vault)) as tree:
-        drift = VaultDrift(tree, file.files)
-        if drift.drifted or not property_types.are_complete(tree):
+        drift = file.files.drift(tree)
+        if drift.files or not property_types.are_complete(tree):
             return None
         steps = drift.record({})
         file.commit()

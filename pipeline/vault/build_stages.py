@@ -17,7 +17,7 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.catalogue import Catalogue
-from pipeline.vault.cache.drift import SETTLED, VaultDrift, templates_fingerprint
+from pipeline.vault.cache.database import SETTLED, templates_fingerprint
 from pipeline.vault.log_changes import LogChanges, read_changes
 from pipeline.vault.note_generation import COPY, NoteGeneration
 from pipeline.vault.output.note import KINDS
@@ -99,11 +99,11 @@ class Build:
 
     def _drifted_kinds(self) -> dict[str, frozenset[str]]:
         """By owner: the kinds of files that are not as the last build left them, or that it could not write."""
-        self._drift = VaultDrift(self._tree, self._catalogue.files)
+        self._drift = self._catalogue.files.drift(self._tree)
         kinds: dict[str, set[str]] = {}
         for owner, kind in json.loads(self._catalogue.recall("refused") or "[]"):
             kinds.setdefault(owner, set()).add(kind)
-        for file in self._drift.drifted.values():
+        for file in filter(None, map(self._catalogue.files.find, self._drift.files)):
             kinds.setdefault(file.owner, set()).add(file.kind)
         return {owner: frozenset(found) for owner, found in kinds.items()}
 

@@ -181,7 +181,7 @@ class VaultWriter:
             if not self._dry:
                 self._tree.remove(path)
             self.result.removed.append(path)
-        self._files.drop(path)
+        self._files.drop([path])
         self.result.left[path] = None
 
     def _was_edited(self, path: str, data: bytes) -> bool:
