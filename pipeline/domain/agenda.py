@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
+from pipeline.domain import Summary
 from pipeline.domain.not_found_gate import no_evidence_step, step_after_gathering
 from pipeline.domain.plan import validation_round
 from pipeline.domain.state import (
@@ -25,6 +26,7 @@ from pipeline.domain.state import (
     facts_of,
     search_nodes,
     workers_in_order,
+    working_seconds,
 )
 from pipeline.domain.steps import (
     AskApproval,
@@ -103,6 +105,35 @@ def progress(state: SessionState) -> tuple[int, int]:
     """Return how many steps have ended, and how many there will be as far as can be seen: of each worker, one iteration more."""
     done = _steps_done(state)
     return done, done + (0 if state.ended else _steps_ahead(state))
+
+
+def summary_of(state: SessionState) -> Summary:
+    """Return the summary of a session."""
+    done, in_all = progress(state)
+    return Summary(
+        id=state.id,
+        version=state.version,
+        status=state.status,
+        query=state.query,
+        query_id=state.query_id,
+        mode=state.config.mode,
+        waiting=state.waiting,
+        approved=state.approval == "given" and not state.workers,
+        tags=state.tags,
+        previous_session=state.previous_session,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        end_reason=state.end_reason,
+        title=state.title,
+        facts=len(state.facts),
+        sources=len({fact.url for fact in state.facts.values()}),
+        calls=state.spent.calls,
+        tokens=state.spent.total_tokens,
+        usd=state.spent.usd,
+        seconds=working_seconds(state),
+        steps=done,
+        steps_in_all=in_all,
+    )
 
 
 def _steps_done(state: SessionState) -> int:

@@ -58,7 +58,7 @@ class Build:
             generation, files = self._render()
             stale = self._stale_files(generation, files)
             result = self._write(files, stale, generation.changes.problems)
-            report = self._record(files, stale, generation.changes.problems, result)
+            report = self._record(files, stale, generation, result)
             self._catalogue.commit()
             return report
         except ValidationError as error:
@@ -134,11 +134,11 @@ class Build:
         return writer.result
 
     def _record(
-        self, files: Sequence[GeneratedFile], stale: set[str], log_problems: Sequence[str], result: WriteResult
+        self, files: Sequence[GeneratedFile], stale: set[str], generation: NoteGeneration, result: WriteResult
     ) -> BuildReport:
         """Record in the catalogue what is done and what is left to do; return the report."""
         swept = stale <= result.left.keys()
-        problems = (*log_problems, *result.problems)
+        problems = (*generation.changes.problems, *result.problems)
         self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in result.refused})))
         self._catalogue.keep(SWEPT, "yes" if swept else "")
         self._catalogue.keep(SETTLED, self._templates if swept and not problems and not result.refused else "")
@@ -150,6 +150,7 @@ class Build:
             problems,
             self._drift.record(result.left),
             self._marks,
+            generation.read,
         )
 
     def _count_untouched(self, files: Sequence[GeneratedFile], result: WriteResult) -> int:
