@@ -13,7 +13,6 @@ from dataclasses import replace
 from itertools import chain
 
 from pipeline.domain import Summary
-from pipeline.domain.not_found_gate import no_evidence_step, step_after_gathering
 from pipeline.domain.plan import validation_round
 from pipeline.domain.state import (
     SUMMARY,
@@ -204,6 +203,8 @@ def _node_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
         return _worker_steps(state, node)
     if node.task == "validate":
         return _analysis_steps(state, validation_round(node))
+    from pipeline.domain.not_found_gate import step_after_gathering  # the ranking, which lists and builds do not need
+
     return iter([step_after_gathering(state) if state.facts else _no_evidence(state)])
 
 
@@ -346,6 +347,8 @@ def _no_evidence(state: SessionState) -> Fail:
     if last is not None and not observed:
         return Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
     without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""
+    from pipeline.domain.not_found_gate import no_evidence_step  # as above
+
     refusal = no_evidence_step(state)
     return replace(refusal, reason=f"{refusal.reason} ({effort}{without})")
 
