@@ -59,9 +59,10 @@ def is_tagged(tags: Iterable[str], wanted: Iterable[str]) -> bool:
 class Decision:
     """What a run does about one query, and why. ``session`` is the id of the latest session, or "" for none yet.
 
-    ``resume`` continues that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (recurring and due)
-    start a session that follows it; ``retry`` continues a failed one if it has steps to do, else starts one. All others are
-    left alone: ``not-found`` was researched, and no source answers it; ``same`` repeats the question of another entry.
+    ``resume`` continues that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (recurring and due,
+    also after a failure) start a session that follows it; ``retry`` continues a failed one if it has steps to do, else starts
+    one. All others are left alone: ``not-found`` was researched, and no source answers it; ``same`` repeats the question of
+    another entry.
     """
 
     query: Query
@@ -156,6 +157,8 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
         return _recurrence(query, last, rhythm, f"done on {last.ended_at[:10]}", "done")
     if last.status == "not-found" and not (wanted.retry_not_found or query.id in wanted.ids):
         return _recurrence(query, last, rhythm, last.end_reason or "the sources do not answer it", "not-found")
+    if last.status == "failed" and query.every is not None and not (wanted.retry_failed or query.id in wanted.ids):
+        return _recurrence(query, last, rhythm, f"failed on {last.ended_at[:10]}: {last.end_reason or last.status}", "failed")
     return _without_report(query, last, wanted)
 
 

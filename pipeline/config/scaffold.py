@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import filecmp
+import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,10 +39,14 @@ def lay_out(folder: Path) -> Laid:
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, not a folder", hint="name a folder for the workspace")
+    return _copy(_files(source()), folder)
+
+
+def _copy(names: Iterable[Path], folder: Path) -> Laid:
     created: list[str] = []
     kept: list[str] = []
     try:
-        for name in _files(source()):
+        for name in names:
             target = folder / name
             if target.exists() or target.is_symlink():
                 kept.append(name.as_posix())
@@ -54,6 +60,16 @@ def lay_out(folder: Path) -> Laid:
             f"{where} cannot be written: {error.strerror}", hint="free space, or let this user write there"
         ) from error
     return Laid(tuple(created), tuple(kept))
+
+
+def restore_vault(folder: Path) -> None:
+    """Copy the starter's vault settings and ``my/`` into a workspace whose vault has no ``.obsidian``.
+
+    Raises:
+        SystemRefused: the disk refuses.
+    """
+    if not os.path.lexists(folder / "vault" / ".obsidian"):
+        _copy([name for name in _files(source()) if name.parts[0] == "vault"], folder)
 
 
 def is_sample(name: str, file: Path) -> bool:

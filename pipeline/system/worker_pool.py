@@ -10,11 +10,13 @@ import pickle
 import resource
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -227,11 +229,23 @@ def bounded() -> Iterator[Callable[[str], str]]:
         raise TooMuch(f"it takes more than {TEMPLATE_BYTES // 1_000_000} MB of memory").with_traceback(
             error.__traceback__
         ) from None
+    except RecursionError as error:
+        raise TooMuch("it includes or calls itself without end").with_traceback(error.__traceback__) from None
     finally:
         if timed:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def place_in(folder: Path, error: BaseException, otherwise: str) -> tuple[str, int]:
+    """Return name and line of the file in ``folder`` that raised the error: the innermost, or that which calls itself.
+
+    ``otherwise`` is the name if the error was raised in none of them; the line is 0 then.
+    """
+    frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).parent == folder]
+    places = Counter((Path(frame.filename).name, frame.lineno or 0) for frame in reversed(frames))
+    return places.most_common(1)[0][0] if places else (otherwise, 0)
 
 
 def _end_of_time(*_signal: object) -> None:

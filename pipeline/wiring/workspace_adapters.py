@@ -244,10 +244,13 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
     Raises:
         TemplateInvalid: a template is faulty; no note was changed.
         LogError: a session's log cannot be read.
+        SystemRefused: the disk refuses.
     """
     from pipeline.vault import build_vault
 
     refuse_missing_log(folder)
+    if mode != "check":
+        scaffold.restore_vault(folder)
     return build_vault(
         store_of(folder),
         templates=templates_of(folder),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from jinja2.meta import find_referenced_templates
 
 from pipeline.errors import TemplateInvalid
 from pipeline.site.pages.page_values import Site
-from pipeline.system.worker_pool import Bounded, TooMuch, bounded
+from pipeline.system.worker_pool import Bounded, TooMuch, bounded, place_in
 from pipeline.text.normalise import digest_of
 
 _ADVICE = (
@@ -82,14 +81,9 @@ class Layout:
         except TemplateNotFound as error:
             raise TemplateInvalid(f"{self._folder / str(error.name)}: is missing", hint=_RESTORE) from error
         except Exception as error:
-            place, line = self._place_of(error, file)
+            place, line = place_in(self._folder, error, file)
             what = str(error) if isinstance(error, TemplateError | TooMuch) else f"{type(error).__name__}: {error}"
             raise self._invalid(place, line, f"{what} (while writing {page.path})") from error
-
-    def _place_of(self, error: BaseException, name: str) -> tuple[str, int]:
-        """The innermost place in a template that the error went through."""
-        inside = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == self._folder]
-        return (Path(inside[-1].filename).name, inside[-1].lineno or 0) if inside else (name, 0)
 
     def _invalid(self, file: str, line: int, what: str) -> TemplateInvalid:
         where = str(self._folder / file) + (f", line {line}" if line else "")

@@ -125,4 +125,6 @@ def _plain(value: object) -> object:
         return value.isoformat()
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
+    if isinstance(value, list | tuple):
+        return list(map(_plain, value))
     return value if isinstance(value, (str, bool)) or value is None else str(value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pipeline.errors import ResearchError
+from pipeline.errors import SystemRefused
 from pipeline.system.folder_fingerprint import Look, Step
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
@@ -68,7 +68,7 @@ class VaultWriter:
         """Write ``files`` and remove the ``stale`` ones.
 
         Raises:
-            ResearchError: the disk cannot be written; no file is half written.
+            SystemRefused: the disk cannot be written; no file is half written.
         """
         try:
             for fresh in files:
@@ -78,7 +78,7 @@ class VaultWriter:
             self._complete_types()
         except OSError as error:
             where = error.filename or "the vault"
-            raise ResearchError(
+            raise SystemRefused(
                 f"the vault cannot be written: {where}: {error.strerror or error}",
                 hint="free some space or allow writing there, then run `research build`; no text is lost",
             ) from error
@@ -124,7 +124,7 @@ class VaultWriter:
             self._refuse(fresh, "this program did not write the file that is there; rename or move it and build again")
             return None
         additions = merge_user_text.kept(disk, fresh.note, made.aliases if made else ())
-        edited = made is None or made.skeleton != disk.skeleton
+        edited = made is None or (made.digest != digest_of(data) and made.skeleton != disk.skeleton)
         if edited and _composed(fresh.note, additions) != data:
             self._set_aside(fresh.path, data)
         return additions

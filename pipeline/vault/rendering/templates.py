@@ -8,7 +8,6 @@ string again, so a mistake shows too many backslashes, never too few.
 from __future__ import annotations
 
 import re
-import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import lru_cache
@@ -21,7 +20,7 @@ from jinja2.runtime import Macro
 
 from pipeline.errors import TemplateInvalid
 from pipeline.system.folder_fingerprint import plain_bytes
-from pipeline.system.worker_pool import Bounded, bounded
+from pipeline.system.worker_pool import Bounded, bounded, place_in
 from pipeline.text.normalise import digest_of
 from pipeline.vault.output import escaping, formatting, page_markdown, user_blocks
 from pipeline.vault.output.escaping import Inert, Link
@@ -180,14 +179,9 @@ class Renderer:
         except TemplateSyntaxError as error:
             raise self._invalid(error.name or name, error.lineno, error.message or "syntax error", note) from error
         except Exception as error:
-            file, line = self._place_of(error, name)
+            file, line = place_in(self.folder, error, name)
             raise self._invalid(file, line, str(error) or type(error).__name__, note) from error
         return Rendered(note.path, note.properties, body)
-
-    def _place_of(self, error: BaseException, name: str) -> tuple[str, int]:
-        """The innermost place in a template that the error went through."""
-        inside = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == self.folder]
-        return (Path(inside[-1].filename).name, inside[-1].lineno or 0) if inside else (name, 0)
 
     def _invalid(self, file: str, line: int, what: str, note: Note, advice: str = _ADVICE) -> TemplateInvalid:
         where = str(self.folder / file) + (f", line {line}" if line else "")
