@@ -58,7 +58,7 @@ class Summary:
 
     @property
     def ended(self) -> bool:
-        """Tell whether the session has ended; it can be reopened."""
+        """Return whether the session has ended; it can be reopened."""
         return self.status in ENDED
 
 

@@ -18,7 +18,7 @@ _VAULT_PARTS = (".obsidian", "my")
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """What was laid out in a new workspace, and what stood there already and was left alone; relative paths."""
+    """The relative paths of the files that were created, and of those that existed and were not changed."""
 
     created: tuple[str, ...]
     kept: tuple[str, ...]
@@ -73,7 +73,7 @@ def restore_vault(folder: Path) -> None:
 
 
 def is_sample(name: str, file: Path) -> bool:
-    """Tell whether ``file``, called ``name`` in its folder of documents, is a sample document as it came with the program.
+    """Return whether ``file``, called ``name`` in its folder of documents, is a sample document as it came with the program.
 
     Raises:
         OSError: it cannot be read.

@@ -27,7 +27,7 @@ P = TypeVar("P")
 Q = TypeVar("Q")
 T = TypeVar("T")
 
-# Events and states hold no circles; to look for some as often as Python does takes a third of the time of reading a log.
+# Events and states hold no circles; Python's frequent search for them takes a third of the time of reading a log.
 COLLECTION = (50_000, 20, 100)
 TEMPLATE_S = 10.0  # of the processor's time, for one note or page; they take some milliseconds
 TEMPLATE_BYTES = 512_000_000  # of memory, beyond what the process holds
@@ -52,7 +52,7 @@ class Pool(Generic[P]):
 
     @property
     def helps(self) -> bool:
-        """Tell whether there are, or will be, other processes."""
+        """Return whether there are, or will be, other processes."""
         return self._number > 0
 
     def submit(self, work: Callable[[P, Q], T], about: Q) -> Work[T]:
@@ -98,7 +98,7 @@ class Work(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """Tell whether no other process is at it any more."""
+        """Return whether no other process works on it."""
         return self.future is None or self.future.done()
 
     def result(self) -> T:
@@ -138,7 +138,7 @@ def _serve(work: Callable[[Any, Q], T], about: Q) -> T:
 
 
 def processors(most: int) -> int:
-    """Return how many processors this process may use, ``most`` at most; not every system tells."""
+    """Return how many processors this process may use, ``most`` at most; not every system says."""
     return min(most, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
@@ -253,7 +253,7 @@ def _end_of_time(*_signal: object) -> None:
 
 
 def _memory_limit(soft: int, hard: int) -> int:
-    """What may be held in all, ``soft`` where the system does not tell what is."""
+    """What may be held in all, ``soft`` if the system does not say how much is used."""
     try:
         held = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
     except OSError:

@@ -63,7 +63,7 @@ def summaries_of(folder: Path, *, writable: bool = True) -> Summaries:
 
 
 def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
-    """Put an account of the last night where monitors look for it: ``events/local/last-run.json``, whole or not at all.
+    """Write the outcome of the last run to ``events/local/last-run.json`` for monitors, atomically.
 
     Raises:
         OSError: the disk refuses.
@@ -84,7 +84,7 @@ def last_run(folder: Path) -> dict[str, Any]:
 
 
 def lock_of(folder: Path, program: str = "") -> WorkspaceLock:
-    """Return the lock that a run holds on the workspace; ``program`` tells others what holds it."""
+    """Return the lock that a run holds on the workspace; ``program`` is named to others that wait for it."""
     return WorkspaceLock(folder / "events", program)
 
 
@@ -160,7 +160,7 @@ def unusable_folders(workspace: Workspace) -> list[CorpusUnusable]:
 
 
 def documents_in(workspace: Workspace) -> Documents:
-    """Tell whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
+    """Return whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
     from pipeline.adapters.search.local.document_folder import FoundFile, path_of, scan
 
     found: Documents = "none"
@@ -261,7 +261,7 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
 
 
 def report_of(folder: Path) -> Callable[[str], str]:
-    """Return what tells the path of a session's report in the workspace, "" where there is none."""
+    """Return a function from a session to the path of its report in the workspace, "" if there is none."""
     from pipeline.vault.cache.database import report_paths
 
     paths = report_paths(folder / "events" / "local")

@@ -134,11 +134,11 @@ def _printer(console: Console) -> Callable[[str], None]:
 def _progress(console: Console) -> Callable[[int, int], None]:
     """Return a function that prints the number of finished questions, at each tenth of them."""
 
-    def tell(done: int, number: int) -> None:
+    def report(done: int, number: int) -> None:
         if done * 10 // number > (done - 1) * 10 // number:
             console.say(f"{done} of {number}", dim=True)
 
-    return tell
+    return report
 
 
 def _repeated(results: list[Result], value: dict[str, Any]) -> list[str]:

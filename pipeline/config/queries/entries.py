@@ -68,7 +68,7 @@ def _is_text_with_colon(node: Mapping, faults: Problems) -> bool:
 
 
 def _said(node: Scalar) -> str:
-    """What was written, quotation marks and what follows a # included."""
+    """The text as written, with quotation marks and the part after a #."""
     return f"{node.value if node.plain else quoted(node.value)}{node.tail}"
 
 

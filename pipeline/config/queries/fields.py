@@ -14,7 +14,7 @@ from pipeline.text.times import clock_of
 
 Reader = Callable[[Node, Problems], object]
 
-# What a plain text means to some reader of YAML 1.1 or 1.2, though its writer meant text.
+# Plain texts that some parser of YAML 1.1 or 1.2 reads as something other than text.
 _SWITCH = re.compile(r"(?i:yes|no|on|off|true|false)")
 _OTHER = (
     (_SWITCH, "a yes/no value"),
@@ -82,7 +82,7 @@ def _is_other(node: Scalar, faults: Problems) -> bool:
 
 
 def as_written(text: str) -> str:
-    """Return a text as it may stand in the file: with quotes if it would be taken for something else without them."""
+    """Return a text as it must be written in the file: in quotes if YAML would read something else without them."""
     return quoted(text) if any(pattern.fullmatch(text) for pattern, _ in _OTHER) else text
 
 
@@ -208,7 +208,7 @@ def mapping(node: Mapping, faults: Problems, fields: dict[str, Reader]) -> dict[
 
 
 def entries(node: Mapping, faults: Problems, keys: Sequence[str]) -> Iterator[tuple[str, Node]]:
-    """Yield known keys with their values; note keys that are unknown or stand twice."""
+    """Yield known keys with their values; report keys that are unknown or given twice."""
     seen: dict[str, int] = {}
     for key, value in node.pairs:
         name = _key(key, faults)

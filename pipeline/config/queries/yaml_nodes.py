@@ -98,7 +98,7 @@ def decoded(data: bytes, faults: Problems) -> str | None:
 
 
 def _hold_conflicts(text: str, faults: Problems) -> bool:
-    """Tell whether git left two versions in the file; whatever else is wrong with it comes of that."""
+    """Return whether git left two versions in the file; all other errors in it follow from that."""
     lines = Lines(text)
     hint = "keep what you want of both versions, and delete the lines that start with <<<<<<<, ||||||| , ======= and >>>>>>>"
     found = list(_CONFLICT.finditer(text.replace("\r\n", " \n")))
@@ -148,7 +148,7 @@ class _Builder:
         self._documents = 0
 
     def take(self, event: Event) -> bool:
-        """Take up one event; tell whether to go on."""
+        """Process one event; return whether to continue."""
         kind = type(event).__name__
         if kind == "ScalarEvent":
             self._attach(self._scalar(event))

@@ -25,7 +25,7 @@ _LEFT = "not changed, so that no text is lost; correct this and run `research bu
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did, as sorted vault paths with suffix; ``problems`` say what was not written, why, and what to do.
+    """The result of a build, as sorted vault paths with suffix; ``problems`` say what was not written, why, and what to do.
 
     ``unchanged`` is the number of unchanged files. ``steps`` has, by path ("" for the vault itself), each folder's mark before
     and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams.
@@ -42,7 +42,7 @@ class BuildReport:
 
 @dataclass(slots=True)
 class WriteResult:
-    """What a ``VaultWriter`` has done so far. ``refused`` are the files that it could not write.
+    """The work of a ``VaultWriter`` so far. ``refused`` are the files that it could not write.
 
     ``left`` has size and time of each file that it wrote or found unchanged; None for one that it removed.
     """
@@ -110,7 +110,7 @@ class VaultWriter:
             self._leave(whole, state if whole.data == disk else None, made, mixed=bool(additions))
 
     def _as_left(self, made: BuiltFile | None, state: Look) -> bool:
-        """Tell from size and time whether a file contains what was generated and nothing else."""
+        """Return whether, by its size and time, a file contains what was generated and nothing else."""
         return self._trusting and made is not None and made.digest != "" and state == Look(made.size, made.mtime)
 
     def _user_text(self, fresh: GeneratedFile, made: BuiltFile | None, data: bytes) -> merge_user_text.UserText | None:
@@ -185,7 +185,7 @@ class VaultWriter:
         self.result.left[path] = None
 
     def _was_edited(self, path: str, data: bytes) -> bool:
-        """Tell whether somebody edited a file since it was generated; a file that cannot be parsed counts as edited."""
+        """Return whether somebody edited a file since it was generated; a file that cannot be parsed counts as edited."""
         made = self._files.find(path)
         if made is not None and made.digest == digest_of(data):
             return False
