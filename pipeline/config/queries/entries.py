@@ -69,7 +69,7 @@ def _is_text_with_colon(node: Mapping, faults: Problems) -> bool:
 
 def _said(node: Scalar) -> str:
     """The text as written, with quotation marks and the part after a #."""
-    return f"{node.value if node.plain else quoted(node.value)}{node.tail}"
+    return f"{node.value if node.plain else node.written}{node.tail}"
 
 
 def _question(node: Node, faults: Problems) -> str | None:
