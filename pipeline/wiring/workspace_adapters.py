@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pipeline.adapters.store.segment_format import Finding, FindingKind
     from pipeline.adapters.store.verification import Repair
     from pipeline.engine.run_context import Listener, RunContext
-    from pipeline.errors import CorpusUnusable
     from pipeline.site.build import SiteReport
     from pipeline.site.serve import Server
     from pipeline.system.folder_fingerprint import Step
@@ -196,8 +195,12 @@ def corpus_texts(corpus: Path) -> Iterator[tuple[str, str]]:
 
 def prompts_of(folder: Path) -> Path:
     """Return the workspace's own prompt templates, or those that came with the program if it has none."""
-    own = folder / "templates" / "prompts"
-    return own if own.is_dir() else scaffold.source() / "templates" / "prompts"
+    return _templates(folder, "prompts")
+
+
+def _templates(folder: Path, part: str) -> Path:
+    own = folder / "templates" / part
+    return own if own.is_dir() else scaffold.source() / "templates" / part
 
 
 def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
@@ -234,8 +237,7 @@ def git_branch(folder: Path) -> str:
 
 def templates_of(folder: Path) -> Path:
     """Return the workspace's own templates, or those that came with the program if it has none."""
-    own = folder / "templates" / "vault"
-    return own if own.is_dir() else scaffold.source() / "templates" / "vault"
+    return _templates(folder, "vault")
 
 
 def build(folder: Path, mode: Mode = "new") -> BuildReport:
@@ -282,9 +284,7 @@ def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mappi
     """
     from pipeline.site.build import Folders, build_site
 
-    own = folder / "templates" / "site"
-    templates = own if own.is_dir() else scaffold.source() / "templates" / "site"
-    folders = Folders(folder / "vault", templates, folder / "site", folder / "events" / "local")
+    folders = Folders(folder / "vault", _templates(folder, "site"), folder / "site", folder / "events" / "local")
     return build_site(folders, url=url, everything=everything, steps=steps)
 
 

@@ -120,28 +120,24 @@ def whole(low: int, high: int) -> Reader:
     return read
 
 
-def money(node: Node, faults: Problems) -> float | None:
-    """Read an amount in USD above zero."""
-    wanted = "write an amount above zero, such as 2.50"
-    found = scalar(node, faults, wanted)
-    if found is None or not _is_number(found, _MONEY, faults, wanted):
+def _amount(wanted: str, fault: str, *, zero: bool) -> Reader:
+    """Return a reader of an amount in USD, above zero or with ``zero`` also 0."""
+
+    def read(node: Node, faults: Problems) -> float | None:
+        found = scalar(node, faults, wanted)
+        if found is None or not _is_number(found, _MONEY, faults, wanted):
+            return None
+        amount = float(found.value)
+        if amount > 0 or (zero and amount == 0):
+            return amount
+        faults.add(node, f"{found.value} {fault}", wanted)
         return None
-    if float(found.value) <= 0:
-        faults.add(node, f"{found.value} is not above zero", wanted)
-        return None
-    return float(found.value)
+
+    return read
 
 
-def price(node: Node, faults: Problems) -> float | None:
-    """Read an amount in USD, zero or more."""
-    wanted = "write an amount in USD, such as 0.25, or 0"
-    found = scalar(node, faults, wanted)
-    if found is None or not _is_number(found, _MONEY, faults, wanted):
-        return None
-    if float(found.value) < 0:
-        faults.add(node, f"{found.value} is below zero", wanted)
-        return None
-    return float(found.value)
+money = _amount("write an amount above zero, such as 2.50", "is not above zero", zero=False)
+price = _amount("write an amount in USD, such as 0.25, or 0", "is below zero", zero=True)
 
 
 def _is_number(node: Scalar, pattern: re.Pattern[str], faults: Problems, wanted: str) -> bool:
