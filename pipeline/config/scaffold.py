@@ -68,8 +68,14 @@ def restore_vault(folder: Path) -> None:
     Raises:
         SystemRefused: the disk refuses.
     """
-    if not os.path.lexists(folder / "vault" / ".obsidian"):
+    settings = folder / "vault" / ".obsidian"
+    if os.path.lexists(settings):
+        return
+    try:
         _copy([name for name in _files(source()) if name.parts[0] == "vault"], folder)
+    except SystemRefused:
+        shutil.rmtree(settings, ignore_errors=True)  # the next build makes all of it, not the rest alone
+        raise
 
 
 def is_sample(name: str, file: Path) -> bool:
