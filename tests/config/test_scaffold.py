@@ -115,7 +115,7 @@ def test_settings_of_a_vault_that_could_not_be_restored_whole_are_restored_the_n
         copyfile(source, target)
 
     monkeypatch.setattr(shutil, "copyfile", full)
-    with pytest.raises(SystemRefused, match="graph.json cannot be written"):
+    with pytest.raises(SystemRefused, match=r"graph\.json cannot be written"):
         scaffold.restore_vault(tmp_path)
     monkeypatch.undo()
     scaffold.restore_vault(tmp_path)
