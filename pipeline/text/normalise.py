@@ -36,7 +36,7 @@ def normalised(text: str) -> str:
 
 
 def same_question(a: str, b: str) -> bool:
-    """Tell whether two questions differ in case and white space at most."""
+    """Return whether two questions differ in case and white space at most."""
     return a == b or spelling_free(a) == spelling_free(b)
 
 

@@ -68,8 +68,8 @@ def _is_text_with_colon(node: Mapping, faults: Problems) -> bool:
 
 
 def _said(node: Scalar) -> str:
-    """What was written, quotation marks and what follows a # included."""
-    return f"{node.value if node.plain else quoted(node.value)}{node.tail}"
+    """The text as written, with quotation marks and the part after a #."""
+    return f"{node.value if node.plain else node.written}{node.tail}"
 
 
 def _question(node: Node, faults: Problems) -> str | None:

@@ -38,7 +38,7 @@ class QueryLimits:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, in USD for a million tokens."""
+    """The price of a model, in USD for a million tokens."""
 
     input_usd: float
     output_usd: float
@@ -63,8 +63,8 @@ class Settings:
     """The ``settings`` section. ``corpus``: folders relative to the workspace, one at least. ``search``: in order of preference.
 
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
-    address or a page, tells those whose servers are asked who is asking. ``page_hosts`` are the only addresses on this machine or
-    in a private network whose pages may be read. ``site_url`` is where the site will stand, "" if nowhere but here.
+    address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
+    in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -112,7 +112,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The whole file. ``queries`` stand in the file's order; ``digest`` is the SHA-256 of its bytes."""
+    """The whole file. ``queries`` are in the file's order; ``digest`` is the SHA-256 of its bytes."""
 
     settings: Settings = Settings()
     queries: tuple[Query, ...] = ()

@@ -11,7 +11,7 @@ from pipeline.domain.state import Worker, workers_in_order
 from pipeline.vault.vault_model import LoadedSession
 
 PLANNING, CHECKING, WRITING = "Survey and plan", "Cross-checking", "Writing"
-# What a mark may stand for, with its words in the legend.
+# The meanings of a mark, with the words of the legend.
 MARKS = {"thought": "answer", "search": "search", "page": "page read", "fact": "facts found", "failed": "failure"}
 _CHECKS = ("Validate", "Contrast", "FindGaps")
 _WRITES = ("MakeOutline", "WriteSection", "CheckSection", "ReviseSection")
