@@ -67,11 +67,16 @@ class Read(Step):
 
 @dataclass(frozen=True, slots=True)
 class Observe(Step):
-    """Extract facts from one page for one worker."""
+    """Extract facts from one page, once a session for all workers; ``part`` 2 asks for quotes and sections again."""
 
-    worker_id: str
-    iteration: int
+    part: int
     url: str
+
+
+def observed_url(rest: str) -> str:
+    """Return the page's address from an Observe key without its first word; older logs have worker and iteration before it."""
+    first, _, url = rest.partition(":")
+    return url if first.isdigit() else url.partition(":")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,15 @@ class FindGaps(Step):
     """Find the questions that are still open."""
 
     round: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp(Step):
+    """Search the pages read for an answer to a gap (from 0) of ``round``; ``attempt`` counts from 1."""
+
+    round: int
+    gap: int
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True)
