@@ -140,7 +140,7 @@ def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
     pages = 2 * state.config.pages_per_iteration  # each is read and observed
     if worker is None or not worker.iterations or worker.iterations[-1].evaluated:
         return 3 + pages
-    if searches := _open_searches(state, worker):
+    if searches := open_searches(state, worker):
         return len(searches) + pages + 1
     reading = list(_page_steps(state, worker, len(worker.iterations)))
     return sum(1 + isinstance(step, Read) for step in reading) + 1
@@ -202,7 +202,7 @@ def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
         yield from _next_iteration_steps(state, worker)
     elif not worker.iterations[-1].queries:
         yield FinishWorker(worker.id, "nothing left to ask")
-    elif searches := _open_searches(state, worker):
+    elif searches := open_searches(state, worker):
         yield from searches
     else:
         reading = list(_page_steps(state, worker, done))
@@ -245,10 +245,11 @@ def _is_before_searches(state: SessionState, worker: Worker, iteration: int) -> 
     """Return whether a worker will still make searches of an iteration (1-based), or finish an earlier one."""
     if worker.status != "running" or len(worker.iterations) > iteration:
         return False
-    return len(worker.iterations) < iteration or bool(_open_searches(state, worker))
+    return len(worker.iterations) < iteration or bool(open_searches(state, worker))
 
 
-def _open_searches(state: SessionState, worker: Worker) -> list[Step]:
+def open_searches(state: SessionState, worker: Worker) -> list[Step]:
+    """Return the searches of a worker's latest iteration that are still to be made; only then are its pages chosen for good."""
     steps = (SearchFor(query) for query in worker.iterations[-1].queries if query not in state.searches)
     return [step for step in steps if not state.failed_for_good(step.key)]
 

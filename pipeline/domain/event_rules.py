@@ -170,6 +170,8 @@ def _round_part(state: SessionState, event: Any, part: str) -> str:
 def _gap_looked_up(state: SessionState, event: e.GapLookedUp) -> str:
     if not 0 <= event.round < len(state.analyses) or event.gap not in range(len(state.analyses[event.round].gaps or ())):
         return f"analysis {event.round} has no gap {event.gap}"
+    if any(search.gap == event.gap and search.url == event.url for search in state.analyses[event.round].looked_up):
+        return f"{event.url or 'the pages read'} was already searched for gap {event.gap}"
     page = state.pages.get(event.url)
     known = not event.url or (page is not None and page.digest == event.digest)
     return "" if known else f"{event.url} was not read as {event.digest[:12]}"

@@ -7,6 +7,7 @@ of a large page are chosen by the questions. Part 2 goes back once for quotes th
 
 from __future__ import annotations
 
+from pipeline.domain.agenda import open_searches
 from pipeline.domain.events import session_events as e
 from pipeline.domain.not_found_gate import survey_statistics
 from pipeline.domain.reasoner_questions import ObservationQuestion, WrongQuote
@@ -68,7 +69,8 @@ def _first_reader(state: SessionState, url: str) -> tuple[Worker, int]:
     """Return the first running worker in plan order that chose the page, and its iteration."""
     for worker in workers_in_order(state):
         for number in range(len(worker.iterations), 0, -1):
-            if worker.status == "running" and url in chosen_pages(state, worker, number):
+            has_chosen = number < len(worker.iterations) or not open_searches(state, worker)
+            if worker.status == "running" and has_chosen and url in chosen_pages(state, worker, number):
                 return worker, number
     raise LookupError(f"no running worker chose {url}")
 
