@@ -75,8 +75,9 @@ def question_name(question: q.Question[Any]) -> str:
         case q.ThoughtQuestion():
             return f"thought:{question.perspective.id}:{question.iteration}"
         case q.ObservationQuestion():
-            asked = question.perspectives[0].questions[0] if question.part == "gap" else question.part
-            return f"observation:{asked}:{question.url}"
+            view = question.perspectives[0]
+            own = view.id if question.part == "page" and len(question.perspectives) == 1 else question.part
+            return f"observation:{view.questions[0] if question.part == 'gap' else own}:{question.url}"
         case q.EvaluationQuestion():
             return f"evaluation:{question.perspective.id}:{question.iteration}"
         case q.FoldQuestion():
@@ -114,7 +115,8 @@ def event_names(events: Sequence[e.EventBase], views: dict[str, str]) -> set[str
             case e.PageRead():
                 names.add(f"read:{event.url}")
             case e.FactsObserved():
-                names.add(f"observation:{'page' if event.part == 1 else 'rest'}:{event.url}")
+                who = ("page" if event.part == 1 else "rest") if event.shared else views[event.worker_id]
+                names.add(f"observation:{who}:{event.url}")
             case e.WorkerEvaluated():
                 names.add(f"evaluation:{views[event.worker_id]}:{event.iteration}")
             case e.OutlineCreated():

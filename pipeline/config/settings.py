@@ -56,7 +56,7 @@ _EXTRACTIVE = {
     "reads_survey": True,
 }
 # A page is sent to a model once for all perspectives, so it may give many facts.
-_MODEL = {"facts_per_page": 40, "reads_first_hits": True}
+_MODEL = {"facts_per_page": 40, "reads_first_hits": True, "shares_pages": True}
 _COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
 
 

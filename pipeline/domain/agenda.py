@@ -44,6 +44,7 @@ from pipeline.domain.steps import (
     MakeOutline,
     MakeReport,
     Observe,
+    ObservePage,
     Plan,
     Read,
     ReviseSection,
@@ -258,27 +259,28 @@ def _page_steps(state: SessionState, worker: Worker, iteration: int) -> Iterator
     """Yield the open reads and observations of the pages chosen in this iteration; a failed page is skipped."""
     observed = worker.iterations[iteration - 1].observed
     for url in chosen_pages(state, worker, iteration):
-        step = _page_step(state, url)
-        failed_before = state.failed_for_good(f"Observe:{worker.id}:{iteration}:{url}")  # the key in older logs
-        if step and url not in observed and not failed_before and not state.failed_for_good(step.key):
+        step = _page_step(state, worker, iteration, url)
+        if step and url not in observed and not state.failed_for_good(step.key):
             yield step
 
 
-def _page_step(state: SessionState, url: str) -> Step | None:
-    """Return the next step of a page, or None if it was observed in full."""
+def _page_step(state: SessionState, worker: Worker, iteration: int, url: str) -> Step | None:
+    """Return the next step of a page that the worker chose, or None if it was observed in full for all workers."""
     if url not in state.pages:
         return Read(url)
+    if not state.config.shares_pages:
+        return Observe(worker.id, iteration, url)
     seen = state.observed.get(url)
     if seen is None:
-        return Observe(1, url)
-    return None if seen.is_done else Observe(2, url)
+        return ObservePage(1, url)
+    return None if seen.is_done else ObservePage(2, url)
 
 
 def _closing_step(state: SessionState, worker: Worker, iteration: int) -> Step:
     """Return the evaluation of an iteration, or the failure of the worker if all its searches or all its pages failed."""
     asked: list[Step] = [SearchFor(query) for query in worker.iterations[-1].queries]
     pages = chosen_pages(state, worker, iteration)
-    tried: list[Step] = [Read(url) if url not in state.pages else Observe(1, url) for url in pages]
+    tried = [_page_step(state, worker, iteration, url) or ObservePage(1, url) for url in pages]
     for steps in (asked, tried):
         if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(state, worker):
             return FailWorker(worker.id, steps[0].key)

@@ -207,9 +207,9 @@ class ThoughtQuestion(Question[Thought]):
 class ObservationQuestion(Question[Observation]):
     """Which statements of this one page answer the questions of all ``perspectives``?
 
-    ``text`` is the page in the format of ``page_format``. The answer has at most ``limit`` findings, from the extractive reasoner
-    so many for each perspective. ``part``: the page itself; the ``rest``, which is the ``sections`` asked for and
-    ``wrong_quotes`` to correct; or only passages that answer the one question of a ``gap``.
+    ``text`` is the page in the format of ``page_format``; the answer has at most ``limit`` findings. ``part``: the page itself;
+    the ``rest``, which is the ``sections`` asked for and ``wrong_quotes`` to correct; or only passages that answer the one
+    question of a ``gap``.
     """
 
     name = "observation"

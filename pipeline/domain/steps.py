@@ -67,16 +67,19 @@ class Read(Step):
 
 @dataclass(frozen=True, slots=True)
 class Observe(Step):
+    """Extract facts from one page for one worker, in sessions that do not share pages: without a model, and in older logs."""
+
+    worker_id: str
+    iteration: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObservePage(Step):
     """Extract facts from one page, once a session for all workers; ``part`` 2 asks for quotes and sections again."""
 
     part: int
     url: str
-
-
-def observed_url(rest: str) -> str:
-    """Return the page's address from an Observe key without its first word; older logs have worker and iteration before it."""
-    first, _, url = rest.partition(":")
-    return url if first.isdigit() else url.partition(":")[2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class ResearchConfig(Value):
     pages_per_iteration: int = 4
     facts_per_page: int = 8
     reads_first_hits: bool = False
+    shares_pages: bool = False
     sufficient_facts: int = 5
     max_open_gaps: int = 2
     gap_importance: float = 0.5

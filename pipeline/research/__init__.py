@@ -37,6 +37,7 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.SearchFor: worker_steps.search_for,
     s.Read: worker_steps.read,
     s.Observe: page_observation.observe,
+    s.ObservePage: page_observation.observe_page,
     s.Evaluate: worker_steps.evaluate,
     s.Fold: context_compression.fold_context,
     s.Validate: cross_checking.validate,

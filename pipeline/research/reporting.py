@@ -17,6 +17,8 @@ _FAILED_STEPS = {
     "SearchFor": ("search", "searches", "could not be made"),
     "Read": ("page", "pages", "could not be read"),
     "Observe": ("page", "pages", "could not be evaluated"),
+    "ObservePage:1": ("page", "pages", "could not be evaluated"),
+    "ObservePage:2": ("page", "pages", "could not be evaluated to the end"),
 }
 _SIDES: dict[Origin, tuple[str, str]] = {
     "own": ("your documents", "Your documents were not searched"),

@@ -27,7 +27,7 @@ GATHERING = (
     s.Survey, s.Plan, s.StartWorker, s.Think, s.SearchFor, s.Read, s.Observe, s.Evaluate, s.Fold,
     s.StartAnalysis, s.Validate, s.Contrast, s.FindGaps, s.ExtendPlan,
 )  # fmt: skip
-WORK = s.StartWorker | s.Think | s.Evaluate | s.Fold
+WORK = s.StartWorker | s.Think | s.Observe | s.Evaluate | s.Fold
 BOUND = 400  # steps of a session as small as these
 
 

@@ -10,8 +10,7 @@ from pipeline.domain.not_found_gate import survey_statistics
 from pipeline.domain.state import PageDone, SessionState
 from pipeline.domain.steps import LookUp
 from pipeline.domain.values import Gap, Perspective
-from pipeline.research.gathering.page_observation import observation_of
-from pipeline.research.gathering.quoted_facts import facts_and_rejected
+from pipeline.research.gathering.page_observation import found_in, observation_of
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.ranking.passages import passages
 from pipeline.text.ranking.query_terms import parse_question
@@ -32,19 +31,8 @@ async def look_up(step: LookUp, state: SessionState, context: StepContext) -> Ou
         return Outcome((e.GapLookedUp(round=step.round, gap=step.gap),))
     question = observation_of(state, page, pages[page.url], (_view_of(gap),)).model_copy(update={"part": "gap"})
     answer = await context.reasoner.answer(question)
-    facts, rejected = facts_and_rejected(answer.value.findings, question, page.digest)
-    cost = paid(answer)
-    event = e.GapLookedUp(
-        round=step.round,
-        gap=step.gap,
-        url=page.url,
-        digest=page.digest,
-        facts=facts,
-        rejected=rejected,
-        cost=cost.cost,
-        exchange=cost.exchange,
-    )
-    return Outcome((event,), cost.objects)
+    event = e.GapLookedUp(round=step.round, gap=step.gap, **found_in(question, page.digest, answer))
+    return Outcome((event,), paid(answer).objects)
 
 
 def _view_of(gap: Gap) -> Perspective:

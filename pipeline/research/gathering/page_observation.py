@@ -1,4 +1,4 @@
-"""The step Observe: the facts of a page, asked for once a session with the questions of all perspectives.
+"""The facts of a page, asked for once a session with the questions of all perspectives.
 
 A page is observed for all questions because a page that answers one often answers others, and a second reading costs as much as
 the first. So nothing in the question may depend on the worker that came first: it holds the round's perspectives, and the parts
@@ -7,13 +7,16 @@ of a large page are chosen by the questions. Part 2 goes back once for quotes th
 
 from __future__ import annotations
 
+from typing import Any
+
 from pipeline.domain.agenda import open_searches
 from pipeline.domain.events import session_events as e
 from pipeline.domain.not_found_gate import survey_statistics
-from pipeline.domain.reasoner_questions import ObservationQuestion, WrongQuote
+from pipeline.domain.reasoner_questions import Observation, ObservationQuestion, WrongQuote
 from pipeline.domain.state import PageDone, SessionState, Worker, chosen_pages, workers_in_order
-from pipeline.domain.steps import Observe
+from pipeline.domain.steps import Observe, ObservePage
 from pipeline.domain.values import Perspective, RejectedFact
+from pipeline.ports import Answer
 from pipeline.research.gathering.quoted_facts import facts_and_rejected
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.normalise import one_line
@@ -25,7 +28,17 @@ MAX_RETURNED = 12  # quotes that part 2 returns
 
 
 async def observe(step: Observe, state: SessionState, step_context: StepContext) -> Outcome:
-    """Ask for the facts of one page; findings whose quote is not in the page are rejected."""
+    """Ask for the facts of one page that answer one worker's questions."""
+    worker, page = state.workers[step.worker_id], state.pages[step.url]
+    views = (state.perspectives[worker.perspective_id],)
+    question = observation_of(state, page, step_context.page_text(page.digest), views)
+    answer = await step_context.reasoner.answer(question)
+    event = e.FactsObserved(worker_id=worker.id, iteration=step.iteration, **found_in(question, page.digest, answer))
+    return Outcome((event,), paid(answer).objects)
+
+
+async def observe_page(step: ObservePage, state: SessionState, step_context: StepContext) -> Outcome:
+    """Ask for the facts of one page that answer any question; part 2 for sections that were left out and wrong quotes."""
     worker, iteration = _first_reader(state, step.url)
     page = state.pages[step.url]
     question = observation_of(state, page, step_context.page_text(page.digest), tuple(state.perspectives.values()))
@@ -34,22 +47,16 @@ async def observe(step: Observe, state: SessionState, step_context: StepContext)
         wrong = tuple(_wrong_quote(entry, question.text) for entry in seen.rejected if entry.may_be_corrected)
         question = question.model_copy(update={"part": "rest", "sections": seen.more, "wrong_quotes": wrong[:MAX_RETURNED]})
     answer = await step_context.reasoner.answer(question)
-    facts, rejected = facts_and_rejected(answer.value.findings, question, page.digest)
-    cost = paid(answer)
+    more = tuple(one_line(name) for name in answer.value.more[:MAX_SECTIONS]) if step.part == 1 else ()
     event = e.FactsObserved(
         worker_id=worker.id,
         iteration=iteration,
-        url=page.url,
-        digest=page.digest,
-        facts=facts,
-        rejected=rejected,
         shared=True,
         part=step.part,
-        more=tuple(one_line(name) for name in answer.value.more[:MAX_SECTIONS]) if step.part == 1 else (),
-        cost=cost.cost,
-        exchange=cost.exchange,
+        more=more,
+        **found_in(question, page.digest, answer),
     )
-    return Outcome((event,), cost.objects)
+    return Outcome((event,), paid(answer).objects)
 
 
 def observation_of(state: SessionState, page: PageDone, text: str, views: tuple[Perspective, ...]) -> ObservationQuestion:
@@ -63,6 +70,14 @@ def observation_of(state: SessionState, page: PageDone, text: str, views: tuple[
         limit=state.config.facts_per_page,
         statistics=survey_statistics(state),
     )
+
+
+def found_in(question: ObservationQuestion, digest: str, answer: Answer[Observation]) -> dict[str, Any]:
+    """Return the fields of an event with what was found in a page; findings whose quote is not in the page are rejected."""
+    facts, rejected = facts_and_rejected(answer.value.findings, question, digest)
+    cost = paid(answer)
+    spent = {"cost": cost.cost, "exchange": cost.exchange}
+    return {"url": question.url, "digest": digest, "facts": facts, "rejected": rejected, **spent}
 
 
 def _first_reader(state: SessionState, url: str) -> tuple[Worker, int]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import Worker, workers_in_order
-from pipeline.domain.steps import observed_url
 from pipeline.vault.vault_model import LoadedSession
 
 PLANNING, CHECKING, WRITING = "Survey and plan", "Cross-checking", "Writing"
@@ -90,8 +89,8 @@ def _lane_of_step(step: str, owners: _Owners) -> str:
         return owners.searches.get(rest, PLANNING)
     if kind == "Read":
         return owners.pages.get(rest, PLANNING)
-    if kind == "Observe" and rest[:1].isdigit():
-        return owners.pages.get(observed_url(rest), PLANNING)
+    if kind == "ObservePage":
+        return owners.pages.get(rest.partition(":")[2], PLANNING)
     if kind in {"Think", "Observe", "Evaluate", "Fold"}:
         return rest.partition(":")[0]
     return CHECKING if kind in _CHECKS else WRITING if kind in _WRITES else PLANNING

@@ -15,7 +15,6 @@ from pipeline.domain.state import (
     workers_in_order,
     working_seconds,
 )
-from pipeline.domain.steps import observed_url
 from pipeline.domain.values import PlanNode
 from pipeline.vault.charts.canvas import canvas_path
 from pipeline.vault.charts.session_charts import chart_path
@@ -84,7 +83,9 @@ def _step_words(state: SessionState, key: str) -> str:
     if kind == "Read":
         return f"reading {rest}"
     if kind == "Observe":
-        return f"taking facts from {observed_url(rest)}"
+        return f"taking facts from {rest.split(':', 2)[-1]}"
+    if kind == "ObservePage":
+        return f"taking facts from {rest.partition(':')[2]}"
     if kind == "LookUp":
         return "searching the pages read for an answer to an open question"
     if kind in _WORKER_STEPS:

@@ -190,7 +190,7 @@ def _page(model: VaultModel, state: SessionState, worker: Worker, number: int, u
 def _failure_of_page(state: SessionState, worker: Worker, number: int, url: str) -> Failure | None:
     if url not in state.pages:
         return state.failures.get(f"Read:{url}")
-    return state.failures.get(f"Observe:1:{url}") or state.failures.get(f"Observe:{worker.id}:{number}:{url}")
+    return state.failures.get(f"ObservePage:1:{url}") or state.failures.get(f"Observe:{worker.id}:{number}:{url}")
 
 
 def _found(model: VaultModel, loaded: LoadedSession, fact: Fact) -> Found:

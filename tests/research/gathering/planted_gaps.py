@@ -38,7 +38,7 @@ PLANTED = (
 )
 UNANSWERED = ("Which colour sells best in Peru?", "Why did the founder leave the company?", "What do rivals charge for delivery?")
 
-_FILLER = "The chapter repeats, in general words and without figures, what users of such machines have always known about their care. "
+_FILLER = "The chapter repeats, in general words and without figures, what users of machines have always known about their care. "
 
 
 def pages() -> dict[str, str]:

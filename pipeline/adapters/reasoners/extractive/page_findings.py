@@ -32,28 +32,22 @@ def observe(question: ObservationQuestion) -> Observation:
         best = _answers(question.perspectives[0].questions[0], language, texts, known)
         ranked = sorted(best, key=lambda place: (-best[place][0], place))[:_GAP_PASSAGES]
     else:
-        best, ranked = _for_all_perspectives(question, language, texts, known)
-    starts = _starts(question.text)
-    return Observation(findings=tuple(_finding(cut[place], *best[place], starts[place]) for place in ranked))
-
-
-def _for_all_perspectives(
-    question: ObservationQuestion, language: str, texts: Sequence[StemmedText], known: TermStatistics
-) -> tuple[_Best, list[int]]:
-    """Return the best passages with their scores, and their places: those of the first perspective first."""
-    cut, found = passages(question.text), dict[int, tuple[float, str]]()
-    places: dict[int, None] = {}
-    for view in question.perspectives:
-        best: _Best = {}
-        for asked in dict.fromkeys((question.query, *view.questions)):
-            for place, score in _scored(asked, language, texts, known):
-                best[place] = max(best.get(place, (0.0, "")), (score, asked))
+        best = _scored_best(question, language, texts, known)
         ranked = sorted(best, key=lambda place: (-best[place][0], place))[: question.limit]
-        around = _neighbours(ranked[:_NEIGHBOURED], cut)
-        for place in list(dict.fromkeys((*ranked, *around)))[: question.limit]:
-            found[place] = max(found.get(place, (0.0, "")), best.get(place, (0.0, "")))
-            places[place] = None
-    return found, list(places)
+        around = [place for place in _neighbours(ranked[:_NEIGHBOURED], cut) if place not in ranked]
+        ranked = [*ranked, *dict.fromkeys(around)][: question.limit]
+    starts = _starts(question.text)
+    return Observation(findings=tuple(_finding(cut[place], *best.get(place, (0.0, "")), starts[place]) for place in ranked))
+
+
+def _scored_best(question: ObservationQuestion, language: str, texts: Sequence[StemmedText], known: TermStatistics) -> _Best:
+    """Return the passages that are about the query or a question, with the best score and the question that gave it."""
+    asked = (question.query, *(text for view in question.perspectives for text in view.questions))
+    best: _Best = {}
+    for text in dict.fromkeys(asked):
+        for place, score in _scored(text, language, texts, known):
+            best[place] = max(best.get(place, (0.0, "")), (score, text))
+    return best
 
 
 def _answers(asked: str, language: str, texts: Sequence[StemmedText], known: TermStatistics) -> _Best:
