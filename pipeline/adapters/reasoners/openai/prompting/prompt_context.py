@@ -67,18 +67,23 @@ def _memory(context: q.WorkerContext, tools: PromptParts) -> View:
     }
 
 
-def _unfolded(facts: Sequence[Fact], context: q.WorkerContext) -> list[Fact]:
-    folded = set(context.folded)
-    return [fact for fact in facts if fact.id not in folded]
+def _known(facts: Sequence[Fact], view: Perspective, context: q.WorkerContext, tools: PromptParts) -> View:
+    """Return the worker's facts since its last fold: its own questions' as evidence, those of other questions as claims."""
+    fresh = [fact for fact in facts if fact.id not in set(context.folded)]
+    own = [fact for fact in fresh if not fact.question or fact.question in view.questions]
+    also = _claims([fact for fact in fresh if fact not in own], min(tools.limit, _OTHERS_TOKENS))
+    return {
+        "evidence": evidence(own, tools.keys, tools.delimiters, tools.limit),
+        "also": tools.delimiters.block("ALSO", also) if also else "",
+    }
 
 
 def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
-    facts = _unfolded(question.facts, question.context)
     return {
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        "evidence": evidence(facts, tools.keys, tools.delimiters, tools.limit),
+        **_known(question.facts, question.perspective, question.context, tools),
         "gaps": list(question.gaps),
         "asked": list(question.asked),
         "limit": question.limit,
@@ -155,12 +160,11 @@ def _wrong_quote(entry: q.WrongQuote) -> str:
 
 
 def _evaluation(question: q.EvaluationQuestion, tools: PromptParts) -> View:
-    facts = _unfolded(question.facts, question.context)
     return {
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        "evidence": evidence(facts, tools.keys, tools.delimiters, tools.limit),
+        **_known(question.facts, question.perspective, question.context, tools),
     }
 
 
@@ -233,7 +237,7 @@ def _fold(question: q.FoldQuestion, tools: PromptParts) -> View:
     return {
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
-        "evidence": evidence(question.facts, tools.keys, tools.delimiters, tools.limit),
+        **_known(question.facts, question.perspective, question.context, tools),
         "searches": list(question.searches),
         "words": max(20, question.limit_tokens // 2),
         "folded_levels": "L2, L1 and L0" if question.deep_level == 2 else "L1 and L0",
