@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
+from pipeline.domain import ENDED
 from pipeline.domain.values import (
     Changes,
     Contradiction,
@@ -38,7 +39,6 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.times import moment_of
 
 Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "not-found", "failed", "cancelled"]
-TERMINAL: frozenset[str] = frozenset({"complete", "not-found", "failed", "cancelled"})
 SUMMARY = "summary"
 
 
@@ -264,7 +264,7 @@ class SessionState:
     @property
     def ended(self) -> bool:
         """Whether the session has ended (it can only be reopened)."""
-        return self.status in TERMINAL
+        return self.status in ENDED
 
     @property
     def waiting(self) -> bool:
