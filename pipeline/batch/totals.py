@@ -56,7 +56,7 @@ class BatchResult:
             *((code, cause in causes) for cause, code in LOG_TROUBLE.items()),
             (1, self.failed > 0),
             (self.vault, bool(self.vault)),
-            (3, bool({"cap", "limit", "stopped"} & causes)),
+            (3, bool({"cap", "limit", "stopped", "outage"} & causes)),
             (NOT_FOUND, self.not_found > 0),
         )
         return next((code for code, needed in needs if needed), 0)

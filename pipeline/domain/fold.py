@@ -250,7 +250,8 @@ def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
 
 
 def _step_failed(state: SessionState, event: e.StepFailed) -> None:
-    state.failures[event.step] = Failure(event.step, event.attempt, not event.recoverable, event.error, event.message, event.at)
+    attempts = event.attempt - 1 if event.outage else event.attempt
+    state.failures[event.step] = Failure(event.step, attempts, not event.recoverable, event.error, event.message, event.at)
 
 
 def _budget_exhausted(state: SessionState, event: e.BudgetExhausted) -> None:

@@ -99,9 +99,9 @@ def http_of(settings: Settings, keys: Keys) -> HttpClient:
     """Return the client for models and providers; what the user named may lie in a private network. Close it when done."""
     from pipeline.adapters.http.address_guard import AddressGuard
     from pipeline.adapters.http.client import HttpClient
-    from pipeline.adapters.http.retry_policy import Policy
+    from pipeline.adapters.http.retry_policy import SERVICES
 
-    return HttpClient(Policy(), at_once=settings.limits.concurrency, guard=AddressGuard(own_servers(settings, keys)))
+    return HttpClient(SERVICES, at_once=settings.limits.concurrency, guard=AddressGuard(own_servers(settings, keys)))
 
 
 class Searches:

@@ -18,6 +18,7 @@ class Call:
     ``service`` names the circuit that the call runs on (``openrouter``, ``brave``, a page's host). ``params`` are added to the
     query of ``url``; ``json`` becomes the body. ``max_bytes`` caps the body twice: as it comes over the wire, and decoded.
     ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
+    ``total_s`` is the time for all attempts and the waits between them; None is the policy's.
     ``gap_s`` is the least wait in seconds before it is sent again after a failure.
     Headers, parameters and body are left out of ``repr``, because they hold keys.
     """
@@ -30,6 +31,7 @@ class Call:
     json: Any = field(default=None, repr=False)
     max_bytes: int = 5_000_000
     deadline_s: float = 60.0
+    total_s: float | None = None
     gap_s: float = 0.0
 
     @property
@@ -85,10 +87,14 @@ class Good:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """The same call may pass later. ``after_s`` is a wait in seconds from the body; the client reads Retry-After itself."""
+    """The same call may pass later. ``after_s`` is a wait in seconds from the body; the client reads Retry-After itself.
+
+    ``down``: the service is down or overloaded, so that no other call would pass now either.
+    """
 
     why: str
     after_s: float | None = None
+    down: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,8 @@ class Failed:
 
 Verdict = Good | Again | Refused | Failed
 Judge = Callable[[Reply], Verdict]
+# Not 500, 504 and 524: these can also be due to one prompt, which is too hard or takes too long.
+DOWN = frozenset({429, 502, 503, 520, 521, 522, 523, 529})
 
 
 def judged_by_status(reply: Reply) -> Verdict:
@@ -117,5 +125,5 @@ def judged_by_status(reply: Reply) -> Verdict:
     if reply.status in (401, 402, 403):
         return Refused(f"it answered with status {reply.status}", "check the key and the account's credit")
     if reply.status in (408, 409, 425, 429) or reply.status >= 500:
-        return Again(f"it answered with status {reply.status}")
+        return Again(f"it answered with status {reply.status}", down=reply.status in DOWN)
     return Failed(f"it answered with status {reply.status}")

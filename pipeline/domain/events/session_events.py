@@ -395,7 +395,10 @@ class ResearchReopened(EventBase):
 
 
 class StepFailed(Answered):
-    """A step failed. ``attempt`` counts from 1; ``recoverable``: it will be tried again."""
+    """A step failed. ``attempt`` counts from 1; ``recoverable``: it will be tried again.
+
+    ``outage`` names the service that was down; such a failure is not counted as an attempt.
+    """
 
     type: Literal["step.failed"] = "step.failed"
     step: str
@@ -403,6 +406,7 @@ class StepFailed(Answered):
     message: str
     recoverable: bool
     attempt: int
+    outage: str = ""
 
 
 class CallSent(EventBase):

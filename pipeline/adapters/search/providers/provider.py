@@ -97,6 +97,7 @@ class WebSearch:
             return await self._pacer.run(lambda: self._http.send(call, self._judge))
         except (ServiceUnavailable, ServiceFailed) as error:
             failure = SearchFailed(f"no search at {error.message}", hint=error.hint)
+            failure.outage = error.outage
             failure.cost = _cost(error.lost * self._provider.price) if error.lost else None
             raise failure from error
 
