@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.stage import SMALL, Ended, Stage, queue_text
+from tests.integration.stage import QUESTION, SMALL, Ended, Stage, queue_text
 from tests.integration.verdicts import tracebacks
 from tests.seeds import drawn
 
@@ -35,7 +35,7 @@ def assert_left_open(ended: Ended) -> None:
     assert tracebacks(ended.logged) == []
     assert ended.result.failed == 0
     assert "failed" not in statuses(ended)
-    assert {event.cause for event in (*ended.result.ended, *ended.result.skipped)} <= {"", "outage"}
+    assert {event.cause for event in ended.result.ended} | {event.cause for event in ended.result.skipped} <= {"", "outage"}
     assert len(ended.result.ended) + len(ended.result.skipped) == TOPICS
     assert ended.result.exit_code == (0 if ended.result.done == TOPICS else 3)
 
@@ -79,7 +79,7 @@ def test_a_server_that_refuses_connections_costs_two_tries_in_all_and_no_questio
 
 def test_queries_that_do_not_need_the_dead_service_are_researched_all_the_same(stage: Stage, tmp_path: Path) -> None:
     stage.standin.fault("brave", "status:503")
-    queries = "  - {query: 'How do heat pumps behave?', id: a}\n  - {query: 'How do heat pumps in cold climates behave?', id: b, search: [wikipedia]}\n"
+    queries = f"  - {{query: 'How do heat pumps behave?', id: a}}\n  - {{query: '{QUESTION}', id: b, search: [wikipedia]}}\n"
     ended = stage.night(tmp_path, queue_text(stage.standin, queries=queries), config=SMALL)
     assert ended.result is not None
     assert {event.query_id: (event.status, event.cause) for event in ended.result.ended} == {

@@ -75,6 +75,18 @@ class Reply:
         """
         return self._object
 
+    def envelope(self) -> dict[str, Any]:
+        """Return the body as a JSON object, read leniently: see ``strict_json.parse_object``. It is parsed once.
+
+        Raises:
+            Malformed: the body is no JSON object.
+        """
+        return self._envelope
+
+    @cached_property
+    def _envelope(self) -> dict[str, Any]:
+        return parse_object(self.body, lenient=True)
+
     @cached_property
     def _object(self) -> dict[str, Any]:
         return parse_object(self.body)

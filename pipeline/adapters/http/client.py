@@ -31,7 +31,8 @@ class _Outcome:
 class HttpClient:
     """Sends calls under one failure policy, with a circuit breaker for each service. Belongs to one event loop.
 
-    ``at_once`` bounds the exchanges in progress, ``at_once_at`` those at single services. ``guard`` decides which addresses may be connected to; ``transport`` replaces
+    ``at_once`` bounds the exchanges in progress, ``at_once_at`` those at single services.
+    ``guard`` decides which addresses may be connected to; ``transport`` replaces
     the network in tests. ``clock`` is monotonic and ``wall`` the time since the epoch, both in seconds.
     """
 
