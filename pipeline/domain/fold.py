@@ -20,6 +20,7 @@ from pipeline.domain.state import (
     SessionState,
     Worker,
 )
+from pipeline.domain.steps import MakeOutline, PlainOutline, PlainPlan, Plan, Step
 from pipeline.domain.values import Cost, SectionPlan
 
 _log = logging.getLogger("pipeline.domain.fold")
@@ -87,6 +88,13 @@ def _plan_created(state: SessionState, event: e.PlanCreated) -> None:
     state.perspectives = {view.id: view for view in event.perspectives}
     state.nodes = {node.id: node for node in event.nodes}
     state.status = "searching"
+    _note_substitute(state, event, PlainPlan(), Plan())
+
+
+def _note_substitute(state: SessionState, event: e.Answered, plain: Step, step: Step) -> None:
+    """Note why a step was done without the model; reopening the session forgets the failure itself."""
+    if event.step == plain.key:
+        state.without_model[step.key] = state.failures[step.key].message if step.key in state.failures else ""
 
 
 def _plan_extended(state: SessionState, event: e.PlanExtended) -> None:
@@ -186,6 +194,7 @@ def _synthesis_started(state: SessionState, event: e.SynthesisStarted) -> None:
 def _outline_created(state: SessionState, event: e.OutlineCreated) -> None:
     state.title = event.title
     state.sections = {plan.id: Section(plan) for plan in event.sections}
+    _note_substitute(state, event, PlainOutline(), MakeOutline())
 
 
 def _section_written(state: SessionState, event: e.SectionWritten) -> None:

@@ -192,6 +192,7 @@ class Report:
 class SessionState:
     """The whole state of a session. Keys: searches by query, pages by address, facts by id, failures by step key.
 
+    ``without_model`` says why the extractive reasoner answered a step (``Plan``, ``MakeOutline``) in place of the model.
     ``missing`` are words of the query that the sources do not contain. If there is no answer, ``nearest`` holds the ids of the
     best-ranked facts.
     """
@@ -223,6 +224,7 @@ class SessionState:
     pages: dict[str, PageDone] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
+    without_model: dict[str, str] = field(default_factory=dict)
     analyses: list[Analysis] = field(default_factory=list)
     synthesis: bool = False
     title: str = ""

@@ -11,6 +11,7 @@ from pipeline.text.ranking.rank_fusion import Origin
 NodeTask = Literal["search", "validate", "analyze", "synthesize"]
 Mode = Literal["fast", "deep"]
 ContradictionKind = Literal["number", "date", "version", "polarity", "claim"]
+EXTRACTIVE = "extractive"  # how a config names the reasoner that is no model
 Standing = Literal["corroborated", "single", "disputed"]
 
 
@@ -66,7 +67,7 @@ class ResearchConfig(Value):
     budget_tokens: int | None = None
     budget_calls: int | None = None
     timeout_s: float | None = None
-    reasoner: str = "extractive"
+    reasoner: str = EXTRACTIVE
     search: tuple[str, ...] = ("local",)
     approve: str = ""
 

@@ -165,6 +165,7 @@ class _SessionLoop:
             try:
                 self._recorder.take([outcome])
             except AnswerInvalid as error:  # it must fail its own step, not the log
+                error.cost = next((draft.cost for draft in outcome.drafts if isinstance(draft, Answered)), None)
                 self._recorder.take([failure_of(self._state, step, error, self._seconds.get(step))])
 
     async def _abandon_steps(self) -> None:

@@ -32,6 +32,7 @@ _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
 _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable[Outcome]]] = {
     s.Survey: planning.survey,
     s.Plan: planning.make_plan,
+    s.PlainPlan: planning.make_plain_plan,
     s.Think: gathering.think,
     s.SearchFor: gathering.search_for,
     s.Read: gathering.read,
@@ -42,6 +43,7 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.Contrast: cross_checking.contrast,
     s.FindGaps: cross_checking.find_gaps,
     s.MakeOutline: writing.make_outline,
+    s.PlainOutline: writing.make_plain_outline,
     s.WriteSection: writing.write_section,
     s.CheckSection: writing.check_section,
     s.ReviseSection: writing.revise_section,

@@ -21,6 +21,10 @@ _SIDES: dict[Origin, tuple[str, str]] = {
     "own": ("your documents", "Your documents were not searched"),
     "web": ("the web", "The web was not searched"),
 }
+_WITHOUT_MODEL = {
+    "Plan": "The question was split into perspectives",
+    "MakeOutline": "The sections were chosen, and the facts assigned to them,",
+}
 _SKIPPED_CHECKS = {
     "Validate": "The facts were not cross-checked",
     "Contrast": "The sources were not checked for contradictions",
@@ -89,6 +93,9 @@ def _references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[R
 
 def limits(state: SessionState) -> Iterator[str]:
     """Yield the limits of the report in words: spent budgets, failed steps, workers and sections."""
+    for step, what in _WITHOUT_MODEL.items():
+        if step in state.without_model:
+            yield f"{what} without the language model: {state.without_model[step] or 'it gave no answer of use'}"
     if state.doubted:
         yield "No single passage covers the whole question; the report uses the closest ones."
     if state.exhausted:

@@ -101,12 +101,15 @@ class AdapterFactory:
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).
         """
+        from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+
         ledger = _ledger_of(state)
         return StepContext(
             reasoner=self._reasoner(state, ledger),
             search=self._search(state, ledger),
             fetch=Fetches(self._documents, self._pages(), self._redaction.text),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
+            plain=ExtractiveReasoner(),
         )
 
     def may_cost(self, config: ResearchConfig) -> bool:

@@ -45,10 +45,12 @@ from pipeline.vault.vault_model import LoadedSession, VaultModel
 _STEPS = {
     "Survey": "the first survey",
     "Plan": "planning",
+    "PlainPlan": "planning without the model",
     "Validate": "cross-checking the facts",
     "Contrast": "looking for disagreements",
     "FindGaps": "looking for what is still unknown",
     "MakeOutline": "outlining the report",
+    "PlainOutline": "outlining the report without the model",
 }
 _WORKER_STEPS = {"Think": "thinking", "Evaluate": "judging what was found", "Fold": "condensing what was found"}
 _SECTION_STEPS = {"WriteSection": "writing", "CheckSection": "checking", "ReviseSection": "revising"}
