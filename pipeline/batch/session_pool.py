@@ -12,7 +12,7 @@ from datetime import datetime
 from pipeline.batch.batch_log import BatchLog, new_batch_id
 from pipeline.batch.outages import Need, Outages, needs_of, reason_of
 from pipeline.batch.scheduling import LEFT_ALONE, Decision, cause_of, split_at_limit
-from pipeline.batch.session_actions import has_work_left, new_session, reopen_session
+from pipeline.batch.session_actions import adopt_settings, has_work_left, new_session, reopen_session
 from pipeline.batch.totals import BatchResult, minus, total
 from pipeline.config.queries.model import Limits, Query, Queue
 from pipeline.domain.events import batch_events as n
@@ -228,10 +228,15 @@ class Batch:
 
     async def _session_of(self, decision: Decision) -> ResearchSession:
         if decision.action == "resume":
-            return ResearchSession.open(self.store, decision.session)
+            return self._adopted(decision, ResearchSession.open(self.store, decision.session))
         if decision.action == "retry" and has_work_left(ResearchSession.open(self.store, decision.session).state):
-            return reopen_session(self.store, decision.session, self.context)
+            return self._adopted(decision, reopen_session(self.store, decision.session, self.context))
         return await new_session(self.store, decision, self.config_of(decision.query), self.context)
+
+    def _adopted(self, decision: Decision, session: ResearchSession) -> ResearchSession:
+        if not session.state.ended:
+            adopt_settings(session, self.config_of(decision.query), self.store, self._context_of(session.state))
+        return session
 
     def _ended_event_of(self, decision: Decision, state: SessionState) -> n.QueryEnded:
         if state.waiting:

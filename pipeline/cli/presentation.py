@@ -106,6 +106,8 @@ def _happened_later(event: e.EventBase) -> str:
             return f"not found: {event.reason}" if event.cause == e.NO_EVIDENCE else event.reason
         case e.StepFailed():
             return f"{event.step}: {event.error}: {event.message}"
+        case e.SettingsChanged():
+            return f"goes on with {event.reasoner}, searching {', '.join(event.search)}: the settings have changed"
         case e.CallSent():
             return f"{event.step}: at most {event.worst.usd:.4f} USD"
         case e.BudgetExhausted():

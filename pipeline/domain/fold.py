@@ -263,6 +263,10 @@ def _step_failed(state: SessionState, event: e.StepFailed) -> None:
     state.failures[event.step] = Failure(event.step, attempts, not event.recoverable, event.error, event.message, event.at)
 
 
+def _settings_changed(state: SessionState, event: e.SettingsChanged) -> None:
+    state.config = state.config.model_copy(update={"reasoner": event.reasoner, "search": event.search})
+
+
 def _budget_exhausted(state: SessionState, event: e.BudgetExhausted) -> None:
     state.exhausted = event.cap
 
@@ -302,5 +306,6 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.ResearchReopened: _research_reopened,
     e.StepFailed: _step_failed,
     e.BudgetExhausted: _budget_exhausted,
+    e.SettingsChanged: _settings_changed,
     e.CallSent: _call_sent,
 }

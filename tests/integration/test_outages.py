@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.domain.events.session_events import SettingsChanged
 from tests.integration.stage import QUESTION, SMALL, Ended, Stage, queue_text
 from tests.integration.verdicts import tracebacks
 from tests.seeds import drawn
+from tests.standin.options import USUAL_PRICE
 
 TOPICS = 20
 QUESTIONS = "".join(
@@ -94,3 +96,41 @@ def test_pages_that_cannot_be_read_are_no_outage(stage: Stage, tmp_path: Path) -
     ended = stage.night(tmp_path, queue_text(stage.standin), config=SMALL)
     assert ended.result is not None
     assert [event.cause for event in ended.result.ended] == [""]
+
+
+def changes(ended: Ended) -> list[tuple[str, tuple[str, ...]]]:
+    events = (event for state in ended.states for event in ended.events(state.id))
+    return [(event.reasoner, event.search) for event in events if isinstance(event, SettingsChanged)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change"),
+    [
+        ("model: openai/gpt-5.2", "model: acme/new", ("acme/new", ("brave",))),
+        ("search: [brave]", "search: [wikipedia]", ("openai/gpt-5.2", ("wikipedia",))),
+        ("search: [brave]", "search: [wikipedia, brave]", None),
+    ],
+)
+def test_an_interrupted_session_goes_on_under_the_settings_of_the_next_run(
+    stage: Stage, tmp_path: Path, before: str, after: str, change: tuple[str, tuple[str, ...]] | None
+) -> None:
+    stage.standin.fault("chat", "status:503", calls=range(3, 1_000))
+    text = queue_text(stage.standin)
+    first = stage.night(tmp_path, text, config=SMALL)
+    assert not first.state.ended
+    new = text.replace(before, after)
+    stage.standin.reset(models={"acme/new" if "acme/new" in new else "openai/gpt-5.2": USUAL_PRICE})
+    config = {name: value for name, value in SMALL.items() if name != "search"}
+    again = stage.night(tmp_path, new, store=first.store, config=config)
+    assert again.state.status == "complete"
+    assert changes(again) == ([change] if change else [])
+
+
+def test_a_session_whose_model_is_gone_goes_on_without_one(stage: Stage, tmp_path: Path) -> None:
+    stage.standin.fault("chat", "status:503", calls=range(3, 1_000))
+    text = queue_text(stage.standin)
+    first = stage.night(tmp_path, text, config=SMALL)
+    new = "\n".join("  reasoner: extractive" if "reasoner:" in line else line for line in text.splitlines())
+    again = stage.night(tmp_path, new, store=first.store, config=SMALL)
+    assert again.state.status == "complete"
+    assert changes(again) == [("extractive", ("brave",))]

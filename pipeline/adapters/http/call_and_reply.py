@@ -101,7 +101,7 @@ class Good:
 class Again:
     """The same call may pass later. ``after_s`` is a wait in seconds from the body; the client reads Retry-After itself.
 
-    ``down``: the service is down or overloaded, so that no other call would pass now either.
+    ``down``: the service is down or overloaded, so that no other call would pass now either; a status of ``DOWN`` says so itself.
     """
 
     why: str
@@ -137,5 +137,5 @@ def judged_by_status(reply: Reply) -> Verdict:
     if reply.status in (401, 402, 403):
         return Refused(f"it answered with status {reply.status}", "check the key and the account's credit")
     if reply.status in (408, 409, 425, 429) or reply.status >= 500:
-        return Again(f"it answered with status {reply.status}", down=reply.status in DOWN)
+        return Again(f"it answered with status {reply.status}")
     return Failed(f"it answered with status {reply.status}")

@@ -11,7 +11,7 @@ from random import Random
 from types import MappingProxyType
 
 from pipeline.adapters.http.address_guard import AddressGuard, AddressRefused
-from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Judge, Refused, Reply, Verdict
+from pipeline.adapters.http.call_and_reply import DOWN, Again, Call, Failed, Good, Judge, Refused, Reply, Verdict
 from pipeline.adapters.http.circuit_breaker import CircuitBreaker
 from pipeline.adapters.http.clock import loop_time
 from pipeline.adapters.http.retry_policy import Policy, longer_wait, retry_after
@@ -26,6 +26,12 @@ class _Outcome:
     verdict: Verdict
     reply: Reply | None = None
     lost: int = 0
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the service itself is down, by the verdict or by the reply's status."""
+        by_verdict = isinstance(self.verdict, Again) and self.verdict.down
+        return by_verdict or (self.reply is not None and self.reply.status in DOWN)
 
 
 class HttpClient:
@@ -106,7 +112,7 @@ class HttpClient:
             if not isinstance(outcome.verdict, Again):
                 raise _final_error(call, outcome.verdict, lost)
             if wait is None or self._clock() + wait >= deadline:
-                raise self._unavailable(call, outcome.verdict.why, circuit, attempt, lost, down=outcome.verdict.down)
+                raise self._unavailable(call, outcome.verdict.why, circuit, attempt, lost, down=outcome.is_down)
             await self._sleep(wait)
         raise AssertionError("the attempts are counted above")
 

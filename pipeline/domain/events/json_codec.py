@@ -53,6 +53,7 @@ SessionEvent = Annotated[
     | e.ResearchReopened
     | e.StepFailed
     | e.BudgetExhausted
+    | e.SettingsChanged
     | e.CallSent
     | n.BatchStarted
     | n.QuerySkipped

@@ -409,6 +409,17 @@ class StepFailed(Answered):
     outage: str = ""
 
 
+class SettingsChanged(EventBase):
+    """A session that was interrupted goes on with another reasoner or other searches: the settings name the old ones no longer.
+
+    ``reasoner`` and ``search`` are those from now on, as in the session's config.
+    """
+
+    type: Literal["settings.changed"] = "settings.changed"
+    reasoner: str
+    search: tuple[str, ...]
+
+
 class CallSent(EventBase):
     """A paid call is about to be sent. If the process dies before the step's own event, the next run charges ``worst``."""
 
