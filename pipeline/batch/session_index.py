@@ -30,6 +30,7 @@ ENDED = frozenset(
 class Summary:
     """A session in short. ``facts``, ``sources``, ``steps`` and ``calls`` (paid calls) are counts.
 
+    ``usd``, ``assumed_usd`` and ``expected_usd`` are as in ``Cost``.
     ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
     """
 
@@ -52,6 +53,8 @@ class Summary:
     calls: int = 0
     tokens: int = 0
     usd: float = 0.0
+    assumed_usd: float = 0.0
+    expected_usd: float = 0.0
     seconds: float = 0.0
     steps: int = 0
     steps_in_all: int = 0
@@ -68,8 +71,9 @@ Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that
 def summary_of(state: SessionState) -> Summary:
     """Return the summary of a session."""
     from pipeline.domain.agenda import progress
-    from pipeline.domain.state import working_seconds
+    from pipeline.domain.state import cost_of, working_seconds
 
+    cost = cost_of(state)
     done, in_all = progress(state)
     return Summary(
         id=state.id,
@@ -90,7 +94,9 @@ def summary_of(state: SessionState) -> Summary:
         sources=len({fact.url for fact in state.facts.values()}),
         calls=state.spent.calls,
         tokens=state.spent.total_tokens,
-        usd=state.spent.usd,
+        usd=cost.usd,
+        assumed_usd=cost.assumed_usd,
+        expected_usd=cost.expected_usd,
         seconds=working_seconds(state),
         steps=done,
         steps_in_all=in_all,

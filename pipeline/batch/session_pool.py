@@ -206,7 +206,7 @@ class Batch:
             await run_session(session, self.store, self.desk_of(state), self._context_of(state))
         except ProviderRefused as refusal:
             self._refused = refusal
-            why = f"the provider refuses: {one_line(str(refusal))}"
+            why = one_line(str(refusal))
             return _ended_event(decision, state, "interrupted", why, "refused")
         except LogUnwritable:
             raise
@@ -251,7 +251,7 @@ class Batch:
         limits, stop, spent = self.queue.settings.limits, self.context.stop, self._spent()
         calls = self._calls + sum(bill.calls for bill in self._session_costs)
         reasons = (
-            ("refused", f"a provider refuses: {self._refused}", self._refused is not None),
+            ("refused", one_line(str(self._refused)), self._refused is not None),
             ("stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason, stop.asked),
             ("failures", f"{counted(limits.max_failures, 'failure')} in this run", self._failed >= limits.max_failures),
             ("cap", f"the run's limit of {limits.cost_usd or 0:.2f} USD is reached", _reached(limits.cost_usd, spent.usd)),

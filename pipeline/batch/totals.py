@@ -91,7 +91,7 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "failed": result.failed,
         "open": result.open,
         "left_out": len(result.skipped),
-        "cost_usd": end.cost.usd,
+        **_bill(end.cost),
         "tokens": end.cost.total_tokens,
         **parts((event.part, event.reason) for event in events if isinstance(event, n.VaultFailed)),
         "ended": [_outcome(event) for event in result.ended],
@@ -101,7 +101,16 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
 
 def _outcome(event: n.QueryEnded) -> dict[str, Any]:
     values = event.model_dump(include={"query_id", "session", "status", "reason", "cause", "duration_s"})
-    return {**values, "cost_usd": event.cost.usd, "tokens": event.cost.total_tokens}
+    return {**values, **_bill(event.cost), "tokens": event.cost.total_tokens}
+
+
+def _bill(cost: Cost) -> dict[str, float]:
+    """Return what was charged, what may have been charged besides, and an estimate of the latter."""
+    return {
+        "cost_usd": cost.charged_usd,
+        "not_accounted_usd": cost.assumed_usd,
+        "not_accounted_estimate_usd": cost.expected_usd,
+    }
 
 
 def total(costs: Iterable[Cost]) -> Cost:
@@ -113,6 +122,7 @@ def total(costs: Iterable[Cost]) -> Cost:
         total_tokens=sum(cost.total_tokens for cost in known),
         usd=round(sum(cost.usd for cost in known), 9),
         assumed_usd=round(sum(cost.assumed_usd for cost in known), 9),
+        expected_usd=round(sum(cost.expected_usd for cost in known), 9),
         calls=sum(cost.calls for cost in known),
     )
 
@@ -125,5 +135,6 @@ def minus(whole: Cost, part: Cost) -> Cost:
         total_tokens=max(0, whole.total_tokens - part.total_tokens),
         usd=round(max(0.0, whole.usd - part.usd), 9),
         assumed_usd=round(max(0.0, whole.assumed_usd - part.assumed_usd), 9),
+        expected_usd=round(max(0.0, whole.expected_usd - part.expected_usd), 9),
         calls=max(0, whole.calls - part.calls),
     )

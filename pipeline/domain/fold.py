@@ -6,8 +6,10 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import (
+    ANY_STEP,
     Analysis,
     Failure,
     Iteration,
@@ -19,6 +21,7 @@ from pipeline.domain.state import (
     Section,
     SessionState,
     Worker,
+    expected_usd,
 )
 from pipeline.domain.steps import MakeOutline, PlainOutline, PlainPlan, Plan, Step
 from pipeline.domain.values import Cost, SectionPlan
@@ -33,13 +36,29 @@ def apply(state: SessionState, event: e.EventBase) -> None:
         change(state, event)
     elif isinstance(event, e.UnknownEvent):
         _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
-    if state.open_calls and isinstance(event, e.Answered):
-        state.open_calls.pop(event.step, None)
     if isinstance(event, e.Answered):
-        _charge(state, event.cost)
+        _settle(state, event)
     state.version = event.version
     if state.runs:
         state.runs[-1].last_at = event.at
+
+
+def _settle(state: SessionState, event: e.Answered) -> None:
+    """Charge an answer. The calls announced for its step end with it, and show what such calls cost."""
+    sent, cost = state.open_calls.pop(event.step, []), event.cost
+    _charge(state, cost)
+    if sent and cost.calls and not cost.assumed_usd:
+        for kind in (event.step.partition(":")[0], ANY_STEP):
+            state.call_histories.setdefault(kind, CallHistory()).add(sent[-1], cost)
+    if cost.assumed_usd:
+        worst = sent[-1] if sent else Cost(usd=cost.assumed_usd)
+        share = cost.assumed_usd / worst.usd if worst.usd else 0.0
+        _assume(state, cost.assumed_usd, share * expected_usd(state, event.step, worst))
+
+
+def _assume(state: SessionState, usd: float, expected: float) -> None:
+    state.spent.assumed_usd = round(state.spent.assumed_usd + usd, 9)
+    state.spent.expected_usd = round(state.spent.expected_usd + expected, 9)
 
 
 def _charge(state: SessionState, cost: Cost) -> None:
@@ -57,8 +76,9 @@ def _call_sent(state: SessionState, event: e.CallSent) -> None:
 
 def _count_lost_calls(state: SessionState) -> None:
     """Charge the calls of a process that died before it recorded their answers: each may have been billed in full."""
-    for worst in (cost for costs in state.open_calls.values() for cost in costs):
+    for step, worst in ((step, cost) for step, costs in state.open_calls.items() for cost in costs):
         _charge(state, worst)
+        _assume(state, worst.usd, expected_usd(state, step, worst))
         state.spent.lost += 1
         state.spent.lost_usd = round(state.spent.lost_usd + worst.usd, 9)
     state.open_calls = {}

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SUMMARY, Failure, Section, SessionState, contradictions, open_gaps, working_seconds
+from pipeline.domain.state import (
+    SUMMARY,
+    Failure,
+    Section,
+    SessionState,
+    contradictions,
+    cost_of,
+    open_gaps,
+    working_seconds,
+)
 from pipeline.domain.steps import Complete, Fail, MakeReport
-from pipeline.domain.values import Cost, Reference, ReportSection, Sentence
+from pipeline.domain.values import Reference, ReportSection, Sentence
 from pipeline.research.step_context import Outcome
 from pipeline.research.writing import sentences_of, supported_sentences
 from pipeline.text.ranking.rank_fusion import Origin
@@ -136,13 +145,7 @@ def _unwritten(state: SessionState) -> list[Section]:
 
 def complete(_step: Complete, state: SessionState) -> Outcome:
     """End the session with a report and its total cost."""
-    spent = state.spent
-    cost = Cost(
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        total_tokens=spent.total_tokens,
-        usd=spent.usd,
-    )
+    cost = cost_of(state)
     sources = len(state.report.references) if state.report else 0
     return Outcome((e.ResearchCompleted(duration_s=working_seconds(state), cost=cost, sources=sources, facts=len(state.facts)),))
 

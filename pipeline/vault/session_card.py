@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from pipeline.domain.state import PageDone, SessionState, Worker, contradictions, open_gaps, workers_in_order, working_seconds
+from pipeline.domain.state import (
+    PageDone,
+    SessionState,
+    Worker,
+    contradictions,
+    cost_of,
+    open_gaps,
+    workers_in_order,
+    working_seconds,
+)
 from pipeline.domain.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
 from pipeline.vault import paths
 from pipeline.vault.output import formatting
@@ -241,7 +250,7 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
         words=report.words if report else 0,
         disagreements=len(report.contradictions) if report else 0,
         seconds=working_seconds(state),
-        usd=state.spent.usd,
+        usd=cost_of(state).charged_usd,
         tokens=state.spent.total_tokens,
     )
 

@@ -19,9 +19,10 @@ import pytest
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.session_events import Answered, EventBase, PageRead, SearchCompleted, StepFailed
+from pipeline.domain.events.session_events import Answered, EventBase, PageRead, SearchCompleted, StepFailed, TopicSurveyed
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
+from pipeline.domain.state import SessionState, cost_of
+from pipeline.domain.values import Cost
 from pipeline.ops.citation_audit import check
 from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited
@@ -77,6 +78,20 @@ class Night:
         store = FileStore(self.folder / "events")
         names = [session] if session else store.session_ids()
         return [event for name in names for event in decode_all(record.data for record in store.load(name))]
+
+    def costs(self) -> list[Cost]:
+        """What the sessions say that they cost, without their searches."""
+        store = FileStore(self.folder / "events")
+        found = []
+        for name in store.session_ids():
+            cost = cost_of(ResearchSession.open(store, name).state)
+            searched = sum(event.cost.usd for event in self.events(name) if isinstance(event, SearchCompleted | TopicSurveyed))
+            found.append(cost.model_copy(update={"usd": cost.usd - searched}))
+        return found
+
+    def charged_usd(self) -> float:
+        """What the server charged for the model."""
+        return self.standin.log.charged().usd
 
     def recorded(self) -> Iterator[str]:
         """The names of all requests whose answers are in the log."""

@@ -111,10 +111,14 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Key, quota or credit is missing or used up: no call will pass tonight. ``hint`` says what to do about it."""
+    """Key, quota or credit is missing or used up: no call will pass tonight. ``hint`` says what to do about it.
+
+    ``verb`` is what the service does, for the message.
+    """
 
     why: str
     hint: str
+    verb: str = "refuses us"
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,6 @@ class HttpClient:
 
 def _final_error(call: Call, verdict: Refused | Failed | Good, lost: int) -> ProviderRefused | ServiceFailed:
     if isinstance(verdict, Refused):
-        return ProviderRefused(f"{call.service} refuses us: {verdict.why}", hint=verdict.hint)
+        return ProviderRefused(f"{call.service} {verdict.verb}: {verdict.why}", hint=verdict.hint)
     why = verdict.why if isinstance(verdict, Failed) else "the reply was lost"
     return ServiceFailed(f"{call.service}: {why}, at {call.place}", lost=lost)

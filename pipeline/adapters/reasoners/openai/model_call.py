@@ -19,7 +19,7 @@ from pipeline.adapters.reasoners.openai.completion_reply import (
     may_be_billed,
     meaning_of,
 )
-from pipeline.adapters.reasoners.openai.pricing import Prices, answered_by, states_usage, total
+from pipeline.adapters.reasoners.openai.pricing import Prices, answered_by, is_absurd, states_usage, total
 from pipeline.adapters.reasoners.openai.transcript import Transcript
 from pipeline.domain.budget import CombinedBudget, Reservation
 from pipeline.domain.values import Cost
@@ -180,8 +180,10 @@ class ModelClient:
         self, wanted: ModelRequest, worst: Cost, calls: AnswerCalls, meter: AttemptCharges, found: list[Meaning]
     ) -> Callable[[Reply], Verdict]:
         def judge(reply: Reply) -> Verdict:
-            said = meaning_of(reply, self._redaction.text)
+            said: Meaning = meaning_of(reply, self._redaction.text)
             cost = self._billed(reply, wanted, worst)
+            if is_absurd(cost, worst):
+                said, cost = _absurd(cost, worst), worst
             meter.replied(cost)
             calls.transcript.replied(reply, whole=isinstance(said, Content | CutOff))
             calls.model = cost.model if isinstance(said, Content) else calls.model
@@ -202,6 +204,15 @@ class ModelClient:
     def _worst(self, wanted: ModelRequest) -> Cost:
         sent = sum(tokens(message["content"]) + _PER_MESSAGE for message in wanted.messages)
         return self._prices.worst(wanted.model, sent + tokens(str(wanted.schema)), wanted.max_tokens)
+
+
+def _absurd(stated: Cost, worst: Cost) -> Refused:
+    """Return the end of the night for a bill that cannot be true; it is charged at the call's worst case."""
+    claimed = f"{stated.usd:,.2f} USD and {stated.total_tokens:,} tokens"
+    why = f"a reply states {claimed} for one call, which can cost {worst.usd:.4f} USD and {worst.total_tokens:,} tokens at most"
+    return Refused(
+        why, "look at the account's bill before the next run; the reply is kept with the event", "states an absurd cost"
+    )
 
 
 def _verdict(said: Meaning, *, last: bool) -> Verdict:
