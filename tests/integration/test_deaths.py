@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.adapters.search.providers.brave import Brave
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.session_events import Answered, EventBase, PageRead, SearchCompleted, StepFailed, TopicSurveyed
+from pipeline.domain.events.session_events import Answered, EventBase, PageRead, SearchCompleted, StepFailed
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
@@ -80,18 +81,13 @@ class Night:
         return [event for name in names for event in decode_all(record.data for record in store.load(name))]
 
     def costs(self) -> list[Cost]:
-        """What the sessions say that they cost, without their searches."""
+        """What the sessions say that they cost."""
         store = FileStore(self.folder / "events")
-        found = []
-        for name in store.session_ids():
-            cost = cost_of(ResearchSession.open(store, name).state)
-            searched = sum(event.cost.usd for event in self.events(name) if isinstance(event, SearchCompleted | TopicSurveyed))
-            found.append(cost.model_copy(update={"usd": cost.usd - searched}))
-        return found
+        return [cost_of(ResearchSession.open(store, name).state) for name in store.session_ids()]
 
     def charged_usd(self) -> float:
-        """What the server charged for the model."""
-        return self.standin.log.charged().usd
+        """What the server charged for the model, and the provider for the searches that reached it."""
+        return self.standin.log.charged().usd + Brave.price * len(self.standin.log.of("brave"))
 
     def recorded(self) -> Iterator[str]:
         """The names of all requests whose answers are in the log."""

@@ -16,6 +16,7 @@ class CircuitBreaker:
     """The state of one service. All times are readings of the client's clock, in seconds.
 
     ``until``: when one call may try an open circuit again. ``rest_until``: the end of a wait that the service asked for.
+    ``why``: the reason of the last failure.
     ``refusal``: why the service refuses access for good. ``proven``: the service has sent a good reply; until then a call holds
     ``first``, so that a wrong key is tried once, however many calls wait. ``slots`` bounds the exchanges in progress.
     """
@@ -25,6 +26,7 @@ class CircuitBreaker:
     failures: int = 0
     until: float = 0.0
     rest_until: float = 0.0
+    why: str = ""
     refusal: Refused | None = None
     proven: bool = False
     first: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -144,9 +144,7 @@ class HttpClient:
         now = self._clock()
         blocked = circuit.blocked_s(now)
         if blocked > 0:
-            raise self._unavailable(
-                call, f"it is paused for {blocked:,.0f} s, after failures or at its own request", circuit, 0, lost, down=True
-            )
+            raise self._unavailable(call, f"it is paused for {blocked:,.0f} s: {circuit.why}", circuit, 0, lost, down=True)
         rest = circuit.rest_until - now
         if now + rest >= deadline:
             raise self._unavailable(call, f"it asks for a wait of {rest:,.0f} s", circuit, 0, lost, down=True)
@@ -185,6 +183,7 @@ class HttpClient:
         """Record a failed attempt in the circuit; return the seconds before the next, or None if there is none."""
         if not isinstance(outcome.verdict, Again):
             return None
+        circuit.why = outcome.verdict.why
         header = outcome.reply.headers.get("retry-after") if outcome.reply is not None else None
         asked = longer_wait(outcome.verdict.after_s, retry_after(header, self._wall()))
         now = self._clock()
@@ -199,11 +198,14 @@ class HttpClient:
     def _unavailable(
         self, call: Call, why: str, circuit: CircuitBreaker, attempts: int, lost: int, *, down: bool
     ) -> ServiceUnavailable:
-        """Return the error of a call that may pass later; it has an outage if the service is ``down`` or its circuit is open."""
+        """Return the error of a call that may pass later.
+
+        It has an outage if the service is ``down``, its circuit is open, or it has not answered at all in this run.
+        """
         tried = f" (tried {attempts} times)" if attempts > 1 else ""
         hint = "it may pass later; `research doctor --online` shows whether the service answers"
         error = ServiceUnavailable(f"{call.service}: {why}{tried}, at {call.place}", hint=hint, lost=lost)
-        if down or circuit.blocked_s(self._clock()) > 0:
+        if down or not circuit.proven or circuit.blocked_s(self._clock()) > 0:
             error.outage = circuit.outage(call.service, self._clock())
         return error
 

@@ -109,10 +109,20 @@ DOWN = ("F6 rate", "F7 capacity", "F11 overloaded", "bad gateway", "no connectio
 
 @pytest.mark.parametrize("fault", sorted(PASSING))
 def test_a_server_that_is_down_is_told_from_a_call_that_failed(fault: str) -> None:
-    _, reasoner = thinking(PASSING[fault])
+    _, reasoner = thinking(said(GOOD["thought"]), PASSING[fault])
+    ask(reasoner, QUESTIONS["thought"])
     with pytest.raises(errors.ServiceUnavailable) as caught:
         ask(reasoner, QUESTIONS["thought"])
     assert (caught.value.outage is not None) == (fault in DOWN or fault.startswith(("F1 ", "F2 ", "F3 ")))
+
+
+@pytest.mark.parametrize("fault", sorted(PASSING))
+def test_a_server_that_has_not_answered_at_all_is_down(fault: str) -> None:
+    _, reasoner = thinking(PASSING[fault])
+    with pytest.raises(errors.ServiceUnavailable) as caught:
+        ask(reasoner, QUESTIONS["thought"])
+    assert caught.value.outage is not None
+    assert not caught.value.outage.was_up
 
 
 EMPTY: dict[str, Scripted] = {
