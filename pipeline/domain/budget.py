@@ -130,6 +130,12 @@ class Budget:
         )
 
 
+async def announce_call(worst: Cost) -> None:
+    """Tell the engine that a call with that worst case is about to be sent; it returns when that is recorded."""
+    if (record := announce.get()) is not None:
+        await record(worst)
+
+
 @dataclass(slots=True)
 class CallHistory:
     """What the answered calls of one kind of step were announced as, and what they came to: to estimate one without an answer.
@@ -174,8 +180,10 @@ class CombinedBudget:
 
     budgets: Sequence[Budget]
 
-    async def reserve(self, worst: Cost, calls: int = 1) -> tuple[Reservation, ...]:
-        """Reserve the worst case of one call in every budget, then announce the call; ``calls`` as in ``Reservation``.
+    async def reserve(self, worst: Cost, calls: int = 1, *, announced: bool = True) -> tuple[Reservation, ...]:
+        """Reserve the worst case of one call in every budget; ``calls`` as in ``Reservation``.
+
+        Then announce the call, unless whoever sends it does: one that waits for its turn would seem lost if the process died.
 
         Raises:
             BudgetSpent: it would exceed a cap of one budget; nothing is reserved in any.
@@ -183,7 +191,7 @@ class CombinedBudget:
         for budget in self.budgets:
             budget.check(worst, calls)
         reserved = tuple(budget.reserve(worst, calls) for budget in self.budgets)
-        if (announce_call := announce.get()) is not None:
+        if announced:
             try:
                 await announce_call(worst)
             except BaseException:
