@@ -56,7 +56,7 @@ class BatchResult:
             *((code, cause in causes) for cause, code in LOG_TROUBLE.items()),
             (1, self.failed > 0),
             (self.vault, bool(self.vault)),
-            (3, bool({"cap", "limit", "stopped"} & causes)),
+            (3, bool({"cap", "limit", "stopped", "outage"} & causes)),
             (NOT_FOUND, self.not_found > 0),
         )
         return next((code for code, needed in needs if needed), 0)
@@ -91,7 +91,7 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "failed": result.failed,
         "open": result.open,
         "left_out": len(result.skipped),
-        "cost_usd": end.cost.usd,
+        **_bill(end.cost),
         "tokens": end.cost.total_tokens,
         **parts((event.part, event.reason) for event in events if isinstance(event, n.VaultFailed)),
         "ended": [_outcome(event) for event in result.ended],
@@ -101,7 +101,16 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
 
 def _outcome(event: n.QueryEnded) -> dict[str, Any]:
     values = event.model_dump(include={"query_id", "session", "status", "reason", "cause", "duration_s"})
-    return {**values, "cost_usd": event.cost.usd, "tokens": event.cost.total_tokens}
+    return {**values, **_bill(event.cost), "tokens": event.cost.total_tokens}
+
+
+def _bill(cost: Cost) -> dict[str, float]:
+    """Return what was charged, what may have been charged besides, and an estimate of the latter."""
+    return {
+        "cost_usd": cost.charged_usd,
+        "not_accounted_usd": cost.assumed_usd,
+        "not_accounted_estimate_usd": cost.expected_usd,
+    }
 
 
 def total(costs: Iterable[Cost]) -> Cost:
@@ -115,4 +124,4 @@ def minus(whole: Cost, part: Cost) -> Cost:
     return Cost(**{name: max(0, round(getattr(whole, name) - getattr(part, name), 9)) for name in _AMOUNTS})
 
 
-_AMOUNTS = ("input_tokens", "output_tokens", "total_tokens", "usd", "assumed_usd", "calls")
+_AMOUNTS = ("input_tokens", "output_tokens", "total_tokens", "usd", "assumed_usd", "expected_usd", "calls")

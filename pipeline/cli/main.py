@@ -23,9 +23,9 @@ from pipeline.system.worker_pool import COLLECTION
 
 EXIT_CODES = """\b
 Exit codes: 0 done, or nothing to do; 1 a query failed; 2 wrong usage, settings or queries.yaml;
-3 stopped by a limit, work remains; 4 a provider refused the request; 5 the sources did not
-answer a question; 10 no workspace here; 11 locked by another run; 12 disk full or permission
-denied; 20 the log is damaged; 130, 143 interrupted."""
+3 stopped by a limit or an outage, work remains; 4 a provider refused the request; 5 the sources
+did not answer a question; 10 no workspace here; 11 locked by another run; 12 disk full or
+permission denied; 20 the log is damaged; 130, 143 interrupted."""
 
 
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

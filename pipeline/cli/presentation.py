@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pipeline.domain import Summary
 from pipeline.domain.agenda import agenda, node_ended, summary_of
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SessionState, facts_of, nearest_facts, workers_in_order, working_seconds
+from pipeline.domain.state import SessionState, cost_of, facts_of, nearest_facts, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, counted, one_line
 
@@ -27,7 +27,10 @@ def price(cost: Cost) -> str:
     """Return money and tokens, or ``no cost``."""
     if not cost.usd and not cost.total_tokens:
         return "no cost"
-    return f"{cost.usd:.4f} USD, {cost.total_tokens:,} tokens"
+    if not cost.assumed_usd:
+        return f"{cost.usd:.4f} USD, {cost.total_tokens:,} tokens"
+    unknown = f"up to {cost.assumed_usd:.4f} USD not accounted for (about {cost.expected_usd:.4f} USD)"
+    return f"{cost.charged_usd:.4f} USD charged, {unknown}, {cost.total_tokens:,} tokens"
 
 
 def repair_lines(repair: Any) -> Iterator[str]:
@@ -110,6 +113,8 @@ def _happened_later(event: e.EventBase) -> str:
             return f"not found: {event.reason}" if event.cause == e.NO_EVIDENCE else event.reason
         case e.StepFailed():
             return f"{event.step}: {event.error}: {event.message}"
+        case e.SettingsChanged():
+            return f"goes on with {event.reasoner}, searching {', '.join(event.search)}: the settings have changed"
         case e.CallSent():
             return f"{event.step}: at most {event.worst.usd:.4f} USD"
         case e.BudgetExhausted():
@@ -138,7 +143,9 @@ def listed(summary: Summary, report: str = "") -> dict[str, Any]:
         "ended": summary.ended_at,
         "facts": summary.facts,
         "sources": summary.sources,
-        "usd": summary.usd,
+        "usd": summary.charged_usd,
+        "not_accounted_usd": summary.assumed_usd,
+        "not_accounted_estimate_usd": summary.expected_usd,
         "progress": {"done": summary.steps, "of": summary.steps_in_all},
         "tags": list(summary.tags),
         "working_seconds": summary.seconds,
@@ -171,7 +178,8 @@ def list_lines(entries: Iterable[Listed], *, why: bool) -> list[str]:
 
 def _session_line(summary: Summary) -> str:
     """A session's id, its start, its progress, and its cost if there is one."""
-    cost = Cost(usd=summary.usd, total_tokens=summary.tokens)
+    parts_of_cost = {"usd": summary.usd, "assumed_usd": summary.assumed_usd, "expected_usd": summary.expected_usd}
+    cost = Cost(**parts_of_cost, total_tokens=summary.tokens)
     parts = [summary.id, f"{summary.started_at[:16].replace('T', ' ')}Z", steps_of(summary.steps, summary.steps_in_all)]
     return ", ".join(parts + ([price(cost)] if summary.usd or summary.tokens else []))
 
@@ -222,8 +230,7 @@ def _show_lines(state: SessionState, last_event: e.EventBase | None, report: str
     yield f"progress   {steps_of(about['progress']['done'], about['progress']['of'])}"
     found = [counted(about["searches"], "search", "searches"), counted(about["pages"], "page"), counted(about["facts"], "fact")]
     yield f"found      {', '.join(found)} from {counted(about['sources'], 'source')}"
-    cost = Cost(usd=state.spent.usd, total_tokens=state.spent.total_tokens)
-    yield f"cost       {price(cost)}, {duration(working_seconds(state))} of work"
+    yield f"cost       {price(cost_of(state))}, {duration(working_seconds(state))} of work"
     if report:
         yield f"report     {report}"
     if about["last_error"]:

@@ -317,7 +317,9 @@ def _effort(entry: dict[str, Any]) -> str:
     from pipeline.cli.presentation import duration, price
     from pipeline.domain.values import Cost
 
-    cost = Cost(usd=entry["cost_usd"], total_tokens=entry["tokens"])
+    unknown, likely = entry["not_accounted_usd"], entry["not_accounted_estimate_usd"]
+    usd = entry["cost_usd"] + unknown
+    cost = Cost(usd=usd, assumed_usd=unknown, expected_usd=likely, total_tokens=entry["tokens"])
     show = "" if entry["report"] else f"; research show {entry['session']}"
     return f"{duration(entry['duration_s'])}, {price(cost)}{show}"
 

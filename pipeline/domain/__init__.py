@@ -35,6 +35,7 @@ def fold_id() -> str:
 class Summary:
     """A session in short. ``facts``, ``sources``, ``steps`` and ``calls`` (paid calls) are counts.
 
+    ``usd``, ``assumed_usd`` and ``expected_usd`` are as in ``Cost``.
     It is defined here so that a kept summary is read without importing anything that folds.
 
     ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
@@ -59,9 +60,16 @@ class Summary:
     calls: int = 0
     tokens: int = 0
     usd: float = 0.0
+    assumed_usd: float = 0.0
+    expected_usd: float = 0.0
     seconds: float = 0.0
     steps: int = 0
     steps_in_all: int = 0
+
+    @property
+    def charged_usd(self) -> float:
+        """What was charged for certain."""
+        return max(0.0, round(self.usd - self.assumed_usd, 9))
 
     @property
     def ended(self) -> bool:

@@ -22,6 +22,7 @@ from pipeline.domain.state import (
     SessionState,
     Worker,
     chosen_pages,
+    cost_of,
     facts_of,
     observed_pages,
     search_nodes,
@@ -46,6 +47,8 @@ from pipeline.domain.steps import (
     MakeReport,
     Observe,
     ObservePage,
+    PlainOutline,
+    PlainPlan,
     Plan,
     Read,
     ReviseSection,
@@ -58,7 +61,7 @@ from pipeline.domain.steps import (
     Validate,
     WriteSection,
 )
-from pipeline.domain.values import Gap, PlanNode
+from pipeline.domain.values import EXTRACTIVE, Gap, PlanNode
 from pipeline.text.normalise import counted, tokens
 
 MAX_REVISIONS = 1
@@ -74,7 +77,7 @@ def agenda(state: SessionState) -> tuple[Step, ...]:
     if state.survey is None:
         return (_step_or_fail(state, Survey()),)
     if not state.nodes:
-        return (_step_or_fail(state, Plan()),)
+        return (_with_substitute(state, Plan(), PlainPlan()),)
     if state.config.approve == "plan" and not (state.approval or state.workers or state.exhausted):
         return (AskApproval(),)
     if state.synthesis:
@@ -101,6 +104,13 @@ def _step_or_fail(state: SessionState, step: Step) -> Step:
     return Fail(failure.error, f"{type(step).__name__.lower()}: {failure.message}")
 
 
+def _with_substitute(state: SessionState, step: Step, plain: Step) -> Step:
+    """Return a step of the model; if it failed for good, the one that does the same without the model."""
+    if state.failed_for_good(step.key) and state.config.reasoner != EXTRACTIVE:
+        return _step_or_fail(state, plain)
+    return _step_or_fail(state, step)
+
+
 # ---- how far it is ---------------------------------------------------------------------------------------------
 
 
@@ -112,6 +122,7 @@ def progress(state: SessionState) -> tuple[int, int]:
 
 def summary_of(state: SessionState) -> Summary:
     """Return the summary of a session."""
+    cost = cost_of(state)
     done, in_all = progress(state)
     return Summary(
         id=state.id,
@@ -132,7 +143,9 @@ def summary_of(state: SessionState) -> Summary:
         sources=len({fact.url for fact in state.facts.values()}),
         calls=state.spent.calls,
         tokens=state.spent.total_tokens,
-        usd=state.spent.usd,
+        usd=cost.usd,
+        assumed_usd=cost.assumed_usd,
+        expected_usd=cost.expected_usd,
         seconds=working_seconds(state),
         steps=done,
         steps_in_all=in_all,
@@ -426,7 +439,7 @@ def _synthesis_steps(state: SessionState) -> Iterator[Step]:
     """Yield the outline, then all sections in parallel (write, check, revise), then the summary, then the report."""
     body = [section for name, section in state.sections.items() if name != SUMMARY]
     if not body:
-        yield _step_or_fail(state, MakeOutline())
+        yield _with_substitute(state, MakeOutline(), PlainOutline())
         return
     open_steps = [step for section in body for step in _section_steps(state, section, section.plan.id)]
     open_steps = open_steps or list(_section_steps(state, state.sections.get(SUMMARY), SUMMARY))

@@ -6,8 +6,10 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import (
+    ANY_STEP,
     Analysis,
     Failure,
     GapSearch,
@@ -20,7 +22,9 @@ from pipeline.domain.state import (
     Section,
     SessionState,
     Worker,
+    expected_usd,
 )
+from pipeline.domain.steps import MakeOutline, PlainOutline, PlainPlan, Plan, Step
 from pipeline.domain.values import Cost, SectionPlan
 
 _log = logging.getLogger("pipeline.domain.fold")
@@ -33,13 +37,29 @@ def apply(state: SessionState, event: e.EventBase) -> None:
         change(state, event)
     elif isinstance(event, e.UnknownEvent):
         _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
-    if state.open_calls and isinstance(event, e.Answered):
-        state.open_calls.pop(event.step, None)
     if isinstance(event, e.Answered):
-        _charge(state, event.cost)
+        _settle(state, event)
     state.version = event.version
     if state.runs:
         state.runs[-1].last_at = event.at
+
+
+def _settle(state: SessionState, event: e.Answered) -> None:
+    """Charge an answer. The calls announced for its step end with it, and show what such calls cost."""
+    sent, cost = state.open_calls.pop(event.step, []), event.cost
+    _charge(state, cost)
+    if sent and cost.calls and not cost.assumed_usd:
+        for kind in (event.step.partition(":")[0], ANY_STEP):
+            state.call_histories.setdefault(kind, CallHistory()).add(sent[-1], cost)
+    if cost.assumed_usd:
+        worst = sent[-1] if sent else Cost(usd=cost.assumed_usd)
+        share = cost.assumed_usd / worst.usd if worst.usd else 0.0
+        _assume(state, cost.assumed_usd, share * expected_usd(state, event.step, worst))
+
+
+def _assume(state: SessionState, usd: float, expected: float) -> None:
+    state.spent.assumed_usd = round(state.spent.assumed_usd + usd, 9)
+    state.spent.expected_usd = round(state.spent.expected_usd + expected, 9)
 
 
 def _charge(state: SessionState, cost: Cost) -> None:
@@ -57,8 +77,9 @@ def _call_sent(state: SessionState, event: e.CallSent) -> None:
 
 def _count_lost_calls(state: SessionState) -> None:
     """Charge the calls of a process that died before it recorded their answers: each may have been billed in full."""
-    for worst in (cost for costs in state.open_calls.values() for cost in costs):
+    for step, worst in ((step, cost) for step, costs in state.open_calls.items() for cost in costs):
         _charge(state, worst)
+        _assume(state, worst.usd, expected_usd(state, step, worst))
         state.spent.lost += 1
         state.spent.lost_usd = round(state.spent.lost_usd + worst.usd, 9)
     state.open_calls = {}
@@ -88,6 +109,13 @@ def _plan_created(state: SessionState, event: e.PlanCreated) -> None:
     state.perspectives = {view.id: view for view in event.perspectives}
     state.nodes = {node.id: node for node in event.nodes}
     state.status = "searching"
+    _note_substitute(state, event, PlainPlan(), Plan())
+
+
+def _note_substitute(state: SessionState, event: e.Answered, plain: Step, step: Step) -> None:
+    """Note why a step was done without the model; reopening the session forgets the failure itself."""
+    if event.step == plain.key:
+        state.without_model[step.key] = state.failures[step.key].message if step.key in state.failures else ""
 
 
 def _plan_extended(state: SessionState, event: e.PlanExtended) -> None:
@@ -207,6 +235,7 @@ def _synthesis_started(state: SessionState, event: e.SynthesisStarted) -> None:
 def _outline_created(state: SessionState, event: e.OutlineCreated) -> None:
     state.title = event.title
     state.sections = {plan.id: Section(plan) for plan in event.sections}
+    _note_substitute(state, event, PlainOutline(), MakeOutline())
 
 
 def _section_written(state: SessionState, event: e.SectionWritten) -> None:
@@ -271,7 +300,12 @@ def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
 
 
 def _step_failed(state: SessionState, event: e.StepFailed) -> None:
-    state.failures[event.step] = Failure(event.step, event.attempt, not event.recoverable, event.error, event.message, event.at)
+    attempts = event.attempt - 1 if event.outage else event.attempt
+    state.failures[event.step] = Failure(event.step, attempts, not event.recoverable, event.error, event.message, event.at)
+
+
+def _settings_changed(state: SessionState, event: e.SettingsChanged) -> None:
+    state.config = state.config.model_copy(update={"reasoner": event.reasoner, "search": event.search})
 
 
 def _budget_exhausted(state: SessionState, event: e.BudgetExhausted) -> None:
@@ -314,5 +348,6 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.ResearchReopened: _research_reopened,
     e.StepFailed: _step_failed,
     e.BudgetExhausted: _budget_exhausted,
+    e.SettingsChanged: _settings_changed,
     e.CallSent: _call_sent,
 }

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Literal
 
 from pipeline.domain import ENDED
+from pipeline.domain.budget import CallHistory
 from pipeline.domain.values import (
     Changes,
     Contradiction,
@@ -40,6 +41,7 @@ from pipeline.text.times import moment_of
 
 Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "not-found", "failed", "cancelled"]
 SUMMARY = "summary"
+ANY_STEP = ""
 
 
 @dataclass(slots=True)
@@ -47,6 +49,7 @@ class Spent:
     """The cost of the session's answers so far. ``calls`` counts model calls.
 
     ``lost`` counts the calls whose process died before the answer; the sums include their worst case, which is ``lost_usd``.
+    ``assumed_usd`` and ``expected_usd`` are as in ``Cost``, lost calls included.
     """
 
     calls: int = 0
@@ -56,6 +59,8 @@ class Spent:
     output_tokens: int = 0
     total_tokens: int = 0
     usd: float = 0.0
+    assumed_usd: float = 0.0
+    expected_usd: float = 0.0
 
 
 @dataclass(slots=True)
@@ -219,6 +224,7 @@ class Report:
 class SessionState:
     """The whole state of a session. Keys: searches by query, pages and observations by address, facts by id, failures by step.
 
+    ``without_model`` says why the extractive reasoner answered a step (``Plan``, ``MakeOutline``) in place of the model.
     ``missing`` are words of the query that the sources do not contain. If there is no answer, ``nearest`` holds the ids of the
     best-ranked facts.
     """
@@ -238,6 +244,7 @@ class SessionState:
     runs: list[RunSpan] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
     open_calls: dict[str, list[Cost]] = field(default_factory=dict)
+    call_histories: dict[str, CallHistory] = field(default_factory=dict)
     earlier: EarlierSession | None = None
     changes: Changes | None = None
     survey: SearchDone | None = None
@@ -251,6 +258,7 @@ class SessionState:
     observed: dict[str, PageObserved] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
+    without_model: dict[str, str] = field(default_factory=dict)
     analyses: list[Analysis] = field(default_factory=list)
     synthesis: bool = False
     title: str = ""
@@ -290,14 +298,23 @@ def working_seconds(state: SessionState) -> float:
 def cost_of(state: SessionState) -> Cost:
     """Return the cost of a session so far; calls without a recorded answer count at their worst case."""
     spent, unsettled = state.spent, [cost for costs in state.open_calls.values() for cost in costs]
+    expected = sum(expected_usd(state, step, cost) for step, costs in state.open_calls.items() for cost in costs)
     return Cost(
         input_tokens=spent.input_tokens + sum(cost.input_tokens for cost in unsettled),
         output_tokens=spent.output_tokens + sum(cost.output_tokens for cost in unsettled),
         total_tokens=spent.total_tokens + sum(cost.total_tokens for cost in unsettled),
         usd=round(spent.usd + sum(cost.usd for cost in unsettled), 9),
-        assumed_usd=round(spent.lost_usd + sum(cost.usd for cost in unsettled), 9),
+        assumed_usd=round(spent.assumed_usd + sum(cost.usd for cost in unsettled), 9),
+        expected_usd=round(spent.expected_usd + expected, 9),
         calls=spent.calls + sum(cost.calls for cost in unsettled),
     )
+
+
+def expected_usd(state: SessionState, step: str, worst: Cost) -> float:
+    """Return what a call of a step probably cost, by the answered calls of steps of the same kind, or else of any."""
+    known = state.call_histories
+    history = known.get(step.partition(":")[0]) or known.get(ANY_STEP) or CallHistory()
+    return history.expected_usd(worst)
 
 
 def search_nodes(state: SessionState) -> Iterator[PlanNode]:

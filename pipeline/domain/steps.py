@@ -29,6 +29,11 @@ class Plan(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class PlainPlan(Step):
+    """Make the plan without the model, which failed to."""
+
+
+@dataclass(frozen=True, slots=True)
 class AskApproval(Step):
     """Ask the user to approve the plan."""
 
@@ -174,6 +179,11 @@ class StartSynthesis(Step):
 @dataclass(frozen=True, slots=True)
 class MakeOutline(Step):
     """Choose the report's title and sections."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainOutline(Step):
+    """Choose title and sections without the model, which failed to."""
 
 
 @dataclass(frozen=True, slots=True)

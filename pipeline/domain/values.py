@@ -11,6 +11,7 @@ from pipeline.text.ranking.rank_fusion import Origin
 NodeTask = Literal["search", "validate", "analyze", "synthesize"]
 Mode = Literal["fast", "deep"]
 ContradictionKind = Literal["number", "date", "version", "polarity", "claim"]
+EXTRACTIVE = "extractive"  # how a config names the reasoner that is no model
 Standing = Literal["corroborated", "single", "disputed"]
 NOT_IN_PAGE = "its quote is not in the page"
 
@@ -25,7 +26,7 @@ class Cost(Value):
     """The cost of one outside answer. All zero for the extractive reasoner and the local search.
 
     ``assumed_usd`` is the part of ``usd`` that is an assumption: the worst case of each call whose reply was lost or gave no
-    usage. ``calls`` is the number of model calls.
+    usage; ``expected_usd`` is an estimate of what that part really cost. ``calls`` is the number of model calls.
     """
 
     input_tokens: int = 0
@@ -33,9 +34,15 @@ class Cost(Value):
     total_tokens: int = 0
     usd: float = 0.0
     assumed_usd: float = 0.0
+    expected_usd: float = 0.0
     calls: int = 0
     model_requested: str = ""
     model: str = ""
+
+    @property
+    def charged_usd(self) -> float:
+        """What was charged for certain."""
+        return round(max(0.0, self.usd - self.assumed_usd), 9)
 
 
 class ResearchConfig(Value):
@@ -69,7 +76,7 @@ class ResearchConfig(Value):
     budget_tokens: int | None = None
     budget_calls: int | None = None
     timeout_s: float | None = None
-    reasoner: str = "extractive"
+    reasoner: str = EXTRACTIVE
     search: tuple[str, ...] = ("local",)
     approve: str = ""
 

@@ -33,6 +33,7 @@ _PURE: dict[type[s.Step], Callable[[Any, SessionState], Outcome]] = {
 _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable[Outcome]]] = {
     s.Survey: planning.survey,
     s.Plan: planning.make_plan,
+    s.PlainPlan: planning.make_plain_plan,
     s.Think: worker_steps.think,
     s.SearchFor: worker_steps.search_for,
     s.Read: worker_steps.read,
@@ -45,6 +46,7 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.FindGaps: cross_checking.find_gaps,
     s.LookUp: gap_look_up.look_up,
     s.MakeOutline: writing.make_outline,
+    s.PlainOutline: writing.make_plain_outline,
     s.WriteSection: writing.write_section,
     s.CheckSection: writing.check_section,
     s.ReviseSection: writing.revise_section,

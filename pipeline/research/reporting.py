@@ -6,9 +6,18 @@ from collections.abc import Iterator
 
 from pipeline.domain.agenda import look_ups
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SUMMARY, Failure, Section, SessionState, contradictions, open_gaps, working_seconds
+from pipeline.domain.state import (
+    SUMMARY,
+    Failure,
+    Section,
+    SessionState,
+    contradictions,
+    cost_of,
+    open_gaps,
+    working_seconds,
+)
 from pipeline.domain.steps import Complete, Fail, MakeReport
-from pipeline.domain.values import Cost, Reference, ReportSection, Sentence
+from pipeline.domain.values import Reference, ReportSection, Sentence
 from pipeline.research.step_context import Outcome
 from pipeline.research.writing import sentences_of, supported_sentences
 from pipeline.text.ranking.rank_fusion import Origin
@@ -23,6 +32,10 @@ _FAILED_STEPS = {
 _SIDES: dict[Origin, tuple[str, str]] = {
     "own": ("your documents", "Your documents were not searched"),
     "web": ("the web", "The web was not searched"),
+}
+_WITHOUT_MODEL = {
+    "Plan": "The question was split into perspectives",
+    "MakeOutline": "The sections were chosen, and the facts assigned to them,",
 }
 _SKIPPED_CHECKS = {
     "Validate": "The facts were not cross-checked",
@@ -93,6 +106,9 @@ def _references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[R
 
 def limits(state: SessionState) -> Iterator[str]:
     """Yield the limits of the report in words: spent budgets, failed steps, workers and sections."""
+    for step, what in _WITHOUT_MODEL.items():
+        if step in state.without_model:
+            yield f"{what} without the language model: {state.without_model[step] or 'it gave no answer of use'}"
     if state.doubted:
         yield "No single passage covers the whole question; the report uses the closest ones."
     if state.exhausted:
@@ -135,13 +151,7 @@ def _unwritten(state: SessionState) -> list[Section]:
 
 def complete(_step: Complete, state: SessionState) -> Outcome:
     """End the session with a report and its total cost."""
-    spent = state.spent
-    cost = Cost(
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        total_tokens=spent.total_tokens,
-        usd=spent.usd,
-    )
+    cost = cost_of(state)
     sources = len(state.report.references) if state.report else 0
     return Outcome((e.ResearchCompleted(duration_s=working_seconds(state), cost=cost, sources=sources, facts=len(state.facts)),))
 

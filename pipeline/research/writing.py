@@ -6,10 +6,10 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.not_found_gate import statistics
 from pipeline.domain.reasoner_questions import ClaimCheckQuestion, OutlineQuestion, SectionQuestion
 from pipeline.domain.state import SUMMARY, Section, SessionState, admitted_facts, contradictions, standings
-from pipeline.domain.steps import CheckSection, MakeOutline, ReviseSection, StartSynthesis, WriteSection
+from pipeline.domain.steps import CheckSection, MakeOutline, PlainOutline, ReviseSection, StartSynthesis, WriteSection
 from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence, Verdict
 from pipeline.errors import AnswerInvalid
-from pipeline.research.step_context import Outcome, StepContext, paid
+from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
 from pipeline.text.normalise import clean, holds_quote, one_line
 
 
@@ -18,6 +18,11 @@ def start_synthesis(step: StartSynthesis, state: SessionState) -> Outcome:
     facts = admitted_facts(state)
     sources = len({fact.url for fact in facts})
     return Outcome((e.SynthesisStarted(facts=len(facts), sources=sources, missing=step.missing, doubted=step.doubted),))
+
+
+async def make_plain_outline(_step: PlainOutline, state: SessionState, context: StepContext) -> Outcome:
+    """Choose title and sections without the model."""
+    return await make_outline(MakeOutline(), state, context.without_model())
 
 
 async def make_outline(_step: MakeOutline, state: SessionState, context: StepContext) -> Outcome:
@@ -40,7 +45,8 @@ async def make_outline(_step: MakeOutline, state: SessionState, context: StepCon
         statistics=statistics(state),
     )
     answer = await context.reasoner.answer(question)
-    sections = _valid_sections(answer.value.sections, state)
+    with charged_to(answer):
+        sections = _valid_sections(answer.value.sections, state)
     cost = paid(answer)
     title = one_line(answer.value.title) or state.query
     event = e.OutlineCreated(title=title, sections=sections, cost=cost.cost, exchange=cost.exchange)

@@ -152,7 +152,7 @@ def in_brief(card: Card) -> Brief:
         card.reported_at,
         card.facts,
         card.seconds,
-        card.usd,
+        card.charged_usd,
         card.tokens,
     )
 

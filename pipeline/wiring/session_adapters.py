@@ -101,12 +101,15 @@ class AdapterFactory:
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).
         """
+        from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+
         ledger = _ledger_of(state)
         return StepContext(
             reasoner=self._reasoner(state, ledger),
             search=self._search(state, ledger),
             fetch=Fetches(self._documents, self._pages(), self._redaction.text),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
+            plain=ExtractiveReasoner(),
         )
 
     def may_cost(self, config: ResearchConfig) -> bool:
@@ -171,15 +174,20 @@ class AdapterFactory:
         return choice.server
 
     def _asked_at(self, server: ModelServer) -> OpenAIReasoner:
-        from pipeline.adapters.reasoners.openai.model_call import Server
+        from pipeline.adapters.reasoners.openai.model_call import MODEL_TIMEOUT_S, Server
         from pipeline.adapters.reasoners.openai.model_roles import Role, Roles
         from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
         from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
 
+        choice = server.choice
+        role = Role(server.model, choice.fallback)
+        if choice.max_tokens:
+            role = replace(role, max_tokens=choice.max_tokens, cap=max(role.cap, 2 * choice.max_tokens))
+        timeout_s = choice.timeout.total_seconds() if choice.timeout else MODEL_TIMEOUT_S
         return OpenAIReasoner(
             self._http,
-            Server(server.name, server.base_url, server.key),
-            Roles.of(Role(server.model, server.fallback), dict(server.roles)),
+            Server(server.name, server.base_url, server.key, timeout_s, choice.effort),
+            Roles.of(role, dict(choice.roles)),
             PromptTemplates(prompts_of(self.workspace.folder)),
             self._prices(server),
         )

@@ -14,7 +14,7 @@ from pipeline import __version__
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
-from pipeline.config.service_selection import Documents, agent_of, own_servers, search_access
+from pipeline.config.service_selection import Documents, agent_of, own_servers, requests_at_once, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, environment
 from pipeline.errors import CorpusUnusable, LogDamaged, LogError, SchemaTooNew
 from pipeline.system import durable_files
@@ -98,9 +98,14 @@ def http_of(settings: Settings, keys: Keys) -> HttpClient:
     """Return the client for models and providers; what the user named may lie in a private network. Close it when done."""
     from pipeline.adapters.http.address_guard import AddressGuard
     from pipeline.adapters.http.client import HttpClient
-    from pipeline.adapters.http.retry_policy import Policy
+    from pipeline.adapters.http.retry_policy import SERVICES
 
-    return HttpClient(Policy(), at_once=settings.limits.concurrency, guard=AddressGuard(own_servers(settings, keys)))
+    return HttpClient(
+        SERVICES,
+        at_once=settings.limits.concurrency,
+        at_once_at=requests_at_once(settings, keys),
+        guard=AddressGuard(own_servers(settings, keys)),
+    )
 
 
 class Searches:

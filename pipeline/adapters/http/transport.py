@@ -48,6 +48,11 @@ class _FaultRule:
     passing: bool = True
     sent: bool = True
 
+    @property
+    def verdict(self) -> Again | Failed:
+        """The verdict; a service that cannot even be connected to is down."""
+        return Again(self.why, down=not self.sent) if self.passing else Failed(self.why)
+
 
 # The first matching rule applies. Texts of foreign errors are never shown, because they can hold a header's value.
 _FAULT_RULES = (
@@ -135,7 +140,7 @@ def _fault_for(error: Exception) -> Fault | None:
     chain = list(_causes(error))
     for row in _FAULT_RULES:
         if any(isinstance(cause, row.errors) for cause in chain):
-            return Fault(Again(row.why) if row.passing else Failed(row.why), sent=row.sent)
+            return Fault(row.verdict, sent=row.sent)
     return None
 
 

@@ -87,6 +87,7 @@ def combined_error(errors: Sequence[ResearchError]) -> ResearchError:
     hint = next((error.hint for error in errors if error.hint), "")
     may_pass = any(isinstance(error, SearchFailed) for error in errors)
     combined = SearchFailed(message, hint=hint) if may_pass else ProviderRefused(message, hint=hint)
+    combined.outage = next((error.outage for error in errors if isinstance(error, StepError) and error.outage), None)
     combined.cost = with_failed_attempts(Cost(), [error for error in errors if isinstance(error, SearchFailed)])
     return combined
 

@@ -52,7 +52,9 @@ class Price:
 class ModelChoice:
     """A language model to answer the questions. ``roles`` pairs a role with the model that plays it.
 
-    ``key`` is the name of the variable that holds the server's key, "" for the one that belongs to its address.
+    ``key`` is the name of the variable that holds the server's key, "" for the one that belongs to its address. ``timeout`` is
+    the longest time for one reply, ``max_tokens`` its room, ``effort`` how much the model is to think, ``concurrency`` the most
+    requests at the same time; what is None or "" was not set.
     """
 
     model: str
@@ -60,6 +62,10 @@ class ModelChoice:
     key: str = ""
     fallback: tuple[str, ...] = ()
     roles: tuple[tuple[str, str], ...] = ()
+    timeout: timedelta | None = None
+    max_tokens: int | None = None
+    effort: str = ""
+    concurrency: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,10 @@ _MODEL: dict[str, Reader] = {
     "key": _key_name,
     "fallback": listing(text, "write a list of models: [a, b]"),
     "roles": _roles,
+    "timeout": duration,
+    "max_tokens": whole(500, 1_000_000),
+    "effort": choice("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "concurrency": whole(1, 100),
 }
 _QUERY_LIMITS: dict[str, Reader] = {
     "cost_usd": money,

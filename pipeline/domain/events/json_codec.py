@@ -54,6 +54,7 @@ SessionEvent = Annotated[
     | e.ResearchReopened
     | e.StepFailed
     | e.BudgetExhausted
+    | e.SettingsChanged
     | e.CallSent
     | n.BatchStarted
     | n.QuerySkipped

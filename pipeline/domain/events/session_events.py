@@ -386,7 +386,10 @@ class ResearchReopened(EventBase):
 
 
 class StepFailed(Answered):
-    """A step failed. ``attempt`` counts from 1; ``recoverable``: it will be tried again."""
+    """A step failed. ``attempt`` counts from 1; ``recoverable``: it will be tried again.
+
+    ``outage`` names the service that was down; such a failure is not counted as an attempt.
+    """
 
     type: Literal["step.failed"] = "step.failed"
     step: str
@@ -394,6 +397,18 @@ class StepFailed(Answered):
     message: str
     recoverable: bool
     attempt: int
+    outage: str = ""
+
+
+class SettingsChanged(EventBase):
+    """A session that was interrupted goes on with another reasoner or other searches: the settings name the old ones no longer.
+
+    ``reasoner`` and ``search`` are those from now on, as in the session's config.
+    """
+
+    type: Literal["settings.changed"] = "settings.changed"
+    reasoner: str
+    search: tuple[str, ...]
 
 
 class CallSent(EventBase):

@@ -53,7 +53,7 @@ def curves_of(history: Sequence[e.EventBase], seconds: Sequence[float]) -> tuple
 
 
 def _spent(history: Sequence[e.EventBase], seconds: Sequence[float]) -> Iterator[Curve]:
-    yield _curve("Cost", _dollars, history, seconds, _charged(lambda cost: cost.usd))
+    yield _curve("Cost", _dollars, history, seconds, _charged(lambda cost: cost.charged_usd))
     yield _curve("Tokens", _whole, history, seconds, _charged(lambda cost: cost.total_tokens))
 
 
@@ -74,22 +74,8 @@ def _curve(
 
 
 def _charged(part: Callable[[Cost], float]) -> Amount:
-    """Count what answers cost; a call whose process died before its answer counts at its worst when the next run begins."""
-    sent: dict[str, list[Cost]] = {}
-
-    def amount(event: e.EventBase) -> float:
-        if isinstance(event, e.CallSent):
-            sent.setdefault(event.step, []).append(event.worst)
-        elif isinstance(event, e.RunStarted):
-            lost = sum(part(cost) for costs in sent.values() for cost in costs)
-            sent.clear()
-            return lost
-        elif isinstance(event, e.Answered):
-            sent.pop(event.step, None)
-            return part(event.cost)
-        return 0
-
-    return amount
+    """Count what answers cost."""
+    return lambda event: part(event.cost) if isinstance(event, e.Answered) else 0
 
 
 def _page(event: e.EventBase) -> float:

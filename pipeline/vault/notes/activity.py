@@ -134,6 +134,11 @@ def _approve(events: Sequence[e.EventBase]) -> Iterator[str]:
         yield "Plan approved"
 
 
+def _change(events: Sequence[e.EventBase]) -> Iterator[str]:
+    for event in _of(events, e.SettingsChanged):
+        yield f"Went on with {event.reasoner}, because the settings had changed"
+
+
 def _reopen(_events: Sequence[e.EventBase]) -> Iterator[str]:
     yield "FoldedSession again"
 
@@ -147,11 +152,13 @@ _SENTENCES: dict[str, Callable[[Sequence[e.EventBase]], Iterator[str]]] = {
     "end": _end,
     "cap": _cap,
     "reopen": _reopen,
+    "change": _change,
     "approve": _approve,
 }
 _PHASES: dict[type[e.EventBase], str] = {
     e.RunStarted: "start",
     e.ResearchStarted: "start",
+    e.SettingsChanged: "change",
     e.TopicSurveyed: "survey",
     e.PlanCreated: "plan",
     e.ApprovalRequested: "approve",

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, nearest_facts, workers_in_order, working_seconds
+from pipeline.domain.state import (
+    GIVES_ORDERS,
+    Report,
+    SessionState,
+    cost_of,
+    nearest_facts,
+    workers_in_order,
+    working_seconds,
+)
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.note_parts import (
@@ -107,6 +115,8 @@ class ReportView:
     search: tuple[str, ...]
     seconds: float
     usd: float
+    unknown_usd: float
+    likely_usd: float
     tokens: int
     events: int
     facts: int
@@ -132,7 +142,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
             "words": report.words,
             "disagreements": len(report.contradictions),
             "open_questions": len(report.unknowns),
-            "cost_usd": round(state.spent.usd, 6),
+            "cost_usd": round(cost_of(state).charged_usd, 6),
             "duration_s": working_seconds(state),
             **archived(model, loaded),
         }
@@ -184,7 +194,9 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
         seconds=working_seconds(state),
-        usd=state.spent.usd,
+        usd=cost_of(state).charged_usd,
+        unknown_usd=cost_of(state).assumed_usd,
+        likely_usd=cost_of(state).expected_usd,
         tokens=state.spent.total_tokens,
         events=state.version,
         facts=len(state.facts),

@@ -9,6 +9,7 @@ from pipeline.domain.state import (
     SessionState,
     Worker,
     contradictions,
+    cost_of,
     observed_pages,
     open_gaps,
     search_nodes,
@@ -46,10 +47,12 @@ from pipeline.vault.vault_model import LoadedSession, VaultModel
 _STEPS = {
     "Survey": "the first survey",
     "Plan": "planning",
+    "PlainPlan": "planning without the model",
     "Validate": "cross-checking the facts",
     "Contrast": "looking for disagreements",
     "FindGaps": "looking for what is still unknown",
     "MakeOutline": "outlining the report",
+    "PlainOutline": "outlining the report without the model",
 }
 _WORKER_STEPS = {"Think": "thinking", "Evaluate": "judging what was found", "Fold": "condensing what was found"}
 _SECTION_STEPS = {"WriteSection": "writing", "CheckSection": "checking", "ReviseSection": "revising"}
@@ -165,6 +168,8 @@ class SessionView:
     seconds: float
     runs: int
     usd: float
+    unknown_usd: float
+    likely_usd: float
     calls: int
     input_tokens: int
     output_tokens: int
@@ -187,7 +192,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
             "searches": len(state.searches),
             "pages": len(state.pages),
             "facts": len(state.facts),
-            "cost_usd": round(state.spent.usd, 6),
+            "cost_usd": round(cost_of(state).charged_usd, 6),
             "tokens": state.spent.total_tokens,
             "duration_s": working_seconds(state),
             **archived(model, loaded),
@@ -235,7 +240,9 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         facts=len(state.facts),
         seconds=working_seconds(state),
         runs=len(state.runs),
-        usd=state.spent.usd,
+        usd=cost_of(state).charged_usd,
+        unknown_usd=cost_of(state).assumed_usd,
+        likely_usd=cost_of(state).expected_usd,
         calls=state.spent.calls,
         input_tokens=state.spent.input_tokens,
         output_tokens=state.spent.output_tokens,

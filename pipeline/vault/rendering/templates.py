@@ -96,6 +96,7 @@ FILTERS = {
     "counted": formatting.count,
     "duration": formatting.duration,
     "money": formatting.money,
+    "bill": formatting.bill,
     "day": formatting.day,
     "clock": formatting.clock,
     "sentence": formatting.sentence,

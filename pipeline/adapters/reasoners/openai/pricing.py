@@ -12,6 +12,8 @@ from pipeline.domain.values import Cost
 
 _MOST_TOKENS = 1_000_000_000  # of one call; a larger count is an error of the server
 _MOST_USD = 1_000_000.0
+_ABSURD_USD = 10.0
+_ABSURD_TIMES = 100
 _AMOUNT = re.compile(r"\d{1,12}(?:\.\d{1,20})?(?:[eE]-?\d{1,3})?")
 
 
@@ -54,6 +56,11 @@ class Prices:
         if usd is None:
             return _cost(sent, received, worst.usd, asked, model).model_copy(update={"assumed_usd": worst.usd})
         return _cost(sent, received, usd, asked, model)
+
+
+def is_absurd(stated: Cost, worst: Cost) -> bool:
+    """Return whether a reply states a cost or a usage that the call cannot have had, by any price list."""
+    return stated.usd > max(_ABSURD_USD, _ABSURD_TIMES * worst.usd) or stated.total_tokens > _ABSURD_TIMES * worst.total_tokens
 
 
 def answered_by(reply: Mapping[str, Any]) -> str:

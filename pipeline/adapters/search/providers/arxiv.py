@@ -59,7 +59,7 @@ class Arxiv(Provider):
     def judge(self, reply: Reply) -> Verdict:
         """Return the verdict on a reply."""
         if reply.status == 429:
-            return Again("it asks for fewer requests", GAP_S)
+            return Again("it asks for fewer requests", GAP_S, down=True)
         if reply.status not in (200, 400):
             return judged_by_status(reply)
         error = next((entry for entry in parse_feed(reply.body).iter(f"{ATOM}entry") if _is_error(entry)), None)

@@ -51,7 +51,9 @@ class Searxng(Provider):
             if error.kind == "html":
                 return Refused(_NO_JSON, _HINT)
             raise
-        return Again(f"it found nothing, and engines did not respond: {unresponsive}") if unresponsive and not found else Good()
+        if unresponsive and not found:
+            return Again(f"it found nothing, and engines did not respond: {unresponsive}", down=True)
+        return Good()
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""

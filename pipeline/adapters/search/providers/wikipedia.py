@@ -50,7 +50,7 @@ class Wikipedia(Provider):
             return Good()
         why = message(value_at(error, "info"), "an error without a message")
         passing = str(value_at(error, "code")).startswith(_PASSING)
-        return Again(why) if passing else Failed(why)
+        return Again(why, down=True) if passing else Failed(why)
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""

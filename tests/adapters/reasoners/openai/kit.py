@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import httpx
 
 from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.http.retry_policy import Policy
+from pipeline.adapters.http.retry_policy import SERVICES
 from pipeline.adapters.reasoners.openai.model_call import Server
 from pipeline.adapters.reasoners.openai.model_roles import Role, Roles
 from pipeline.adapters.reasoners.openai.pricing import Price, Prices
@@ -61,7 +61,7 @@ async def _no_sleep(_seconds: float) -> None:
 
 
 def http_for(script: Script) -> HttpClient:
-    return HttpClient(Policy(), transport=httpx.MockTransport(script), sleep=_no_sleep, random=Random(1))
+    return HttpClient(SERVICES, transport=httpx.MockTransport(script), sleep=_no_sleep, random=Random(1))
 
 
 def reasoner_for(
