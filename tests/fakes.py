@@ -84,12 +84,12 @@ def question_name(question: q.Question[Any]) -> str:
             return f"section:{question.section.id}:{len(question.unsupported)}"
         case q.ClaimCheckQuestion():
             return f"check:{digest_of(repr(question.sentences).encode())[:8]}"
-        case q.GapsQuestion() | q.ValidationQuestion() | q.ContradictionsQuestion():
+        case q.GapsQuestion() | q.CrossCheckQuestion():
             return f"{question.name}:{len(_ids(question))}"
     return question.name
 
 
-def _ids(question: q.GapsQuestion | q.ValidationQuestion | q.ContradictionsQuestion) -> set[str]:
+def _ids(question: q.GapsQuestion | q.CrossCheckQuestion) -> set[str]:
     if isinstance(question, q.GapsQuestion):
         return {fact.id for fact in question.facts}
     return {fact.id for group in question.groups for fact in group}
@@ -189,20 +189,17 @@ class FakeReasoner:
         open_count = 3 - question.iteration
         return q.Evaluation(gaps=tuple(f"open {n} of {question.perspective.id}" for n in range(max(0, open_count))))
 
-    def _validation(self, question: q.ValidationQuestion) -> q.Validation:
+    def _cross_check(self, question: q.CrossCheckQuestion) -> q.CrossCheck:
         entries = []
         for group in question.groups:
             for fact in group:
                 same = tuple(o.id for o in group if o.quote == fact.quote and question.origins[o.id] != question.origins[fact.id])
                 entries.append(ValidatedFact(fact_id=fact.id, standing="single", support=same, confidence=0.9))
-        return q.Validation(facts=tuple(entries))
-
-    def _contradictions(self, question: q.ContradictionsQuestion) -> q.Contradictions:
         pairs = [
             Contradiction(id="", subject="pumps", kind="number", a=group[0].id, b=group[-1].id, explanation="They differ.")
             for group in question.groups[:1]
         ]
-        return q.Contradictions(contradictions=tuple(pairs))
+        return q.CrossCheck(facts=tuple(entries), contradictions=tuple(pairs))
 
     def _gaps(self, question: q.GapsQuestion) -> q.Gaps:
         if any(view.id.startswith("gap-") for view in question.perspectives):

@@ -126,7 +126,7 @@ def _steps_ahead(state: SessionState) -> int:
             ahead += _iteration_ahead(state, state.workers.get(node.id))
         elif node.task == "validate" and not node_ended(state, node.id):
             number = validation_round(node)
-            ahead += _checks_open(state.analyses[number]) if number < len(state.analyses) else 3
+            ahead += _checks_open(state.analyses[number]) if number < len(state.analyses) else 2
     sections = state.sections.values()
     texts = [(one.paragraphs is None) + (one.verdicts is None) for one in sections] or [1, *[2] * state.config.min_sections]
     return ahead + sum(texts) + 2 * (SUMMARY not in state.sections)
@@ -143,7 +143,7 @@ def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
 
 
 def _checks_open(analysis: Analysis) -> int:
-    return sum(part is None for part in (analysis.validated, analysis.contradictions, analysis.gaps))
+    return sum(not done for _, done in _cross_checks(analysis)) + (analysis.gaps is None)
 
 
 # ---- the plan's nodes ------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def _context_is_full(state: SessionState, worker: Worker, fold: Fold) -> bool:
 
 
 def _analysis_steps(state: SessionState, number: int) -> Iterator[Step]:
-    """Yield Validate and Contrast together, then FindGaps, then ExtendPlan if gaps deserve workers."""
+    """Yield Validate, then FindGaps, then ExtendPlan if gaps deserve workers."""
     if number == len(state.analyses):
         yield StartAnalysis(number) if state.facts else _no_evidence(state)
         return
@@ -279,10 +279,10 @@ def _analysis_steps(state: SessionState, number: int) -> Iterator[Step]:
 
 
 def _cross_checks(analysis: Analysis) -> tuple[tuple[Step, bool], ...]:
-    return (
-        (Validate(analysis.round), analysis.validated is not None),
-        (Contrast(analysis.round), analysis.contradictions is not None),
-    )
+    """Return Validate, which also finds the contradictions; Contrast only for a log that contains nothing but confirmations."""
+    if analysis.validated is not None and analysis.contradictions is None:
+        return ((Contrast(analysis.round), False),)
+    return ((Validate(analysis.round), analysis.validated is not None),)
 
 
 def _analysis_ended(state: SessionState, analysis: Analysis) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Generic, Literal, TypeVar
 
+from pydantic import Field
+
 from pipeline.domain.values import (
     Contradiction,
     Fact,
@@ -71,16 +73,11 @@ class Evaluation(Value):
     reason: str = ""
 
 
-class Validation(Value):
-    """The result of cross-checking; each fact of the groups has one entry."""
+class CrossCheck(Value):
+    """The result of cross-checking: one entry for each fact of the groups, and the pairs that contradict each other."""
 
     facts: tuple[ValidatedFact, ...]
-
-
-class Contradictions(Value):
-    """Pairs of facts that contradict each other."""
-
-    contradictions: tuple[Contradiction, ...]
+    contradictions: tuple[Contradiction, ...] = ()
 
 
 class Gaps(Value):
@@ -212,25 +209,19 @@ class EvaluationQuestion(Question[Evaluation]):
     context: WorkerContext = WorkerContext()
 
 
-class ValidationQuestion(Question[Validation]):
-    """In each group of similar facts, which are confirmed by another source?
+class CrossCheckQuestion(Question[CrossCheck]):
+    """In each group of similar facts, which are confirmed by another source, and which pairs contradict each other?
 
-    ``origins`` maps a fact's id to its host or document; only facts of different origins can confirm each other.
+    ``origins`` maps a fact's id to its host or document; only facts of different origins can confirm or contradict each other.
+    ``today`` is the day on which the session started; ``published`` maps a page's address to its date, where that is known.
     """
 
-    name = "validation"
-    answer_type = Validation
+    name = "cross_check"
+    answer_type = CrossCheck
     groups: tuple[tuple[Fact, ...], ...]
     origins: dict[str, str]
-
-
-class ContradictionsQuestion(Question[Contradictions]):
-    """In each group of similar facts, which pairs from different origins contradict each other?"""
-
-    name = "contradictions"
-    answer_type = Contradictions
-    groups: tuple[tuple[Fact, ...], ...]
-    origins: dict[str, str]
+    today: str = ""
+    published: dict[str, str] = Field(default_factory=dict)
 
 
 class GapsQuestion(Question[Gaps]):

@@ -118,14 +118,14 @@ class StartAnalysis(Step):
 
 @dataclass(frozen=True, slots=True)
 class Validate(Step):
-    """Find the facts that several sources confirm."""
+    """Find the facts that several sources confirm, and contradictions between sources."""
 
     round: int
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast(Step):
-    """Find contradictions between sources."""
+    """Find contradictions between sources, where a log of an earlier version contains the confirmations only."""
 
     round: int
 

@@ -22,7 +22,7 @@ _SIDES: dict[Origin, tuple[str, str]] = {
     "web": ("the web", "The web was not searched"),
 }
 _SKIPPED_CHECKS = {
-    "Validate": "The facts were not cross-checked",
+    "Validate": "The facts were not cross-checked for confirmation and contradictions",
     "Contrast": "The sources were not checked for contradictions",
     "FindGaps": "Open questions were not determined",
     "CheckSection": "Some sections could not be checked; only verbatim quotes were kept of them",

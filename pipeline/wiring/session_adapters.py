@@ -142,10 +142,13 @@ class AdapterFactory:
     def _reasoner(self, state: SessionState, ledger: Budget) -> Reasoner:
         from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+        from pipeline.adapters.reasoners.openai.prompting.citation_keys import SessionKeys
 
         if state.config.reasoner == ExtractiveReasoner.name:
             return self._extractive()
-        return FallbackReasoner(self._model(state.config.reasoner).for_query((ledger, self._night)), ExtractiveReasoner())
+        keys = SessionKeys(state.facts, state.pages)
+        model = self._model(state.config.reasoner).for_query((ledger, self._night), keys=keys)
+        return FallbackReasoner(model, ExtractiveReasoner())
 
     def _extractive(self) -> Reasoner:
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner

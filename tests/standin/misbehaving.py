@@ -151,7 +151,7 @@ def _points(evil: Evil) -> dict[str, Any]:
 
 def _everything_corroborated(evil: Evil) -> dict[str, Any]:
     keys = [*evil.prompt.keys, "E999"]
-    return {"entries": [{"evidence": key, "borne_out_by": keys, "confidence": "high"} for key in keys]}
+    return {"confirmations": [{"evidence": key, "confirmed_by": keys, "confidence": "high"} for key in keys]}
 
 
 def _open(evil: Evil) -> dict[str, Any]:
@@ -170,7 +170,7 @@ _WISHES: dict[str, Callable[[Evil], dict[str, Any]]] = {
     "thought": _searches,
     "observation": _findings,
     "evaluation": _open,
-    "validation": _everything_corroborated,
+    "cross_check": _everything_corroborated,
     "gaps": _open,
     "outline": _sections,
     "section": _sentences,

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from pipeline.adapters.reasoners.extractive.claim_check import check
-from pipeline.adapters.reasoners.extractive.corroboration import find_contradictions, validate
+from pipeline.adapters.reasoners.extractive.corroboration import cross_check
 from pipeline.adapters.reasoners.extractive.gaps import evaluate, find_gaps
 from pipeline.adapters.reasoners.extractive.memory_summary import fold
 from pipeline.adapters.reasoners.extractive.page_findings import observe
@@ -33,8 +33,7 @@ _ANSWERS: Mapping[type[Question[Any]], Callable[[Any], Value]] = MappingProxyTyp
         q.ThoughtQuestion: think,
         q.ObservationQuestion: observe,
         q.EvaluationQuestion: evaluate,
-        q.ValidationQuestion: validate,
-        q.ContradictionsQuestion: find_contradictions,
+        q.CrossCheckQuestion: cross_check,
         q.GapsQuestion: find_gaps,
         q.OutlineQuestion: outline,
         q.SectionQuestion: write,

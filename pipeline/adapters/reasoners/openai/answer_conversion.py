@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -89,19 +89,25 @@ def _evaluation(_question: q.EvaluationQuestion, said: w.EvaluationWire, keys: C
     return q.Evaluation(gaps=keys.names("Q", said.open_questions), reason=keys.prose(said.reason))
 
 
-def _validation(question: q.ValidationQuestion, said: w.ValidationWire, keys: CitationKeys) -> q.Validation:
-    """Only facts of one group and of different origins confirm each other, and they do so both ways."""
+def _cross_check(question: q.CrossCheckQuestion, said: w.CrossCheckWire, keys: CitationKeys) -> q.CrossCheck:
+    """Only facts of one group and of different origins count; what one confirms, the other does too."""
     peers = {fact.id: _peers(fact, group, question.origins) for group in question.groups for fact in group}
+    facts = tuple(_confirmations(peers, said.confirmations, question.origins, keys))
+    return q.CrossCheck(facts=facts, contradictions=tuple(_contradictions(peers, said.contradictions, keys)))
+
+
+def _confirmations(
+    peers: Mapping[str, set[str]], said: Iterable[w.SupportWire], origins: Mapping[str, str], keys: CitationKeys
+) -> Iterator[ValidatedFact]:
     support: dict[str, dict[str, None]] = {name: {} for name in peers}
     confidence: dict[str, float] = {}
-    for entry in said.entries:
-        fact = keys.name("E", entry.evidence)
-        for other in keys.names("E", entry.borne_out_by) if fact is not None else ():
-            if fact in peers and other in peers[fact]:
-                support[fact][other] = support[other][fact] = None
-        if fact is not None:
+    for entry in said:
+        if (fact := keys.name("E", entry.evidence)) in peers and fact is not None:
+            for other in keys.names("E", entry.confirmed_by):
+                if other in peers[fact]:
+                    support[fact][other] = support[other][fact] = None
             confidence[fact] = _CONFIDENCE[entry.confidence]
-    return q.Validation(facts=tuple(_validated(name, tuple(support[name]), confidence, question.origins) for name in peers))
+    return (_validated(name, tuple(support[name]), confidence, origins) for name in peers)
 
 
 def _peers(fact: Fact, group: Iterable[Fact], origins: Mapping[str, str]) -> set[str]:
@@ -116,14 +122,13 @@ def _validated(name: str, support: tuple[str, ...], confidence: dict[str, float]
     return ValidatedFact(fact_id=name, standing="corroborated", support=support, sources=sources, confidence=sure)
 
 
-def _contradictions(question: q.ContradictionsQuestion, said: w.ContradictionsWire, keys: CitationKeys) -> q.Contradictions:
-    peers = {fact.id: _peers(fact, group, question.origins) for group in question.groups for fact in group}
+def _contradictions(peers: Mapping[str, set[str]], said: Iterable[w.ClashWire], keys: CitationKeys) -> Iterable[Contradiction]:
     found: dict[frozenset[str], Contradiction] = {}
-    for clash in said.contradictions:
+    for clash in said:
         first, second = keys.name("E", clash.first), keys.name("E", clash.second)
         if first is not None and second is not None and second in peers.get(first, ()):
             found.setdefault(frozenset((first, second)), _clash(clash, first, second, keys))
-    return q.Contradictions(contradictions=tuple(found.values()))
+    return found.values()
 
 
 def _clash(clash: w.ClashWire, first: str, second: str, keys: CitationKeys) -> Contradiction:
@@ -229,8 +234,7 @@ _ANSWERS: Mapping[type[q.Question[Any]], Callable[[Any, Any, CitationKeys], Valu
         q.ThoughtQuestion: _thought,
         q.ObservationQuestion: _observation,
         q.EvaluationQuestion: _evaluation,
-        q.ValidationQuestion: _validation,
-        q.ContradictionsQuestion: _contradictions,
+        q.CrossCheckQuestion: _cross_check,
         q.GapsQuestion: _gaps,
         q.OutlineQuestion: _outline,
         q.SectionQuestion: _section,

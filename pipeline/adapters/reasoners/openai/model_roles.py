@@ -19,8 +19,7 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
         "gaps": "work",
         "fold": "work",
         "section": "write",
-        "validation": "check",
-        "contradictions": "check",
+        "cross_check": "check",
         "claim_check": "check",
     }
 )

@@ -73,14 +73,8 @@ class SupportWire(Wire):
     """One piece of evidence and those from other sources that confirm it."""
 
     evidence: Text
-    borne_out_by: list[Text] = Field(description="keys of evidence")
+    confirmed_by: list[Text] = Field(description="keys of evidence")
     confidence: Level
-
-
-class ValidationWire(Wire):
-    """Which pieces of evidence confirm each other."""
-
-    entries: list[SupportWire]
 
 
 class ClashWire(Wire):
@@ -93,9 +87,10 @@ class ClashWire(Wire):
     explanation: Text
 
 
-class ContradictionsWire(Wire):
-    """All contradictions."""
+class CrossCheckWire(Wire):
+    """Which pieces of evidence confirm each other, and which contradict each other."""
 
+    confirmations: list[SupportWire]
     contradictions: list[ClashWire]
 
 
@@ -175,8 +170,7 @@ WIRES: Mapping[str, type[Wire]] = MappingProxyType(
         "thought": ThoughtWire,
         "observation": ObservationWire,
         "evaluation": EvaluationWire,
-        "validation": ValidationWire,
-        "contradictions": ContradictionsWire,
+        "cross_check": CrossCheckWire,
         "gaps": GapsWire,
         "outline": OutlineWire,
         "section": SectionWire,

@@ -151,8 +151,7 @@ QUESTIONS: dict[str, q.Question[Any]] = {
     "thought": THOUGHT,
     "observation": OBSERVATION,
     "evaluation": EVALUATION,
-    "validation": q.ValidationQuestion(query=QUERY, groups=((FACT_A, FACT_B),), origins=ORIGINS),
-    "contradictions": q.ContradictionsQuestion(query=QUERY, groups=((FACT_A, FACT_B),), origins=ORIGINS),
+    "cross_check": q.CrossCheckQuestion(query=QUERY, groups=((FACT_A, FACT_B),), origins=ORIGINS),
     "gaps": q.GapsQuestion(
         query=QUERY, perspectives=(VIEW,), facts=(FACT_A, FACT_B), validated=(), contradictions=(CLASH,), open_questions=("Why?",)
     ),
@@ -187,9 +186,9 @@ GOOD: dict[str, dict[str, Any]] = {
     "thought": {"reasoning": "More is needed.", "queries": ["wal fsync", "wal fsync", "wal torn write", "one too many"]},
     "observation": {"findings": [{"claim": "45.", "quote": "The log holds 45 records.", "question": "Q1", "relevance": "high"}]},
     "evaluation": {"open_questions": ["Q2"], "reason": "Nothing on it."},
-    "validation": {"entries": [{"evidence": "E1", "borne_out_by": ["E2"], "confidence": "high"}]},
-    "contradictions": {
-        "contradictions": [{"first": "E1", "second": "E2", "subject": "records", "kind": "number", "explanation": "45 or 54"}]
+    "cross_check": {
+        "confirmations": [{"evidence": "E1", "confirmed_by": ["E2"], "confidence": "high"}],
+        "contradictions": [{"first": "E1", "second": "E2", "subject": "records", "kind": "number", "explanation": "45 or 54"}],
     },
     "gaps": {"gaps": [{"question": "Why 45?", "importance": "high", "reason": "one source", "perspective": "P1"}]},
     "outline": {"title": "Logs", "sections": [{"title": "The log", "purpose": "p", "evidence": ["E1", "E2"]}]},

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from pipeline import errors
+from pipeline.adapters.reasoners.openai.capabilities import Capabilities
 from pipeline.adapters.reasoners.openai.model_roles import Role, Roles
 from tests.adapters.reasoners.openai import kit
 from tests.adapters.reasoners.openai.kit import GOOD, MODEL, QUESTIONS, Script, Scripted, ask, finished, reasoner_for, said
@@ -342,3 +343,11 @@ def test_a_template_with_an_unknown_name_is_one_clear_message(tmp_path: Any) -> 
     (tmp_path / "thought.md.j2").write_text("{{ query }}\n{{ nobody }}\n", "utf-8")
     with pytest.raises(errors.TemplateInvalid, match=r"thought\.md\.j2, line 2: 'nobody' is undefined"):
         ask(reasoner_for(Script([said("x")]), templates=tmp_path), QUESTIONS["thought"])
+
+
+def test_the_schema_is_in_the_prompt_only_where_the_server_takes_none() -> None:
+    schema, messages = {"type": "object"}, [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+    bodies = [Capabilities(format=form).body("m", messages, 9, "n", schema) for form in ("json_schema", "json_object", "prompt")]
+    assert [body["messages"][0] for body in bodies] == [messages[0]] * 3
+    assert [body["messages"][1]["content"].startswith("u") for body in bodies] == [True] * 3
+    assert ['{"type":"object"}' in body["messages"][1]["content"] for body in bodies] == [False, True, True]

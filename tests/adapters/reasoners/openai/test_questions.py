@@ -59,19 +59,19 @@ def test_open_questions_are_the_perspectives_own() -> None:
 
 
 def test_support_goes_both_ways_and_only_between_origins() -> None:
-    facts = answered("validation").facts
+    facts = answered("cross_check").facts
     assert [(fact.fact_id, fact.support, fact.sources) for fact in facts] == [
         ("fact-a", ("fact-b",), 2),
         ("fact-b", ("fact-a",), 2),
     ]
-    same = QUESTIONS["validation"].model_copy(update={"origins": {"fact-a": "one", "fact-b": "one"}})
-    value = ask(reasoner_for(Script([said(GOOD["validation"])])), same).value
-    assert all(fact.standing == "single" for fact in cast(q.Validation, value).facts)
+    same = QUESTIONS["cross_check"].model_copy(update={"origins": {"fact-a": "one", "fact-b": "one"}})
+    value = ask(reasoner_for(Script([said(GOOD["cross_check"])])), same).value
+    assert all(fact.standing == "single" for fact in cast(q.CrossCheck, value).facts)
 
 
 def test_a_contradiction_of_a_fact_with_itself_or_with_a_stranger_is_none() -> None:
-    pairs = [{**GOOD["contradictions"]["contradictions"][0], "second": second} for second in ("E1", "E7", "E2")]
-    found = answered("contradictions", {"contradictions": pairs}).contradictions
+    pairs = [{**GOOD["cross_check"]["contradictions"][0], "second": second} for second in ("E1", "E7", "E2")]
+    found = answered("cross_check", {"confirmations": [], "contradictions": pairs}).contradictions
     assert [(pair.a, pair.b) for pair in found] == [("fact-a", "fact-b")]
 
 

@@ -72,8 +72,7 @@ RULES: dict[str, Any] = {
         ]
     },
     "evaluation": lambda _: {"open_questions": ["Q1", "Q2", "Q7"], "reason": "r"},
-    "validation": lambda _: {"entries": []},
-    "contradictions": lambda _: {"contradictions": []},
+    "cross_check": lambda _: {"confirmations": [], "contradictions": []},
     "gaps": lambda _: {"gaps": []},
     "outline": _outline,
     "section": _section,

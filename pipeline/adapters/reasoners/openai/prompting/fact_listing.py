@@ -1,15 +1,21 @@
-"""Lists of facts for a prompt, each with its key, quote, source key and place. A model may cite only these."""
+"""Lists of facts for a prompt, each with its key, claim, quote, source key and place. A model may cite only these.
+
+A list is cut into blocks with delimiters of their own. So a longer list of the same session begins with the same text as a
+shorter one, and a cache can serve it. What is known of the facts otherwise (which are confirmed) comes after the list.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
 from pipeline.domain.values import Contradiction, Fact, ValidatedFact
-from pipeline.text.normalise import one_line, tokens
+from pipeline.text.normalise import normalised, one_line, tokens
 
+_BLOCK = 16  # facts
 _WEIGHT = {"corroborated": 0.2, "disputed": 0.1, "single": 0.0}
 
 
@@ -19,21 +25,39 @@ def evidence(
     delimiters: Delimiters,
     limit: int,
     validated: Sequence[ValidatedFact] = (),
-    label: str = "EVIDENCE",
+    published: Mapping[str, str] = MappingProxyType({}),
 ) -> Material:
-    """Return the facts as one block: ``[E3] "quote" (S1: place)``, with the result of cross-checking if it is known.
+    """Return the facts in blocks: ``[E3] claim "quote" (S1: place, published 2026-03-01)``; the claim only where it says more.
 
-    If they exceed ``limit`` tokens, the least relevant facts are left out.
+    If they exceed ``limit`` tokens, the least relevant facts are left out. ``published`` gives the dates of pages by address.
     """
-    standings = {entry.fact_id: str(entry.standing) for entry in validated}
-    kept = _within_tokens(facts, standings, limit)
-    lines = [_line(fact, keys, fact.url, standings.get(fact.id, "")) for fact in kept]
-    return delimiters.block(label, "\n".join(lines) or "(none)")
+    kept = _within_tokens(facts, {entry.fact_id: str(entry.standing) for entry in validated}, limit)
+    lines = [_line(fact, keys, fact.url, published.get(fact.url, "")) for fact in kept] or ["(none)"]
+    blocks = (lines[at : at + _BLOCK] for at in range(0, len(lines), _BLOCK))
+    return Material("\n".join(delimiters.block("EVIDENCE", "\n".join(block)) for block in blocks))
 
 
-def group(facts: Sequence[Fact], keys: CitationKeys, delimiters: Delimiters, origins: Mapping[str, str], label: str) -> Material:
+def confirmed(validated: Iterable[ValidatedFact], keys: CitationKeys) -> list[str]:
+    """Return the keys of the shown facts that another source confirms."""
+    return keys.given("E", (entry.fact_id for entry in validated if entry.support))
+
+
+def group(
+    facts: Sequence[Fact],
+    keys: CitationKeys,
+    delimiters: Delimiters,
+    origins: Mapping[str, str],
+    label: str,
+    published: Mapping[str, str] = MappingProxyType({}),
+) -> Material:
     """Return a group of similar facts as a block; facts of one origin share their source's key."""
-    return delimiters.block(label, "\n".join(_line(fact, keys, origins.get(fact.id, fact.url), "") for fact in facts))
+    lines = (_line(fact, keys, origins.get(fact.id, fact.url), published.get(fact.url, "")) for fact in facts)
+    return delimiters.block(label, "\n".join(lines))
+
+
+def fact_tokens(fact: Fact) -> int:
+    """Return an estimate of a fact's tokens in a prompt."""
+    return tokens(fact.quote) + (0 if fact.claim == fact.quote else tokens(fact.claim)) + 60
 
 
 def contradiction_lines(pairs: Iterable[Contradiction], keys: CitationKeys) -> list[str]:
@@ -55,17 +79,18 @@ def place_of(url: str, heading: str = "") -> str:
     return one_line(" — ".join(filter(None, (where or url, heading))), 120)
 
 
-def _line(fact: Fact, keys: CitationKeys, source: str, standing: str) -> str:
-    known = f"; {standing}" if standing else ""
-    shown = f'"{" ".join(fact.quote.split())}" ({keys.give("S", source)}: {place_of(fact.url, fact.heading)}{known})'
-    return f"[{keys.give('E', fact.id)}] {shown}"
+def _line(fact: Fact, keys: CitationKeys, source: str, published: str) -> str:
+    quote = " ".join(fact.quote.split())
+    claim = "" if normalised(fact.claim) in normalised(quote) else f"{one_line(fact.claim)} "
+    where = place_of(fact.url, fact.heading) + (f", published {one_line(published, 40)}" if published else "")
+    return f'[{keys.give("E", fact.id)}] {claim}"{quote}" ({keys.give("S", source)}: {where})'
 
 
 def _within_tokens(facts: Sequence[Fact], standings: dict[str, str], limit: int) -> list[Fact]:
     ranked = sorted(facts, key=lambda fact: (-fact.relevance - _WEIGHT.get(standings.get(fact.id, ""), 0.0), fact.id))
     kept: set[str] = set()
     for fact in ranked:
-        limit -= tokens(fact.quote) + 60
+        limit -= fact_tokens(fact)
         if limit < 0:
             break
         kept.add(fact.id)

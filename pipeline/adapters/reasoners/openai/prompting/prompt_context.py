@@ -9,7 +9,14 @@ from typing import Any
 
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
-from pipeline.adapters.reasoners.openai.prompting.fact_listing import contradiction_lines, evidence, group, place_of
+from pipeline.adapters.reasoners.openai.prompting.fact_listing import (
+    confirmed,
+    contradiction_lines,
+    evidence,
+    fact_tokens,
+    group,
+    place_of,
+)
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import excerpt
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import Fact, Hit, Perspective, Sentence
@@ -42,7 +49,7 @@ def _perspective(view: Perspective, tools: PromptParts) -> View:
 
 def _perspectives(question: q.PerspectivesQuestion, tools: PromptParts) -> View:
     lines, left = [], tools.limit
-    for line in (_hit(hit, tools.keys) for hit in question.hits):
+    for line in map(_hit, question.hits):
         left -= tokens(line)
         if left >= 0:
             lines.append(line)
@@ -50,9 +57,8 @@ def _perspectives(question: q.PerspectivesQuestion, tools: PromptParts) -> View:
     return {"hits": hits, "count": question.count, "questions": question.questions}
 
 
-def _hit(hit: Hit, keys: CitationKeys) -> str:
-    where = place_of(hit.url, hit.heading)
-    return f"[{keys.give('S', hit.url)}] {one_line(hit.title)} ({where}): {one_line(hit.snippet, _SNIPPET)}"
+def _hit(hit: Hit) -> str:
+    return f"- {one_line(hit.title)} ({place_of(hit.url, hit.heading)}): {one_line(hit.snippet, _SNIPPET)}"
 
 
 def _memory(context: q.WorkerContext, tools: PromptParts) -> View:
@@ -76,7 +82,7 @@ def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        "evidence": evidence(facts, tools.keys, tools.delimiters, tools.limit),
+        "evidence": _evidence(facts, question, tools),
         "gaps": list(question.gaps),
         "asked": list(question.asked),
         "limit": question.limit,
@@ -115,35 +121,44 @@ def _evaluation(question: q.EvaluationQuestion, tools: PromptParts) -> View:
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        "evidence": evidence(facts, tools.keys, tools.delimiters, tools.limit),
+        "evidence": _evidence(facts, question, tools),
     }
 
 
-def _groups(question: q.ValidationQuestion | q.ContradictionsQuestion, tools: PromptParts) -> View:
+def _evidence(facts: Sequence[Fact], question: q.Question[Any], tools: PromptParts) -> Material:
+    """Return the list of ``facts``, with what the question knows of them and of their sources."""
+    validated, published = getattr(question, "validated", ()), getattr(question, "published", {})
+    return evidence(facts, tools.keys, tools.delimiters, tools.limit, validated, published)
+
+
+def _cross_check(question: q.CrossCheckQuestion, tools: PromptParts) -> View:
     blocks: list[Material] = []
     left = tools.limit
     for number, facts in enumerate(question.groups, start=1):
-        left -= sum(tokens(fact.quote) + 60 for fact in facts)
+        left -= sum(fact_tokens(fact) for fact in facts)
         if left >= 0 or not blocks:
-            blocks.append(group(facts, tools.keys, tools.delimiters, question.origins, f"GROUP-{number}"))
-    return {"groups": blocks}
+            label = f"GROUP-{number}"
+            blocks.append(group(facts, tools.keys, tools.delimiters, question.origins, label, question.published))
+    return {"groups": blocks, "today": question.today}
 
 
 def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
-    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, question.validated)
+    shown = _evidence(question.facts, question, tools)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
+        "confirmed": confirmed(question.validated, tools.keys),
         "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "open_questions": list(question.open_questions),
     }
 
 
 def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
-    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, question.validated)
+    shown = _evidence(question.facts, question, tools)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
+        "confirmed": confirmed(question.validated, tools.keys),
         "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "min_sections": question.min_sections,
         "max_sections": question.max_sections,
@@ -154,7 +169,7 @@ def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
 def _section(question: q.SectionQuestion, tools: PromptParts) -> View:
     written = {name for sentence in question.written for name in sentence.facts}
     facts = [fact for fact in question.facts if not written or fact.id in written]
-    shown = evidence(facts, tools.keys, tools.delimiters, tools.limit, question.validated)
+    shown = _evidence(facts, question, tools)
     draft = [sentence for paragraph in question.draft for sentence in paragraph.sentences]
     faults = {verdict.sentence: verdict.reason for verdict in question.unsupported}
     return {
@@ -163,6 +178,7 @@ def _section(question: q.SectionQuestion, tools: PromptParts) -> View:
         "purpose": question.section.purpose,
         "own": tools.keys.given("E", question.section.facts),
         "evidence": shown,
+        "confirmed": confirmed(question.validated, tools.keys),
         "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "other_sections": list(question.other_sections),
         "written": [_sentence_view(sentence, tools.keys) for sentence in question.written],
@@ -176,7 +192,7 @@ def _sentence_view(sentence: Sentence, keys: CitationKeys) -> View:
 
 
 def _claim_check(question: q.ClaimCheckQuestion, tools: PromptParts) -> View:
-    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit)
+    shown = _evidence(question.facts, question, tools)
     listed = [
         {**_sentence_view(sentence, tools.keys), "key": tools.keys.give("T", str(place))}
         for place, sentence in enumerate(question.sentences)
@@ -188,7 +204,7 @@ def _fold(question: q.FoldQuestion, tools: PromptParts) -> View:
     return {
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
-        "evidence": evidence(question.facts, tools.keys, tools.delimiters, tools.limit),
+        "evidence": _evidence(question.facts, question, tools),
         "searches": list(question.searches),
         "words": max(20, question.limit_tokens // 2),
         "folded_levels": "L2, L1 and L0" if question.deep_level == 2 else "L1 and L0",
@@ -201,8 +217,7 @@ _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = Map
         q.ThoughtQuestion: _thought,
         q.ObservationQuestion: _observation,
         q.EvaluationQuestion: _evaluation,
-        q.ValidationQuestion: _groups,
-        q.ContradictionsQuestion: _groups,
+        q.CrossCheckQuestion: _cross_check,
         q.GapsQuestion: _gaps,
         q.OutlineQuestion: _outline,
         q.SectionQuestion: _section,

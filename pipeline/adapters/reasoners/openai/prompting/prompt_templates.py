@@ -6,7 +6,6 @@ unchanged. A page's text is a value, never a template: ``{{ … }}`` in it is pr
 
 from __future__ import annotations
 
-import json
 import traceback
 from collections.abc import Mapping
 from functools import cache
@@ -31,15 +30,17 @@ class PromptTemplates:
         self._folder = templates
         self._environment = _environment_of(templates)
 
-    def messages(self, name: str, view: Mapping[str, Any], schema: Mapping[str, Any]) -> list[dict[str, str]]:
+    def messages(self, name: str, view: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return the system and the user message of the question ``name``.
+
+        The system message is the same for all questions, so that a cache can serve it. The reply's schema is not part of the
+        prompt: it goes with the request, or behind the prompt where the server takes none (``Capabilities.body``).
 
         Raises:
             TemplateInvalid: a template is missing, cannot be parsed, uses an unknown name, or fails.
         """
-        shape = Material(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
         return [
-            {"role": "system", "content": self._rendered(SYSTEM, {"schema": shape})},
+            {"role": "system", "content": self._rendered(SYSTEM, {"schema": ""})},  # a template of an earlier version prints it
             {"role": "user", "content": self._rendered(name, view)},
         ]
 
