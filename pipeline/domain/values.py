@@ -24,7 +24,8 @@ class Cost(Value):
     """The cost of one outside answer. All zero for the extractive reasoner and the local search.
 
     ``assumed_usd`` is the part of ``usd`` that is an assumption: the worst case of each call whose reply was lost or gave no
-    usage. ``calls`` is the number of model calls.
+    usage. ``cached_tokens`` is the part of ``input_tokens`` that the server took from its cache. ``calls`` is the number of model
+    calls.
     """
 
     input_tokens: int = 0
@@ -32,6 +33,7 @@ class Cost(Value):
     total_tokens: int = 0
     usd: float = 0.0
     assumed_usd: float = 0.0
+    cached_tokens: int = 0
     calls: int = 0
     model_requested: str = ""
     model: str = ""

@@ -191,7 +191,9 @@ class AdapterFactory:
         from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 
         default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
-        return Prices(default, {name: Price(price.input_usd, price.output_usd) for name, price in self._settings.prices})
+        return Prices(
+            default, {name: Price(price.input_usd, price.output_usd, price.cached_usd) for name, price in self._settings.prices}
+        )
 
     def _pages(self) -> Fetch:
         if self._web is None:

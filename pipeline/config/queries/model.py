@@ -38,10 +38,11 @@ class QueryLimits:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, in USD for a million tokens."""
+    """What a model costs, in USD for a million tokens; ``cached_usd``: input that its server takes from a cache."""
 
     input_usd: float
     output_usd: float
+    cached_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

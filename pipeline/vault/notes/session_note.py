@@ -16,6 +16,7 @@ from pipeline.domain.state import (
 )
 from pipeline.domain.values import PlanNode
 from pipeline.vault.charts.canvas import canvas_path
+from pipeline.vault.charts.cost_table import CostRow, cost_rows
 from pipeline.vault.charts.session_charts import chart_path
 from pipeline.vault.notes.activity import Stretch, models, timeline
 from pipeline.vault.notes.note_parts import (
@@ -161,7 +162,9 @@ class SessionView:
     runs: int
     usd: float
     calls: int
+    costs: tuple[CostRow, ...]
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
     events: int
     started_at: str
@@ -197,6 +200,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
 def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
     state = loaded.state
     after = model.followers.get(loaded.card.id)
+    costs = cost_rows(loaded.events, state.spent)
     return SessionView(
         title=state.query,
         status=state.status,
@@ -232,7 +236,9 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         runs=len(state.runs),
         usd=state.spent.usd,
         calls=state.spent.calls,
+        costs=costs,
         input_tokens=state.spent.input_tokens,
+        cached_tokens=sum(row.cached_tokens for row in costs),
         output_tokens=state.spent.output_tokens,
         events=state.version,
         started_at=state.started_at,
