@@ -20,7 +20,7 @@ from pipeline.errors import CorpusUnusable, SearchFailed
 from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.research import StepContext
 from pipeline.text.redaction import Redaction
-from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of
+from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
@@ -183,7 +183,7 @@ class AdapterFactory:
             self._http,
             Server(server.name, server.base_url, server.key),
             Roles.of(Role(server.model, server.fallback), dict(server.roles)),
-            PromptTemplates(prompts_of(self.workspace.folder)),
+            PromptTemplates(prompts_of(self.workspace.folder), supplied_prompts()),
             self._prices(server),
         )
 

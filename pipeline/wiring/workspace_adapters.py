@@ -197,7 +197,12 @@ def corpus_texts(corpus: Path) -> Iterator[tuple[str, str]]:
 def prompts_of(folder: Path) -> Path:
     """Return the workspace's own prompt templates, or those that came with the program if it has none."""
     own = folder / "templates" / "prompts"
-    return own if own.is_dir() else scaffold.source() / "templates" / "prompts"
+    return own if own.is_dir() else supplied_prompts()
+
+
+def supplied_prompts() -> Path:
+    """Return the prompt templates that came with the program."""
+    return scaffold.source() / "templates" / "prompts"
 
 
 def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
