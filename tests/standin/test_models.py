@@ -70,9 +70,7 @@ QUESTIONS: dict[str, q.Question[Any]] = {
     "thought": q.ThoughtQuestion(
         query=QUERY, perspective=VIEW, iteration=1, facts=FACTS[:2], gaps=(), asked=("cold climates",), summary="", limit=3
     ),
-    "observation": q.ObservationQuestion(
-        query=QUERY, perspective=VIEW, searches=("heat pumps",), url="http://a.test/", title="A", text=PAGE, focus=(), limit=4
-    ),
+    "observation": q.ObservationQuestion(query=QUERY, perspectives=(VIEW,), url="http://a.test/", title="A", text=PAGE, limit=4),
     "evaluation": q.EvaluationQuestion(query=QUERY, perspective=VIEW, iteration=1, facts=FACTS[:3], summary=""),
     "cross_check": q.CrossCheckQuestion(query=QUERY, groups=_groups(), origins=ORIGINS),
     "gaps": q.GapsQuestion(query=QUERY, perspectives=(VIEW,), facts=FACTS, validated=(), contradictions=(), open_questions=()),

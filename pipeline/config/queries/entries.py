@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.config.queries.fields import Reader, as_written, choice, duration, kind, listing, mapping, money, near, text, whole
 from pipeline.config.queries.model import Query
 from pipeline.config.queries.problems import Problems, quoted, shown
-from pipeline.config.queries.settings_section import MOST, model, search
+from pipeline.config.queries.settings_section import CONTEXT_TOKENS, MOST, model, search
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
 from pipeline.text import normalise as texts
 
@@ -128,6 +128,7 @@ _FIELDS: dict[str, Reader] = {
     "perspectives": whole(1, 20),
     "iterations": whole(1, 20),
     "gap_rounds": whole(0, 10),
+    "context_tokens": whole(*CONTEXT_TOKENS),
     "budget_usd": money,
     "budget_tokens": whole(1, MOST),
     "budget_calls": whole(1, MOST),

@@ -28,12 +28,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """The caps of each query that does not name its own; None is no cap. Counts as in ``Limits``."""
+    """The caps of each query that does not name its own; None is no cap. Counts as in ``Limits``.
+
+    ``context_tokens`` is what a worker's context may hold before it is condensed; None is the default.
+    """
 
     cost_usd: float | None = None
     tokens: int | None = None
     calls: int | None = None
     timeout: timedelta | None = None
+    context_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,7 @@ class Query:
     perspectives: int | None = None
     iterations: int | None = None
     gap_rounds: int | None = None
+    context_tokens: int | None = None
     budget_usd: float | None = None
     budget_tokens: int | None = None
     budget_calls: int | None = None

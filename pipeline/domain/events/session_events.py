@@ -196,7 +196,11 @@ class PageRead(Answered):
 
 
 class FactsObserved(Answered):
-    """The facts that a worker found in a page, and the findings that were rejected."""
+    """The facts of a page, and the findings that were rejected.
+
+    ``shared``: they count for every worker that chose the page; ``worker_id`` is the first of them. Older logs have one event for
+    each worker. ``part`` 2 are corrected quotes and the sections that part 1 asked for, by name, in ``more``.
+    """
 
     type: Literal["facts.observed"] = "facts.observed"
     worker_id: str
@@ -205,6 +209,9 @@ class FactsObserved(Answered):
     digest: str
     facts: tuple[Fact, ...]
     rejected: tuple[RejectedFact, ...] = ()
+    shared: bool = False
+    part: int = 1
+    more: tuple[str, ...] = ()
 
 
 class WorkerEvaluated(Answered):
@@ -283,6 +290,21 @@ class AnalysisCompleted(Answered):
     round: int
     gaps: tuple[Gap, ...]
     source_quality: tuple[SourceQuality, ...]
+
+
+class GapLookedUp(Answered):
+    """A page that the session had read was searched for an answer to a gap (an index from 0) of ``round``.
+
+    ``facts`` answer it. Without ``url``, no page has a passage about it that was not looked at.
+    """
+
+    type: Literal["gap.looked_up"] = "gap.looked_up"
+    round: int
+    gap: int
+    url: str = ""
+    digest: str = ""
+    facts: tuple[Fact, ...] = ()
+    rejected: tuple[RejectedFact, ...] = ()
 
 
 class SynthesisStarted(EventBase):

@@ -102,7 +102,7 @@ def _new_facts() -> Amount:
 
     def amount(event: e.EventBase) -> float:
         before = len(known)
-        if isinstance(event, e.FactsObserved):
+        if isinstance(event, e.FactsObserved | e.GapLookedUp):
             known.update(fact.id for fact in event.facts)
         return len(known) - before
 

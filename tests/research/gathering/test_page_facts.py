@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline.domain.reasoner_questions import Finding, ObservationQuestion
 from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker, chosen_pages
 from pipeline.domain.values import Fact, Hit, Perspective
-from pipeline.research.gathering import _facts_and_rejected
+from pipeline.research.gathering.quoted_facts import facts_and_rejected
 from pipeline.text.normalise import digest_of
 from pipeline.text.page_format import blocks
 
@@ -27,10 +27,8 @@ The writer calls for nothing here.
 
 def _fact_of(quote: str) -> Fact:
     view = Perspective(id="basic-facts", name="Basic facts", focus="", questions=("How?",))
-    question = ObservationQuestion(
-        query="How?", perspective=view, searches=(), url="corpus:a", title="Logs", text=PAGE, focus=(), limit=5
-    )
-    facts, rejected = _facts_and_rejected((Finding(claim=quote, quote=quote),), question, digest_of(PAGE.encode()))
+    question = ObservationQuestion(query="How?", perspectives=(view,), url="corpus:a", title="Logs", text=PAGE, limit=5)
+    facts, rejected = facts_and_rejected((Finding(claim=quote, quote=quote),), question, digest_of(PAGE.encode()))
     assert not rejected
     return facts[0]
 
