@@ -112,7 +112,7 @@ def _steps_done(state: SessionState) -> int:
     made = (state.survey is not None, bool(state.nodes), bool(state.sections))
     worked = sum(1 + len(iteration.observed) + iteration.evaluated for iteration in iterations)
     worked += sum(worker.folds for worker in state.workers.values())
-    cross_checked = sum(3 - _checks_open(analysis) for analysis in state.analyses)
+    cross_checked = sum(2 - _checks_open(analysis) for analysis in state.analyses)
     failed = sum(failure.final for failure in state.failures.values())
     return sum(made) + len(state.searches) + len(state.pages) + worked + cross_checked + sum(sections) + failed
 
