@@ -24,6 +24,7 @@ from pipeline.domain.values import (
     PlanNode,
     Reference,
     RejectedFact,
+    Replaced,
     ReportSection,
     ResearchConfig,
     SectionPlan,
@@ -160,12 +161,19 @@ class Analysis:
 
 @dataclass(slots=True)
 class Section:
-    """A section in progress. ``verdicts`` is None until the text of this ``revision`` is checked."""
+    """A section in progress. ``verdicts`` is None until the text of this ``revision`` is checked.
+
+    ``carried`` are the verdicts on sentences that the last change left as they were; ``replaced`` the checked sentences that the
+    editing pass replaced. ``heading`` is the verdict on the title, None if it was not checked.
+    """
 
     plan: SectionPlan
     paragraphs: tuple[Paragraph, ...] | None = None
     revision: int = 0
     verdicts: tuple[Verdict, ...] | None = None
+    carried: tuple[Verdict, ...] = ()
+    replaced: tuple[Replaced, ...] = ()
+    heading: Verdict | None = None
 
     def unsupported(self) -> tuple[Verdict, ...]:
         """Return the verdicts on unsupported sentences of the current text."""
@@ -193,7 +201,7 @@ class SessionState:
     """The whole state of a session. Keys: searches by query, pages by address, facts by id, failures by step key.
 
     ``missing`` are words of the query that the sources do not contain. If there is no answer, ``nearest`` holds the ids of the
-    best-ranked facts.
+    best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
     """
 
     id: str = ""
@@ -227,6 +235,8 @@ class SessionState:
     synthesis: bool = False
     title: str = ""
     sections: dict[str, Section] = field(default_factory=dict)
+    edited: bool = False
+    claims: dict[str, bool] = field(default_factory=dict)
     report: Report | None = None
     exhausted: str = ""
     missing: tuple[str, ...] = ()

@@ -11,6 +11,8 @@ from typing import Any
 from pipeline.domain import steps as s
 from pipeline.domain.state import SessionState
 from pipeline.research import compare_with_earlier, context_compression, cross_checking, gathering, planning, reporting, writing
+from pipeline.research.claims.checking import check_section
+from pipeline.research.claims.editing import edit_report
 from pipeline.research.planning import approval_of
 from pipeline.research.step_context import Outcome, StepContext
 
@@ -43,8 +45,9 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.FindGaps: cross_checking.find_gaps,
     s.MakeOutline: writing.make_outline,
     s.WriteSection: writing.write_section,
-    s.CheckSection: writing.check_section,
+    s.CheckSection: check_section,
     s.ReviseSection: writing.revise_section,
+    s.EditReport: edit_report,
     s.Compare: compare_with_earlier.compare,
 }
 

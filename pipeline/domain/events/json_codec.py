@@ -45,6 +45,7 @@ SessionEvent = Annotated[
     | e.SectionWritten
     | e.ClaimsChecked
     | e.ReportRevised
+    | e.ReportEdited
     | e.ChangesFound
     | e.ReportGenerated
     | e.ResearchCompleted

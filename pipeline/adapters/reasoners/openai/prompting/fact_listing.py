@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
 from pipeline.domain.values import Contradiction, Fact, ValidatedFact
-from pipeline.text.normalise import one_line, tokens
+from pipeline.text.normalise import holds_quote, one_line, tokens
 
 _WEIGHT = {"corroborated": 0.2, "disputed": 0.1, "single": 0.0}
 
@@ -20,14 +21,17 @@ def evidence(
     limit: int,
     validated: Sequence[ValidatedFact] = (),
     label: str = "EVIDENCE",
+    published: Mapping[str, str] = MappingProxyType({}),
 ) -> Material:
-    """Return the facts as one block: ``[E3] "quote" (S1: place)``, with the result of cross-checking if it is known.
+    """Return the facts as one block: ``[E3] "quote" (S1: place; published day; standing; claim)``, each part where it is known.
+
+    ``published`` maps addresses to days. The claim, where it is not a part of the quote, says what the quote is about.
 
     If they exceed ``limit`` tokens, the least relevant facts are left out.
     """
     standings = {entry.fact_id: str(entry.standing) for entry in validated}
     kept = _within_tokens(facts, standings, limit)
-    lines = [_line(fact, keys, fact.url, standings.get(fact.id, "")) for fact in kept]
+    lines = [_line(fact, keys, fact.url, standings.get(fact.id, ""), published.get(fact.url, "")) for fact in kept]
     return delimiters.block(label, "\n".join(lines) or "(none)")
 
 
@@ -55,8 +59,10 @@ def place_of(url: str, heading: str = "") -> str:
     return one_line(" — ".join(filter(None, (where or url, heading))), 120)
 
 
-def _line(fact: Fact, keys: CitationKeys, source: str, standing: str) -> str:
-    known = f"; {standing}" if standing else ""
+def _line(fact: Fact, keys: CitationKeys, source: str, standing: str, published: str = "") -> str:
+    known = f"; published {one_line(published, 40)}" if published else ""
+    known += f"; {standing}" if standing else ""
+    known += "" if holds_quote(fact.quote, fact.claim) else f"; claim: {one_line(fact.claim, 300)}" if fact.claim else ""
     shown = f'"{" ".join(fact.quote.split())}" ({keys.give("S", source)}: {place_of(fact.url, fact.heading)}{known})'
     return f"[{keys.give('E', fact.id)}] {shown}"
 
