@@ -33,6 +33,7 @@ from pipeline.domain.values import (
     ValidatedFact,
     Verdict,
 )
+from pipeline.text.normalise import holds_quote
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.times import moment_of
@@ -252,6 +253,13 @@ class SessionState:
     def waiting(self) -> bool:
         """Whether the plan waits for the user's approval."""
         return self.approval == "requested" and not self.ended
+
+    def bears_claim(self, fact: Fact) -> bool:
+        """Return whether a fact's claim may stand beside its quote: it is a part of it, or it was compared with it and holds.
+
+        In a session that compared none, as older ones did, every claim may.
+        """
+        return not self.claims or self.claims.get(fact.id, not fact.claim or holds_quote(fact.quote, fact.claim))
 
     def failed_for_good(self, step: str) -> bool:
         """Return whether the step with that key failed and will not be tried again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.domain.events import session_events as e
@@ -190,7 +190,3 @@ def _verdict_with_citation(verdict: Verdict, sentence: Sentence) -> Verdict:
         return verdict
     return Verdict(sentence=verdict.sentence, supported=False, reason="it cites nothing")
 
-
-def claims_borne(state: SessionState) -> Mapping[str, bool]:
-    """Return for each fact whether its quote bears its claim; a claim that was never compared with it does not count."""
-    return {name: state.claims.get(name, _is_plain_claim(fact)) for name, fact in state.facts.items()}
