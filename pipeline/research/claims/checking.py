@@ -189,4 +189,3 @@ def _verdict_with_citation(verdict: Verdict, sentence: Sentence) -> Verdict:
     if sentence.facts or sentence.basis == "bridge":
         return verdict
     return Verdict(sentence=verdict.sentence, supported=False, reason="it cites nothing")
-

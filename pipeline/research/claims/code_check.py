@@ -8,27 +8,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 
 from pipeline.domain.values import Fact, Sentence
 from pipeline.text.normalise import normalised
 from pipeline.text.quantities.comparison import unsupported_quantity, wrong_arithmetic
+from pipeline.text.quantities.units import unit_named
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.sentences import split_sentences
-from pipeline.text.stemming import jaccard
+from pipeline.text.stemming import jaccard, stems
 
 MOST_BRIDGE_WORDS = 14
 _MOST_OWN_WORDS = 2  # content words of a bridge that neither the question nor the evidence uses
 _NEAR_COPY = 0.6  # least Jaccard similarity of a sentence and a quote's sentence of which it is a near-copy
+_SAME_WORDING = 0.8  # least ratio of matching words of two sentences of which one may deny the other
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|cannot|without|neither|nor|nothing|hardly|nicht|kein\w*|nie|ohne)\b|n['’]t\b|\bne\b.{1,30}\bpas\b", re.I
+    r"\b(?:not|no|never|none|cannot|without|neither|nor|nothing|hardly|nicht|kein\w*|nie|ohne)\b|n['’]t\b|\bne\b.{1,30}\bpas\b",
+    re.I,
 )
+_AUXILIARY = re.compile(r"\b(?:do|does|did|is|are|was|were|be|the|an?)\b", re.I)
 _HEDGES = re.compile(
     r"\b(?:may|might|could|some|sometimes|often|usually|typically|generally|mostly|most|many|few|partly|probably|likely|rarely"
     r"|at least|at most|up to|unless|except|if|when|only|only if|under|in some|can|optionally|by default|suggests?|estimated|expected"
     r"|planned|proposed|kann|könnte|manche|meist|oft|falls|wenn)\b",
     re.I,
 )
-_ABSOLUTES = re.compile(r"\b(?:all|every|everywhere|always|never|none|nobody|any|completely|entirely|guarantees?|must|alle|immer|jede\w*)\b", re.I)
+_ABSOLUTES = re.compile(
+    r"\b(?:all|every|everywhere|always|never|none|nobody|any|completely|entirely|guarantees?|must|alle|immer|jede\w*)\b", re.I
+)
 _OPPOSITES = tuple(
     (re.compile(rf"\b(?:{one})\b", re.I), re.compile(rf"\b(?:{other})\b", re.I))
     for one, other in (
@@ -47,8 +54,11 @@ _CODE = re.compile(r"`([^`]+)`")
 _NAME = re.compile(
     r"(?<![\w/.:-])(?:[A-Za-z]\w*(?:_\w+)+|--?[a-z][\w-]{2,}|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z]{3,}[a-z]?|\w+\.(?:py|md|toml|yaml|json|db|conf|ini|txt|sh|sql)|\w+\(\))(?![\w])"
 )
+_GENERIC = frozenset(["RAM", "CPU", "GPU", "SSD", "HDD", "API", "URL", "HTTP", "HTTPS", "GUI", "CLI", "FAQ", "UTC", "WWW"])
 _PROPER = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})*(?![\w])")
-_FIRST = re.compile(r"\A[A-Z][a-z]{3,}(?= (?:uses?|has|is|was|stores?|writes?|supports?|requires?|does|can|needs?)\b)")
+_FIRST = re.compile(
+    r"\A[A-Z][a-z]{3,}(?= (?:uses?|has|is|was|stores?|writes?|supports?|requires?|does|can|needs?|introduced|released|developed|invented|created|added)\b)"
+)
 _CALENDAR = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?"
 )
@@ -100,12 +110,14 @@ def _unknown_name(text: str, sources: Iterable[str]) -> str:
     plain = _joined(known)
     initials = _initials(known)
     for span in _CODE.findall(text):
-        if _joined(span) not in plain:
+        if _joined(span) not in plain or (span.startswith("-") and span not in known):
             return str(span)
     rest = _CODE.sub(" ", text)
     names = [match[0] for match in _NAME.finditer(rest)] + (_proper_names(rest) if not _capitalises_nouns(rest) else [])
     for name in names:
         bare = name.rstrip("s") if name[:-1].isupper() else name
+        if bare in _GENERIC or unit_named(bare):
+            continue
         if _joined(bare) not in plain and bare.casefold() not in initials and not _shares_beginning(bare, known):
             return name
     return ""
@@ -118,7 +130,7 @@ def _proper_names(text: str) -> list[str]:
 
 def _capitalises_nouns(text: str) -> bool:
     """Return whether capitals say little here, as in German or in a title."""
-    words = [word for word in text.split()[1:] if word[:1].isalpha()]
+    words = [word for word in text.split()[1:] if word[:1].isalpha() and not word.isupper() and not _CALENDAR.match(word)]
     return sum(word[0].isupper() for word in words) > len(words) / 4
 
 
@@ -140,12 +152,10 @@ def _turned_copy(text: str, quotes: Iterable[str]) -> str:
     """Return how a near-copy of one sentence of the quotes turns its sense: negation, opposite, dropped limit, new absolute."""
     stated = [one for quote in quotes for one in split_sentences(quote)]
     mine = content_stems(text)
-    alike = [(jaccard(mine, content_stems(one)), one) for one in stated]
-    near = [one for likeness, one in alike if likeness >= _NEAR_COPY]
-    if not near:
+    likeness, source = max(((jaccard(mine, content_stems(one)), one) for one in stated), default=(0.0, ""))
+    if likeness < _NEAR_COPY:
         return ""
-    source = max(alike, key=lambda entry: entry[0])[1]
-    if len(_NEGATION.findall(text)) % 2 != len(_NEGATION.findall(source)) % 2:
+    if bool(_NEGATION.search(text)) != bool(_NEGATION.search(source)) and _is_same_wording(text, source):
         return "It denies what the quote affirms, or affirms what it denies."
     for one, other in _OPPOSITES:
         for first, second in ((one, other), (other, one)):
@@ -155,6 +165,12 @@ def _turned_copy(text: str, quotes: Iterable[str]) -> str:
         return f"It drops the quote's “{hedge[0]}”."
     absolute = next((found[0] for found in _ABSOLUTES.finditer(text)), "")
     return f"The quote does not say “{absolute}”." if absolute and not _ABSOLUTES.search(" ".join(stated)) else ""
+
+
+def _is_same_wording(text: str, source: str) -> bool:
+    """Return whether two sentences have nearly the same words in the same order, apart from negations."""
+    one, other = (stems(_NEGATION.sub(" ", _AUXILIARY.sub(" ", side))) for side in (text, source))
+    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _SAME_WORDING
 
 
 def _word(pattern: re.Pattern[str], text: str) -> str:

@@ -36,9 +36,7 @@ _ADDED = {TO_DO: "What to do", CERTAINTY: "How sure, and what would change it"}
 _ADDED_WORDS = 120
 
 
-async def revise_section(
-    step: ReviseSection, state: SessionState, context: StepContext, facts: Sequence[Fact]
-) -> Outcome:
+async def revise_section(step: ReviseSection, state: SessionState, context: StepContext, facts: Sequence[Fact]) -> Outcome:
     """Ask for the unsupported sentences of a section, and for its title if that is unsupported; the rest stays as it is."""
     section = state.sections[step.section_id]
     sentences = sentences_of(section.paragraphs or ())

@@ -22,13 +22,10 @@ _MAGNITUDE = re.compile(rf"[\s-]?({'|'.join(sorted(map(re.escape, _MAGNITUDES), 
 _SUFFIX = re.compile(r"([kKMmBb])(?![\w%])")
 _SUFFIXES = {"k": 3, "K": 3, "M": 6}
 _MONEY_SUFFIXES = {"k": 3, "K": 3, "m": 6, "M": 6, "b": 9, "B": 9}
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
-    " nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-_GERMAN = "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
+_ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+_GERMAN = ["null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"]
 _WORDS = {word: number for number, word in enumerate(_ONES)} | {word: 10 * (at + 2) for at, word in enumerate(_TENS)}
 _WORDS |= {word: number for number, word in enumerate(_GERMAN)} | {"dozen": 12}
 _SPELLED = re.compile(
@@ -116,7 +113,14 @@ def _magnitude(text: str, end: int, money: bool) -> tuple[int, int]:
 
 
 def _amount(
-    shown: str, values: Size, half: Decimal, text: str, end: int, power: int, money: tuple[str, Size] | None, spelled: bool = False
+    shown: str,
+    values: Size,
+    half: Decimal,
+    text: str,
+    end: int,
+    power: int,
+    money: tuple[str, Size] | None,
+    spelled: bool = False,
 ) -> Amount:
     bare = frozenset(value.scaleb(power) for value in values)
     half = half.scaleb(power)
@@ -127,7 +131,9 @@ def _amount(
         sizes = rate[1] if rate and "/" in dimension else money[1]
         return Amount(shown, _times(bare, sizes), bare, dimension, money[0], "", spelled, half * min(sizes))
     if unit is not None:
-        return Amount(shown + text[end : unit[3]], _times(bare, unit[1]), bare, unit[0], unit[2], "", spelled, half * min(unit[1]))
+        return Amount(
+            shown + text[end : unit[3]], _times(bare, unit[1]), bare, unit[0], unit[2], "", spelled, half * min(unit[1])
+        )
     noun = _NOUN.match(text, end)
     return Amount(shown, bare, bare, "", "", noun[1].casefold() if noun else "", spelled, half)
 

@@ -12,7 +12,9 @@ from pipeline.text.quantities.dates import spans_between
 from pipeline.text.stemming import stems
 
 _LIKE_A_VERSION = re.compile(r"\d{1,3}\.\d?0")
-_ROUNDED = re.compile(r"\b(?:about|around|roughly|nearly|almost|some|approximately|approx|circa|ca|over|under|more than|less than)\b", re.I)
+_ROUNDED = re.compile(
+    r"\b(?:about|around|roughly|nearly|almost|some|approximately|approx|circa|ca|over|under|more than|less than)\b", re.I
+)
 _SLACK = Decimal("0.06")  # of a value that is said to be rounded
 _CONSTANTS = tuple(map(Decimal, (2, 7, 10, 12, 24, 30, 52, 60, 100, 365, 1000, 1024, 3600)))
 _MOST_OPERANDS = 14
@@ -97,7 +99,8 @@ def is_computable(amount: Amount, given: Quantities, sentence: str) -> bool:
 def _results(dimension: str, given: Quantities) -> Iterator[Decimal]:
     """Yield what the usual operations give in this dimension."""
     operands = [amount for amount in given.amounts if not amount.spelled or amount.bare][:_MOST_OPERANDS]
-    same = [max(amount.values) for amount in operands if amount.dimension == dimension]
+    kind = "percent" if dimension == "points" else dimension
+    same = [max(amount.values) for amount in operands if amount.dimension == kind]
     yield from (one + other for one, other in combinations(same, 2))
     yield from (one - other for one, other in combinations(same, 2))
     if len(same) > 2:

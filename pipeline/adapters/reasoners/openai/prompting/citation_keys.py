@@ -19,7 +19,9 @@ _CITED = re.compile(rf"\s?[\[(]\s?(?:{_LEADS}:?\s)?(?P<keys>{_KEYS})\s?[\])]", r
 _POINTED = re.compile(rf"(?:,|;|\s[-–—])?\s?(?<![\w-]){_LEADS}:?\s(?P<keys>{_KEYS})(?![\w-])", re.IGNORECASE)
 _BARE = re.compile(rf"(?<![\w./#:-])(?P<keys>{_KEYS})(?![\w-]|[./]\w)")
 _ONE = re.compile(_KEY)
-_ADDRESS = re.compile(r"(?P<lead>\s?(?:\b(?:at|from|see|via|under)\s)?\(?)(?P<url>\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s)\]>\"'`]+)\)?", re.I)
+_ADDRESS = re.compile(
+    r"(?P<lead>\s?(?:\b(?:at|from|see|via|under)\s)?\(?)(?P<url>\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s)\]>\"'`]+)\)?", re.I
+)
 _BEFORE_STOP = re.compile(r"\s+([.,;:!?])(?=\s|$)")
 
 

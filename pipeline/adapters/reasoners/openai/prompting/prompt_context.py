@@ -140,9 +140,7 @@ def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
 
 
 def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
-    shown = evidence(
-        question.facts, tools.keys, tools.delimiters, tools.limit, question.validated, published=question.published
-    )
+    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, question.validated, published=question.published)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
@@ -205,9 +203,7 @@ def _revision(question: q.RevisionQuestion, tools: PromptParts) -> View:
 
 
 def _editing(question: q.EditingQuestion, tools: PromptParts) -> View:
-    shown = evidence(
-        question.facts, tools.keys, tools.delimiters, tools.limit, question.validated, published=question.published
-    )
+    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, question.validated, published=question.published)
     sections: list[View] = []
     start = 0
     for section in question.sections:
