@@ -83,7 +83,9 @@ def question_name(question: q.Question[Any]) -> str:
         case q.FoldQuestion():
             return f"fold:{question.perspective.id}:{len(question.facts)}"
         case q.SectionQuestion():
-            return f"section:{question.section.id}:{len(question.unsupported)}"
+            return f"section:{question.section.id}:0"
+        case q.RevisionQuestion():
+            return f"revision:{question.section.id}"
         case q.ClaimCheckQuestion():
             return f"check:{digest_of(repr(question.sentences).encode())[:8]}"
         case q.GapsQuestion() | q.CrossCheckQuestion():
@@ -220,8 +222,6 @@ class FakeReasoner:
     def _section(self, question: q.SectionQuestion) -> q.SectionText:
         facts = [fact for fact in question.facts if fact.id in question.section.facts]
         facts = facts[: 5 if question.section.id == "summary" else 8]
-        if question.unsupported:
-            facts = [fact for fact in facts if self.doubtful not in fact.quote] or facts[:1]
         sentences = tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in facts)
         return q.SectionText(paragraphs=(Paragraph(sentences=sentences),))
 
@@ -229,9 +229,15 @@ class FakeReasoner:
         return q.ClaimCheck(
             verdicts=tuple(
                 Verdict(sentence=n, supported=not (self.doubtful and self.doubtful in sentence.text), reason="looked")
-                for n, sentence in enumerate(question.sentences)
+                for n, sentence in enumerate((*question.sentences, *(Sentence(text=text) for text in question.headings)))
             )
         )
+
+    def _revision(self, question: q.RevisionQuestion) -> q.Revision:
+        return q.Revision(edits=tuple(q.Edit(place=n, drop=True) for n in range(len(question.sentences))))
+
+    def _editing(self, _question: q.EditingQuestion) -> q.Editing:
+        return q.Editing()
 
     def _fold(self, question: q.FoldQuestion) -> q.FoldedContext:
         return q.FoldedContext(summary=f"{len(question.facts)} facts so far")

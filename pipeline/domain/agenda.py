@@ -33,6 +33,7 @@ from pipeline.domain.steps import (
     Compare,
     Complete,
     Contrast,
+    EditReport,
     Evaluate,
     ExtendPlan,
     Fail,
@@ -389,14 +390,23 @@ def _failure_text(failure: Failure) -> str:
 
 
 def _synthesis_steps(state: SessionState) -> Iterator[Step]:
-    """Yield the outline, then all sections in parallel (write, check, revise), then the summary, then the report."""
+    """Yield the outline, then all sections in parallel (write, check, revise), the summary, the editing pass, the report."""
     body = [section for name, section in state.sections.items() if name != SUMMARY]
     if not body:
         yield _step_or_fail(state, MakeOutline())
         return
     open_steps = [step for section in body for step in _section_steps(state, section, section.plan.id)]
     open_steps = open_steps or list(_section_steps(state, state.sections.get(SUMMARY), SUMMARY))
-    yield from open_steps or _comparison_steps(state) or [_final_step(state)]
+    yield from open_steps or _editing_steps(state) or _comparison_steps(state) or [_final_step(state)]
+
+
+def _editing_steps(state: SessionState) -> list[Step]:
+    """Return the editing pass if it is due: only prose is edited, only once, only if all of it is checked and no cap is spent."""
+    sections = [section for section in state.sections.values() if section.paragraphs]
+    prose = any(paragraph.kind == "prose" for section in sections for paragraph in section.paragraphs or ())
+    checked = all(section.verdicts is not None for section in sections)
+    due = prose and checked and not (state.edited or state.exhausted or state.report)
+    return [EditReport()] if due and not state.failed_for_good(EditReport().key) else []
 
 
 def _comparison_steps(state: SessionState) -> list[Step]:
@@ -413,10 +423,14 @@ def _section_steps(state: SessionState, section: Section | None, name: str) -> I
         step = WriteSection(name)
     elif section.verdicts is None:
         step = CheckSection(name, section.revision)
-    elif section.unsupported() and section.revision < MAX_REVISIONS:
+    elif _is_faulty(section) and section.revision < MAX_REVISIONS and not state.edited:
         step = ReviseSection(name, section.revision + 1)
     if step is not None and not state.failed_for_good(step.key):
         yield step
+
+
+def _is_faulty(section: Section) -> bool:
+    return bool(section.unsupported()) or (section.heading is not None and not section.heading.supported)
 
 
 def _final_step(state: SessionState) -> Step:

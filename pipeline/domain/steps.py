@@ -193,10 +193,15 @@ class CheckSection(Step):
 
 @dataclass(frozen=True, slots=True)
 class ReviseSection(Step):
-    """Rewrite a section; ``revision`` counts from 1."""
+    """Rewrite or drop the unsupported sentences of a section; ``revision`` counts from 1."""
 
     section_id: str
     revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class EditReport(Step):
+    """Edit the whole report once: order, repetition, what to do, how sure it is."""
 
 
 @dataclass(frozen=True, slots=True)

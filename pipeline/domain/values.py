@@ -13,6 +13,8 @@ Mode = Literal["fast", "deep"]
 ContradictionKind = Literal["number", "date", "version", "polarity", "claim"]
 Standing = Literal["corroborated", "single", "disputed"]
 NOT_IN_PAGE = "its quote is not in the page"
+BlockForm = Literal["paragraph", "steps", "bullets", "table", "code"]
+Basis = Literal["quoted", "derived", "bridge"]
 
 
 class Value(BaseModel):
@@ -193,29 +195,43 @@ class SourceQuality(Value):
 
 
 class SectionPlan(Value):
-    """A section to write, and the ids of the facts that it may use."""
+    """A section to write, and the ids of the facts that it may use.
+
+    ``shape`` is the form that suits it best; ``words`` its share of the report's words, 0 if it has none of its own.
+    """
 
     id: str
     title: str
     facts: tuple[str, ...]
     purpose: str = ""
+    shape: BlockForm = "paragraph"
+    words: int = 0
 
 
 class Sentence(Value):
-    """One sentence of the report and the ids of the facts that it cites."""
+    """One sentence of the report and the ids of the facts that it cites; also one step, item, table row or piece of code.
+
+    ``quoted``: its quotes say it. ``derived``: it follows from two or more of them. ``bridge``: it says nothing of its own and
+    cites nothing. A table's row has ``cells``; its ``text`` then names each cell's column.
+    """
 
     text: str
     facts: tuple[str, ...] = ()
+    basis: Basis = "quoted"
+    cells: tuple[str, ...] = ()
 
 
 class Paragraph(Value):
     """A paragraph of a section.
 
-    For kind ``passages`` each sentence is a quoted passage of a source, in the format of ``pipeline.text.page_format``.
+    For kind ``passages`` each sentence is a quoted passage of a source, in the format of ``pipeline.text.page_format``. Prose has
+    a form: in ``steps`` and ``bullets`` each sentence is an item, in a ``table`` a row below ``header``, in ``code`` its text.
     """
 
     sentences: tuple[Sentence, ...]
     kind: Literal["prose", "passages"] = "prose"
+    form: BlockForm = "paragraph"
+    header: tuple[str, ...] = ()
 
 
 class Verdict(Value):
@@ -224,6 +240,22 @@ class Verdict(Value):
     sentence: int
     supported: bool
     reason: str = ""
+
+
+class Replaced(Value):
+    """A checked sentence that an edit replaced by the one at ``place`` (from 0) of its section. It returns if the new one falls."""
+
+    place: int
+    sentence: Sentence
+
+
+class EditedSection(Value):
+    """A section after the editing pass. ``carried`` are the verdicts on its unchanged sentences, by their new places."""
+
+    plan: SectionPlan
+    paragraphs: tuple[Paragraph, ...]
+    carried: tuple[Verdict, ...] = ()
+    replaced: tuple[Replaced, ...] = ()
 
 
 class ReportSection(Value):

@@ -155,6 +155,16 @@ def _verdict(key: str, text: str, quotes: dict[str, str]) -> dict[str, Any]:
     return {"sentence": key, "supported": supported, "reason": "" if supported else "The quotes do not say so."}
 
 
+def revision(_prompt: Prompt) -> dict[str, Any]:
+    """What is not supported is left out."""
+    return {"edits": [], "title": ""}
+
+
+def editing(_prompt: Prompt) -> dict[str, Any]:
+    """The report stays as it is."""
+    return {"edits": [], "order": [], "to_do": [], "how_sure": []}
+
+
 def fold(prompt: Prompt) -> dict[str, Any]:
     """The facts' quotes, one after the other, within the words allowed."""
     words = " ".join([*prompt.memory, *(fact.quote for fact in prompt.facts)]).split() or ["Nothing", "is", "known", "yet."]
@@ -172,6 +182,8 @@ RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "outline": outline,
     "section": section,
     "claim_check": claim_check,
+    "revision": revision,
+    "editing": editing,
     "fold": fold,
 }
 

@@ -25,6 +25,8 @@ BY_FIELD = {
     "sections": "outline",
     "paragraphs": "section",
     "verdicts": "claim_check",
+    "order": "editing",
+    "edits": "revision",
     "summary": "fold",
 }
 """The question that an answer's field belongs to."""

@@ -20,7 +20,7 @@ from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptPa
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.values import Fact, Hit, Perspective, SectionPlan, Sentence
+from pipeline.domain.values import Fact, Hit, Paragraph, Perspective, ReportSection, SectionPlan, Sentence
 from tests.standin.charges import tokens_in
 from tests.standin.fit import Fitter
 from tests.standin.honest import RULES
@@ -88,6 +88,19 @@ QUESTIONS: dict[str, q.Question[Any]] = {
         query=QUERY, section=SECTION, facts=FACTS, validated=(), contradictions=(), other_sections=(), written=(), words=60
     ),
     "claim_check": q.ClaimCheckQuestion(query=QUERY, sentences=CITED, facts=FACTS),
+    "revision": q.RevisionQuestion(
+        query=QUERY, section=SECTION, sentences=CITED[1:], reasons=("The quotes do not say so.",), facts=FACTS[:4]
+    ),
+    "editing": q.EditingQuestion(
+        query=QUERY,
+        title="Heat pumps",
+        sections=(ReportSection(id="s-1", title="What they do", paragraphs=(Paragraph(sentences=CITED),)),),
+        facts=FACTS,
+        validated=(),
+        contradictions=(),
+        gaps=(),
+        words=120,
+    ),
     "fold": q.FoldQuestion(query=QUERY, perspective=VIEW, facts=FACTS, searches=("x",), summary="", limit_tokens=120),
 }
 

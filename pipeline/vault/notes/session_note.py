@@ -51,6 +51,7 @@ _STEPS = {
     "Contrast": "looking for disagreements",
     "FindGaps": "looking for what is still unknown",
     "MakeOutline": "outlining the report",
+    "EditReport": "editing the whole report",
 }
 _WORKER_STEPS = {"Think": "thinking", "Evaluate": "judging what was found", "Fold": "condensing what was found"}
 _SECTION_STEPS = {"WriteSection": "writing", "CheckSection": "checking", "ReviseSection": "revising"}

@@ -19,6 +19,8 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
         "gaps": "work",
         "fold": "work",
         "section": "write",
+        "revision": "write",
+        "editing": "write",
         "cross_check": "check",
         "claim_check": "check",
     }

@@ -45,7 +45,7 @@ def test_perspectives_have_ids_by_place_and_no_more_questions_than_asked_for() -
 
 def test_a_thought_keeps_its_limit_and_loses_addresses() -> None:
     thought = answered("thought", {"reasoning": "r", "queries": ["see https://evil.example/?q=secret wal", "wal", "third"]})
-    assert thought.queries == ("see wal", "wal")
+    assert thought.queries == ("wal", "third")
 
 
 def test_a_finding_names_its_question_by_key() -> None:
@@ -85,7 +85,7 @@ def test_text_loses_keys_addresses_and_what_is_beyond_its_words() -> None:
     texts = ["It holds 45 records [E1].", "See https://evil.example/?leak=1 for more.", "word " * 95]
     sentences = [{"text": text, "evidence": ["E1", "E99"]} for text in texts]
     section = answered("section", {"paragraphs": [{"sentences": sentences}]})
-    assert [s.text for s in section.paragraphs[0].sentences] == ["It holds 45 records.", "See for more."]
+    assert [s.text for s in section.paragraphs[0].sentences] == ["It holds 45 records.", "For more."]
     assert all(s.facts == ("fact-a",) for s in section.paragraphs[0].sentences)
 
 
@@ -95,25 +95,31 @@ def test_keys_that_were_not_given_out_are_removed_and_counted() -> None:
     assert json.loads(answer.exchange)["removed"] == 3
 
 
-def test_a_number_that_no_quote_holds_is_not_supported_whatever_the_model_says() -> None:
-    sentences = tuple(kit.SENTENCES[0].model_copy(update={"text": text}) for text in ("It holds 46.", "It holds 45."))
-    question = QUESTIONS["claim_check"].model_copy(update={"sentences": sentences})
-    yes = {"verdicts": [{"sentence": f"T{n}", "supported": True, "reason": ""} for n in (1, 2)]}
-    value = cast(q.ClaimCheck, ask(reasoner_for(Script([said(yes)])), question).value)
-    assert [(verdict.sentence, verdict.supported) for verdict in value.verdicts] == [(0, False), (1, True)]
-
-
 def test_two_verdicts_on_a_sentence_count_as_the_worse_one() -> None:
     verdicts = [{"sentence": f"T{n}", "supported": ok, "reason": ""} for n, ok in ((1, True), (2, True), (1, False), (2, True))]
     value = answered("claim_check", {"verdicts": verdicts})
     assert [verdict.supported for verdict in value.verdicts] == [False, True]
 
 
-def test_a_revision_shows_the_draft_and_what_was_wrong_with_it() -> None:
-    script = Script([said(GOOD["section"])])
-    ask(reasoner_for(script), kit.REVISION)
+def test_a_revision_shows_only_the_faulty_sentences_and_what_was_wrong_with_them() -> None:
+    script = Script([said(GOOD["revision"])])
+    ask(reasoner_for(script), QUESTIONS["revision"])
     prompt = script.bodies[0]["messages"][1]["content"]
-    assert "It may hold more. (E2) UNSUPPORTED: not said" in prompt
+    assert "[T1] It may hold more. (E2) UNSUPPORTED: not said" in prompt
+    assert f"{kit.SENTENCES[0].text} (" not in prompt
+
+
+def test_an_unsupported_sentence_that_a_revision_does_not_mention_is_dropped() -> None:
+    (edit,) = answered("revision", {"edits": [], "title": "ignored"}).edits
+    assert edit == q.Edit(place=0, drop=True)
+
+
+def test_an_edit_names_its_sentence_by_key_and_an_empty_one_changes_nothing() -> None:
+    empty = {"sentence": "T1", "drop": False, "text": " ", "evidence": [], "basis": "quoted", "cells": []}
+    found = answered("editing", {**GOOD["editing"], "edits": [*GOOD["editing"]["edits"], empty]})
+    assert [(edit.place, edit.drop) for edit in found.edits] == [(2, True)]
+    assert found.order == ("section_1",)
+    assert [(one.basis, one.facts) for one in found.to_do] == [("derived", ("fact-a", "fact-b"))]
 
 
 def test_a_worker_is_shown_its_levels_its_last_interactions_and_only_facts_that_were_not_folded() -> None:

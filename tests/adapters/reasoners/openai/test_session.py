@@ -78,6 +78,8 @@ RULES: dict[str, Any] = {
     "outline": _outline,
     "section": _section,
     "claim_check": _verdicts,
+    "revision": lambda _: {"edits": [], "title": ""},
+    "editing": lambda _: {"edits": [], "order": [], "to_do": [], "how_sure": []},
     "fold": lambda _: {"mode": "deep", "summary": "Pumps deliver litres."},
 }
 

@@ -8,15 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Literal
 
-Letter = Literal["E", "S", "Q", "P", "T"]  # evidence, source, question, perspective, sentence
+Letter = Literal["E", "S", "Q", "P", "T", "R"]  # evidence, source, question, perspective, sentence, section of the report
 
 _SPOKEN = re.compile(r"[\[(]? ?([A-Za-z])0{0,5}([1-9]\d{0,5}) ?[\])]?")
-_CITED = re.compile(r" ?[\[(](?:[ESQPT]\d{1,6}(?: {0,3}[,;] {0,3})?)+[\])]")
-_ADDRESS = re.compile(r"\(?\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s)\]>\"']+\)?", re.IGNORECASE)
+_KEY = r"[ESQPTR][1-9]\d{0,5}"
+_JOINT = r"(?:\s{0,3}(?:,|;|&|/|-|–|\+|and|und|et|y)\s{0,3})"
+_KEYS = rf"{_KEY}(?:{_JOINT}{_KEY})*"
+_LEADS = r"(?:see|cf\.?|per|from|according to|source|sources|evidence|as in|siehe|voir|laut|quote|quotes)"
+# Keys in brackets, behind a word that points ("see E5"), and keys that stand for a noun.
+_CITED = re.compile(rf"\s?[\[(]\s?(?:{_LEADS}:?\s)?(?P<keys>{_KEYS})\s?[\])]", re.IGNORECASE)
+_POINTED = re.compile(rf"(?:,|;|\s[-–—])?\s?(?<![\w-]){_LEADS}:?\s(?P<keys>{_KEYS})(?![\w-])", re.IGNORECASE)
+_BARE = re.compile(rf"(?<![\w./#:-])(?P<keys>{_KEYS})(?![\w-]|[./]\w)")
+_ONE = re.compile(_KEY)
+_ADDRESS = re.compile(
+    r"(?P<lead>\s?(?:\b(?:at|from|see|via|under)\s)?\(?)(?P<url>\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s)\]>\"'`]+)\)?", re.I
+)
+_BEFORE_STOP = re.compile(r"\s+([.,;:!?])(?=\s|$)")
 
 
 class SessionKeys:
@@ -81,9 +93,34 @@ class CitationKeys:
         """Return the names for the known keys in a reply, each once, in order."""
         return tuple(dict.fromkeys(name for key in spoken if (name := self.name(letter, key)) is not None))
 
-    def prose(self, text: str) -> str:
-        """Return a reply's text without keys and addresses, which only code may add; removed addresses are counted."""
-        text, cited = _CITED.subn("", text)
-        text, addresses = _ADDRESS.subn("", text)
-        self.removed += addresses
-        return " ".join(text.split()) if cited or addresses else text.strip()
+    def prose(self, text: str, spoken: Iterable[str] = ()) -> str:
+        """Return a reply's text without this prompt's keys and without addresses, which only code may add.
+
+        What occurs in one of the texts ``spoken``, such as the cited quotes, is no key and no invented address: it stays. A key
+        that stands for a noun becomes "a source".
+        """
+        known = "\n".join(spoken)
+        before = text
+        for form, instead in ((_CITED, ""), (_POINTED, ""), (_BARE, "a source")):
+            text = form.sub(partial(self._without_keys, known, instead), text)
+        text = _ADDRESS.sub(partial(self._without_address, known), text)
+        if text == before:
+            return text.strip()
+        line = _BEFORE_STOP.sub(r"\1", " ".join(text.split())).lstrip(",; ")
+        return line[:1].upper() + line[1:] if before.lstrip()[:1].isupper() else line
+
+    def _without_keys(self, known: str, instead: str, found: re.Match[str]) -> str:
+        keys = _ONE.findall(found["keys"].upper() if not instead else found["keys"])
+        if not keys or any(key not in self._names or _occurs(key, known) for key in keys):
+            return found[0]
+        return "several sources" if instead and len(keys) > 1 else instead
+
+    def _without_address(self, known: str, found: re.Match[str]) -> str:
+        if found["url"].rstrip(".,;:!?").casefold() in known.casefold():
+            return found[0]
+        self.removed += 1
+        return ""
+
+
+def _occurs(key: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){key}(?!\w)", text) is not None

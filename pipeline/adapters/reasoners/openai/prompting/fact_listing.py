@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
 from pipeline.domain.values import Contradiction, Fact, ValidatedFact
-from pipeline.text.normalise import normalised, one_line, tokens
+from pipeline.text.normalise import holds_quote, one_line, tokens
 
 _BLOCK = 16  # facts
 _WEIGHT = {"corroborated": 0.2, "disputed": 0.1, "single": 0.0}
@@ -27,9 +27,11 @@ def evidence(
     validated: Sequence[ValidatedFact] = (),
     published: Mapping[str, str] = MappingProxyType({}),
 ) -> Material:
-    """Return the facts in blocks: ``[E3] claim "quote" (S1: place, published 2026-03-01)``; the claim only where it says more.
+    """Return the facts in blocks: ``[E3] "quote" (S1: place; published 2026-03-01; claim: …)``.
 
-    If they exceed ``limit`` tokens, the least relevant facts are left out. ``published`` gives the dates of pages by address.
+    ``published`` gives the dates of pages by address. The claim, where it is not part of the quote, says what the quote is about.
+
+    If they exceed ``limit`` tokens, the least relevant facts are left out.
     """
     kept = _within_tokens(facts, {entry.fact_id: str(entry.standing) for entry in validated}, limit)
     lines = [_line(fact, keys, fact.url, published.get(fact.url, "")) for fact in kept] or ["(none)"]
@@ -80,10 +82,10 @@ def place_of(url: str, heading: str = "") -> str:
 
 
 def _line(fact: Fact, keys: CitationKeys, source: str, published: str) -> str:
-    quote = " ".join(fact.quote.split())
-    claim = "" if normalised(fact.claim) in normalised(quote) else f"{one_line(fact.claim)} "
-    where = place_of(fact.url, fact.heading) + (f", published {one_line(published, 40)}" if published else "")
-    return f'[{keys.give("E", fact.id)}] {claim}"{quote}" ({keys.give("S", source)}: {where})'
+    known = f"; published {one_line(published, 40)}" if published else ""
+    known += "" if holds_quote(fact.quote, fact.claim) else f"; claim: {one_line(fact.claim, 300)}" if fact.claim else ""
+    shown = f'"{" ".join(fact.quote.split())}" ({keys.give("S", source)}: {place_of(fact.url, fact.heading)}{known})'
+    return f"[{keys.give('E', fact.id)}] {shown}"
 
 
 def _within_tokens(facts: Sequence[Fact], standings: dict[str, str], limit: int) -> list[Fact]:

@@ -207,6 +207,7 @@ def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
+        "today": question.today,
         "confirmed": confirmed(question.validated, tools.keys),
         "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "min_sections": question.min_sections,
@@ -219,34 +220,71 @@ def _section(question: q.SectionQuestion, tools: PromptParts) -> View:
     written = {name for sentence in question.written for name in sentence.facts}
     facts = [fact for fact in question.facts if not written or fact.id in written]
     shown = _evidence(facts, question, tools)
-    draft = [sentence for paragraph in question.draft for sentence in paragraph.sentences]
-    faults = {verdict.sentence: verdict.reason for verdict in question.unsupported}
     return {
         "is_summary": question.section.id == SUMMARY,
         "title": question.section.title,
         "purpose": question.section.purpose,
+        "shape": question.section.shape,
         "own": tools.keys.given("E", question.section.facts),
         "evidence": shown,
         "confirmed": confirmed(question.validated, tools.keys),
         "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "other_sections": list(question.other_sections),
         "written": [_sentence_view(sentence, tools.keys) for sentence in question.written],
-        "draft": [{**_sentence_view(text, tools.keys), "fault": faults.get(place, "")} for place, text in enumerate(draft)],
         "words": question.words,
+        "today": question.today,
     }
 
 
 def _sentence_view(sentence: Sentence, keys: CitationKeys) -> View:
-    return {"text": sentence.text, "keys": keys.given("E", sentence.facts)}
+    return {"text": sentence.text, "keys": keys.given("E", sentence.facts), "basis": sentence.basis}
 
 
 def _claim_check(question: q.ClaimCheckQuestion, tools: PromptParts) -> View:
     shown = _evidence(question.facts, question, tools)
-    listed = [
-        {**_sentence_view(sentence, tools.keys), "key": tools.keys.give("T", str(place))}
-        for place, sentence in enumerate(question.sentences)
+    listed = _keyed(question.sentences, tools.keys)
+    headings = [{"key": tools.keys.give("T", str(len(listed) + at)), "text": text} for at, text in enumerate(question.headings)]
+    claims = tools.keys.given("E", question.claims)
+    return {"evidence": shown, "sentences": listed, "headings": headings, "claims": claims, "today": question.today}
+
+
+def _keyed(sentences: Sequence[Sentence], keys: CitationKeys, start: int = 0) -> list[View]:
+    return [
+        {**_sentence_view(sentence, keys), "key": keys.give("T", str(place))}
+        for place, sentence in enumerate(sentences, start=start)
     ]
-    return {"evidence": shown, "sentences": listed}
+
+
+def _revision(question: q.RevisionQuestion, tools: PromptParts) -> View:
+    shown = _evidence(question.facts, question, tools)
+    listed = _keyed(question.sentences, tools.keys)
+    return {
+        "title": question.section.title,
+        "evidence": shown,
+        "sentences": [{**view, "fault": fault} for view, fault in zip(listed, question.reasons, strict=True)],
+        "heading": question.heading,
+        "today": question.today,
+    }
+
+
+def _editing(question: q.EditingQuestion, tools: PromptParts) -> View:
+    shown = _evidence(question.facts, question, tools)
+    sections: list[View] = []
+    start = 0
+    for section in question.sections:
+        sentences = [sentence for paragraph in section.paragraphs for sentence in paragraph.sentences]
+        key = "" if section.id == SUMMARY else tools.keys.give("R", section.id)
+        sections.append({"key": key, "title": section.title, "sentences": _keyed(sentences, tools.keys, start)})
+        start += len(sentences)
+    return {
+        "title": question.title,
+        "evidence": shown,
+        "sections": sections,
+        "contradictions": contradiction_lines(question.contradictions, tools.keys),
+        "gaps": [gap.question for gap in question.gaps],
+        "words": question.words,
+        "today": question.today,
+    }
 
 
 def _fold(question: q.FoldQuestion, tools: PromptParts) -> View:
@@ -271,6 +309,8 @@ _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = Map
         q.OutlineQuestion: _outline,
         q.SectionQuestion: _section,
         q.ClaimCheckQuestion: _claim_check,
+        q.RevisionQuestion: _revision,
+        q.EditingQuestion: _editing,
         q.FoldQuestion: _fold,
     }
 )
