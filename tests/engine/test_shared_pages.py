@@ -121,3 +121,18 @@ def test_a_session_that_stops_after_any_event_resumes_to_the_same_report(in_orde
         resumed = ResearchSession.open(store, "s1")
         state = asyncio.run(run_session(resumed, store, desk(Asked(Journal()), store), context_for("run-2")))
         assert report_bytes(state) == in_order[1]
+
+
+def test_a_long_session_folds_its_contexts_and_loses_no_fact() -> None:
+    asked, store = Asked(Journal()), MemoryStore()
+    whole = research(Asked(Journal()), iterations=8, max_open_gaps=0)
+    state = research(asked, store, iterations=8, max_open_gaps=0, context_tokens=1_000)
+    events = [event for event in decode_all(record.data for record in store.load("s1")) if isinstance(event, e.ContextFolded)]
+    assert len(events) >= 5
+    assert all(event.tokens_before > 750 > 125 >= event.tokens_after for event in events)
+    assert all(worker.folds == 0 for worker in whole.workers.values())
+    evaluations = [q.EvaluationQuestion.model_validate_json(text.partition(" ")[2]) for text in asked.of("evaluation")]
+    fresh = [[fact for fact in one.facts if fact.id not in one.context.folded] for one in evaluations]
+    assert max(map(len, fresh)) < max(len(one.facts) for one in evaluations)
+    assert state.report is not None
+    assert len(state.facts) == len(whole.facts)

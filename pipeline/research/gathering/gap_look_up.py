@@ -17,6 +17,7 @@ from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.scoring import StemmedText, coverage, scores, statistics_of
 from pipeline.text.stemming import DEFAULT_LANGUAGE
 
+_GAP = {"part": "gap", "limit": 5}
 LEAST_COVERAGE = 0.2  # of the gap's words by a passage: below it, the passage is about something else
 
 
@@ -29,7 +30,7 @@ async def look_up(step: LookUp, state: SessionState, context: StepContext) -> Ou
     page = _best_page(gap, state, pages)
     if page is None:
         return Outcome((e.GapLookedUp(round=step.round, gap=step.gap),))
-    question = observation_of(state, page, pages[page.url], (_view_of(gap),)).model_copy(update={"part": "gap"})
+    question = observation_of(state, page, pages[page.url], (_view_of(gap),)).model_copy(update=_GAP)
     answer = await context.reasoner.answer(question)
     event = e.GapLookedUp(round=step.round, gap=step.gap, **found_in(question, page.digest, answer))
     return Outcome((event,), paid(answer).objects)

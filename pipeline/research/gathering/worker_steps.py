@@ -6,13 +6,14 @@ from typing import Any
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.reasoner_questions import EvaluationQuestion, ThoughtQuestion
-from pipeline.domain.state import SessionState, asked_queries, facts_of
+from pipeline.domain.state import GIVES_ORDERS, SessionState, asked_queries, facts_of
 from pipeline.domain.steps import Evaluate, FailWorker, FinishWorker, Read, SearchFor, StartWorker, Think
 from pipeline.errors import ReadFailed
 from pipeline.research.gathering.context_compression import context_of
 from pipeline.research.gathering.other_workers import others_work
 from pipeline.research.planning import clean_hits
 from pipeline.research.step_context import Outcome, StepContext, paid
+from pipeline.text.model_orders import gives_orders
 from pipeline.text.normalise import clean, digest_of, one_line
 
 MAX_SEARCH = 300  # characters of a search query
@@ -114,6 +115,7 @@ async def read(step: Read, _state: SessionState, step_context: StepContext) -> O
         media_type=page.media_type,
         author=one_line(page.author),
         published=one_line(page.published, 40),
+        notices=(*((GIVES_ORDERS,) if gives_orders(text) else ()), *page.notices),
     )
     return Outcome((event,), (data,))
 
