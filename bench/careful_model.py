@@ -2,8 +2,8 @@
 
 Perspectives and gaps are scripted. All other answers are those of the tests' honest stand-in, made from the prompt's own
 material: it quotes whole sentences of the page, writes sections in the quotes' words and checks sentences by their words. Unlike
-it, this one holds a question open until facts of two sources speak to it, names at most 24 pieces of evidence for a section, and ends each
-new section with a sentence that nothing supports.
+it, this one holds a question open until facts of two sources speak to it, names at most 24 pieces of evidence for a section, and
+ends each new section with a sentence that nothing supports.
 """
 
 from __future__ import annotations
