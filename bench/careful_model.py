@@ -2,8 +2,8 @@
 
 Perspectives and gaps are scripted. All other answers are those of the tests' honest stand-in, made from the prompt's own
 material: it quotes whole sentences of the page, writes sections in the quotes' words and checks sentences by their words. Unlike
-it, this one holds a question open until facts of two sources speak to it, and ends each new section with a sentence that nothing
-supports.
+it, this one holds a question open until facts of two sources speak to it, names at most 24 pieces of evidence for a section, and
+ends each new section with a sentence that nothing supports.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.standin.prompt import Prompt, read_prompt
 from tests.standin.world import terms
 
 QUERY = "How does PostgreSQL recover after a crash, and how can checkpoints and WAL settings be tuned?"
+_A_SECTION = 24  # pieces of evidence that an outline names for a section
 UNFOUNDED = "Nobody has ever lost a single record under any circumstances."
 
 _VIEWS = {
@@ -97,6 +98,12 @@ def _gaps(prompt: Prompt) -> dict[str, Any]:
     return {"gaps": [{"question": gap, "importance": "high", "reason": "No quote says.", "perspective": ""} for gap in new]}
 
 
+def _outline(prompt: Prompt) -> dict[str, Any]:
+    """Return the honest outline; a section names no more evidence than its words can use."""
+    answer = honest.outline(prompt)
+    return {**answer, "sections": [{**part, "evidence": part["evidence"][:_A_SECTION]} for part in answer["sections"]]}
+
+
 def _section(prompt: Prompt) -> dict[str, Any]:
     answer = honest.section(prompt)
     if UNFOUNDED not in prompt.text:
@@ -110,5 +117,6 @@ _RULES = {
     "thought": _thought,
     "evaluation": _evaluation,
     "gaps": _gaps,
+    "outline": _outline,
     "section": _section,
 }

@@ -10,12 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from jinja2 import Environment
 
 from tests.seeds import SEED
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own there
 ROOM = 2 << 30  # bytes that must be free there
+
+
+settings.register_profile("suite", deadline=None)  # no test asserts a time
+settings.load_profile("suite")
 
 
 def pytest_configure() -> None:

@@ -1,7 +1,7 @@
 """What stands in a prompt, found by form alone: delimited material, keyed facts and questions, limits.
 
 The forms: material stands between ``<<material S1 6f2a…>>`` and ``<<end material S1 6f2a…>>``; a fact is a line
-``[E3] claim "quote" (S1: place)`` of such a block, a question a line that ends in ``?``, with or without a key (``Q2``) in front;
+``[E3] "quote" (S1: place)`` of such a block, a question a line that ends in ``?``, with or without a key (``Q2``) in front;
 a sentence to be checked follows its key (``T4``).
 """
 
@@ -33,7 +33,7 @@ BY_FIELD = {
 
 _SCHEMA = re.compile(r"\{\s*\"(?:\$defs|\$schema|type|properties|title|additionalProperties|required)\"")
 MARKED = re.compile(r"<<material \S+ (\w+)>>")
-_FACT = re.compile(r"^\[(E\d+)\] (?:[^\"\n]* )?\"(.*)\" \((S\d+)\b.*\)$", re.M)
+_FACT = re.compile(r"^\[(E\d+)\] \"(.*)\" \((S\d+)\b.*\)$", re.M)
 _CHECKED = re.compile(r"^[\s\-*]*[\[(]?(T\d+)[\])]?[:.)]?\s+(.+)$", re.M)
 _ASKED = re.compile(r"^[\s\-*]*(?:[\[(]?(Q\d+)[\])]?[:.)]?\s+)?(.+\?)[\"'”]?\s*$", re.M)
 _KEY = re.compile(r"\bE\d+\b")

@@ -192,7 +192,19 @@ def test_a_longer_list_of_evidence_begins_with_the_same_text() -> None:
 def test_a_fact_is_shown_with_its_claim_and_the_date_of_its_source() -> None:
     fact = kit.FACT_A.model_copy(update={"claim": "WAL logs hold 45 records"})
     shown = evidence([fact], CitationKeys(), MARKS, 1_000, published={kit.URL_A: "2026-03-01"})
-    assert '[E1] WAL logs hold 45 records "The log holds 45 records." (S1: a.example — Log, published 2026-03-01)' in shown
+    where = "S1: a.example — Log; published 2026-03-01; claim: WAL logs hold 45 records"
+    assert f'[E1] "The log holds 45 records." ({where})' in shown
+
+
+def test_the_place_of_a_source_is_named_once() -> None:
+    facts = [kit.FACT_A.model_copy(update={"id": f"f{n}", "heading": heading}) for n, heading in enumerate(("Log", "Log", "End"))]
+    shown = evidence([*facts, kit.FACT_B], CitationKeys(), MARKS, 1_000)
+    assert [line.rpartition("(")[2] for line in shown.split("\n")[1:5]] == [
+        "S1: a.example — Log)",
+        "S1)",
+        "S1: — End)",
+        "S2: b.example)",
+    ]
 
 
 def test_a_claim_that_its_quote_contains_is_not_repeated() -> None:

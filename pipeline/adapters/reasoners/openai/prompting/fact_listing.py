@@ -6,7 +6,7 @@ shorter one, and a cache can serve it. What is known of the facts otherwise (whi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
@@ -27,14 +27,13 @@ def evidence(
     validated: Sequence[ValidatedFact] = (),
     published: Mapping[str, str] = MappingProxyType({}),
 ) -> Material:
-    """Return the facts in blocks: ``[E3] "quote" (S1: place; published 2026-03-01; claim: …)``.
+    """Return the facts in blocks, a line each: ``[E3] "quote" (S1: place; published 2026-03-01; claim: …)``.
 
-    ``published`` gives the dates of pages by address. The claim, where it is not part of the quote, says what the quote is about.
-
-    If they exceed ``limit`` tokens, the least relevant facts are left out.
+    The claim, where it is not part of the quote, says what the quote is about. ``published`` gives the dates of pages by address.
+    If the facts exceed ``limit`` tokens, the least relevant ones are left out.
     """
     kept = _within_tokens(facts, {entry.fact_id: str(entry.standing) for entry in validated}, limit)
-    lines = [_line(fact, keys, fact.url, published.get(fact.url, "")) for fact in kept] or ["(none)"]
+    lines = list(_lines(kept, keys, published)) or ["(none)"]
     blocks = (lines[at : at + _BLOCK] for at in range(0, len(lines), _BLOCK))
     return Material("\n".join(delimiters.block("EVIDENCE", "\n".join(block)) for block in blocks))
 
@@ -53,8 +52,7 @@ def group(
     published: Mapping[str, str] = MappingProxyType({}),
 ) -> Material:
     """Return a group of similar facts as a block; facts of one origin share their source's key."""
-    lines = (_line(fact, keys, origins.get(fact.id, fact.url), published.get(fact.url, "")) for fact in facts)
-    return delimiters.block(label, "\n".join(lines))
+    return delimiters.block(label, "\n".join(_lines(facts, keys, published, origins)))
 
 
 def fact_tokens(fact: Fact) -> int:
@@ -81,11 +79,23 @@ def place_of(url: str, heading: str = "") -> str:
     return one_line(" — ".join(filter(None, (where or url, heading))), 120)
 
 
-def _line(fact: Fact, keys: CitationKeys, source: str, published: str) -> str:
-    known = f"; published {one_line(published, 40)}" if published else ""
-    known += "" if holds_quote(fact.quote, fact.claim) else f"; claim: {one_line(fact.claim, 300)}" if fact.claim else ""
-    shown = f'"{" ".join(fact.quote.split())}" ({keys.give("S", source)}: {place_of(fact.url, fact.heading)}{known})'
-    return f"[{keys.give('E', fact.id)}] {shown}"
+def _lines(
+    facts: Iterable[Fact], keys: CitationKeys, published: Mapping[str, str], origins: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[str]:
+    """Yield a line for each fact. The place of a source is named once; later its key is enough, with the heading if it is new."""
+    last: dict[str, str] = {}
+    for fact in facts:
+        source = keys.give("S", origins.get(fact.id, fact.url))
+        known = []
+        if source not in last:
+            date = published.get(fact.url, "")
+            known = [place_of(fact.url, fact.heading), f"published {one_line(date, 40)}" if date else ""]
+        elif fact.heading != last[source]:
+            known = [f"— {one_line(fact.heading, 60)}" if fact.heading else ""]
+        last[source] = fact.heading
+        known.append("" if holds_quote(fact.quote, fact.claim) else f"claim: {one_line(fact.claim, 300)}")
+        where = ": ".join(filter(None, (source, "; ".join(filter(None, known)))))
+        yield f'[{keys.give("E", fact.id)}] "{" ".join(fact.quote.split())}" ({where})'
 
 
 def _within_tokens(facts: Sequence[Fact], standings: dict[str, str], limit: int) -> list[Fact]:
