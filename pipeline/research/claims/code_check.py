@@ -55,7 +55,7 @@ _NAME = re.compile(
     r"(?<![\w/.:-])(?:[A-Za-z]\w*(?:_\w+)+|--?[a-z][\w-]{2,}|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z]{3,}[a-z]?|\w+\.(?:py|md|toml|yaml|json|db|conf|ini|txt|sh|sql)|\w+\(\))(?![\w])"
 )
 _GENERIC = frozenset(["RAM", "CPU", "GPU", "SSD", "HDD", "API", "URL", "HTTP", "HTTPS", "GUI", "CLI", "FAQ", "UTC", "WWW"])
-_PROPER = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})*(?![\w])")
+_PROPER = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})*(?![\w])")
 _FIRST = re.compile(
     r"\A[A-Z][a-z]{3,}(?= (?:uses?|has|is|was|stores?|writes?|supports?|requires?|does|can|needs?|introduced|released|developed|invented|created|added)\b)"
 )
@@ -90,7 +90,7 @@ def objection(sentence: Sentence, facts: Sequence[Fact], query: str, today: str 
         return f"{'It does not follow from the quotes' if derived else 'No quote says it'}: {missing}."
     if wrong := wrong_arithmetic(sentence.text):
         return f"Its arithmetic is wrong: {wrong}."
-    if name := _unknown_name(sentence.text, [*quotes, known, *(f"{fact.url} {fact.claim}" for fact in facts)]):
+    if name := _unknown_name(". ".join(sentence.cells) or sentence.text, [*quotes, known, *(f"{fact.url} {fact.claim}" for fact in facts)]):
         return f"No quote names {name}."
     return "" if derived else _turned_copy(sentence.text, [fact.quote for fact in facts])
 

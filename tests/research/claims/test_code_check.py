@@ -60,3 +60,10 @@ def test_a_short_link_between_sentences_needs_no_citation(text: str) -> None:
 )
 def test_a_sentence_that_claims_something_is_no_link(text: str) -> None:
     assert not is_bridge(text) or bridge_objection(text, FACTS.values(), QUERY)
+
+
+def test_a_row_of_a_table_is_judged_by_its_cells_not_by_the_names_of_its_columns() -> None:
+    row = Sentence(text="Product: Ollama; Port: 11434", cells=("Ollama", "11434"), facts=("port",))
+    assert objection(row, [FACTS["port"]], QUERY) == ""
+    wrong = row.model_copy(update={"text": "Product: Ollama; Port: 11443", "cells": ("Ollama", "11443")})
+    assert "11443" in objection(wrong, [FACTS["port"]], QUERY)
