@@ -104,6 +104,13 @@ def _outline(prompt: Prompt) -> dict[str, Any]:
     return {**answer, "sections": [{**part, "evidence": part["evidence"][:_A_SECTION]} for part in answer["sections"]]}
 
 
+def _claim_check(prompt: Prompt) -> dict[str, Any]:
+    """Return the honest verdicts; a heading of the outline claims nothing."""
+    headings = {key for key, text in prompt.checked if text.endswith("(a heading over them)")}
+    said = honest.claim_check(prompt)["verdicts"]
+    return {"verdicts": [{**one, "supported": one["supported"] or one["sentence"] in headings} for one in said]}
+
+
 def _section(prompt: Prompt) -> dict[str, Any]:
     answer = honest.section(prompt)
     if UNFOUNDED not in prompt.text:
@@ -118,5 +125,6 @@ _RULES = {
     "evaluation": _evaluation,
     "gaps": _gaps,
     "outline": _outline,
+    "claim_check": _claim_check,
     "section": _section,
 }

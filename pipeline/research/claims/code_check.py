@@ -90,7 +90,9 @@ def objection(sentence: Sentence, facts: Sequence[Fact], query: str, today: str 
         return f"{'It does not follow from the quotes' if derived else 'No quote says it'}: {missing}."
     if wrong := wrong_arithmetic(sentence.text):
         return f"Its arithmetic is wrong: {wrong}."
-    if name := _unknown_name(". ".join(sentence.cells) or sentence.text, [*quotes, known, *(f"{fact.url} {fact.claim}" for fact in facts)]):
+    if name := _unknown_name(
+        ". ".join(sentence.cells) or sentence.text, [*quotes, known, *(f"{fact.url} {fact.claim}" for fact in facts)]
+    ):
         return f"No quote names {name}."
     return "" if derived else _turned_copy(sentence.text, [fact.quote for fact in facts])
 

@@ -42,13 +42,14 @@ async def revise_section(step: ReviseSection, state: SessionState, context: Step
     sentences = sentences_of(section.paragraphs or ())
     faults = section.unsupported()
     of_heading = section.heading.reason or "no quote says it" if section.heading and not section.heading.supported else ""
-    cited = {name for verdict in faults for name in sentences[verdict.sentence].facts}
+    named = sentences if of_heading else [sentences[verdict.sentence] for verdict in faults]
+    cited = {name for sentence in named for name in sentence.facts}
     question = RevisionQuestion(
         query=state.query,
         section=section.plan.model_copy(update={"title": state.title}) if step.section_id == SUMMARY else section.plan,
         sentences=tuple(sentences[verdict.sentence] for verdict in faults),
         reasons=tuple(verdict.reason for verdict in faults),
-        facts=tuple(fact for fact in facts if fact.id in cited) if not of_heading else tuple(facts),
+        facts=tuple(fact for fact in facts if fact.id in cited),
         heading=of_heading,
         today=today_of(state),
         published=published_of(state, facts),

@@ -14,6 +14,8 @@ _WORDS = {
     "Think": "Deciding what to search for",
     "SearchFor": "Searching",
     "Observe": "Taking facts from pages",
+    "ObservePage": "Taking facts from pages",
+    "LookUp": "Looking gaps up in pages read",
     "Evaluate": "Judging what was found",
     "Fold": "Condensing what was found",
     "Validate": "Cross-checking the facts",
@@ -23,6 +25,7 @@ _WORDS = {
     "WriteSection": "Writing",
     "CheckSection": "Checking sentences",
     "ReviseSection": "Revising",
+    "EditReport": "Editing the report",
 }
 _STEP_OF = {  # of events in a log from before they named their step
     e.TopicSurveyed: "Survey",

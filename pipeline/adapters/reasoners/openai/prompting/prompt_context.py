@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -26,6 +27,7 @@ SUMMARY = "summary"
 _SNIPPET = 400  # characters of a hit's snippet
 _GAP_TOKENS = 1_500  # of a page in which an answer to one question is looked for
 _OTHERS_TOKENS = 1_500  # of what other workers found
+_SHOWN = 8  # facts on one question that a worker is shown, to tell what is still open
 
 View = dict[str, Any]
 
@@ -73,15 +75,31 @@ def _memory(context: q.WorkerContext, tools: PromptParts) -> View:
     }
 
 
-def _known(facts: Sequence[Fact], view: Perspective, context: q.WorkerContext, tools: PromptParts) -> View:
-    """Return the worker's facts since its last fold: its own questions' as evidence, those of other questions as claims."""
+def _known(facts: Sequence[Fact], view: Perspective, context: q.WorkerContext, tools: PromptParts, most: int = 0) -> View:
+    """Return the worker's facts since its last fold: its own questions' as evidence, those of other questions as claims.
+
+    ``most``: of each question only that many, the most relevant ones; ``more`` counts the others. 0: all.
+    """
     fresh = [fact for fact in facts if fact.id not in set(context.folded)]
     own = [fact for fact in fresh if not fact.question or fact.question in view.questions]
     also = _claims([fact for fact in fresh if fact not in own], min(tools.limit, _OTHERS_TOKENS))
+    shown = _best(own, most) if most else own
     return {
-        "evidence": evidence(own, tools.keys, tools.delimiters, tools.limit),
+        "evidence": evidence(shown, tools.keys, tools.delimiters, tools.limit),
+        "more": len(own) - len(shown),
         "also": tools.delimiters.block("ALSO", also) if also else "",
     }
+
+
+def _best(facts: Sequence[Fact], most: int) -> list[Fact]:
+    """Return the most relevant facts of each question, in the order of ``facts``."""
+    kept: Counter[str] = Counter()
+    best: set[str] = set()
+    for fact in sorted(facts, key=lambda fact: (-fact.relevance, fact.id)):
+        kept[fact.question] += 1
+        if kept[fact.question] <= most:
+            best.add(fact.id)
+    return [fact for fact in facts if fact.id in best]
 
 
 def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
@@ -89,7 +107,7 @@ def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        **_known(question.facts, question.perspective, question.context, tools),
+        **_known(question.facts, question.perspective, question.context, tools, _SHOWN),
         "gaps": list(question.gaps),
         "asked": list(question.asked),
         "limit": question.limit,
@@ -170,7 +188,7 @@ def _evaluation(question: q.EvaluationQuestion, tools: PromptParts) -> View:
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        **_known(question.facts, question.perspective, question.context, tools),
+        **_known(question.facts, question.perspective, question.context, tools, _SHOWN),
     }
 
 
