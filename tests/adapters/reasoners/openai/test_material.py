@@ -197,8 +197,10 @@ def test_a_fact_is_shown_with_its_claim_and_the_date_of_its_source() -> None:
 
 
 def test_the_place_of_a_source_is_named_once() -> None:
-    facts = [kit.FACT_A.model_copy(update={"id": f"f{n}", "heading": heading}) for n, heading in enumerate(("Log", "Log", "End"))]
-    shown = evidence([*facts, kit.FACT_B], CitationKeys(), MARKS, 1_000)
+    plain = kit.FACT_A.model_copy(update={"claim": kit.FACT_A.quote})
+    facts = [plain.model_copy(update={"id": f"f{n}", "heading": heading}) for n, heading in enumerate(("Log", "Log", "End"))]
+    other = kit.FACT_B.model_copy(update={"claim": kit.FACT_B.quote})
+    shown = evidence([*facts, other], CitationKeys(), MARKS, 1_000)
     assert [line.rpartition("(")[2] for line in shown.split("\n")[1:5]] == [
         "S1: a.example — Log)",
         "S1)",
