@@ -80,6 +80,12 @@ def _words(question: str) -> list[str]:
     return [word for word in re.findall(r"[\w-]+", question.lower()) if word in known]
 
 
+def _observation(prompt: Prompt) -> dict[str, Any]:
+    """Return the honest findings; their quotes are sentences of their own, so that a claim beside them says nothing more."""
+    omitted = "do not repeat it" in prompt.text
+    return {"findings": [{**one, "claim": "" if omitted else one["claim"]} for one in honest.observation(prompt)["findings"]]}
+
+
 def _evaluation(prompt: Prompt) -> dict[str, Any]:
     return {"open_questions": [prompt.asked[question] for question in _open(prompt)], "reason": "Two sources are wanted."}
 
@@ -124,6 +130,7 @@ _RULES = {
     "thought": _thought,
     "evaluation": _evaluation,
     "gaps": _gaps,
+    "observation": _observation,
     "outline": _outline,
     "claim_check": _claim_check,
     "section": _section,

@@ -73,7 +73,7 @@ def _thought(question: q.ThoughtQuestion, said: w.ThoughtWire, keys: CitationKey
 def _observation(question: q.ObservationQuestion, said: w.ObservationWire, keys: CitationKeys) -> q.Observation:
     findings = (
         q.Finding(
-            claim=keys.prose(finding.claim, [finding.quote, question.query]),
+            claim=keys.prose(finding.claim, [finding.quote, question.query]) or finding.quote,
             quote=finding.quote.strip().removeprefix('"').removesuffix('"'),
             question=(keys.name("Q", finding.question) or "") if finding.question.strip() else "",
             relevance=_RELEVANCE[finding.relevance],

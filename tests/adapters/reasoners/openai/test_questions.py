@@ -129,3 +129,10 @@ def test_a_worker_is_shown_its_levels_its_last_interactions_and_only_facts_that_
     prompt = script.bodies[0]["messages"][1]["content"]
     assert prompt.index("L2: old") < prompt.index("L0: young") < prompt.index("Thought 1: x")
     assert kit.FACT_A.quote not in prompt
+
+
+def test_a_quote_that_says_it_all_is_its_own_claim() -> None:
+    (finding,) = answered(
+        "observation", {**GOOD["observation"], "findings": [{**GOOD["observation"]["findings"][0], "claim": ""}]}
+    ).findings
+    assert finding.claim == finding.quote
