@@ -40,6 +40,7 @@ _TOKEN = re.compile(
 )
 _BLOCK_END = re.compile(r"\n[^\S\n]*(?:\n|[-|#`*•>]|\d{1,2}[.)]\s)|[|`]\s*\n")
 _IGNORED = frozenset("“”‘’‚‛„‟«»‹›′″•▪◦‣·" + _DASHES)
+_SPACES = " \u00a0\u202f"
 _LONGEST_UNIT = 3  # letters of a unit after a number, whose case counts: 5 mW is not 5 MW
 _NEGATIONS = frozenset(
     "not no never none nor neither without cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt "  # noqa: SIM905
@@ -59,7 +60,10 @@ class Span(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """A word, number or sign as compared, with its place; what follows it: a stop, a line's end, any mark."""
+    """A word, number or sign as compared, with its place; what follows it: a stop, a line's end, any mark.
+
+    ``unit`` is what may be the unit of the number before it, as written, else "".
+    """
 
     said: str
     span: Span
@@ -67,6 +71,7 @@ class _Word(NamedTuple):
     stop: bool
     line: bool
     mark: bool
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +114,10 @@ def _words_of(text: str) -> _Words:
             words[-1] = words[-1]._replace(
                 line=bool(_BLOCK_END.search(gap)), mark=words[-1].mark or bool(gap.strip()) or "\n" in gap
             )
-        is_unit = before == "number" and len(said) <= _LONGEST_UNIT and not text[words[-1].span.end : span.start].strip()
+        is_unit = before == "number" and len(said) <= _LONGEST_UNIT and not text[words[-1].span.end : span.start].strip(_SPACES)
         is_sign = kind not in ("word", "number", "one")
-        words.append(_Word(_compared(said, is_unit=is_unit), span, is_sign, stop=False, line=False, mark=False))
+        unit = unicodedata.normalize("NFKC", said) if is_unit else ""
+        words.append(_Word(_compared(said), span, is_sign, stop=False, line=False, mark=False, unit=unit))
         before = kind
     offsets = tuple(accumulate((len(word.said) + 1 for word in words), initial=0))
     return _Words(tuple(words), f" {' '.join(word.said for word in words)} ", offsets[:-1])
@@ -143,16 +149,16 @@ _SAID: Mapping[str, Callable[[str], str]] = MappingProxyType(
 )
 
 
-def _compared(said: str, *, is_unit: bool) -> str:
+def _compared(said: str) -> str:
     plain = unicodedata.normalize("NFKC", said).replace("'", "").replace("’", "").replace(" ", "")
-    plain = plain.translate({ord(dash): "-" for dash in _DASHES})
-    return plain if is_unit else plain.casefold()
+    return plain.translate({ord(dash): "-" for dash in _DASHES}).casefold()
 
 
 def _is_copy(page: Sequence[_Word], first: int, wanted: Sequence[_Word]) -> bool:
     end = first + len(wanted)
     return (
-        _same_stops(page[first:end], wanted, whole=_ends(page, first - 1) and _ends(page, end - 1))
+        all(not ours.unit or ours.unit == theirs.unit for theirs, ours in zip(page[first:end], wanted, strict=True))
+        and _same_stops(page[first:end], wanted, whole=_ends(page, first - 1) and _ends(page, end - 1))
         and not _is_cut_off(page[max(0, first - 1) : first + 1])
         and not _is_cut_off(page[end - 1 : end + 1])
         and not _lacks_negation(page, first, end)
@@ -187,9 +193,9 @@ def _lacks_negation(page: Sequence[_Word], first: int, end: int) -> bool:
     for place in range(first - 1, max(-1, first - 1 - _BEFORE), -1):
         if _ends(page, place):
             break
-        if page[place].said in _NEGATIONS:
+        if page[place].said in _NEGATIONS and not page[place].is_sign:
             return True
-    return not _ends(page, end - 1) and page[end].said in _NEGATIONS
+    return not _ends(page, end - 1) and page[end].said in _NEGATIONS and not page[end].is_sign
 
 
 def _with_marks(text: str, span: Span) -> Span:

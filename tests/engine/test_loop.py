@@ -56,7 +56,7 @@ def test_a_session_ends_complete_with_a_report_whose_every_citation_holds() -> N
 
 def test_a_finding_whose_quote_is_not_in_the_page_is_kept_as_rejected_and_goes_nowhere_else() -> None:
     state = research(Journal())
-    rejected = [entry for seen in state.observed.values() for entry in seen.rejected]
+    rejected = [r for w in state.workers.values() for i in w.iterations for o in i.observed.values() for r in o.rejected]
     assert rejected
     assert {entry.quote for entry in rejected} == {"This stands in no page at all."}
     assert all("no page at all" not in fact.quote for fact in all_facts(state))

@@ -41,6 +41,10 @@ Set `max_wal_size` to *at least* 1 GB in postgresql.conf. In 2019.[3] The limit 
 日本語の文書は空白なしで書かれる。水は百度で沸騰する。
 
 Storage is unreliable on 15 of 50 nodes. The append-only log isn't lost. C++ and C# are used; a != b holds. It weighs 0.5 kg.
+
+## Harbour 2
+
+The harbour is 12 metres deep at pier № 0, № 1 and № 2 at low tide. In version 3 All tests pass.
 """
 
 HONEST = (
@@ -116,6 +120,9 @@ HONEST = (
     "C++ and C# are used, a != b holds.",
     "It weighs 0.5 kg",
     "It weighs 0.5\u00a0kg.",
+    "The harbour is 12 metres deep at pier № 0, № 1 and № 2 at low tide.",
+    "1 and № 2 at low tide",
+    "All tests pass.",
 )
 
 ALTERED = (

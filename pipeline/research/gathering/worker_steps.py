@@ -8,6 +8,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.reasoner_questions import EvaluationQuestion, ThoughtQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, asked_queries, facts_of
 from pipeline.domain.steps import Evaluate, FailWorker, FinishWorker, Read, SearchFor, StartWorker, Think
+from pipeline.domain.values import Fact
 from pipeline.errors import ReadFailed
 from pipeline.research.gathering.context_compression import context_of
 from pipeline.research.gathering.other_workers import others_work
@@ -139,10 +140,16 @@ async def evaluate(step: Evaluate, state: SessionState, step_context: StepContex
     event = e.WorkerEvaluated(
         worker_id=worker.id,
         iteration=step.iteration,
-        sufficient=len(facts) >= config.sufficient_facts and len(gaps) < config.max_open_gaps,
+        sufficient=len(_own(facts, question)) >= config.sufficient_facts and len(gaps) < config.max_open_gaps,
         gaps=gaps,
         reason=one_line(answer.value.reason, 1_000),
         cost=cost.cost,
         exchange=cost.exchange,
     )
     return Outcome((event,), cost.objects)
+
+
+def _own(facts: tuple[Fact, ...], question: EvaluationQuestion) -> list[Fact]:
+    """Return the facts that answer the worker's questions or the query; a shared page also has facts on other questions."""
+    asked = {"", question.query, *question.perspective.questions}
+    return [fact for fact in facts if fact.question in asked]

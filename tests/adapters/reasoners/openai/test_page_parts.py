@@ -5,14 +5,27 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.adapters.reasoners.openai.flagged_source import without_flagged_source
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import OMITTED, PAGE_TOKENS, excerpt
 from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
-from pipeline.domain.reasoner_questions import ObservationQuestion, WrongQuote
+from pipeline.domain.reasoner_questions import ObservationQuestion, OthersWork, ThoughtQuestion, WrongQuote
 from pipeline.domain.values import Perspective
 from pipeline.text.normalise import tokens
-from tests.adapters.reasoners.openai.kit import GOOD, OBSERVATION, VIEW, Script, ask, reasoner_for, said
+from tests.adapters.reasoners.openai.kit import (
+    EVALUATION,
+    FACT_A,
+    FACT_B,
+    GOOD,
+    OBSERVATION,
+    THOUGHT,
+    VIEW,
+    Script,
+    ask,
+    reasoner_for,
+    said,
+)
 
 FILLER = "It goes on, in general words, about the care of machines and their users. "
 LONG = "# A long manual\n\n" + "\n\n".join(
@@ -92,3 +105,29 @@ def test_a_template_from_before_pages_were_shared_still_finds_its_names() -> Non
     view = view_of(ASKED, PromptParts(CitationKeys(), Delimiters(b"s"), 8_000))
     assert [question["key"] for question in view["perspective"]["questions"]] == ["Q1", "Q2", "Q3"]
     assert view["searches"] == []
+
+
+def test_a_flagged_source_is_left_out_of_what_others_found_too() -> None:
+    question = THOUGHT.model_copy(update={"others": OthersWork(facts=(FACT_B,))})
+    smaller = without_flagged_source(question, [FACT_B.quote])
+    assert isinstance(smaller, ThoughtQuestion)
+    assert (smaller.facts, smaller.others.facts) == ((FACT_A,), ())
+
+
+def test_what_others_did_is_told_shortly_and_is_no_evidence() -> None:
+    others = OthersWork(queries=("wal torn pages",), pages=("The WAL",), facts=(FACT_B,), failed=("reading Page 9",))
+    script = Script([said(GOOD["thought"])])
+    ask(reasoner_for(script), THOUGHT.model_copy(update={"others": others}))
+    prompt = script.bodies[0]["messages"][1]["content"]
+    assert all(part in prompt for part in ("- wal torn pages", "The WAL", f"- {FACT_B.claim} (", "reading Page 9"))
+    assert FACT_B.quote not in prompt
+
+
+def test_facts_on_other_questions_are_shown_as_claims() -> None:
+    other = FACT_B.model_copy(update={"question": "What does it cost?", "claim": "It costs nothing."})
+    script = Script([said(GOOD["evaluation"])])
+    ask(reasoner_for(script), EVALUATION.model_copy(update={"facts": (FACT_A, other)}))
+    prompt = script.bodies[0]["messages"][1]["content"]
+    assert FACT_A.quote in prompt
+    assert "- It costs nothing." in prompt
+    assert other.quote not in prompt
