@@ -23,12 +23,17 @@ _ITALIC_LINE = r"(?<![\w_\\])_(?=[^\W_])(?P<italic2>[^_\n]{1,500}?)(?<=[^\s_])_(
 _MARKED = re.compile("|".join((_CODE, _MATH, _BOLD, _ITALIC, _BOLD_LINE, _ITALIC_LINE)))
 _OBEYED_IN_CODE = re.compile(r"\A\s*\$?=|<%|%>|::|%%|\[\[|\]\]|\]\(|dataviewjs|\A\s|\s\Z|\{\{", re.IGNORECASE)
 _COMMAND = re.compile(r"\\([A-Za-z]+|.)")
-_SAFE_COMMANDS = frozenset(
-    ["frac", "dfrac", "tfrac", "sqrt", "sum", "prod", "int", "lim", "cdot", "cdots", "times", "div", "pm", "mp", "le", "ge", "leq", "geq", "lt", "gt", "ne", "neq", "approx", "sim", "simeq", "equiv", "propto", "log", "ln", "exp", "lg", "min", "max", "gcd", "mod", "bmod", "pmod", "Theta", "Omega", "Delta", "Sigma", "Pi", "Phi", "Psi", "Lambda", "Gamma", "alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "varphi", "chi", "psi", "omega", "text", "mathrm", "mathbf", "mathit", "left", "right", "infty", "to", "rightarrow", "leftarrow", "Rightarrow", "Leftrightarrow", "in", "notin", "subset", "cup", "cap", "lfloor", "rfloor", "lceil", "rceil", "binom", "overline", "underline", "hat", "bar", "vec", "tilde", "ldots", "dots", "quad", "qquad", "mid", "forall", "exists", "neg", "land", "lor", "oplus", "otimes", "circ", "degree", "prime", "partial", "nabla", ",", ";", ":", "!", "%", "{", "}", "_", "&", "#"]
+_COMMANDS = (
+    "frac dfrac tfrac sqrt sum prod int lim cdot cdots times div pm mp le ge leq geq lt gt ne neq approx sim simeq "
+    "equiv propto log ln exp lg min max gcd mod bmod pmod Theta Omega Delta Sigma Pi Phi Psi Lambda Gamma alpha beta "
+    "gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi varphi chi psi "
+    "omega text mathrm mathbf mathit left right infty to rightarrow leftarrow Rightarrow Leftrightarrow in notin "
+    "subset cup cap lfloor rfloor lceil rceil binom overline underline hat bar vec tilde ldots dots quad qquad mid "
+    "forall exists neg land lor oplus otimes circ degree prime partial nabla , ; : ! % { } _ & #"
 )
+_SAFE_COMMANDS = frozenset(_COMMANDS.split())
 _LIKE_MATH = re.compile(r"[\\^_=+*/<>()|-]|\A[A-Za-z]\Z|\A\d+[A-Za-z]\Z|\A[a-zA-Z]['’]?\Z")
 _OBEYED_IN_MATH = re.compile(r"<%|%>|::|%%|\[\[|\]\]|\{\{|\}\}(?=\})|://|\^[A-Za-z0-9-]*\Z(?<=\^)")
-_ENDS_PLAIN = re.compile(r"[\w.,;:!?)”\"'…%-]")
 
 
 @lru_cache(maxsize=4_096)

@@ -1,4 +1,4 @@
-"""What changes is asked for and checked alone: revisions, the editing pass, headings and claims, through the loop of a session."""
+"""Only what changes is asked for and checked: revisions, the editing pass, headings and claims, in a whole session."""
 
 from __future__ import annotations
 

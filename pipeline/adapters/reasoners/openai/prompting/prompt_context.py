@@ -140,7 +140,9 @@ def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
 
 
 def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
-    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, question.validated, published=question.published)
+    shown = evidence(
+        question.facts, tools.keys, tools.delimiters, tools.limit, question.validated, published=dict(question.published)
+    )
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
@@ -155,7 +157,7 @@ def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
 def _section(question: q.SectionQuestion, tools: PromptParts) -> View:
     written = {name for sentence in question.written for name in sentence.facts}
     facts = [fact for fact in question.facts if not written or fact.id in written]
-    shown = evidence(facts, tools.keys, tools.delimiters, tools.limit, question.validated, published=question.published)
+    shown = evidence(facts, tools.keys, tools.delimiters, tools.limit, question.validated, published=dict(question.published))
     return {
         "is_summary": question.section.id == SUMMARY,
         "title": question.section.title,
@@ -176,7 +178,7 @@ def _sentence_view(sentence: Sentence, keys: CitationKeys) -> View:
 
 
 def _claim_check(question: q.ClaimCheckQuestion, tools: PromptParts) -> View:
-    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, published=question.published)
+    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, published=dict(question.published))
     listed = _keyed(question.sentences, tools.keys)
     headings = [{"key": tools.keys.give("T", str(len(listed) + at)), "text": text} for at, text in enumerate(question.headings)]
     claims = tools.keys.given("E", question.claims)
@@ -191,7 +193,7 @@ def _keyed(sentences: Sequence[Sentence], keys: CitationKeys, start: int = 0) ->
 
 
 def _revision(question: q.RevisionQuestion, tools: PromptParts) -> View:
-    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, published=question.published)
+    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, published=dict(question.published))
     listed = _keyed(question.sentences, tools.keys)
     return {
         "title": question.section.title,
@@ -203,7 +205,9 @@ def _revision(question: q.RevisionQuestion, tools: PromptParts) -> View:
 
 
 def _editing(question: q.EditingQuestion, tools: PromptParts) -> View:
-    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, question.validated, published=question.published)
+    shown = evidence(
+        question.facts, tools.keys, tools.delimiters, tools.limit, question.validated, published=dict(question.published)
+    )
     sections: list[View] = []
     start = 0
     for section in question.sections:
