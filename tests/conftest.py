@@ -10,12 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from jinja2 import Environment
 
 from tests.seeds import SEED
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own there
 ROOM = 2 << 30  # bytes that must be free there
+
+
+settings.register_profile("suite", deadline=None)  # no test asserts a time
+settings.load_profile("suite")
 
 
 def pytest_configure() -> None:
@@ -27,6 +32,11 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("_parse", "_generate"):
         setattr(Environment, name, _once(getattr(Environment, name)))
+
+
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Half as many workers again as processors, if nobody says otherwise: a quarter of the suite's time is waiting."""
+    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else (os.cpu_count() or 1) * 3 // 2
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -74,7 +74,7 @@ def _happened(event: e.EventBase) -> str:
         case e.SearchCompleted():
             return f"{event.query}: {counted(len(event.hits), 'hit')} from {event.provider}"
         case e.PageRead():
-            return f"{event.title} ({event.url})"
+            return f"{event.title} ({event.url})" + (f"; it says: {', '.join(event.notices)}" if event.notices else "")
         case e.FactsObserved():
             return f"{event.worker_id}: {counted(len(event.facts), 'fact')} in {event.url}"
     return _happened_later(event)

@@ -130,6 +130,7 @@ def _page_read(state: SessionState, event: e.PageRead) -> None:
         event.media_type,
         event.author,
         event.published,
+        event.notices,
     )
 
 

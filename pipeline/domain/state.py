@@ -94,6 +94,9 @@ class SearchDone:
     languages: tuple[str, ...] = ()
 
 
+GIVES_ORDERS = "gives-orders"  # the notice of a page whose text gives orders to language models
+
+
 @dataclass(slots=True)
 class PageDone:
     """A page that was read."""
@@ -107,6 +110,7 @@ class PageDone:
     media_type: str = ""
     author: str = ""
     published: str = ""
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

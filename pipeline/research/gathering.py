@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 from pipeline.domain.events import session_events as e
 from pipeline.domain.not_found_gate import statistics
 from pipeline.domain.reasoner_questions import EvaluationQuestion, Finding, ObservationQuestion, ThoughtQuestion
-from pipeline.domain.state import SessionState, asked_queries, facts_of, focus_of
+from pipeline.domain.state import GIVES_ORDERS, SessionState, asked_queries, facts_of, focus_of
 from pipeline.domain.steps import Evaluate, FailWorker, FinishWorker, Observe, Read, SearchFor, StartWorker, Think
 from pipeline.domain.values import Fact, RejectedFact
 from pipeline.errors import ReadFailed
 from pipeline.research.context_compression import context_of
 from pipeline.research.planning import clean_hits
 from pipeline.research.step_context import Outcome, StepContext, paid
+from pipeline.text.model_orders import gives_orders
 from pipeline.text.normalise import clean, digest_of, normalised, one_line
 from pipeline.text.page_format import blocks
 
@@ -118,6 +119,7 @@ async def read(step: Read, _state: SessionState, step_context: StepContext) -> O
         media_type=page.media_type,
         author=one_line(page.author),
         published=one_line(page.published, 40),
+        notices=(*((GIVES_ORDERS,) if gives_orders(text) else ()), *page.notices),
     )
     return Outcome((event,), (data,))
 

@@ -17,7 +17,7 @@ from tests.faults.filesystem import Fault, FileSystem, faulty
 from tests.faults.night import Workspace, broken, disagreeing, workspace
 from tests.seeds import SEED
 
-SLICES, OF_A_PLACE = 8, 6
+SLICES, OF_A_PLACE = 8, 4
 FAULTS: tuple[Fault, ...] = ("EIO", "ENOSPC", "short", "full")
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.seeds import FULL, SEED
 from tests.simulation.lives import happenings, lived, trace
 
-LIVES, AT_ONCE = 1_000 if FULL else 100, 10
+LIVES, AT_ONCE = 1_000 if FULL else 60, 5
 
 
 @pytest.mark.parametrize("first", range(0, LIVES, AT_ONCE))

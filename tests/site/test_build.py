@@ -342,6 +342,18 @@ def test_a_note_with_the_name_of_a_page_of_ours_moves_aside(scratch: Scratch) ->
     assert 'id="search"' in scratch.html("search.html")
 
 
+def test_a_canvas_shows_a_note_that_came_after_it_and_changed_since(scratch: Scratch) -> None:
+    scratch.write("x.canvas", _CANVAS)
+    scratch.build()
+    scratch.write("a.md", note("T1", "x", "report"))
+    scratch.write("b.md", "![[x.canvas]]")
+    scratch.build()
+    assert "T1" in scratch.html("b.html")
+    scratch.write("a.md", note("T2", "x", "report"))
+    scratch.build()
+    assert "T2" in scratch.html("b.html")
+
+
 _TABLE = """```base
 filters: {and: ['file.hasTag("tag/one")']}
 views: [{type: table, order: [file.name, note.created]}]

@@ -17,6 +17,7 @@ class Call:
 
     ``service`` names the circuit that the call runs on (``openrouter``, ``brave``, a page's host). ``params`` are added to the
     query of ``url``; ``json`` becomes the body. ``max_bytes`` caps the body twice: as it comes over the wire, and decoded.
+    With ``cut_off``, a larger body is cut off there, and is no failure.
     ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
     ``gap_s`` is the least wait in seconds before it is sent again after a failure.
     Headers, parameters and body are left out of ``repr``, because they hold keys.
@@ -29,6 +30,7 @@ class Call:
     params: Mapping[str, str | int] = field(default_factory=dict, repr=False)
     json: Any = field(default=None, repr=False)
     max_bytes: int = 5_000_000
+    cut_off: bool = False
     deadline_s: float = 60.0
     gap_s: float = 0.0
 

@@ -183,7 +183,11 @@ class SearchCompleted(Answered):
 
 
 class PageRead(Answered):
-    """A page was read; its text is the stored object ``digest``. ``url`` is the requested address without fragment."""
+    """A page was read; its text is the stored object ``digest``. ``url`` is the requested address without fragment.
+
+    ``notices``: ``gives-orders``, if its text gives orders to language models; and what it says about its use by programs,
+    ``noai``, ``noimageai`` or ``tdm-reservation``.
+    """
 
     type: Literal["page.read"] = "page.read"
     url: str
@@ -194,6 +198,7 @@ class PageRead(Answered):
     media_type: str = ""
     author: str = ""
     published: str = ""
+    notices: tuple[str, ...] = ()
 
 
 class FactsObserved(Answered):

@@ -85,9 +85,11 @@ def read_note(path: str, data: bytes, places: Places, reader: Reader) -> tuple[R
 
 
 def read_canvas(path: str, data: bytes, places: Places) -> Record:
-    """Read of a canvas to which notes it leads."""
-    links = {found: False for name in canvas_files(data) if (found := places.find(name, path))}
-    return Record(Face(path, suffix_of(path)[1:], stem_of(path)), digest_of(data), links=links)
+    """Read of a canvas to which notes it leads, and which names lead nowhere yet."""
+    draft = Draft(path, "", places)
+    for name in canvas_files(data):
+        draft.find(name)
+    return Record(Face(path, suffix_of(path)[1:], stem_of(path)), digest_of(data), links=draft.links, names=draft.names)
 
 
 def canvas_files(data: bytes) -> list[str]:

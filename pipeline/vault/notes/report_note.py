@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pipeline.domain.state import Report, nearest_facts, workers_in_order, working_seconds
+from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, nearest_facts, workers_in_order, working_seconds
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.note_parts import (
@@ -66,13 +66,17 @@ class NotFound:
 
 @dataclass(frozen=True, slots=True)
 class Referred:
-    """One entry of the references. ``place`` is the host, or the document's path; ``origin`` is ``own`` or ``web``."""
+    """One entry of the references. ``place`` is the host, or the document's path; ``origin`` is ``own`` or ``web``.
+
+    ``gives_orders``: the page contains orders to language models.
+    """
 
     number: int
     source: Link
     place: str
     quotes: int
     origin: Origin
+    gives_orders: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
     titles = tuple(section.title for section in report.sections)
     disagreements = citer.disagreements(report.contradictions)
     unknowns = open_questions(report.unknowns)
-    limits = _limits(report)
+    limits = _limits(state, report)
     origins = [page_origin(entry.url) for entry in report.references]
     return ReportView(
         title=report.title or state.query,
@@ -174,7 +178,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         unknowns=unknowns,
         to_ask=queue_lines((gap.question for gap in report.unknowns), state.tags),
         limits=limits,
-        references=_references(model, report),
+        references=_references(model, state, report),
         own_sources=origins.count("own"),
         web_sources=origins.count("web"),
         session=session_link(loaded.card, "how this was researched"),
@@ -233,15 +237,25 @@ def _heading_link(title: str, shown: Callable[[str], str]) -> Link | str:
     return Link(f"#{plain_title}", plain_title) if _LINKABLE.fullmatch(plain_title) else shown(title)
 
 
-def _limits(report: Report) -> tuple[str, ...]:
-    if not report.cut:
-        return report.limits
-    cut = formatting.count(report.cut, "sentence")
-    rest = "was cut, because its quotes do" if report.cut == 1 else "were cut, because their quotes do"
-    return (*report.limits, f"{cut} of the draft {rest} not support {'it' if report.cut == 1 else 'them'}.")
+def _limits(state: SessionState, report: Report) -> tuple[str, ...]:
+    found = list(report.limits)
+    if report.cut:
+        cut = formatting.count(report.cut, "sentence")
+        rest = "was cut, because its quotes do" if report.cut == 1 else "were cut, because their quotes do"
+        found.append(f"{cut} of the draft {rest} not support {'it' if report.cut == 1 else 'them'}.")
+    if ordering := [entry.number for entry in report.references if _gives_orders(state, entry.url)]:
+        sources = "Source" if len(ordering) == 1 else "Each of the sources"
+        named = ", ".join(map(str, ordering))
+        found.append(f"{sources} {named} contains orders to language models, which may be meant to mislead. Check what it says.")
+    return tuple(found)
 
 
-def _references(model: VaultModel, report: Report) -> tuple[Referred, ...]:
+def _gives_orders(state: SessionState, url: str) -> bool:
+    page = state.pages.get(url)
+    return page is not None and GIVES_ORDERS in page.notices
+
+
+def _references(model: VaultModel, state: SessionState, report: Report) -> tuple[Referred, ...]:
     return tuple(
         Referred(
             entry.number,
@@ -249,6 +263,7 @@ def _references(model: VaultModel, report: Report) -> tuple[Referred, ...]:
             address_words(entry.url),
             len(entry.facts),
             page_origin(entry.url),
+            _gives_orders(state, entry.url),
         )
         for entry in report.references
     )

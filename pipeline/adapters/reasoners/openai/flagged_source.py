@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.values import Fact, Hit, Value
+from pipeline.text.model_orders import orders_in
 from pipeline.text.normalise import normalised
 
 A = TypeVar("A", bound=Value)
-
-_COMMANDING = re.compile(
-    r"(?:ignore|disregard|forget) (?:all |any |the )*(?:previous|prior|above|earlier)|system prompt|you are now|new instructions"
-    r"|developer (?:message|mode)|do not tell the user",
-    re.IGNORECASE,
-)
 
 
 def without_flagged_source(question: Question[A], flagged: Sequence[str]) -> Question[A] | None:
@@ -52,7 +46,7 @@ def _flagged_source(texts: Mapping[str, str], flagged: Sequence[str]) -> str | N
 
 
 def _most_commanding_source(texts: Mapping[str, str]) -> str | None:
-    counts = {url: len(_COMMANDING.findall(text)) for url, text in texts.items()}
+    counts = {url: orders_in(text) for url, text in texts.items()}
     worst = max(counts, key=lambda url: counts[url], default=None)
     return worst if worst is not None and counts[worst] else None
 
