@@ -109,8 +109,9 @@ def progress(state: SessionState) -> tuple[int, int]:
 def _steps_done(state: SessionState) -> int:
     iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
     # A section of revision n was written n + 1 times, and each text but the last was checked for certain.
-    sections = [2 * one.revision + (one.paragraphs is not None) + (one.verdicts is not None) for one in state.sections.values()]
-    made = (state.survey is not None, bool(state.nodes), bool(state.sections))
+    written = state.sections.values()
+    sections = [2 * one.revision + (one.paragraphs is not None) + (one.verdicts is not None) - one.unasked for one in written]
+    made = (state.survey is not None, bool(state.nodes), bool(state.sections), state.edited)
     worked = sum(1 + len(iteration.observed) + iteration.evaluated for iteration in iterations)
     worked += sum(worker.folds for worker in state.workers.values())
     cross_checked = sum(3 - _checks_open(analysis) for analysis in state.analyses)
@@ -130,7 +131,7 @@ def _steps_ahead(state: SessionState) -> int:
             ahead += _checks_open(state.analyses[number]) if number < len(state.analyses) else 3
     sections = state.sections.values()
     texts = [(one.paragraphs is None) + (one.verdicts is None) for one in sections] or [1, *[2] * state.config.min_sections]
-    return ahead + sum(texts) + 2 * (SUMMARY not in state.sections)
+    return ahead + sum(texts) + 2 * (SUMMARY not in state.sections) + len(_editing_steps(state))
 
 
 def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:

@@ -169,7 +169,8 @@ class Section:
     """A section in progress. ``verdicts`` is None until the text of this ``revision`` is checked.
 
     ``carried`` are the verdicts on sentences that the last change left as they were; ``replaced`` the checked sentences that the
-    editing pass replaced. ``heading`` is the verdict on the title, None if it was not checked.
+    editing pass replaced. ``heading`` is the verdict on the title, None if it was not checked. ``unasked`` counts the steps of
+    earlier revisions that the editing pass made needless.
     """
 
     plan: SectionPlan
@@ -179,6 +180,7 @@ class Section:
     carried: tuple[Verdict, ...] = ()
     replaced: tuple[Replaced, ...] = ()
     heading: Verdict | None = None
+    unasked: int = 0
 
     def unsupported(self) -> tuple[Verdict, ...]:
         """Return the verdicts on unsupported sentences of the current text."""

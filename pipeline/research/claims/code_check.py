@@ -30,7 +30,7 @@ _NEGATION = re.compile(
 _AUXILIARY = re.compile(r"\b(?:do|does|did|is|are|was|were|be|the|an?)\b", re.I)
 _HEDGES = re.compile(
     r"\b(?:may|might|could|some|sometimes|often|usually|typically|generally|mostly|most|many|few|partly|probably|likely|rarely"
-    r"|at least|at most|up to|unless|except|if|when|only|only if|under|in some|can|optionally|by default|suggests?|estimated|expected"
+    r"|at least|at most|up to|unless|except|if|when|only|under|in some|can|optionally|by default|suggests?|estimated|expected"
     r"|planned|proposed|kann|könnte|manche|meist|oft|falls|wenn)\b",
     re.I,
 )
