@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pipeline.domain import ENDED
 from pipeline.domain.values import (
     Changes,
     Contradiction,
@@ -39,7 +40,6 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.times import moment_of
 
 Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "not-found", "failed", "cancelled"]
-TERMINAL: frozenset[str] = frozenset({"complete", "not-found", "failed", "cancelled"})
 SUMMARY = "summary"
 
 
@@ -253,7 +253,7 @@ class SessionState:
     @property
     def ended(self) -> bool:
         """Whether the session has ended (it can only be reopened)."""
-        return self.status in TERMINAL
+        return self.status in ENDED
 
     @property
     def waiting(self) -> bool:
