@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader, Environment
 
-from pipeline.site.rendering.page_templates import _PageEnvironment
-from pipeline.system.worker_pool import TooMuch, bounded
+from pipeline.system.template_limits import TooMuch, bounded
+from pipeline.system.templates import TemplateEnvironment
 from pipeline.vault.rendering.templates import _NoteEnvironment
 from tests.commanding import said, workspace_in
 
@@ -35,12 +35,12 @@ ENDLESS = {
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.system.worker_pool.TEMPLATE_S", 0.2)
-    monkeypatch.setattr("pipeline.system.worker_pool.TEMPLATE_BYTES", 100_000_000)
+    monkeypatch.setattr("pipeline.system.template_limits.TEMPLATE_S", 0.2)
+    monkeypatch.setattr("pipeline.system.template_limits.TEMPLATE_BYTES", 100_000_000)
 
 
 @pytest.mark.usefixtures("soon")
-@pytest.mark.parametrize("environment", [_NoteEnvironment, _PageEnvironment])
+@pytest.mark.parametrize("environment", [_NoteEnvironment, TemplateEnvironment])
 @pytest.mark.parametrize("endless", ENDLESS.values(), ids=ENDLESS.keys())
 def test_what_does_not_end_is_ended(endless: str, environment: type[Environment]) -> None:
     templates = environment(loader=DictLoader({"NAME": endless}))
@@ -48,7 +48,7 @@ def test_what_does_not_end_is_ended(endless: str, environment: type[Environment]
         sized(templates.get_template("NAME").render())
 
 
-@pytest.mark.parametrize("environment", [_NoteEnvironment, _PageEnvironment])
+@pytest.mark.parametrize("environment", [_NoteEnvironment, TemplateEnvironment])
 def test_what_ends_is_as_it_would_be_without_bounds(environment: type[Environment]) -> None:
     source = "{{ 'ab' * 3 }} {{ 2 ** 10 }} {{ range(3) | list }} {{ -3 * 7 }} {{ 'x'.upper() }} {{ 2 ** -1 }}"
     with bounded() as sized:

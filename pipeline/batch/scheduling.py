@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from pipeline.batch.edited_queries import edited_sessions
-from pipeline.batch.session_index import SessionIndex, Summary
+from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queries.model import Query, Queue
+from pipeline.domain import Summary
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew
 from pipeline.text.normalise import same_question, slug
 from pipeline.text.times import moment_of, night_of

@@ -170,7 +170,7 @@ def _build_vault(folder: Path, mode: Literal["new", "all", "check"]) -> Any:
     from pipeline.wiring import workspace_adapters
 
     report = workspace_adapters.build(folder, mode)
-    refresh(workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder), report.marks)
+    refresh(workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder), report.marks, report.sessions)
     return report
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from pipeline.batch.session_index import Summary
     from pipeline.config.settings import Keys, Workspace
+    from pipeline.domain import Summary
     from pipeline.ops.doctor import Finding
 
 EXIT_CODES = """\b

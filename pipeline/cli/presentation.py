@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from pipeline.batch.session_index import Summary, summary_of
-from pipeline.domain.agenda import agenda, node_ended
+from pipeline.domain import Summary
+from pipeline.domain.agenda import agenda, node_ended, summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState, facts_of, nearest_facts, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective

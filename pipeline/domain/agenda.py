@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from pipeline.domain.not_found_gate import no_evidence_step, step_after_gathering
+from pipeline.domain import Summary
 from pipeline.domain.plan import validation_round
 from pipeline.domain.state import (
     SUMMARY,
@@ -26,6 +26,7 @@ from pipeline.domain.state import (
     observed_pages,
     search_nodes,
     workers_in_order,
+    working_seconds,
 )
 from pipeline.domain.steps import (
     AskApproval,
@@ -110,11 +111,41 @@ def progress(state: SessionState) -> tuple[int, int]:
     return done, done + (0 if state.ended else _steps_ahead(state))
 
 
+def summary_of(state: SessionState) -> Summary:
+    """Return the summary of a session."""
+    done, in_all = progress(state)
+    return Summary(
+        id=state.id,
+        version=state.version,
+        status=state.status,
+        query=state.query,
+        query_id=state.query_id,
+        mode=state.config.mode,
+        waiting=state.waiting,
+        approved=state.approval == "given" and not state.workers,
+        tags=state.tags,
+        previous_session=state.previous_session,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        end_reason=state.end_reason,
+        title=state.title,
+        facts=len(state.facts),
+        sources=len({fact.url for fact in state.facts.values()}),
+        calls=state.spent.calls,
+        tokens=state.spent.total_tokens,
+        usd=state.spent.usd,
+        seconds=working_seconds(state),
+        steps=done,
+        steps_in_all=in_all,
+    )
+
+
 def _steps_done(state: SessionState) -> int:
     iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
     # A section of revision n was written n + 1 times, and each text but the last was checked for certain.
-    sections = [2 * one.revision + (one.paragraphs is not None) + (one.verdicts is not None) for one in state.sections.values()]
-    made = (state.survey is not None, bool(state.nodes), bool(state.sections))
+    written = state.sections.values()
+    sections = [2 * one.revision + (one.paragraphs is not None) + (one.verdicts is not None) - one.unasked for one in written]
+    made = (state.survey is not None, bool(state.nodes), bool(state.sections), state.edited)
     worked = sum(1 + len(iteration.observed) + iteration.evaluated for iteration in iterations)
     worked += sum(seen.part for seen in state.observed.values())
     worked += sum(worker.folds for worker in state.workers.values())
@@ -135,7 +166,7 @@ def _steps_ahead(state: SessionState) -> int:
             ahead += _checks_open(state.analyses[number]) if number < len(state.analyses) else 2
     sections = state.sections.values()
     texts = [(one.paragraphs is None) + (one.verdicts is None) for one in sections] or [1, *[2] * state.config.min_sections]
-    return ahead + sum(texts) + 2 * (SUMMARY not in state.sections)
+    return ahead + sum(texts) + 2 * (SUMMARY not in state.sections) + len(_editing_steps(state))
 
 
 def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
@@ -179,6 +210,8 @@ def _node_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
         return _worker_steps(state, node)
     if node.task == "validate":
         return _analysis_steps(state, validation_round(node))
+    from pipeline.domain.not_found_gate import step_after_gathering  # the ranking, which lists and builds do not need
+
     return iter([step_after_gathering(state) if state.facts else _no_evidence(state)])
 
 
@@ -377,6 +410,8 @@ def _no_evidence(state: SessionState) -> Fail:
     if last is not None and not observed:
         return Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
     without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""
+    from pipeline.domain.not_found_gate import no_evidence_step  # as above
+
     refusal = no_evidence_step(state)
     return replace(refusal, reason=f"{refusal.reason} ({effort}{without})")
 

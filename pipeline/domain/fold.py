@@ -242,6 +242,7 @@ def _report_edited(state: SessionState, event: e.ReportEdited) -> None:
     state.edited = True
     for edited in event.sections:
         section = state.sections.setdefault(edited.plan.id, Section(edited.plan))
+        section.unasked += 1 if section.paragraphs is not None else 3
         section.plan, section.paragraphs, section.verdicts = edited.plan, edited.paragraphs, None
         section.carried, section.replaced = edited.carried, edited.replaced
         section.revision += 1

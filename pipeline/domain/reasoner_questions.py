@@ -306,15 +306,15 @@ class OutlineQuestion(Question[Outline]):
     hits: tuple[Hit, ...] = ()
     statistics: TermStatistics = TermStatistics()
     today: str = ""
-    published: dict[str, str] = {}
+    published: tuple[tuple[str, str], ...] = ()
 
 
 class SectionQuestion(Question[SectionText]):
     """Write this section from these facts in at most ``words`` words.
 
     The section ``summary`` answers the query directly, based on ``written``, the checked sentences of the body. ``hits`` are
-    those of a first search on the query; ``today`` is the day on which the session started; ``published`` maps a page's address
-    to the day it gives, where it gives one.
+    those of a first search on the query; ``today`` is the day on which the session started; ``published`` are pairs of a page's
+    address and the day it gives, where it gives one.
     """
 
     name = "section"
@@ -329,7 +329,7 @@ class SectionQuestion(Question[SectionText]):
     hits: tuple[Hit, ...] = ()
     statistics: TermStatistics = TermStatistics()
     today: str = ""
-    published: dict[str, str] = {}
+    published: tuple[tuple[str, str], ...] = ()
 
 
 class RevisionQuestion(Question[Revision]):
@@ -346,7 +346,7 @@ class RevisionQuestion(Question[Revision]):
     facts: tuple[Fact, ...]
     heading: str = ""
     today: str = ""
-    published: dict[str, str] = {}
+    published: tuple[tuple[str, str], ...] = ()
 
 
 class EditingQuestion(Question[Editing]):
@@ -366,7 +366,7 @@ class EditingQuestion(Question[Editing]):
     gaps: tuple[Gap, ...]
     words: int
     today: str = ""
-    published: dict[str, str] = {}
+    published: tuple[tuple[str, str], ...] = ()
 
 
 class ClaimCheckQuestion(Question[ClaimCheck]):
@@ -382,7 +382,7 @@ class ClaimCheckQuestion(Question[ClaimCheck]):
     headings: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     today: str = ""
-    published: dict[str, str] = {}
+    published: tuple[tuple[str, str], ...] = ()
 
 
 class FoldQuestion(Question[FoldedContext]):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
+from pipeline.domain import ENDED
 from pipeline.domain.values import (
     Changes,
     Contradiction,
@@ -40,7 +41,6 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.times import moment_of
 
 Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "not-found", "failed", "cancelled"]
-TERMINAL: frozenset[str] = frozenset({"complete", "not-found", "failed", "cancelled"})
 SUMMARY = "summary"
 
 
@@ -192,7 +192,8 @@ class Section:
     """A section in progress. ``verdicts`` is None until the text of this ``revision`` is checked.
 
     ``carried`` are the verdicts on sentences that the last change left as they were; ``replaced`` the checked sentences that the
-    editing pass replaced. ``heading`` is the verdict on the title, None if it was not checked.
+    editing pass replaced. ``heading`` is the verdict on the title, None if it was not checked. ``unasked`` counts the steps of
+    earlier revisions that the editing pass made needless.
     """
 
     plan: SectionPlan
@@ -202,6 +203,7 @@ class Section:
     carried: tuple[Verdict, ...] = ()
     replaced: tuple[Replaced, ...] = ()
     heading: Verdict | None = None
+    unasked: int = 0
 
     def unsupported(self) -> tuple[Verdict, ...]:
         """Return the verdicts on unsupported sentences of the current text."""
@@ -275,7 +277,7 @@ class SessionState:
     @property
     def ended(self) -> bool:
         """Whether the session has ended (it can only be reopened)."""
-        return self.status in TERMINAL
+        return self.status in ENDED
 
     @property
     def waiting(self) -> bool:

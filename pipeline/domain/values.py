@@ -243,7 +243,7 @@ class Verdict(Value):
 
 
 class Replaced(Value):
-    """A checked sentence that an edit replaced by the one at ``place`` (from 0) of its section. It returns if the new one falls."""
+    """A checked sentence that an edit replaced by the one at ``place`` (from 0) of its section; it returns if that falls."""
 
     place: int
     sentence: Sentence

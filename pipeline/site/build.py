@@ -39,12 +39,16 @@ class SiteReport:
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of a build: the vault, the site's templates, the site, and where caches are kept."""
+    """The folders of a build: the vault, the site's templates, the site, where caches are kept, and compiled templates.
+
+    ``compiled`` as in ``TemplateFolder``.
+    """
 
     vault: Path
     templates: Path
     site: Path
     state: Path
+    compiled: Path | None = None
 
 
 def build_site(
@@ -90,7 +94,7 @@ def _build(folders: Folders, title: str, url: str, steps: Mapping[str, Step], ev
         from pipeline.site.build_stages import Build  # imports everything that renders pages
         from pipeline.site.rendering.render_task import Job
 
-        job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE)
+        job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE, folders.compiled)
         return SiteReport(*Build(job, catalogue, built, scan, inputs).run(title, url))
     finally:
         catalogue.close()

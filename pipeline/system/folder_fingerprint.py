@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -61,6 +61,15 @@ class Folder:
         return Folder(lines, self.folders)
 
 
+NO_FOLDER = Folder()
+EMPTY = NO_FOLDER.mark  # of a folder without files
+
+
+def folder_of(path: str) -> str:
+    """Return the path of a file's folder, "" for the root of its tree."""
+    return path.rpartition("/")[0]
+
+
 def look(folder: int | str) -> Folder:
     """Return what a folder holds, given its path or an open descriptor of it.
 
@@ -90,6 +99,39 @@ def names_of_folders(folder: str) -> tuple[str, ...]:
     """
     with os.scandir(folder) as entries:
         return tuple(sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False)))
+
+
+def all_folders(root: Path, passed: Collection[str] = (), *, aside: Collection[str] = ()) -> Iterator[tuple[str, Folder | None]]:
+    """Yield path and content of each folder of a tree, without the content (None) of those that are ``passed``.
+
+    Hidden folders, links, names that are not valid UTF-8, and the top folders named in ``aside`` are skipped. For a folder that
+    may not be read the content is ``NO_FOLDER``.
+    """
+    waiting = [""]
+    while waiting:
+        path = waiting.pop()
+        place = f"{root}/{path}" if path else str(root)
+        try:
+            found = None if path in passed else look(place)
+            names = found.folders if found else names_of_folders(place)
+        except PermissionError:
+            yield path, NO_FOLDER
+            continue
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        yield path, found
+        waiting += [f"{path}/{name}" if path else name for name in names if is_seen(name) and (path or name not in aside)]
+
+
+def is_seen(name: str) -> bool:
+    """Tell whether a file or folder of this name is used: it is not hidden, and valid UTF-8."""
+    if name.startswith("."):
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def plain_bytes(path: Path, most: int = -1) -> bytes:

@@ -243,6 +243,19 @@ def templates_of(folder: Path) -> Path:
     return own if own.is_dir() else scaffold.source() / "templates" / "vault"
 
 
+def compiled_templates() -> Path | None:
+    """Return the folder for compiled templates in the user's own cache, None if the user has no home.
+
+    It is outside every workspace: a workspace may come from somebody else, and compiled templates are code.
+    """
+    configured = Path(environment().get("XDG_CACHE_HOME", ""))
+    try:
+        base = configured if configured.is_absolute() else Path.home() / ".cache"
+    except RuntimeError:
+        return None
+    return base / "night-research" / "templates"
+
+
 def build(folder: Path, mode: Mode = "new") -> BuildReport:
     """Bring the vault up to date with the events; what the modes do is said at ``build_vault``.
 
@@ -259,6 +272,7 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
         vault=folder / "vault",
         state_dir=folder / "events" / "local",
         mode=mode,
+        compiled=compiled_templates(),
     )
 
 
@@ -286,7 +300,7 @@ def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mappi
 
     own = folder / "templates" / "site"
     templates = own if own.is_dir() else scaffold.source() / "templates" / "site"
-    folders = Folders(folder / "vault", templates, folder / "site", folder / "events" / "local")
+    folders = Folders(folder / "vault", templates, folder / "site", folder / "events" / "local", compiled_templates())
     return build_site(folders, url=url, everything=everything, steps=steps)
 
 

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from pipeline.batch.scheduling import Decision, Selection, archived, decide, split_at_limit
-from pipeline.batch.session_index import SessionIndex, Summary, summary_of
+from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queries.entries import distinct_id
 from pipeline.config.queries.model import Query
+from pipeline.domain import Summary
+from pipeline.domain.agenda import summary_of
 from pipeline.domain.state import SessionState, Status
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import LogDamaged, LogError

@@ -1,4 +1,4 @@
-"""The claim check: sentences, headings, title and the facts' claims against the quotes, by code first and then by the reasoner."""
+"""The claim check: sentences, headings, title and the facts' claims against the quotes, by code first, then by the reasoner."""
 
 from __future__ import annotations
 

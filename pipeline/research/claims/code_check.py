@@ -23,44 +23,65 @@ _MOST_OWN_WORDS = 2  # content words of a bridge that neither the question nor t
 _NEAR_COPY = 0.6  # least Jaccard similarity of a sentence and a quote's sentence of which it is a near-copy
 _SAME_WORDING = 0.8  # least ratio of matching words of two sentences of which one may deny the other
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|cannot|without|neither|nor|nothing|hardly|nicht|kein\w*|nie|ohne)\b|n['’]t\b|\bne\b.{1,30}\bpas\b",
+    r"\b(?:not|no|never|none|cannot|without|neither|nor|nothing|hardly|nicht|kein\w*|nie|ohne)\b"
+    r"|n['’]t\b|\bne\b.{1,30}\bpas\b",
     re.I,
 )
 _AUXILIARY = re.compile(r"\b(?:do|does|did|is|are|was|were|be|the|an?)\b", re.I)
 _HEDGES = re.compile(
     r"\b(?:may|might|could|some|sometimes|often|usually|typically|generally|mostly|most|many|few|partly|probably|likely|rarely"
-    r"|at least|at most|up to|unless|except|if|when|only|only if|under|in some|can|optionally|by default|suggests?|estimated|expected"
+    r"|at least|at most|up to|unless|except|if|when|only|under|in some|can|optionally|by default|suggests?|estimated|expected"
     r"|planned|proposed|kann|könnte|manche|meist|oft|falls|wenn)\b",
     re.I,
 )
 _ABSOLUTES = re.compile(
     r"\b(?:all|every|everywhere|always|never|none|nobody|any|completely|entirely|guarantees?|must|alle|immer|jede\w*)\b", re.I
 )
+# One side a line stands against the other.
+_PAIRS = r"""
+before|prior to  ~  after
+increas\w+|rises?|rose|grows?|grew  ~  decreas\w+|falls?|fell|drops?|dropped|shrinks?|reduc\w+
+enable[sd]?|enabling  ~  disable[sd]?|disabling
+allow(?:s|ed)?|permit\w*  ~  forbid\w*|prohibit\w*|refuse[sd]?|reject\w*
+minimum|least  ~  maximum|most
+more|higher|larger|greater  ~  less|fewer|lower|smaller
+first  ~  last
+faster|quicker  ~  slower
+synchronous\w*  ~  asynchronous\w*
+on  ~  off
+true  ~  false
+read\w*  ~  writ\w+
+client\w*  ~  server\w*
+above|over|exceed\w*  ~  below|under
+required|mandatory  ~  optional
+succeed\w*|success\w*  ~  fail\w*
+internal\w*  ~  external\w*
+safe\w*  ~  unsafe\w*
+older|earlier  ~  newer|later
+add(?:s|ed)?|introduced  ~  remove[sd]?|dropped
+start(?:s|ed)?|beg[iau]n\w*  ~  end(?:s|ed)?|stop\w*
+open(?:s|ed)?  ~  close[sd]?
+supported|supports  ~  unsupported|deprecated
+lock(?:s|ed)?  ~  unlock(?:s|ed)?
+"""
 _OPPOSITES = tuple(
-    (re.compile(rf"\b(?:{one})\b", re.I), re.compile(rf"\b(?:{other})\b", re.I))
-    for one, other in (
-        ("before|prior to", "after"), ("increas\\w+|rises?|rose|grows?|grew", "decreas\\w+|falls?|fell|drops?|dropped|shrinks?|reduc\\w+"),
-        ("enable[sd]?|enabling", "disable[sd]?|disabling"), ("allow(?:s|ed)?|permit\\w*", "forbid\\w*|prohibit\\w*|refuse[sd]?|reject\\w*"),
-        ("minimum|least", "maximum|most"), ("more|higher|larger|greater", "less|fewer|lower|smaller"), ("first", "last"),
-        ("faster|quicker", "slower"), ("synchronous\\w*", "asynchronous\\w*"), ("on", "off"), ("true", "false"), ("read\\w*", "writ\\w+"),
-        ("client\\w*", "server\\w*"), ("above|over|exceed\\w*", "below|under"), ("required|mandatory", "optional"),
-        ("succeed\\w*|success\\w*", "fail\\w*"), ("internal\\w*", "external\\w*"), ("safe\\w*", "unsafe\\w*"), ("older|earlier", "newer|later"),
-        ("add(?:s|ed)?|introduced", "remove[sd]?|dropped"), ("start(?:s|ed)?|beg[iau]n\\w*", "end(?:s|ed)?|stop\\w*"),
-        ("open(?:s|ed)?", "close[sd]?"), ("supported|supports", "unsupported|deprecated"), ("lock(?:s|ed)?", "unlock(?:s|ed)?"),
-    )
-)  # fmt: skip
+    tuple(re.compile(rf"\b(?:{side})\b", re.I) for side in line.split("  ~  ")) for line in _PAIRS.strip().splitlines()
+)
 # A name that no reader could have made up from other words: code, paths, mixed case, capitals.
 _CODE = re.compile(r"`([^`]+)`")
 _NAME = re.compile(
-    r"(?<![\w/.:-])(?:[A-Za-z]\w*(?:_\w+)+|--?[a-z][\w-]{2,}|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z]{3,}[a-z]?|\w+\.(?:py|md|toml|yaml|json|db|conf|ini|txt|sh|sql)|\w+\(\))(?![\w])"
+    r"(?<![\w/.:-])(?:[A-Za-z]\w*(?:_\w+)+|--?[a-z][\w-]{2,}|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z]{3,}[a-z]?"
+    r"|\w+\.(?:py|md|toml|yaml|json|db|conf|ini|txt|sh|sql)|\w+\(\))(?![\w])"
 )
 _GENERIC = frozenset(["RAM", "CPU", "GPU", "SSD", "HDD", "API", "URL", "HTTP", "HTTPS", "GUI", "CLI", "FAQ", "UTC", "WWW"])
 _PROPER = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})*(?![\w])")
 _FIRST = re.compile(
-    r"\A[A-Z][a-z]{3,}(?= (?:uses?|has|is|was|stores?|writes?|supports?|requires?|does|can|needs?|introduced|released|developed|invented|created|added)\b)"
+    r"\A[A-Z][a-z]{3,}(?= (?:uses?|has|is|was|stores?|writes?|supports?|requires?|does|can|needs?"
+    r"|introduced|released|developed|invented|created|added)\b)"
 )
 _CALENDAR = re.compile(
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?"
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?"
 )
 
 
@@ -90,9 +111,8 @@ def objection(sentence: Sentence, facts: Sequence[Fact], query: str, today: str 
         return f"{'It does not follow from the quotes' if derived else 'No quote says it'}: {missing}."
     if wrong := wrong_arithmetic(sentence.text):
         return f"Its arithmetic is wrong: {wrong}."
-    if name := _unknown_name(
-        ". ".join(sentence.cells) or sentence.text, [*quotes, known, *(f"{fact.url} {fact.claim}" for fact in facts)]
-    ):
+    sources = [*quotes, known, *(f"{fact.url} {fact.claim}" for fact in facts)]
+    if name := _unknown_name(". ".join(sentence.cells) or sentence.text, sources):
         return f"No quote names {name}."
     return "" if derived else _turned_copy(sentence.text, [fact.quote for fact in facts])
 

@@ -13,7 +13,7 @@ def today_of(state: SessionState) -> str:
     return state.started_at[:10]
 
 
-def published_of(state: SessionState, facts: Iterable[Fact]) -> dict[str, str]:
-    """Return the day that each page of these facts gives as its own, by address; a page that gives none is left out."""
+def published_of(state: SessionState, facts: Iterable[Fact]) -> tuple[tuple[str, str], ...]:
+    """Return address and day of each page of these facts that gives a day of its own."""
     urls = dict.fromkeys(fact.url for fact in facts)
-    return {url: state.pages[url].published for url in urls if url in state.pages and state.pages[url].published}
+    return tuple((url, state.pages[url].published) for url in urls if url in state.pages and state.pages[url].published)

@@ -75,7 +75,7 @@ async def revise_section(step: ReviseSection, state: SessionState, context: Step
 def _edited(
     section: Section, paragraphs: Iterable[Paragraph], edits: Mapping[int, Edit], known: set[str]
 ) -> tuple[tuple[Paragraph, ...], tuple[Verdict, ...], tuple[Replaced, ...]]:
-    """Return the paragraphs after the edits, the verdicts on unchanged sentences, and the checked sentences that were replaced."""
+    """Return the paragraphs after the edits, the verdicts on unchanged sentences, and the replaced checked sentences."""
     verdicts = {verdict.sentence: verdict for verdict in section.verdicts or ()}
     carried: list[Verdict] = []
     replaced: list[Replaced] = []

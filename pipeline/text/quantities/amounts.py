@@ -18,39 +18,24 @@ _MAGNITUDES = {
     "billions": 9, "bn": 9, "milliarde": 9, "milliarden": 9, "milliard": 9, "milliards": 9, "mrd": 9, "mrd.": 9, "trillion": 12,
     "trillions": 12, "hundred": 2,
 }  # fmt: skip
-_MAGNITUDE = re.compile(rf"[\s-]?({'|'.join(sorted(map(re.escape, _MAGNITUDES), key=len, reverse=True))})(?!\w)", re.IGNORECASE)
+_LONGEST_FIRST = sorted(map(re.escape, _MAGNITUDES), key=len, reverse=True)
+_MAGNITUDE = re.compile(rf"[\s-]?({'|'.join(_LONGEST_FIRST)})(?!\w)", re.IGNORECASE)
 _SUFFIX = re.compile(r"([kKMmBb])(?![\w%])")
 _SUFFIXES = {"k": 3, "K": 3, "M": 6}
 _MONEY_SUFFIXES = {"k": 3, "K": 3, "m": 6, "M": 6, "b": 9, "B": 9}
-_ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
+_ONE_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+)
+_ONES = _ONE_TO_NINETEEN.split()
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
 _GERMAN = ["null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"]
 _WORDS = {word: number for number, word in enumerate(_ONES)} | {word: 10 * (at + 2) for at, word in enumerate(_TENS)}
 _WORDS |= {word: number for number, word in enumerate(_GERMAN)} | {"dozen": 12}
+_ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
 _SPELLED = re.compile(
-    rf"\b(?:({'|'.join(_TENS)})[-\s]({'|'.join(_ONES[1:10])})|({'|'.join(sorted(_WORDS, key=len, reverse=True))}))(?:-?(fold))?\b",
+    rf"\b(?:({'|'.join(_TENS)})[-\s]({'|'.join(_ONES[1:10])})|({_ANY_WORD}))(?:-?(fold))?\b",
     re.IGNORECASE,
 )
 _ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
@@ -64,7 +49,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number in a text. ``values`` are its readings in the base unit of ``dimension`` ("": it has no unit), ``bare`` without it.
+    """A number in a text. ``values`` are its readings in the base unit of ``dimension`` ("": no unit), ``bare`` those without it.
 
     ``unit`` is the unit's spelling, ``noun`` the word that follows a number without one. ``spelled``: written as a word. ``half``
     is half of the last digit's worth in the base unit.

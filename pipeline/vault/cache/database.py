@@ -7,12 +7,15 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from pipeline.errors import ResearchError
+from pipeline.system.folder_fingerprint import digest_below
 from pipeline.vault.cache.built_files import Files
 
 FILE = "projection.sqlite"
 FILES_FORMAT = 1  # of the table `files`, which survives all other changes of the program
+# The catalogue's entry for the fingerprint of the templates with which the last build finished everything; "" if work was left.
+SETTLED = "settled"
 _BUSY_S = 60.0
-DERIVED = ("kept", "cards", "wholes", "stems", "batches", "readings", "places", "folders")
+DERIVED = ("kept", "cards", "wholes", "stems", "batches", "readings", "places")
 # `cards` has a small row for queries over all sessions; `wholes` has everything about each.
 TABLES = (
     "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -88,6 +91,14 @@ def remove_damaged(folder: Path) -> None:
         (folder / FILE).unlink(missing_ok=True)
     except OSError as error:
         raise ResearchError(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
+
+
+def templates_fingerprint(folder: Path) -> str:
+    """Return a digest of all files in the templates' folder; "" if they cannot be read."""
+    try:
+        return digest_below(folder)
+    except OSError:
+        return ""
 
 
 class CatalogueFile:

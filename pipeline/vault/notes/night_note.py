@@ -116,7 +116,7 @@ def _worked(model: VaultModel, entry: n.QueryEnded, all_ended: Iterable[n.QueryE
         session=session_link(card, "how") if card and card.report_path else None,
         outcome=_OUTCOMES.get(entry.status, "unfinished"),
         reason=entry.reason,
-        sources=card.sources if card else 0,
+        sources=len(card.drawn) if card else 0,
         facts=card.facts if card else 0,
         seconds=sum(seconds for _, seconds in mine),
         usd=sum(usd for usd, _ in mine),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from pipeline.domain import Summary
 from pipeline.errors import ResearchError
 from pipeline.system.folder_fingerprint import Look, Step
 from pipeline.system.safe_tree import Obstacle, Tree
@@ -28,7 +29,8 @@ class BuildReport:
     """What a build did, as sorted vault paths with suffix; ``problems`` say what was not written, why, and what to do.
 
     ``unchanged`` is the number of unchanged files. ``steps`` has, by path ("" for the vault itself), each folder's mark before
-    and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams.
+    and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams;
+    ``sessions`` are those that were read, by id.
     """
 
     written: tuple[str, ...] = ()
@@ -38,6 +40,7 @@ class BuildReport:
     problems: tuple[str, ...] = ()
     steps: Mapping[str, Step] = field(default_factory=dict)
     marks: Mapping[str, str] = field(default_factory=dict)
+    sessions: Mapping[str, Summary] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -181,7 +184,7 @@ class VaultWriter:
             if not self._dry:
                 self._tree.remove(path)
             self.result.removed.append(path)
-        self._files.drop(path)
+        self._files.drop([path])
         self.result.left[path] = None
 
     def _was_edited(self, path: str, data: bytes) -> bool:

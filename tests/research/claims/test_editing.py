@@ -1,4 +1,4 @@
-"""What changes is asked for and checked alone: revisions, the editing pass, headings and claims, through the loop of a session."""
+"""Only what changes is asked for and checked: revisions, the editing pass, headings and claims, in a whole session."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.domain import reasoner_questions as q
+from pipeline.domain.agenda import progress
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.fold import apply
@@ -204,3 +205,11 @@ def test_quoted_passages_are_not_edited() -> None:
     )
     written(author)
     assert author.of(q.EditingQuestion) == []
+
+
+def test_progress_counts_the_steps_of_an_edited_session() -> None:
+    plain, _ = written(Author(Journal()))
+    name = plain.sections["section_1"].plan.facts[0]
+    said = q.Editing(edits=(q.Edit(place=0, drop=True),), to_do=(Sentence(text="Choose a mode.", facts=(name,)),))
+    state, store = written(Author(Journal(), editing=said))
+    assert progress(state)[0] == len(events_of(store, e.Answered))

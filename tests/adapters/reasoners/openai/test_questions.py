@@ -136,3 +136,29 @@ def test_a_quote_that_says_it_all_is_its_own_claim() -> None:
         "observation", {**GOOD["observation"], "findings": [{**GOOD["observation"]["findings"][0], "claim": ""}]}
     ).findings
     assert finding.claim == finding.quote
+
+
+def test_evidence_shows_the_claim_beside_its_quote_and_the_day_of_its_source() -> None:
+    script = Script([said(GOOD["section"])])
+    fact = kit.FACT_A.model_copy(update={"claim": "The log of the server is small"})
+    dated = {"facts": (fact, kit.FACT_B), "published": ((kit.URL_A, "2024-05-01"),), "today": "2026-11-21"}
+    ask(reasoner_for(script), QUESTIONS["section"].model_copy(update=dated))
+    prompt = script.bodies[0]["messages"][1]["content"]
+    assert (
+        '[E1] "The log holds 45 records." (S1: a.example — Log; published 2024-05-01; claim: The log of the server is small)'
+        in prompt
+    )
+    assert "Today is 2026-11-21" in prompt
+
+
+def test_a_section_may_have_blocks_and_older_replies_are_paragraphs() -> None:
+    row = {"text": "", "evidence": ["E1"], "basis": "derived", "cells": ["Log", "45"]}
+    blocks = [
+        {"form": "table", "header": ["What", "Records"], "sentences": [row]},
+        {"sentences": [{"text": "Both hold (E1).", "evidence": ["E1"]}]},
+    ]
+    table, plain = answered("section", {"paragraphs": blocks}).paragraphs
+    assert (table.form, table.header, table.sentences[0].cells, table.sentences[0].basis) == (
+        "table", ("What", "Records"), ("Log", "45"), "derived",
+    )  # fmt: skip
+    assert (plain.form, plain.sentences[0].text) == ("paragraph", "Both hold.")
