@@ -194,7 +194,7 @@ def _evaluation(question: q.EvaluationQuestion, tools: PromptParts) -> View:
 
 def _evidence(facts: Sequence[Fact], question: q.Question[Any], tools: PromptParts) -> Material:
     """Return the list of ``facts``, with what the question knows of them and of their sources."""
-    validated, published = getattr(question, "validated", ()), getattr(question, "published", {})
+    validated, published = getattr(question, "validated", ()), dict(getattr(question, "published", {}))
     return evidence(facts, tools.keys, tools.delimiters, tools.limit, validated, published)
 
 
