@@ -23,7 +23,6 @@ from pipeline.domain.state import (
     observed_pages,
     open_gaps,
     workers_in_order,
-    working_seconds,
 )
 from pipeline.domain.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
 from pipeline.text.normalise import one_line
