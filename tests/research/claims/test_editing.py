@@ -212,4 +212,5 @@ def test_progress_counts_the_steps_of_an_edited_session() -> None:
     name = plain.sections["section_1"].plan.facts[0]
     said = q.Editing(edits=(q.Edit(place=0, drop=True),), to_do=(Sentence(text="Choose a mode.", facts=(name,)),))
     state, store = written(Author(Journal(), editing=said))
-    assert progress(state)[0] == len(events_of(store, e.Answered))
+    second = events_of(store, e.ContradictionsFound)  # a cross-check is one step with two events
+    assert progress(state)[0] == len(events_of(store, e.Answered)) - len(second)
