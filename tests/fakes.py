@@ -83,15 +83,17 @@ def question_name(question: q.Question[Any]) -> str:
         case q.FoldQuestion():
             return f"fold:{question.perspective.id}:{len(question.facts)}"
         case q.SectionQuestion():
-            return f"section:{question.section.id}:{len(question.unsupported)}"
+            return f"section:{question.section.id}:0"
+        case q.RevisionQuestion():
+            return f"revision:{question.section.id}"
         case q.ClaimCheckQuestion():
             return f"check:{digest_of(repr(question.sentences).encode())[:8]}"
-        case q.GapsQuestion() | q.ValidationQuestion() | q.ContradictionsQuestion():
+        case q.GapsQuestion() | q.CrossCheckQuestion():
             return f"{question.name}:{len(_ids(question))}"
     return question.name
 
 
-def _ids(question: q.GapsQuestion | q.ValidationQuestion | q.ContradictionsQuestion) -> set[str]:
+def _ids(question: q.GapsQuestion | q.CrossCheckQuestion) -> set[str]:
     if isinstance(question, q.GapsQuestion):
         return {fact.id for fact in question.facts}
     return {fact.id for group in question.groups for fact in group}
@@ -194,20 +196,17 @@ class FakeReasoner:
         open_count = 3 - question.iteration
         return q.Evaluation(gaps=tuple(f"open {n} of {question.perspective.id}" for n in range(max(0, open_count))))
 
-    def _validation(self, question: q.ValidationQuestion) -> q.Validation:
+    def _cross_check(self, question: q.CrossCheckQuestion) -> q.CrossCheck:
         entries = []
         for group in question.groups:
             for fact in group:
                 same = tuple(o.id for o in group if o.quote == fact.quote and question.origins[o.id] != question.origins[fact.id])
                 entries.append(ValidatedFact(fact_id=fact.id, standing="single", support=same, confidence=0.9))
-        return q.Validation(facts=tuple(entries))
-
-    def _contradictions(self, question: q.ContradictionsQuestion) -> q.Contradictions:
         pairs = [
             Contradiction(id="", subject="pumps", kind="number", a=group[0].id, b=group[-1].id, explanation="They differ.")
             for group in question.groups[:1]
         ]
-        return q.Contradictions(contradictions=tuple(pairs))
+        return q.CrossCheck(facts=tuple(entries), contradictions=tuple(pairs))
 
     def _gaps(self, question: q.GapsQuestion) -> q.Gaps:
         if any(view.id.startswith("gap-") for view in question.perspectives):
@@ -223,8 +222,6 @@ class FakeReasoner:
     def _section(self, question: q.SectionQuestion) -> q.SectionText:
         facts = [fact for fact in question.facts if fact.id in question.section.facts]
         facts = facts[: 5 if question.section.id == "summary" else 8]
-        if question.unsupported:
-            facts = [fact for fact in facts if self.doubtful not in fact.quote] or facts[:1]
         sentences = tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in facts)
         return q.SectionText(paragraphs=(Paragraph(sentences=sentences),))
 
@@ -232,9 +229,15 @@ class FakeReasoner:
         return q.ClaimCheck(
             verdicts=tuple(
                 Verdict(sentence=n, supported=not (self.doubtful and self.doubtful in sentence.text), reason="looked")
-                for n, sentence in enumerate(question.sentences)
+                for n, sentence in enumerate((*question.sentences, *(Sentence(text=text) for text in question.headings)))
             )
         )
+
+    def _revision(self, question: q.RevisionQuestion) -> q.Revision:
+        return q.Revision(edits=tuple(q.Edit(place=n, drop=True) for n in range(len(question.sentences))))
+
+    def _editing(self, _question: q.EditingQuestion) -> q.Editing:
+        return q.Editing()
 
     def _fold(self, question: q.FoldQuestion) -> q.FoldedContext:
         return q.FoldedContext(summary=f"{len(question.facts)} facts so far")

@@ -124,4 +124,4 @@ def minus(whole: Cost, part: Cost) -> Cost:
     return Cost(**{name: max(0, round(getattr(whole, name) - getattr(part, name), 9)) for name in _AMOUNTS})
 
 
-_AMOUNTS = ("input_tokens", "output_tokens", "total_tokens", "usd", "assumed_usd", "expected_usd", "calls")
+_AMOUNTS = ("input_tokens", "output_tokens", "total_tokens", "usd", "assumed_usd", "expected_usd", "cached_tokens", "calls")

@@ -104,6 +104,8 @@ def _happened_later(event: e.EventBase) -> str:
             return " | ".join(section.title for section in event.sections)
         case e.SectionWritten() | e.ReportRevised() | e.ClaimsChecked():
             return event.section_id
+        case e.ReportEdited():
+            return f"{counted(len(event.sections), 'section')} changed"
         case e.ChangesFound():
             found = event.changes
             return f"{len(found.added)} new, {len(found.changed)} changed, {len(found.gone)} gone, {found.kept} unchanged"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from pipeline.cli.presentation import happened
 from pipeline.domain.agenda import progress as steps_of
-from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, EventBase, ResearchFailed
+from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, ContradictionsFound, EventBase, ResearchFailed
 from pipeline.domain.state import SessionState
 from pipeline.ops.console_output import PRINTED, Console, SafeStderr
 from pipeline.text.normalise import counted, one_line
@@ -37,7 +37,8 @@ class Tally:
         """Count an event and remember its session."""
         self._before.setdefault(state.id, (state.spent.usd, state.spent.total_tokens))
         self.sessions[state.id] = state
-        self.steps += isinstance(event, Answered) or event.type in STEPS
+        same_step = isinstance(event, ContradictionsFound) and event.step.startswith("Validate:")  # its second event
+        self.steps += (isinstance(event, Answered) and not same_step) or event.type in STEPS
 
     @property
     def usd(self) -> float:

@@ -35,6 +35,7 @@ from pipeline.domain.steps import (
     Compare,
     Complete,
     Contrast,
+    EditReport,
     Evaluate,
     ExtendPlan,
     Fail,
@@ -155,12 +156,13 @@ def summary_of(state: SessionState) -> Summary:
 def _steps_done(state: SessionState) -> int:
     iterations = [iteration for worker in state.workers.values() for iteration in worker.iterations]
     # A section of revision n was written n + 1 times, and each text but the last was checked for certain.
-    sections = [2 * one.revision + (one.paragraphs is not None) + (one.verdicts is not None) for one in state.sections.values()]
-    made = (state.survey is not None, bool(state.nodes), bool(state.sections))
+    written = state.sections.values()
+    sections = [2 * one.revision + (one.paragraphs is not None) + (one.verdicts is not None) - one.unasked for one in written]
+    made = (state.survey is not None, bool(state.nodes), bool(state.sections), state.edited)
     worked = sum(1 + len(iteration.observed) + iteration.evaluated for iteration in iterations)
     worked += sum(seen.part for seen in state.observed.values())
     worked += sum(worker.folds for worker in state.workers.values())
-    cross_checked = sum(3 - _checks_open(analysis) + len(analysis.looked_up) for analysis in state.analyses)
+    cross_checked = sum(2 - _checks_open(analysis) + len(analysis.looked_up) for analysis in state.analyses)
     failed = sum(failure.final for failure in state.failures.values())
     return sum(made) + len(state.searches) + len(state.pages) + worked + cross_checked + sum(sections) + failed
 
@@ -174,10 +176,10 @@ def _steps_ahead(state: SessionState) -> int:
             ahead += _iteration_ahead(state, state.workers.get(node.id))
         elif node.task == "validate" and not node_ended(state, node.id):
             number = validation_round(node)
-            ahead += _checks_open(state.analyses[number]) if number < len(state.analyses) else 3
+            ahead += _checks_open(state.analyses[number]) if number < len(state.analyses) else 2
     sections = state.sections.values()
     texts = [(one.paragraphs is None) + (one.verdicts is None) for one in sections] or [1, *[2] * state.config.min_sections]
-    return ahead + sum(texts) + 2 * (SUMMARY not in state.sections)
+    return ahead + sum(texts) + 2 * (SUMMARY not in state.sections) + len(_editing_steps(state))
 
 
 def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
@@ -191,7 +193,7 @@ def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
 
 
 def _checks_open(analysis: Analysis) -> int:
-    return sum(part is None for part in (analysis.validated, analysis.contradictions, analysis.gaps))
+    return sum(not done for _, done in _cross_checks(analysis)) + (analysis.gaps is None)
 
 
 # ---- the plan's nodes ------------------------------------------------------------------------------------------
@@ -355,7 +357,7 @@ def _context_is_full(state: SessionState, worker: Worker, fold: Fold) -> bool:
 
 
 def _analysis_steps(state: SessionState, number: int) -> Iterator[Step]:
-    """Yield Validate and Contrast together, then FindGaps, then LookUp for each gap, then ExtendPlan if gaps deserve workers."""
+    """Yield Validate, then FindGaps, then LookUp for each gap, then ExtendPlan if gaps deserve workers."""
     if number == len(state.analyses):
         yield StartAnalysis(number) if state.facts else _no_evidence(state)
         return
@@ -372,10 +374,10 @@ def _analysis_steps(state: SessionState, number: int) -> Iterator[Step]:
 
 
 def _cross_checks(analysis: Analysis) -> tuple[tuple[Step, bool], ...]:
-    return (
-        (Validate(analysis.round), analysis.validated is not None),
-        (Contrast(analysis.round), analysis.contradictions is not None),
-    )
+    """Return Validate, which also finds the contradictions; Contrast only for a log that contains nothing but confirmations."""
+    if analysis.validated is not None and analysis.contradictions is None:
+        return ((Contrast(analysis.round), False),)
+    return ((Validate(analysis.round), analysis.validated is not None),)
 
 
 def _analysis_ended(state: SessionState, analysis: Analysis) -> bool:
@@ -436,14 +438,23 @@ def _failure_text(failure: Failure) -> str:
 
 
 def _synthesis_steps(state: SessionState) -> Iterator[Step]:
-    """Yield the outline, then all sections in parallel (write, check, revise), then the summary, then the report."""
+    """Yield the outline, then all sections in parallel (write, check, revise), the summary, the editing pass, the report."""
     body = [section for name, section in state.sections.items() if name != SUMMARY]
     if not body:
         yield _with_substitute(state, MakeOutline(), PlainOutline())
         return
     open_steps = [step for section in body for step in _section_steps(state, section, section.plan.id)]
     open_steps = open_steps or list(_section_steps(state, state.sections.get(SUMMARY), SUMMARY))
-    yield from open_steps or _comparison_steps(state) or [_final_step(state)]
+    yield from open_steps or _editing_steps(state) or _comparison_steps(state) or [_final_step(state)]
+
+
+def _editing_steps(state: SessionState) -> list[Step]:
+    """Return the editing pass if it is due: only prose is edited, only once, only if all of it is checked and no cap is spent."""
+    sections = [section for section in state.sections.values() if section.paragraphs]
+    prose = any(paragraph.kind == "prose" for section in sections for paragraph in section.paragraphs or ())
+    checked = all(section.verdicts is not None for section in sections)
+    due = prose and checked and not (state.edited or state.exhausted or state.report)
+    return [EditReport()] if due and not state.failed_for_good(EditReport().key) else []
 
 
 def _comparison_steps(state: SessionState) -> list[Step]:
@@ -460,10 +471,14 @@ def _section_steps(state: SessionState, section: Section | None, name: str) -> I
         step = WriteSection(name)
     elif section.verdicts is None:
         step = CheckSection(name, section.revision)
-    elif section.unsupported() and section.revision < MAX_REVISIONS:
+    elif _is_faulty(section) and section.revision < MAX_REVISIONS and not state.edited:
         step = ReviseSection(name, section.revision + 1)
     if step is not None and not state.failed_for_good(step.key):
         yield step
+
+
+def _is_faulty(section: Section) -> bool:
+    return bool(section.unsupported()) or (section.heading is not None and not section.heading.supported)
 
 
 def _final_step(state: SessionState) -> Step:

@@ -224,6 +224,16 @@ def _report_revised(state: SessionState, event: e.ReportRevised) -> str:
     return "" if event.revision == section.revision + 1 else f"revision {event.revision} cannot follow {section.revision}"
 
 
+def _report_edited(state: SessionState, event: e.ReportEdited) -> str:
+    if state.edited:
+        return "the report is already edited"
+    if any(section.verdicts is None for section in state.sections.values() if section.paragraphs):
+        return "the report is not checked yet"
+    cited = {f for part in event.sections for p in part.paragraphs for sentence in p.sentences for f in sentence.facts}
+    unknown = sorted(cited - state.facts.keys())
+    return f"the edited report cites unknown facts: {', '.join(unknown)}" if unknown else ""
+
+
 def _changes_found(state: SessionState, event: e.ChangesFound) -> str:
     if state.earlier is None or event.changes.session != state.earlier.session:
         return "no such earlier session was recalled"
@@ -276,6 +286,7 @@ _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.SectionWritten: _section_written,
     e.ClaimsChecked: _claims_checked,
     e.ReportRevised: _report_revised,
+    e.ReportEdited: _report_edited,
     e.ChangesFound: _changes_found,
     e.ReportGenerated: _report_generated,
     e.ResearchCompleted: _research_completed,

@@ -10,6 +10,7 @@ from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import (
     ANY_STEP,
+    SUMMARY,
     Analysis,
     Failure,
     GapSearch,
@@ -246,12 +247,36 @@ def _section_written(state: SessionState, event: e.SectionWritten) -> None:
 
 
 def _claims_checked(state: SessionState, event: e.ClaimsChecked) -> None:
-    state.sections[event.section_id].verdicts = event.verdicts
+    section = state.sections[event.section_id]
+    verdicts = {verdict.sentence: verdict for verdict in (*section.carried, *event.verdicts)}
+    section.verdicts = tuple(verdicts[place] for place in sorted(verdicts))
+    section.heading = event.heading or section.heading
+    for name in event.claims:
+        state.claims[name] = state.claims.get(name, True) and name not in event.overstated
 
 
 def _report_revised(state: SessionState, event: e.ReportRevised) -> None:
     section = state.sections[event.section_id]
     section.paragraphs, section.revision, section.verdicts = event.paragraphs, event.revision, None
+    section.carried = event.carried
+    if event.title:
+        section.heading = None
+        if event.section_id == SUMMARY:
+            state.title = event.title
+        else:
+            section.plan = section.plan.model_copy(update={"title": event.title})
+
+
+def _report_edited(state: SessionState, event: e.ReportEdited) -> None:
+    state.edited = True
+    for edited in event.sections:
+        section = state.sections.setdefault(edited.plan.id, Section(edited.plan))
+        section.unasked += 1 if section.paragraphs is not None else 3
+        section.plan, section.paragraphs, section.verdicts = edited.plan, edited.paragraphs, None
+        section.carried, section.replaced = edited.carried, edited.replaced
+        section.revision += 1
+    places = {name: place for place, name in enumerate(event.order)}
+    state.sections = dict(sorted(state.sections.items(), key=lambda entry: places.get(entry[0], len(places))))
 
 
 def _changes_found(state: SessionState, event: e.ChangesFound) -> None:
@@ -340,6 +365,7 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.SectionWritten: _section_written,
     e.ClaimsChecked: _claims_checked,
     e.ReportRevised: _report_revised,
+    e.ReportEdited: _report_edited,
     e.ChangesFound: _changes_found,
     e.ReportGenerated: _report_generated,
     e.ResearchCompleted: _research_completed,

@@ -27,6 +27,7 @@ from pipeline.domain.values import (
     PlanNode,
     Reference,
     RejectedFact,
+    Replaced,
     ReportSection,
     ResearchConfig,
     SectionPlan,
@@ -35,6 +36,7 @@ from pipeline.domain.values import (
     ValidatedFact,
     Verdict,
 )
+from pipeline.text.normalise import holds_quote
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.times import moment_of
@@ -192,12 +194,21 @@ class Analysis:
 
 @dataclass(slots=True)
 class Section:
-    """A section in progress. ``verdicts`` is None until the text of this ``revision`` is checked."""
+    """A section in progress. ``verdicts`` is None until the text of this ``revision`` is checked.
+
+    ``carried`` are the verdicts on sentences that the last change left as they were; ``replaced`` the checked sentences that the
+    editing pass replaced. ``heading`` is the verdict on the title, None if it was not checked. ``unasked`` counts the steps of
+    earlier revisions that the editing pass made needless.
+    """
 
     plan: SectionPlan
     paragraphs: tuple[Paragraph, ...] | None = None
     revision: int = 0
     verdicts: tuple[Verdict, ...] | None = None
+    carried: tuple[Verdict, ...] = ()
+    replaced: tuple[Replaced, ...] = ()
+    heading: Verdict | None = None
+    unasked: int = 0
 
     def unsupported(self) -> tuple[Verdict, ...]:
         """Return the verdicts on unsupported sentences of the current text."""
@@ -226,7 +237,7 @@ class SessionState:
 
     ``without_model`` says why the extractive reasoner answered a step (``Plan``, ``MakeOutline``) in place of the model.
     ``missing`` are words of the query that the sources do not contain. If there is no answer, ``nearest`` holds the ids of the
-    best-ranked facts.
+    best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
     """
 
     id: str = ""
@@ -263,6 +274,8 @@ class SessionState:
     synthesis: bool = False
     title: str = ""
     sections: dict[str, Section] = field(default_factory=dict)
+    edited: bool = False
+    claims: dict[str, bool] = field(default_factory=dict)
     report: Report | None = None
     exhausted: str = ""
     missing: tuple[str, ...] = ()
@@ -278,6 +291,13 @@ class SessionState:
     def waiting(self) -> bool:
         """Whether the plan waits for the user's approval."""
         return self.approval == "requested" and not self.ended
+
+    def bears_claim(self, fact: Fact) -> bool:
+        """Return whether a fact's claim may stand beside its quote: it is a part of it, or it was compared with it and holds.
+
+        In a session that compared none, as older ones did, every claim may.
+        """
+        return not self.claims or self.claims.get(fact.id, not fact.claim or holds_quote(fact.quote, fact.claim))
 
     def failed_for_good(self, step: str) -> bool:
         """Return whether the step with that key failed and will not be tried again."""

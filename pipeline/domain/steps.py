@@ -131,14 +131,14 @@ class StartAnalysis(Step):
 
 @dataclass(frozen=True, slots=True)
 class Validate(Step):
-    """Find the facts that several sources confirm."""
+    """Find the facts that several sources confirm, and contradictions between sources."""
 
     round: int
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast(Step):
-    """Find contradictions between sources."""
+    """Find contradictions between sources, where a log of an earlier version contains the confirmations only."""
 
     round: int
 
@@ -203,10 +203,15 @@ class CheckSection(Step):
 
 @dataclass(frozen=True, slots=True)
 class ReviseSection(Step):
-    """Rewrite a section; ``revision`` counts from 1."""
+    """Rewrite or drop the unsupported sentences of a section; ``revision`` counts from 1."""
 
     section_id: str
     revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class EditReport(Step):
+    """Edit the whole report once: order, repetition, what to do, how sure it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from typing import Any
 from pipeline.domain import steps as s
 from pipeline.domain.state import SessionState
 from pipeline.research import compare_with_earlier, cross_checking, planning, reporting, writing
+from pipeline.research.claims.checking import check_section
+from pipeline.research.claims.editing import edit_report
 from pipeline.research.gathering import context_compression, gap_look_up, page_observation, worker_steps
 from pipeline.research.planning import approval_of
 from pipeline.research.step_context import Outcome, StepContext
@@ -48,8 +50,9 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.MakeOutline: writing.make_outline,
     s.PlainOutline: writing.make_plain_outline,
     s.WriteSection: writing.write_section,
-    s.CheckSection: writing.check_section,
+    s.CheckSection: check_section,
     s.ReviseSection: writing.revise_section,
+    s.EditReport: edit_report,
     s.Compare: compare_with_earlier.compare,
 }
 

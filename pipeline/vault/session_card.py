@@ -25,6 +25,7 @@ from pipeline.domain.state import (
     workers_in_order,
 )
 from pipeline.domain.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
+from pipeline.text.normalise import one_line
 from pipeline.vault import paths
 from pipeline.vault.output import formatting
 from pipeline.vault.output.page_markdown import flat
@@ -57,10 +58,11 @@ class Cite:
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A sentence of a report with its citations."""
+    """A sentence of a report with its citations. ``prose``: written, not a quoted passage."""
 
     text: str
     cites: tuple[Cite, ...]
+    prose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +260,10 @@ def cited_text(state: SessionState, sentence: Sentence) -> CitedText:
     places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
     signs = map(formatting.superscript, numbers, places)
     cites = (Cite(state.facts[name].url, name, sign) for name, sign in zip(known, signs, strict=True))
-    return CitedText(flat(sentence.text, _LONGEST_FIRST), tuple(cites))
+    parts = state.report.sections if state.report else ()
+    prose = any(paragraph.kind == "prose" for part in parts for paragraph in part.paragraphs)
+    text = one_line(sentence.text, _LONGEST_FIRST) if prose else flat(sentence.text, _LONGEST_FIRST)
+    return CitedText(text, tuple(cites), prose)
 
 
 def number_of(state: SessionState, fact_id: str) -> int:
@@ -325,7 +330,7 @@ class _ReadingBuilder:
         return Quoted(
             fact=fact.id,
             text=fact.quote,
-            claim=fact.claim,
+            claim=fact.claim if self._state.bears_claim(fact) else "",
             heading=fact.heading,
             digest=fact.digest,
             standing=entry.standing if entry else "",

@@ -20,7 +20,7 @@ from pipeline.errors import CorpusUnusable, SearchFailed
 from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.research import StepContext
 from pipeline.text.redaction import Redaction
-from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of
+from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
@@ -145,10 +145,13 @@ class AdapterFactory:
     def _reasoner(self, state: SessionState, ledger: Budget) -> Reasoner:
         from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+        from pipeline.adapters.reasoners.openai.prompting.citation_keys import SessionKeys
 
         if state.config.reasoner == ExtractiveReasoner.name:
             return self._extractive()
-        return FallbackReasoner(self._model(state.config.reasoner).for_query((ledger, self._night)), ExtractiveReasoner())
+        keys = SessionKeys(state.facts, state.pages)
+        model = self._model(state.config.reasoner).for_query((ledger, self._night), keys=keys)
+        return FallbackReasoner(model, ExtractiveReasoner())
 
     def _extractive(self) -> Reasoner:
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
@@ -188,7 +191,7 @@ class AdapterFactory:
             self._http,
             Server(server.name, server.base_url, server.key, timeout_s, choice.effort),
             Roles.of(role, dict(choice.roles)),
-            PromptTemplates(prompts_of(self.workspace.folder)),
+            PromptTemplates(prompts_of(self.workspace.folder), supplied_prompts()),
             self._prices(server),
         )
 
@@ -196,7 +199,9 @@ class AdapterFactory:
         from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 
         default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
-        return Prices(default, {name: Price(price.input_usd, price.output_usd) for name, price in self._settings.prices})
+        return Prices(
+            default, {name: Price(price.input_usd, price.output_usd, price.cached_usd) for name, price in self._settings.prices}
+        )
 
     def _pages(self) -> Fetch:
         if self._web is None:

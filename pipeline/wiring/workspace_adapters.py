@@ -203,6 +203,11 @@ def prompts_of(folder: Path) -> Path:
     return _templates(folder, "prompts")
 
 
+def supplied_prompts() -> Path:
+    """Return the prompt templates that came with the program."""
+    return scaffold.source() / "templates" / "prompts"
+
+
 def _templates(folder: Path, part: str) -> Path:
     own = folder / "templates" / part
     return own if own.is_dir() else scaffold.source() / "templates" / part

@@ -42,10 +42,11 @@ class QueryLimits:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of a model, in USD for a million tokens."""
+    """The price of a model, in USD for a million tokens; ``cached_usd``: input that its server takes from a cache."""
 
     input_usd: float
     output_usd: float
+    cached_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

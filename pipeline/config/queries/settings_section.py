@@ -66,9 +66,9 @@ def _prices(node: Node, faults: Problems) -> object:
 
 def _price(node: Node, faults: Problems) -> Price | None:
     before = len(faults.sorted())
-    values: dict[str, Any] = _mapping(node, faults, {"input": price, "output": price})
-    if len(values) == 2:
-        return Price(values["input"], values["output"])
+    values: dict[str, Any] = _mapping(node, faults, {"input": price, "cached": price, "output": price})
+    if {"input", "output"} <= values.keys():
+        return Price(values["input"], values["output"], values.get("cached"))
     if len(faults.sorted()) == before:
         faults.add(node, "a price needs both input and output", "write {input: 0.25, output: 2.00}, in USD for a million tokens")
     return None

@@ -46,6 +46,7 @@ SessionEvent = Annotated[
     | e.SectionWritten
     | e.ClaimsChecked
     | e.ReportRevised
+    | e.ReportEdited
     | e.ChangesFound
     | e.ReportGenerated
     | e.ResearchCompleted

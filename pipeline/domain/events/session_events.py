@@ -15,6 +15,7 @@ from pipeline.domain.values import (
     Contradiction,
     Cost,
     EarlierSession,
+    EditedSection,
     Fact,
     FailedSide,
     Gap,
@@ -307,21 +308,41 @@ class SectionWritten(Answered):
 
 
 class ClaimsChecked(Answered):
-    """Each sentence of a section was checked against its facts. ``revision`` 0 is the first text, 1 the revised one."""
+    """The new sentences of a section were checked against their facts. ``revision`` 0 is the first text, 1 the revised one.
+
+    ``heading`` is the verdict on the section's title (of the summary: on the report's title), None if it was not checked.
+    ``claims`` are the ids of the facts whose claim was compared with its quote; those in ``overstated`` say more than it.
+    """
 
     type: Literal["claims.checked"] = "claims.checked"
     section_id: str
     revision: int
     verdicts: tuple[Verdict, ...]
+    heading: Verdict | None = None
+    claims: tuple[str, ...] = ()
+    overstated: tuple[str, ...] = ()
 
 
 class ReportRevised(Answered):
-    """A section was rewritten because of unsupported sentences. ``revision`` counts from 1."""
+    """A section's unsupported sentences were rewritten or dropped. ``revision`` counts from 1.
+
+    ``carried`` are the verdicts on the unchanged sentences, by their new places; ``title`` is a new title, or "".
+    """
 
     type: Literal["report.revised"] = "report.revised"
     section_id: str
     revision: int
     paragraphs: tuple[Paragraph, ...]
+    title: str = ""
+    carried: tuple[Verdict, ...] = ()
+
+
+class ReportEdited(Answered):
+    """The whole report was edited once. ``sections`` are those that changed or were added; ``order`` are all ids in order."""
+
+    type: Literal["report.edited"] = "report.edited"
+    sections: tuple[EditedSection, ...] = ()
+    order: tuple[str, ...] = ()
 
 
 class ChangesFound(EventBase):

@@ -14,7 +14,7 @@ PLANNING, CHECKING, WRITING = "Survey and plan", "Cross-checking", "Writing"
 # The meanings of a mark, with the words of the legend.
 MARKS = {"thought": "answer", "search": "search", "page": "page read", "fact": "facts found", "failed": "failure"}
 _CHECKS = ("Validate", "Contrast", "FindGaps", "LookUp")
-_WRITES = ("MakeOutline", "PlainOutline", "WriteSection", "CheckSection", "ReviseSection")
+_WRITES = ("MakeOutline", "PlainOutline", "WriteSection", "CheckSection", "ReviseSection", "EditReport")
 
 
 @dataclass(slots=True)
@@ -111,6 +111,7 @@ _LANES: dict[type[e.EventBase], str] = {
     e.SectionWritten: WRITING,
     e.ClaimsChecked: WRITING,
     e.ReportRevised: WRITING,
+    e.ReportEdited: WRITING,
     e.ChangesFound: WRITING,
     e.ReportGenerated: WRITING,
 }

@@ -109,6 +109,8 @@ def _write(events: Sequence[e.EventBase]) -> Iterator[str]:
     yield _counted(len(verdicts), "checked ", "sentence")
     yield _counted(sum(not verdict.supported for verdict in verdicts), "found ", "of them unsupported", "of them unsupported")
     yield _counted(len(_of(events, e.ReportRevised)), "revised ", "section")
+    if _of(events, e.ReportEdited):
+        yield "edited the whole report"
     yield _counted(len(_of(events, e.ChangesFound)), "compared what was found with ", "earlier report")
 
 

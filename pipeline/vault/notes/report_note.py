@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pipeline.domain.state import (
@@ -17,6 +18,7 @@ from pipeline.domain.state import (
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.note_parts import (
+    Block,
     Citer,
     Disagreement,
     Open,
@@ -38,8 +40,9 @@ from pipeline.vault.notes.note_parts import (
 from pipeline.vault.notes.queue_snippet import queue_lines
 from pipeline.vault.notes.whats_new import Since, since
 from pipeline.vault.output import formatting
-from pipeline.vault.output.escaping import Inert, Link, plain
+from pipeline.vault.output.escaping import Inert, Link, inert, plain
 from pipeline.vault.output.note import Note
+from pipeline.vault.output.prose import prose
 from pipeline.vault.vault_model import LoadedSession, VaultModel
 
 # A heading that Obsidian finds again by its own words; signs in it would have to be left out of the link.
@@ -56,7 +59,7 @@ class Part:
     """A section: title and paragraphs of cited sentences, or of whole passages."""
 
     title: str
-    paragraphs: tuple[tuple[Said, ...], ...]
+    paragraphs: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ class ReportView:
     """What ``report.md.j2`` is given."""
 
     title: str
+    heading: str
     query: str
     since: Since | None
     not_found: NotFound | None
@@ -122,6 +126,7 @@ class ReportView:
     facts: int
     pages: int
     words: int
+    derived: bool
 
 
 _OWN = ("local",)  # the search services if only the user's documents are searched
@@ -161,20 +166,23 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
 def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportView:
     state = loaded.state
     citer = Citer(model, loaded)
-    parts = tuple(Part(section.title, citer.paragraphs(section.paragraphs)) for section in report.sections)
-    disagreements = citer.disagreements(report.contradictions)
     is_passages = any(part.kind == "passages" for section in report.sections for part in section.paragraphs)
+    shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
+    parts = tuple(Part(shown(section.title), citer.paragraphs(section.paragraphs)) for section in report.sections)
+    titles = tuple(section.title for section in report.sections)
+    disagreements = citer.disagreements(report.contradictions)
     unknowns = open_questions(report.unknowns)
     limits = _limits(state, report)
     origins = [page_origin(entry.url) for entry in report.references]
     return ReportView(
         title=report.title or state.query,
+        heading=shown(report.title or state.query),
         query=state.query,
         since=since(model, loaded),
         not_found=_not_found(loaded, citer),
         missing=_missing(loaded, report),
         summary=citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
-        contents=_contents(parts, bool(disagreements), bool(unknowns), bool(limits)),
+        contents=_contents(titles, shown, bool(disagreements), bool(unknowns), bool(limits)),
         sections=parts,
         disagreements=disagreements,
         unknowns=unknowns,
@@ -202,7 +210,13 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         facts=len(state.facts),
         pages=len(state.pages),
         words=report.words,
+        derived=_has_derived(report),
     )
+
+
+def _has_derived(report: Report) -> bool:
+    body = (sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences)
+    return any(sentence.basis == "derived" for sentence in (*report.summary, *body))
 
 
 def _not_found(loaded: LoadedSession, citer: Citer) -> NotFound | None:
@@ -222,17 +236,17 @@ def _missing(loaded: LoadedSession, report: Report) -> str:
     return f"No passage {where} mentions {named} together with the rest."
 
 
-def _contents(parts: tuple[Part, ...], *further: bool) -> tuple[Link | str, ...]:
+def _contents(sections: tuple[str, ...], shown: Callable[[str], str], *further: bool) -> tuple[Link | str, ...]:
     """The headings in order: links if Obsidian can find the heading, else plain text."""
     disagree, unknown, limited = further
-    titles = [*([DISAGREEMENTS] if disagree else []), *(part.title for part in parts)]
+    titles = [*([DISAGREEMENTS] if disagree else []), *sections]
     titles += [*([UNKNOWNS] if unknown else []), *([LIMITS] if limited else []), REFERENCES]
-    return tuple(_heading_link(title) for title in titles)
+    return tuple(_heading_link(title, shown) for title in titles)
 
 
-def _heading_link(title: str) -> Link | str:
+def _heading_link(title: str, shown: Callable[[str], str]) -> Link | str:
     plain_title = " ".join(title.split())
-    return Link(f"#{plain_title}", plain_title) if _LINKABLE.fullmatch(plain_title) else title
+    return Link(f"#{plain_title}", plain_title) if _LINKABLE.fullmatch(plain_title) else shown(title)
 
 
 def _limits(state: SessionState, report: Report) -> tuple[str, ...]:

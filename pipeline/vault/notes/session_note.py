@@ -18,6 +18,7 @@ from pipeline.domain.state import (
 )
 from pipeline.domain.values import PlanNode
 from pipeline.vault.charts.canvas import canvas_path
+from pipeline.vault.charts.cost_table import CostRow, cost_rows
 from pipeline.vault.charts.session_charts import chart_path
 from pipeline.vault.notes.activity import Stretch, models, timeline
 from pipeline.vault.notes.note_parts import (
@@ -53,6 +54,7 @@ _STEPS = {
     "FindGaps": "looking for what is still unknown",
     "MakeOutline": "outlining the report",
     "PlainOutline": "outlining the report without the model",
+    "EditReport": "editing the whole report",
 }
 _WORKER_STEPS = {"Think": "thinking", "Evaluate": "judging what was found", "Fold": "condensing what was found"}
 _SECTION_STEPS = {"WriteSection": "writing", "CheckSection": "checking", "ReviseSection": "revising"}
@@ -171,7 +173,9 @@ class SessionView:
     unknown_usd: float
     likely_usd: float
     calls: int
+    costs: tuple[CostRow, ...]
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
     events: int
     started_at: str
@@ -207,6 +211,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
 def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
     state = loaded.state
     after = model.followers.get(loaded.card.id)
+    costs = cost_rows(loaded.events, state.spent)
     return SessionView(
         title=state.query,
         status=state.status,
@@ -244,7 +249,9 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         unknown_usd=cost_of(state).assumed_usd,
         likely_usd=cost_of(state).expected_usd,
         calls=state.spent.calls,
+        costs=costs,
         input_tokens=state.spent.input_tokens,
+        cached_tokens=sum(row.cached_tokens for row in costs),
         output_tokens=state.spent.output_tokens,
         events=state.version,
         started_at=state.started_at,

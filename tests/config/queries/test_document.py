@@ -132,7 +132,7 @@ settings:
   searxng_url: http://localhost:8888
   search_urls: {wikipedia: "https://de.wikipedia.org"}
   contact: you@example.org
-  prices: {big: {input: 1.25, output: 10}, "deepseek/deepseek-chat:free": {input: 0, output: 0}}
+  prices: {big: {input: 1.25, cached: 0.125, output: 10}, "deepseek/deepseek-chat:free": {input: 0, output: 0}}
   limits: {cost_usd: 2, tokens: 5000000, calls: 900, timeout: 6h}
   query_limits: {cost_usd: 0.5, tokens: 1000000, calls: 200, timeout: 90m}
 queries:
@@ -150,7 +150,7 @@ queries:
     assert settings.search == ("brave", "searxng", "wikipedia", "local")
     assert (settings.searxng_url, settings.contact) == ("http://localhost:8888", "you@example.org")
     assert settings.search_urls == (("wikipedia", "https://de.wikipedia.org"),)
-    assert settings.prices == (("big", Price(1.25, 10)), ("deepseek/deepseek-chat:free", Price(0, 0)))
+    assert settings.prices == (("big", Price(1.25, 10, 0.125)), ("deepseek/deepseek-chat:free", Price(0, 0)))
     assert settings.limits == Limits(2, 5_000_000, 900, timedelta(hours=6))
     assert settings.query_limits == QueryLimits(0.5, 1_000_000, 200, timedelta(minutes=90))
     (query,) = queue.queries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -37,9 +38,13 @@ class Capabilities:
     def body(
         self, model: str, messages: list[dict[str, str]], max_tokens: int, name: str, schema: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the request's body; ``name`` and ``schema`` are those of the JSON reply."""
+        """Return the request's body; ``name`` and ``schema`` are those of the JSON reply.
+
+        A server that takes no schema finds it at the end of the prompt.
+        """
+        sent = messages if self.format == "json_schema" else _with_schema(messages, schema)
         room = min(max_tokens, self.most_tokens)
-        body: dict[str, Any] = {"model": model, self.limit_name: room, "messages": messages, "stream": False}
+        body: dict[str, Any] = {"model": model, self.limit_name: room, "messages": sent, "stream": False}
         if self.effort:
             body["reasoning_effort"] = self.effort
         if self.temperature:
@@ -67,6 +72,12 @@ class Capabilities:
         if self.format in _LOWER and (about_format or not self.proven):
             return replace(self, format=_LOWER[self.format], proven=False)
         return None
+
+
+def _with_schema(messages: list[dict[str, str]], schema: dict[str, Any]) -> list[dict[str, str]]:
+    system, user, *rest = messages
+    shape = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    return [system, {**user, "content": f"{user['content']}\n\nThe schema of your reply:\n{shape}"}, *rest]
 
 
 @dataclass

@@ -19,8 +19,9 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
         "gaps": "work",
         "fold": "work",
         "section": "write",
-        "validation": "check",
-        "contradictions": "check",
+        "revision": "write",
+        "editing": "write",
+        "cross_check": "check",
         "claim_check": "check",
     }
 )

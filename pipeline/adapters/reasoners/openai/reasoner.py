@@ -25,7 +25,7 @@ from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_r
 from pipeline.adapters.reasoners.openai.model_call import AnswerCalls, ModelClient, ModelRequest, Server
 from pipeline.adapters.reasoners.openai.model_roles import ROLE_OF, Role, Roles
 from pipeline.adapters.reasoners.openai.pricing import Prices
-from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
+from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys, SessionKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, harmless
 from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
@@ -50,7 +50,7 @@ _log = logging.getLogger("pipeline.adapters.reasoners.openai")
 class OpenAIReasoner:
     """Answers every question of ``pipeline.domain.reasoner_questions`` by asking the model that ``roles`` names for it.
 
-    Every call is charged to all ``budgets``. ``entropy`` returns random bytes for the delimiters around fetched text.
+    Every call is charged to all ``budgets``. ``entropy`` returns random bytes: the secret of the delimiters around fetched text.
     """
 
     def __init__(
@@ -66,12 +66,17 @@ class OpenAIReasoner:
     ) -> None:
         self.name = server.name
         self._roles, self._prompts, self._entropy = roles, prompts, entropy
+        self._delimiters, self._keys = Delimiters(entropy(32)), SessionKeys()
         self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities(server.effort))
 
-    def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None) -> OpenAIReasoner:
-        """Return a reasoner with other budgets (and other models) that shares the known capabilities of the server."""
+    def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None, keys: SessionKeys | None = None) -> OpenAIReasoner:
+        """Return a reasoner for one session: with its budgets, perhaps other models, citation keys and delimiters of its own.
+
+        It shares the known capabilities of the server.
+        """
         other = OpenAIReasoner.__new__(OpenAIReasoner)
         other.name, other._roles, other._prompts, other._entropy = self.name, roles or self._roles, self._prompts, self._entropy
+        other._delimiters, other._keys = Delimiters(self._entropy(32)), keys or SessionKeys()
         other._client = self._client.with_budget(CombinedBudget(tuple(budgets)))
         return other
 
@@ -119,8 +124,8 @@ class OpenAIReasoner:
         known, name = self._client.capabilities, ROLE_OF[question.name]
         if known.is_of_no_use(name, model):
             raise _of_no_use(model, name)
-        delimiters = Delimiters(self._entropy(16))
-        attempt = _ModelAttempt(self._prompts, known, delimiters, role, model, question, last=model == role.models[-1])
+        last = model == role.models[-1]
+        attempt = _ModelAttempt(self._prompts, known, self._delimiters, self._keys, role, model, question, last)
         try:
             value = await self._attempted(attempt, calls)
         except AnswerInvalid:
@@ -164,6 +169,7 @@ class _ModelAttempt:
     prompts: PromptTemplates
     known: KnownCapabilities
     delimiters: Delimiters
+    session_keys: SessionKeys
     role: Role
     model: str
     question: Question[Any]
@@ -181,10 +187,10 @@ class _ModelAttempt:
         self._put(self.question)
 
     def _put(self, question: Question[Any]) -> None:
-        self.question, self.keys = question, CitationKeys()
+        self.question, self.keys = question, CitationKeys(self.session_keys)
         material = self.known.material(self.model, self.role.material)
         view = view_of(question, PromptParts(self.keys, self.delimiters, material))
-        self.messages = self.prompts.messages(question.name, view, schema_of(WIRES[question.name]))
+        self.messages = self.prompts.messages(question.name, view)
 
     def wanted(self) -> ModelRequest:
         """Return the next call."""

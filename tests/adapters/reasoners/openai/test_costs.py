@@ -210,3 +210,29 @@ def test_the_exchange_is_canonical_json_of_requests_and_raw_replies_without_head
     assert json.loads(call["replies"][1]["body"])["model"] == MODEL
     assert b"authorization" not in answer.exchange.lower()
     assert kit.MODEL in answer.exchange.decode()
+
+
+@pytest.mark.parametrize(
+    ("account", "sent", "cached"),
+    [
+        ({"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 80}}, 100, 80),
+        ({"prompt_tokens": 100, "completion_tokens": 10, "prompt_cache_hit_tokens": 60, "prompt_cache_miss_tokens": 40}, 100, 60),
+        ({"input_tokens": 20, "output_tokens": 10, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 10}, 100, 70),
+        ({"prompt_tokens": 100, "completion_tokens": 10, "cache_read_input_tokens": 70}, 100, 70),
+        ({"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": None}, 100, 0),
+        ({"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 101}}, 100, 0),
+        ({"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": "many"}}, 100, 0),
+    ],
+)
+def test_tokens_from_a_cache_are_read_in_each_servers_form_and_priced(account: dict[str, Any], sent: int, cached: int) -> None:
+    prices = Prices(Price(10.0, 10.0), {MODEL: Price(1.0, 4.0, 0.1)})
+    cost = spent_on(Script([said(GOOD["thought"], usage=account)]), Budget(), prices=prices)
+    assert (cost.input_tokens, cost.cached_tokens, cost.output_tokens) == (sent, cached, 10)
+    assert cost.usd == pytest.approx(((sent - cached) * 1.0 + cached * 0.1 + 10 * 4.0) / 1_000_000)
+
+
+def test_without_a_price_of_their_own_cached_tokens_cost_what_others_cost() -> None:
+    account = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 80}}
+    cost = spent_on(Script([said(GOOD["thought"], usage=account)]), Budget())
+    assert cost.cached_tokens == 80
+    assert cost.usd == pytest.approx((100 * 1.0 + 10 * 4.0) / 1_000_000)

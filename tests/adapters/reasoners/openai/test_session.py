@@ -73,12 +73,13 @@ RULES: dict[str, Any] = {
         "more_sections": [],
     },
     "evaluation": lambda _: {"open_questions": ["Q1", "Q2", "Q7"], "reason": "r"},
-    "validation": lambda _: {"entries": []},
-    "contradictions": lambda _: {"contradictions": []},
+    "cross_check": lambda _: {"confirmations": [], "contradictions": []},
     "gaps": lambda _: {"gaps": []},
     "outline": _outline,
     "section": _section,
     "claim_check": _verdicts,
+    "revision": lambda _: {"edits": [], "title": ""},
+    "editing": lambda _: {"edits": [], "order": [], "to_do": [], "how_sure": []},
     "fold": lambda _: {"mode": "deep", "summary": "Pumps deliver litres."},
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -9,7 +10,14 @@ from typing import Any
 
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
-from pipeline.adapters.reasoners.openai.prompting.fact_listing import contradiction_lines, evidence, group, place_of
+from pipeline.adapters.reasoners.openai.prompting.fact_listing import (
+    confirmed,
+    contradiction_lines,
+    evidence,
+    fact_tokens,
+    group,
+    place_of,
+)
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import PAGE_TOKENS, Excerpt, excerpt
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import Fact, Hit, Perspective, Sentence
@@ -19,6 +27,7 @@ SUMMARY = "summary"
 _SNIPPET = 400  # characters of a hit's snippet
 _GAP_TOKENS = 1_500  # of a page in which an answer to one question is looked for
 _OTHERS_TOKENS = 1_500  # of what other workers found
+_SHOWN = 8  # facts on one question that a worker is shown, to tell what is still open
 
 View = dict[str, Any]
 
@@ -44,7 +53,7 @@ def _perspective(view: Perspective, tools: PromptParts) -> View:
 
 def _perspectives(question: q.PerspectivesQuestion, tools: PromptParts) -> View:
     lines, left = [], tools.limit
-    for line in (_hit(hit, tools.keys) for hit in question.hits):
+    for line in map(_hit, question.hits):
         left -= tokens(line)
         if left >= 0:
             lines.append(line)
@@ -52,9 +61,8 @@ def _perspectives(question: q.PerspectivesQuestion, tools: PromptParts) -> View:
     return {"hits": hits, "count": question.count, "questions": question.questions}
 
 
-def _hit(hit: Hit, keys: CitationKeys) -> str:
-    where = place_of(hit.url, hit.heading)
-    return f"[{keys.give('S', hit.url)}] {one_line(hit.title)} ({where}): {one_line(hit.snippet, _SNIPPET)}"
+def _hit(hit: Hit) -> str:
+    return f"- {one_line(hit.title)} ({place_of(hit.url, hit.heading)}): {one_line(hit.snippet, _SNIPPET)}"
 
 
 def _memory(context: q.WorkerContext, tools: PromptParts) -> View:
@@ -67,15 +75,31 @@ def _memory(context: q.WorkerContext, tools: PromptParts) -> View:
     }
 
 
-def _known(facts: Sequence[Fact], view: Perspective, context: q.WorkerContext, tools: PromptParts) -> View:
-    """Return the worker's facts since its last fold: its own questions' as evidence, those of other questions as claims."""
+def _known(facts: Sequence[Fact], view: Perspective, context: q.WorkerContext, tools: PromptParts, most: int = 0) -> View:
+    """Return the worker's facts since its last fold: its own questions' as evidence, those of other questions as claims.
+
+    ``most``: of each question only that many, the most relevant ones; ``more`` counts the others. 0: all.
+    """
     fresh = [fact for fact in facts if fact.id not in set(context.folded)]
     own = [fact for fact in fresh if not fact.question or fact.question in view.questions]
     also = _claims([fact for fact in fresh if fact not in own], min(tools.limit, _OTHERS_TOKENS))
+    shown = _best(own, most) if most else own
     return {
-        "evidence": evidence(own, tools.keys, tools.delimiters, tools.limit),
+        "evidence": evidence(shown, tools.keys, tools.delimiters, tools.limit),
+        "more": len(own) - len(shown),
         "also": tools.delimiters.block("ALSO", also) if also else "",
     }
+
+
+def _best(facts: Sequence[Fact], most: int) -> list[Fact]:
+    """Return the most relevant facts of each question, in the order of ``facts``."""
+    kept: Counter[str] = Counter()
+    best: set[str] = set()
+    for fact in sorted(facts, key=lambda fact: (-fact.relevance, fact.id)):
+        kept[fact.question] += 1
+        if kept[fact.question] <= most:
+            best.add(fact.id)
+    return [fact for fact in facts if fact.id in best]
 
 
 def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
@@ -83,7 +107,7 @@ def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        **_known(question.facts, question.perspective, question.context, tools),
+        **_known(question.facts, question.perspective, question.context, tools, _SHOWN),
         "gaps": list(question.gaps),
         "asked": list(question.asked),
         "limit": question.limit,
@@ -164,35 +188,45 @@ def _evaluation(question: q.EvaluationQuestion, tools: PromptParts) -> View:
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        **_known(question.facts, question.perspective, question.context, tools),
+        **_known(question.facts, question.perspective, question.context, tools, _SHOWN),
     }
 
 
-def _groups(question: q.ValidationQuestion | q.ContradictionsQuestion, tools: PromptParts) -> View:
+def _evidence(facts: Sequence[Fact], question: q.Question[Any], tools: PromptParts) -> Material:
+    """Return the list of ``facts``, with what the question knows of them and of their sources."""
+    validated, published = getattr(question, "validated", ()), dict(getattr(question, "published", {}))
+    return evidence(facts, tools.keys, tools.delimiters, tools.limit, validated, published)
+
+
+def _cross_check(question: q.CrossCheckQuestion, tools: PromptParts) -> View:
     blocks: list[Material] = []
     left = tools.limit
     for number, facts in enumerate(question.groups, start=1):
-        left -= sum(tokens(fact.quote) + 60 for fact in facts)
+        left -= sum(fact_tokens(fact) for fact in facts)
         if left >= 0 or not blocks:
-            blocks.append(group(facts, tools.keys, tools.delimiters, question.origins, f"GROUP-{number}"))
-    return {"groups": blocks}
+            label = f"GROUP-{number}"
+            blocks.append(group(facts, tools.keys, tools.delimiters, question.origins, label, question.published))
+    return {"groups": blocks, "today": question.today}
 
 
 def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
-    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, question.validated)
+    shown = _evidence(question.facts, question, tools)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
+        "confirmed": confirmed(question.validated, tools.keys),
         "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "open_questions": list(question.open_questions),
     }
 
 
 def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
-    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit, question.validated)
+    shown = _evidence(question.facts, question, tools)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
+        "today": question.today,
+        "confirmed": confirmed(question.validated, tools.keys),
         "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "min_sections": question.min_sections,
         "max_sections": question.max_sections,
@@ -203,34 +237,72 @@ def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
 def _section(question: q.SectionQuestion, tools: PromptParts) -> View:
     written = {name for sentence in question.written for name in sentence.facts}
     facts = [fact for fact in question.facts if not written or fact.id in written]
-    shown = evidence(facts, tools.keys, tools.delimiters, tools.limit, question.validated)
-    draft = [sentence for paragraph in question.draft for sentence in paragraph.sentences]
-    faults = {verdict.sentence: verdict.reason for verdict in question.unsupported}
+    shown = _evidence(facts, question, tools)
     return {
         "is_summary": question.section.id == SUMMARY,
         "title": question.section.title,
         "purpose": question.section.purpose,
+        "shape": question.section.shape,
         "own": tools.keys.given("E", question.section.facts),
         "evidence": shown,
+        "confirmed": confirmed(question.validated, tools.keys),
         "contradictions": contradiction_lines(question.contradictions, tools.keys),
         "other_sections": list(question.other_sections),
         "written": [_sentence_view(sentence, tools.keys) for sentence in question.written],
-        "draft": [{**_sentence_view(text, tools.keys), "fault": faults.get(place, "")} for place, text in enumerate(draft)],
         "words": question.words,
+        "today": question.today,
     }
 
 
 def _sentence_view(sentence: Sentence, keys: CitationKeys) -> View:
-    return {"text": sentence.text, "keys": keys.given("E", sentence.facts)}
+    return {"text": sentence.text, "keys": keys.given("E", sentence.facts), "basis": sentence.basis}
 
 
 def _claim_check(question: q.ClaimCheckQuestion, tools: PromptParts) -> View:
-    shown = evidence(question.facts, tools.keys, tools.delimiters, tools.limit)
-    listed = [
-        {**_sentence_view(sentence, tools.keys), "key": tools.keys.give("T", str(place))}
-        for place, sentence in enumerate(question.sentences)
+    shown = _evidence(question.facts, question, tools)
+    listed = _keyed(question.sentences, tools.keys)
+    headings = [{"key": tools.keys.give("T", str(len(listed) + at)), "text": text} for at, text in enumerate(question.headings)]
+    claims = tools.keys.given("E", question.claims)
+    return {"evidence": shown, "sentences": listed, "headings": headings, "claims": claims, "today": question.today}
+
+
+def _keyed(sentences: Sequence[Sentence], keys: CitationKeys, start: int = 0) -> list[View]:
+    return [
+        {**_sentence_view(sentence, keys), "key": keys.give("T", str(place))}
+        for place, sentence in enumerate(sentences, start=start)
     ]
-    return {"evidence": shown, "sentences": listed}
+
+
+def _revision(question: q.RevisionQuestion, tools: PromptParts) -> View:
+    shown = _evidence(question.facts, question, tools)
+    listed = _keyed(question.sentences, tools.keys)
+    return {
+        "title": question.section.title,
+        "evidence": shown,
+        "sentences": [{**view, "fault": fault} for view, fault in zip(listed, question.reasons, strict=True)],
+        "heading": question.heading,
+        "today": question.today,
+    }
+
+
+def _editing(question: q.EditingQuestion, tools: PromptParts) -> View:
+    shown = _evidence(question.facts, question, tools)
+    sections: list[View] = []
+    start = 0
+    for section in question.sections:
+        sentences = [sentence for paragraph in section.paragraphs for sentence in paragraph.sentences]
+        key = "" if section.id == SUMMARY else tools.keys.give("R", section.id)
+        sections.append({"key": key, "title": section.title, "sentences": _keyed(sentences, tools.keys, start)})
+        start += len(sentences)
+    return {
+        "title": question.title,
+        "evidence": shown,
+        "sections": sections,
+        "contradictions": contradiction_lines(question.contradictions, tools.keys),
+        "gaps": [gap.question for gap in question.gaps],
+        "words": question.words,
+        "today": question.today,
+    }
 
 
 def _fold(question: q.FoldQuestion, tools: PromptParts) -> View:
@@ -250,12 +322,13 @@ _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = Map
         q.ThoughtQuestion: _thought,
         q.ObservationQuestion: _observation,
         q.EvaluationQuestion: _evaluation,
-        q.ValidationQuestion: _groups,
-        q.ContradictionsQuestion: _groups,
+        q.CrossCheckQuestion: _cross_check,
         q.GapsQuestion: _gaps,
         q.OutlineQuestion: _outline,
         q.SectionQuestion: _section,
         q.ClaimCheckQuestion: _claim_check,
+        q.RevisionQuestion: _revision,
+        q.EditingQuestion: _editing,
         q.FoldQuestion: _fold,
     }
 )
