@@ -75,7 +75,9 @@ def question_name(question: q.Question[Any]) -> str:
         case q.ThoughtQuestion():
             return f"thought:{question.perspective.id}:{question.iteration}"
         case q.ObservationQuestion():
-            return f"observation:{question.perspective.id}:{question.url}"
+            view = question.perspectives[0]
+            own = view.id if question.part == "page" and len(question.perspectives) == 1 else question.part
+            return f"observation:{view.questions[0] if question.part == 'gap' else own}:{question.url}"
         case q.EvaluationQuestion():
             return f"evaluation:{question.perspective.id}:{question.iteration}"
         case q.FoldQuestion():
@@ -115,7 +117,8 @@ def event_names(events: Sequence[e.EventBase], views: dict[str, str]) -> set[str
             case e.PageRead():
                 names.add(f"read:{event.url}")
             case e.FactsObserved():
-                names.add(f"observation:{views[event.worker_id]}:{event.url}")
+                who = ("page" if event.part == 1 else "rest") if event.shared else views[event.worker_id]
+                names.add(f"observation:{who}:{event.url}")
             case e.WorkerEvaluated():
                 names.add(f"evaluation:{views[event.worker_id]}:{event.iteration}")
             case e.OutlineCreated():
@@ -181,10 +184,12 @@ class FakeReasoner:
         return q.Thought(reasoning="Go on.", queries=(f"{stem}, first", f"{stem}, second", shared))
 
     def _observation(self, question: q.ObservationQuestion) -> q.Observation:
+        if question.part != "page":
+            return q.Observation(findings=())
         body = question.text.split("\n\n")[-1].strip()
         quotes = [f"{part.strip()}." for part in body.split(".") if part.strip()]
-        skip = len(question.perspective.id) % 2
-        findings = [q.Finding(claim=quote, quote=quote, question=question.perspective.questions[0]) for quote in quotes[skip:]]
+        asked = [text for view in question.perspectives for text in view.questions]
+        findings = [q.Finding(claim=quote, quote=quote, question=asked[n % len(asked)]) for n, quote in enumerate(quotes)]
         return q.Observation(findings=(*findings, q.Finding(claim="Made up.", quote="This stands in no page at all.")))
 
     def _evaluation(self, question: q.EvaluationQuestion) -> q.Evaluation:

@@ -65,3 +65,28 @@ def test_a_template_without_end_is_named_and_the_night_goes_on(tmp_path: Path, p
     assert told.code == 2
     assert f"{name}, line 2: it does not come to an end" in told.err
     assert "1 report" in told.out
+
+
+@pytest.mark.parametrize(
+    ("part", "texts", "place"),
+    [
+        ("vault", {"night.md.j2": "{# one #}\n{% include 'night.md.j2' %}"}, "night.md.j2, line 2"),
+        (
+            "vault",
+            {"night.md.j2": "{% include 'inner.md.j2' %}", "inner.md.j2": "\n{% include 'inner.md.j2' %}"},
+            "inner.md.j2, line 2",
+        ),
+        ("site", {"night.html.j2": "{# one #}\n{% include 'night.html.j2' %}"}, "night.html.j2, line 2"),
+    ],
+)
+def test_a_template_that_includes_itself_is_named(tmp_path: Path, part: str, texts: dict[str, str], place: str) -> None:
+    folder = workspace_in(tmp_path / "workspace", "  - {query: How deep is the harbour?, id: depth, mode: fast}\n")
+    assert said(folder, "-q", "run").code == 0
+    shutil.copytree(ROOT / "templates", folder / "templates")
+    for name, text in texts.items():
+        (folder / "templates" / part / name).write_text(text)
+    told = said(folder, "build")
+    assert told.code == 2
+    (message, advice) = told.err.splitlines()
+    assert f"{place}: it includes or calls itself without end" in message
+    assert advice.startswith("  →")

@@ -88,7 +88,7 @@ def reopen_session(store: EventStore, session_id: str, context: RunContext) -> R
 
 
 def has_work_left(state: SessionState) -> bool:
-    """Tell whether a session that ended without a report would have steps to do if it were reopened.
+    """Return whether a session that ended without a report would have steps to do if it were reopened.
 
     One whose sources do not answer the question has none: new sources need a new session.
     """

@@ -223,7 +223,7 @@ class Batch:
 
 
 def _reached(cap: float | None, spent: float) -> bool:
-    """Tell whether a cap is reached; a cap of 0 allows what is free."""
+    """Return whether a cap is reached; a cap of 0 allows what is free."""
     return cap is not None and spent > 0 and spent >= cap
 
 

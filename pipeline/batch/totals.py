@@ -107,23 +107,12 @@ def _outcome(event: n.QueryEnded) -> dict[str, Any]:
 def total(costs: Iterable[Cost]) -> Cost:
     """Return the sum of costs; it names no model."""
     known = list(costs)
-    return Cost(
-        input_tokens=sum(cost.input_tokens for cost in known),
-        output_tokens=sum(cost.output_tokens for cost in known),
-        total_tokens=sum(cost.total_tokens for cost in known),
-        usd=round(sum(cost.usd for cost in known), 9),
-        assumed_usd=round(sum(cost.assumed_usd for cost in known), 9),
-        calls=sum(cost.calls for cost in known),
-    )
+    return Cost(**{name: round(sum(getattr(cost, name) for cost in known), 9) for name in _AMOUNTS})
 
 
 def minus(whole: Cost, part: Cost) -> Cost:
     """Return ``whole`` without ``part``, never below zero."""
-    return Cost(
-        input_tokens=max(0, whole.input_tokens - part.input_tokens),
-        output_tokens=max(0, whole.output_tokens - part.output_tokens),
-        total_tokens=max(0, whole.total_tokens - part.total_tokens),
-        usd=round(max(0.0, whole.usd - part.usd), 9),
-        assumed_usd=round(max(0.0, whole.assumed_usd - part.assumed_usd), 9),
-        calls=max(0, whole.calls - part.calls),
-    )
+    return Cost(**{name: max(0, round(getattr(whole, name) - getattr(part, name), 9)) for name in _AMOUNTS})
+
+
+_AMOUNTS = ("input_tokens", "output_tokens", "total_tokens", "usd", "assumed_usd", "calls")

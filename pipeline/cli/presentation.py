@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pipeline.domain import Summary
 from pipeline.domain.agenda import agenda, node_ended, summary_of
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SessionState, nearest_facts, workers_in_order, working_seconds
+from pipeline.domain.state import SessionState, facts_of, nearest_facts, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, counted, one_line
 
@@ -76,7 +76,8 @@ def _happened(event: e.EventBase) -> str:
         case e.PageRead():
             return f"{event.title} ({event.url})" + (f"; it says: {', '.join(event.notices)}" if event.notices else "")
         case e.FactsObserved():
-            return f"{event.worker_id}: {counted(len(event.facts), 'fact')} in {event.url}"
+            again = " (again)" if event.part > 1 else ""
+            return f"{event.worker_id}: {counted(len(event.facts), 'fact')} in {event.url}{again}"
     return _happened_later(event)
 
 
@@ -93,6 +94,9 @@ def _happened_later(event: e.EventBase) -> str:
             return counted(len(event.contradictions), "disagreement")
         case e.AnalysisCompleted():
             return counted(len(event.gaps), "gap")
+        case e.GapLookedUp():
+            where = f"in {event.url}" if event.url else "in the pages read"
+            return f"gap {event.gap + 1}: {counted(len(event.facts), 'fact') if event.facts else 'nothing'} {where}"
         case e.OutlineCreated():
             return " | ".join(section.title for section in event.sections)
         case e.SectionWritten() | e.ReportRevised() | e.ClaimsChecked():
@@ -250,9 +254,7 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
     if not state.nodes:
         return
     yield ""
-    facts = {
-        worker.id: sum(len(p.facts) for i in worker.iterations for p in i.observed.values()) for worker in workers_in_order(state)
-    }
+    facts = {worker.id: len(facts_of(state, worker)) for worker in workers_in_order(state)}
     for node in state.nodes.values():
         worker = state.workers.get(node.id)
         view = state.perspectives.get(node.perspective) if state.waiting else None

@@ -80,7 +80,7 @@ def line_of(event: EventBase, state: SessionState) -> str:
 
 
 def is_failure(event: EventBase) -> bool:
-    """Tell whether the event is a failure; a question that the sources do not answer is none."""
+    """Return whether the event is a failure; a question that the sources do not answer is none."""
     return event.type.endswith(".failed") and not _is_unanswered(event)
 
 

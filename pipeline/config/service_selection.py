@@ -30,7 +30,7 @@ OPENAI = Service("openai", "OPENAI_API_KEY", "https://api.openai.com/v1", True)
 USUAL_MODELS = {OPENROUTER.name: "openai/gpt-5-mini", OPENAI.name: "gpt-5-mini"}
 SEARXNG_URL = "SEARXNG_URL"
 LOCAL = "local"
-# What the folder of documents holds: some of the user's own, only the program's samples, or no document; "": nobody looked.
+# What the folder of documents holds: some of the user's own, only the program's samples, or no document; "": not known.
 Documents = Literal["own", "samples", "none", ""]
 
 SEARCHES = {

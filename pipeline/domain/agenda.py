@@ -23,6 +23,7 @@ from pipeline.domain.state import (
     Worker,
     chosen_pages,
     facts_of,
+    observed_pages,
     search_nodes,
     workers_in_order,
     working_seconds,
@@ -41,9 +42,11 @@ from pipeline.domain.steps import (
     FindGaps,
     FinishWorker,
     Fold,
+    LookUp,
     MakeOutline,
     MakeReport,
     Observe,
+    ObservePage,
     Plan,
     Read,
     ReviseSection,
@@ -60,6 +63,7 @@ from pipeline.domain.values import Gap, PlanNode
 from pipeline.text.normalise import counted, tokens
 
 MAX_REVISIONS = 1
+MAX_LOOK_UPS = 3  # pages in which an answer to a gap is looked for
 
 
 def agenda(state: SessionState) -> tuple[Step, ...]:
@@ -143,8 +147,9 @@ def _steps_done(state: SessionState) -> int:
     sections = [2 * one.revision + (one.paragraphs is not None) + (one.verdicts is not None) - one.unasked for one in written]
     made = (state.survey is not None, bool(state.nodes), bool(state.sections), state.edited)
     worked = sum(1 + len(iteration.observed) + iteration.evaluated for iteration in iterations)
+    worked += sum(seen.part for seen in state.observed.values())
     worked += sum(worker.folds for worker in state.workers.values())
-    cross_checked = sum(3 - _checks_open(analysis) for analysis in state.analyses)
+    cross_checked = sum(3 - _checks_open(analysis) + len(analysis.looked_up) for analysis in state.analyses)
     failed = sum(failure.final for failure in state.failures.values())
     return sum(made) + len(state.searches) + len(state.pages) + worked + cross_checked + sum(sections) + failed
 
@@ -168,7 +173,7 @@ def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
     pages = 2 * state.config.pages_per_iteration  # each is read and observed
     if worker is None or not worker.iterations or worker.iterations[-1].evaluated:
         return 3 + pages
-    if searches := _open_searches(state, worker):
+    if searches := open_searches(state, worker):
         return len(searches) + pages + 1
     reading = list(_page_steps(state, worker, len(worker.iterations)))
     return sum(1 + isinstance(step, Read) for step in reading) + 1
@@ -232,7 +237,7 @@ def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
         yield from _next_iteration_steps(state, worker)
     elif not worker.iterations[-1].queries:
         yield FinishWorker(worker.id, "nothing left to ask")
-    elif searches := _open_searches(state, worker):
+    elif searches := open_searches(state, worker):
         yield from searches
     else:
         reading = list(_page_steps(state, worker, done))
@@ -247,11 +252,39 @@ def _next_iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]
         yield FinishWorker(worker.id, f"{counted(done, 'iteration')}")
     elif (fold := Fold(worker.id, worker.folds + 1)) and _context_is_full(state, worker, fold):
         yield fold
-    else:
+    elif not _waits_for_others(state, worker, done):
         yield _step_or_fail_worker(state, worker, Think(worker.id, done + 1))
 
 
-def _open_searches(state: SessionState, worker: Worker) -> list[Step]:
+def others_of(state: SessionState, worker: Worker) -> tuple[str, ...]:
+    """Return the ids of the other workers of the same round that are sure to run beside it: the first in plan order.
+
+    Later ones start when one of these ends, which may be at any time.
+    """
+    gap = state.nodes[worker.id].depends_on
+    beside = [node.id for node in search_nodes(state) if node.depends_on == gap]
+    return tuple(name for name in beside[: state.config.max_workers] if name != worker.id)
+
+
+def _waits_for_others(state: SessionState, worker: Worker, iteration: int) -> bool:
+    """Return whether another worker has not yet made its searches of ``iteration``, which the next thought is told.
+
+    This is no barrier: thoughts and searches come first in an iteration, so those of the others have nearly always ended when a
+    worker has read its own pages. Their facts of that iteration would be one; a thought is told those of the iteration before.
+    """
+    others = (state.workers.get(name) for name in others_of(state, worker))
+    return iteration > 0 and any(other is None or _is_before_searches(state, other, iteration) for other in others)
+
+
+def _is_before_searches(state: SessionState, worker: Worker, iteration: int) -> bool:
+    """Return whether a worker will still make searches of an iteration (1-based), or finish an earlier one."""
+    if worker.status != "running" or len(worker.iterations) > iteration:
+        return False
+    return len(worker.iterations) < iteration or bool(open_searches(state, worker))
+
+
+def open_searches(state: SessionState, worker: Worker) -> list[Step]:
+    """Return the searches of a worker's latest iteration that are still to be made; only then are its pages chosen for good."""
     steps = (SearchFor(query) for query in worker.iterations[-1].queries if query not in state.searches)
     return [step for step in steps if not state.failed_for_good(step.key)]
 
@@ -260,16 +293,28 @@ def _page_steps(state: SessionState, worker: Worker, iteration: int) -> Iterator
     """Yield the open reads and observations of the pages chosen in this iteration; a failed page is skipped."""
     observed = worker.iterations[iteration - 1].observed
     for url in chosen_pages(state, worker, iteration):
-        step: Step = Observe(worker.id, iteration, url) if url in state.pages else Read(url)
-        if url not in observed and not state.failed_for_good(step.key):
+        step = _page_step(state, worker, iteration, url)
+        if step and url not in observed and not state.failed_for_good(step.key):
             yield step
+
+
+def _page_step(state: SessionState, worker: Worker, iteration: int, url: str) -> Step | None:
+    """Return the next step of a page that the worker chose, or None if it was observed in full for all workers."""
+    if url not in state.pages:
+        return Read(url)
+    if not state.config.shares_pages:
+        return Observe(worker.id, iteration, url)
+    seen = state.observed.get(url)
+    if seen is None:
+        return ObservePage(1, url)
+    return None if seen.is_done else ObservePage(2, url)
 
 
 def _closing_step(state: SessionState, worker: Worker, iteration: int) -> Step:
     """Return the evaluation of an iteration, or the failure of the worker if all its searches or all its pages failed."""
     asked: list[Step] = [SearchFor(query) for query in worker.iterations[-1].queries]
     pages = chosen_pages(state, worker, iteration)
-    tried: list[Step] = [Read(url) if url not in state.pages else Observe(worker.id, iteration, url) for url in pages]
+    tried = [_page_step(state, worker, iteration, url) or ObservePage(1, url) for url in pages]
     for steps in (asked, tried):
         if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(state, worker):
             return FailWorker(worker.id, steps[0].key)
@@ -280,25 +325,26 @@ def _step_or_fail_worker(state: SessionState, worker: Worker, step: Step) -> Ste
     return FailWorker(worker.id, step.key) if state.failed_for_good(step.key) else step
 
 
-def context_tokens(worker: Worker) -> int:
+def context_tokens(state: SessionState, worker: Worker) -> int:
     """Return the estimated tokens of a worker's context: its summary, and its thoughts and quotes since the last fold."""
     since = worker.iterations[worker.folded :]
     thoughts = sum(tokens(step.reasoning) + sum(map(tokens, step.queries)) for step in since)
-    found = sum(tokens(fact.quote) for step in since for page in step.observed.values() for fact in page.facts)
-    return tokens(worker.summary) + thoughts + found
+    numbers = range(worker.folded + 1, len(worker.iterations) + 1)
+    pages = (page for number in numbers for page in observed_pages(state, worker, number).values())
+    return tokens(worker.summary) + thoughts + sum(tokens(fact.quote) for page in pages for fact in page.facts)
 
 
 def _context_is_full(state: SessionState, worker: Worker, fold: Fold) -> bool:
     if worker.folded == len(worker.iterations) or state.failed_for_good(fold.key):
         return False
-    return context_tokens(worker) > state.config.fold_at * state.config.context_tokens
+    return context_tokens(state, worker) > state.config.fold_at * state.config.context_tokens
 
 
 # ---- one round of analysis -------------------------------------------------------------------------------------
 
 
 def _analysis_steps(state: SessionState, number: int) -> Iterator[Step]:
-    """Yield Validate and Contrast together, then FindGaps, then ExtendPlan if gaps deserve workers."""
+    """Yield Validate and Contrast together, then FindGaps, then LookUp for each gap, then ExtendPlan if gaps deserve workers."""
     if number == len(state.analyses):
         yield StartAnalysis(number) if state.facts else _no_evidence(state)
         return
@@ -308,6 +354,8 @@ def _analysis_steps(state: SessionState, number: int) -> Iterator[Step]:
         yield from open_steps
     elif analysis.gaps is None and not state.failed_for_good(FindGaps(number).key):
         yield FindGaps(number)
+    elif searches := look_ups(state, analysis):
+        yield from searches
     elif _needs_gap_workers(state, number):
         yield ExtendPlan(number)
 
@@ -321,12 +369,25 @@ def _cross_checks(analysis: Analysis) -> tuple[tuple[Step, bool], ...]:
 
 def _analysis_ended(state: SessionState, analysis: Analysis) -> bool:
     steps = (*_cross_checks(analysis), (FindGaps(analysis.round), analysis.gaps is not None))
-    return all(done or state.failed_for_good(step.key) for step, done in steps)
+    ended = all(done or state.failed_for_good(step.key) for step, done in steps)
+    return ended and not look_ups(state, analysis)
+
+
+def look_ups(state: SessionState, analysis: Analysis) -> list[Step]:
+    """Return the searches of the session's pages that are due: of each gap, until a page answers it or none is left."""
+    steps: list[Step] = []
+    for number in range(len(analysis.gaps or ())):
+        searches = [search for search in analysis.looked_up if search.gap == number]
+        ended = any(search.facts or not search.url for search in searches) or len(searches) == MAX_LOOK_UPS
+        step = LookUp(analysis.round, number, len(searches) + 1)
+        if not ended and not state.failed_for_good(step.key):
+            steps.append(step)
+    return steps
 
 
 def worthwhile_gaps(state: SessionState, number: int) -> tuple[Gap, ...]:
     """Return a round's (0-based) gaps that deserve a worker, most important first, at most ``max_workers``."""
-    gaps = state.analyses[number].gaps or ()
+    gaps = state.analyses[number].open_gaps()
     worth = sorted((gap for gap in gaps if gap.importance >= state.config.gap_importance), key=lambda gap: -gap.importance)
     return tuple(worth[: state.config.max_workers])
 
@@ -345,7 +406,7 @@ def _no_evidence(state: SessionState) -> Fail:
     last = max(failed, key=lambda failure: (failure.at, failure.step), default=None)
     searches, pages = len(state.searches), len(state.pages)
     effort = f"{searches} search{'' if searches == 1 else 'es'}, {pages} page{'' if pages == 1 else 's'} read"
-    observed = any(iteration.observed for worker in state.workers.values() for iteration in worker.iterations)
+    observed = state.observed or any(step.observed for worker in state.workers.values() for step in worker.iterations)
     if last is not None and not observed:
         return Fail(last.error, f"no evidence could be gathered ({effort}): {_failure_text(last)}")
     without = f"; {counted(len(failed), 'step')} failed, the last: {_failure_text(last)}" if last is not None else ""

@@ -11,6 +11,7 @@ from pipeline.domain.state import (
     SUMMARY,
     Analysis,
     Failure,
+    GapSearch,
     Iteration,
     PageDone,
     PageObserved,
@@ -135,8 +136,27 @@ def _page_read(state: SessionState, event: e.PageRead) -> None:
 
 
 def _facts_observed(state: SessionState, event: e.FactsObserved) -> None:
-    iteration = state.workers[event.worker_id].iterations[event.iteration - 1]
-    iteration.observed[event.url] = PageObserved(event.facts, event.rejected)
+    found = PageObserved(event.facts, event.rejected, event.part, event.more)
+    if event.shared:
+        before = state.observed.get(event.url)
+        state.observed[event.url] = _both_parts(before, found) if before else found
+    else:
+        state.workers[event.worker_id].iterations[event.iteration - 1].observed[event.url] = found
+    for fact in event.facts:
+        state.facts.setdefault(fact.id, fact)
+
+
+def _both_parts(first: PageObserved, second: PageObserved) -> PageObserved:
+    """Return the observation of a page after its second part, whose facts correct rejected ones with the same claim."""
+    corrected = {fact.claim for fact in second.facts} | {entry.claim for entry in second.rejected}
+    rejected = (*(entry for entry in first.rejected if entry.claim not in corrected), *second.rejected)
+    known = {fact.id for fact in first.facts}
+    facts = (*first.facts, *(fact for fact in second.facts if fact.id not in known))
+    return PageObserved(facts, rejected, second.part, first.more)
+
+
+def _gap_looked_up(state: SessionState, event: e.GapLookedUp) -> None:
+    state.analyses[event.round].looked_up.append(GapSearch(event.gap, event.url, event.facts))
     for fact in event.facts:
         state.facts.setdefault(fact.id, fact)
 
@@ -305,6 +325,7 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.FactsValidated: _facts_validated,
     e.ContradictionsFound: _contradictions_found,
     e.AnalysisCompleted: _analysis_completed,
+    e.GapLookedUp: _gap_looked_up,
     e.SynthesisStarted: _synthesis_started,
     e.OutlineCreated: _outline_created,
     e.SectionWritten: _section_written,

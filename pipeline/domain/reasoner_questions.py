@@ -60,9 +60,10 @@ class Finding(Value):
 
 
 class Observation(Value):
-    """The findings in one page, best first."""
+    """The findings in one page, best first; ``more``: the headings of sections to read too, of those that were left out."""
 
     findings: tuple[Finding, ...]
+    more: tuple[str, ...] = ()
 
 
 class Evaluation(Value):
@@ -158,6 +159,26 @@ class WorkerContext(Value):
     pages: tuple[str, ...] = ()
 
 
+class OthersWork(Value):
+    """What is known of other workers: their searches, the titles of the pages they chose, the facts found there.
+
+    ``failed`` are failed searches and pages in words, of this worker too.
+    """
+
+    queries: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+class WrongQuote(Value):
+    """A claim whose quote is not in the page, and the passage of the page that is nearest to the quote, or ""."""
+
+    claim: str
+    quote: str
+    nearest: str
+
+
 # ---- questions -------------------------------------------------------------------------------------------------
 
 
@@ -190,7 +211,8 @@ class PerspectivesQuestion(Question[Perspectives]):
 class ThoughtQuestion(Question[Thought]):
     """Which searches should this worker make next, given its facts? At most ``limit`` queries, none made before.
 
-    ``earlier`` are facts of an earlier report on the same query, finished on the day ``earlier_on``.
+    ``earlier`` are facts of an earlier report on the same query, finished on the day ``earlier_on``. ``others`` is what other
+    workers did.
     """
 
     name = "thought"
@@ -205,24 +227,27 @@ class ThoughtQuestion(Question[Thought]):
     context: WorkerContext = WorkerContext()
     earlier: tuple[Fact, ...] = ()
     earlier_on: str = ""
+    others: OthersWork = OthersWork()
 
 
 class ObservationQuestion(Question[Observation]):
-    """Which statements of this one page answer the questions?
+    """Which statements of this one page answer the questions of all ``perspectives``?
 
-    ``text`` is the page in the format of ``page_format``; ``focus`` holds the anchors of the search hits, perhaps none; the
-    answer has at most ``limit`` findings.
+    ``text`` is the page in the format of ``page_format``; the answer has at most ``limit`` findings. ``part``: the page itself;
+    the ``rest``, which is the ``sections`` asked for and ``wrong_quotes`` to correct; or only passages that answer the one
+    question of a ``gap``.
     """
 
     name = "observation"
     answer_type = Observation
-    perspective: Perspective
-    searches: tuple[str, ...]
+    perspectives: tuple[Perspective, ...]
     url: str
     title: str
     text: str
-    focus: tuple[str, ...]
     limit: int
+    part: Literal["page", "rest", "gap"] = "page"
+    sections: tuple[str, ...] = ()
+    wrong_quotes: tuple[WrongQuote, ...] = ()
     statistics: TermStatistics = TermStatistics()
 
 

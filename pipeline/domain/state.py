@@ -6,8 +6,9 @@ which step ended first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 from pipeline.domain import ENDED
@@ -115,15 +116,22 @@ class PageDone:
 
 @dataclass(slots=True)
 class PageObserved:
-    """The findings of a worker in a page: accepted facts and rejected ones."""
+    """The findings in a page: accepted facts and rejected ones. ``part`` and ``more`` as in ``FactsObserved``."""
 
     facts: tuple[Fact, ...]
     rejected: tuple[RejectedFact, ...]
+    part: int = 1
+    more: tuple[str, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing of the page is to be asked for again: no section, no quote."""
+        return self.part > 1 or not (self.more or any(entry.may_be_corrected for entry in self.rejected))
 
 
 @dataclass(slots=True)
 class Iteration:
-    """One iteration of a worker: thought, searches, observations by page address, evaluation."""
+    """One iteration of a worker: thought, searches, evaluation; ``observed`` by page address only in older logs."""
 
     reasoning: str
     queries: tuple[str, ...]
@@ -154,6 +162,15 @@ class Worker:
 
 
 @dataclass(slots=True)
+class GapSearch:
+    """A page that was searched for an answer to the gap of that index; without ``url`` there was no other page to search."""
+
+    gap: int
+    url: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(slots=True)
 class Analysis:
     """One round of cross-checking; a part is None until its event is recorded."""
 
@@ -162,6 +179,12 @@ class Analysis:
     contradictions: tuple[Contradiction, ...] | None = None
     gaps: tuple[Gap, ...] | None = None
     source_quality: tuple[SourceQuality, ...] = ()
+    looked_up: list[GapSearch] = field(default_factory=list)
+
+    def open_gaps(self) -> tuple[Gap, ...]:
+        """Return the gaps that no page read by the session answers, as far as was looked up."""
+        answered = {search.gap for search in self.looked_up if search.facts}
+        return tuple(gap for number, gap in enumerate(self.gaps or ()) if number not in answered)
 
 
 @dataclass(slots=True)
@@ -205,7 +228,7 @@ class Report:
 
 @dataclass(slots=True)
 class SessionState:
-    """The whole state of a session. Keys: searches by query, pages by address, facts by id, failures by step key.
+    """The whole state of a session. Keys: searches by query, pages and observations by address, facts by id, failures by step.
 
     ``missing`` are words of the query that the sources do not contain. If there is no answer, ``nearest`` holds the ids of the
     best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
@@ -236,6 +259,7 @@ class SessionState:
     workers: dict[str, Worker] = field(default_factory=dict)
     searches: dict[str, SearchDone] = field(default_factory=dict)
     pages: dict[str, PageDone] = field(default_factory=dict)
+    observed: dict[str, PageObserved] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
     analyses: list[Analysis] = field(default_factory=list)
@@ -316,8 +340,9 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
 
     The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60). With
     ``reads_survey``, the first worker's first iteration also uses the survey's hits. Pages from the worker's earlier iterations
-    are left out. If own documents and the web were both searched, each gets its share. The result depends only on the worker's
-    own history and on the survey.
+    are left out. If own documents and the web were both searched, each gets its share. With ``reads_first_hits``, the first hit
+    of each query is read: fusing prefers pages that all queries touch a little. The result depends only on the worker's own
+    history and on the survey.
     """
     earlier: set[str] = set()
     chosen: tuple[str, ...] = ()
@@ -326,8 +351,22 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
         ranked = [url for url in _fused_pages(state, step.queries, surveyed) if url not in earlier]
         most = state.config.pages_per_iteration
         chosen = with_shares(ranked, most, page_origin) if _searched_both(state, step.queries) else tuple(ranked[:most])
+        if state.config.reads_first_hits:
+            chosen = _with_first_hits(chosen, ranked, _first_hits(state, step.queries), most)
         earlier.update(chosen)
     return chosen
+
+
+def _first_hits(state: SessionState, queries: tuple[str, ...]) -> set[str]:
+    searched = (state.searches[query].hits for query in queries if query in state.searches)
+    return {page_of(hits[0].url) for hits in searched if hits}
+
+
+def _with_first_hits(chosen: tuple[str, ...], ranked: list[str], first: set[str], most: int) -> tuple[str, ...]:
+    """Return the chosen pages and the first hits, best first; other pages make room for first hits."""
+    wanted = [url for url in ranked if url in first]
+    others = [url for url in chosen if url not in first][: max(0, most - len(wanted))]
+    return tuple(url for url in ranked if url in {*wanted, *others})
 
 
 def _searched_both(state: SessionState, queries: tuple[str, ...]) -> bool:
@@ -349,34 +388,34 @@ def _fused_pages(state: SessionState, queries: tuple[str, ...], surveyed: tuple[
     return sorted(scores, key=lambda url: (-round(scores[url], 9), url))
 
 
-def focus_of(state: SessionState, worker: Worker, iteration: int, url: str) -> tuple[str, ...]:
-    """Return the anchors of the iteration's hits in the page, in order of the searches."""
-    anchors: dict[str, None] = {}
-    for query in worker.iterations[iteration - 1].queries:
-        done = state.searches.get(query)
-        for hit in done.hits if done else ():
-            page, _, anchor = hit.url.partition("#")
-            if page == url and anchor:
-                anchors[anchor] = None
-    return tuple(anchors)
+def observed_pages(state: SessionState, worker: Worker, iteration: int) -> dict[str, PageObserved]:
+    """Return what was observed in the pages that a worker chose in an iteration (1-based), by address, best first.
+
+    An observation counts for every worker that chose the page; in older logs each worker has its own.
+    """
+    own = worker.iterations[iteration - 1].observed
+    pages = ((url, own.get(url) or state.observed.get(url)) for url in chosen_pages(state, worker, iteration))
+    return {url: seen for url, seen in pages if seen}
 
 
 def facts_of(state: SessionState, worker: Worker) -> tuple[Fact, ...]:
-    """Return a worker's facts, each once, by iteration and then in the order of its chosen pages."""
-    found: dict[str, Fact] = {}
-    for number, iteration in enumerate(worker.iterations, start=1):
-        for url in chosen_pages(state, worker, number):
-            for fact in iteration.observed[url].facts if url in iteration.observed else ():
-                found.setdefault(fact.id, fact)
-    return tuple(found.values())
+    """Return the facts of a worker's pages, each once, by iteration and then in the order of its chosen pages."""
+    iterations = range(1, len(worker.iterations) + 1)
+    pages = (seen for number in iterations for seen in observed_pages(state, worker, number).values())
+    return _each_once(fact for seen in pages for fact in seen.facts)
 
 
 def all_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the session's facts, each once, by worker in plan order and then as in ``facts_of``."""
+    """Return the session's facts, each once, by worker in plan order as in ``facts_of``, then those that answer gaps."""
+    found = (fact for worker in workers_in_order(state) for fact in facts_of(state, worker))
+    searches = (search for analysis in state.analyses for search in sorted(analysis.looked_up, key=lambda search: search.gap))
+    return _each_once(chain(found, (fact for search in searches for fact in search.facts)))
+
+
+def _each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     found: dict[str, Fact] = {}
-    for worker in workers_in_order(state):
-        for fact in facts_of(state, worker):
-            found.setdefault(fact.id, fact)
+    for fact in facts:
+        found.setdefault(fact.id, fact)
     return tuple(found.values())
 
 
@@ -405,8 +444,8 @@ def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
 
 
 def open_gaps(state: SessionState) -> tuple[Gap, ...]:
-    """Return the open gaps of the latest round that looked for them."""
-    return next((a.gaps for a in reversed(state.analyses) if a.gaps is not None), ())
+    """Return the open gaps of the latest round that looked for them, without those that a page of the session answers."""
+    return next((a.open_gaps() for a in reversed(state.analyses) if a.gaps is not None), ())
 
 
 def nearest_facts(state: SessionState) -> tuple[Fact, ...]:

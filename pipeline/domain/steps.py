@@ -67,10 +67,18 @@ class Read(Step):
 
 @dataclass(frozen=True, slots=True)
 class Observe(Step):
-    """Extract facts from one page for one worker."""
+    """Extract facts from one page for one worker, in sessions that do not share pages: without a model, and in older logs."""
 
     worker_id: str
     iteration: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObservePage(Step):
+    """Extract facts from one page, once a session for all workers; ``part`` 2 asks for quotes and sections again."""
+
+    part: int
     url: str
 
 
@@ -135,6 +143,15 @@ class FindGaps(Step):
     """Find the questions that are still open."""
 
     round: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp(Step):
+    """Search the pages read for an answer to a gap (from 0) of ``round``; ``attempt`` counts from 1."""
+
+    round: int
+    gap: int
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ ContradictionKind = Literal["number", "date", "version", "polarity", "claim"]
 Standing = Literal["corroborated", "single", "disputed"]
 BlockForm = Literal["paragraph", "steps", "bullets", "table", "code"]
 Basis = Literal["quoted", "derived", "bridge"]
+NOT_IN_PAGE = "its quote is not in the page"
 
 
 class Value(BaseModel):
@@ -54,6 +55,8 @@ class ResearchConfig(Value):
     reads_survey: bool = False
     pages_per_iteration: int = 4
     facts_per_page: int = 8
+    reads_first_hits: bool = False
+    shares_pages: bool = False
     sufficient_facts: int = 5
     max_open_gaps: int = 2
     gap_importance: float = 0.5
@@ -143,6 +146,11 @@ class RejectedFact(Value):
     claim: str
     quote: str
     reason: str
+
+    @property
+    def may_be_corrected(self) -> bool:
+        """Whether the page may hold what was meant, in other words than the quote's."""
+        return self.reason == NOT_IN_PAGE
 
 
 class ValidatedFact(Value):

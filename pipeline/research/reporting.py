@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pipeline.domain.agenda import look_ups
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SUMMARY, Failure, Section, SessionState, contradictions, open_gaps, working_seconds
 from pipeline.domain.steps import Complete, Fail, MakeReport
@@ -16,6 +17,8 @@ _FAILED_STEPS = {
     "SearchFor": ("search", "searches", "could not be made"),
     "Read": ("page", "pages", "could not be read"),
     "Observe": ("page", "pages", "could not be evaluated"),
+    "ObservePage:1": ("page", "pages", "could not be evaluated"),
+    "ObservePage:2": ("page", "pages", "could not be evaluated to the end"),
 }
 _SIDES: dict[Origin, tuple[str, str]] = {
     "own": ("your documents", "Your documents were not searched"),
@@ -25,6 +28,7 @@ _SKIPPED_CHECKS = {
     "Validate": "The facts were not cross-checked",
     "Contrast": "The sources were not checked for contradictions",
     "FindGaps": "Open questions were not determined",
+    "LookUp": "Not all open questions were looked up in the pages read",
     "EditReport": "The report was not edited as a whole",
     "CheckSection": "Some sections could not be checked; only verbatim quotes were kept of them",
 }
@@ -89,6 +93,8 @@ def limits(state: SessionState) -> Iterator[str]:
         yield "No single passage covers the whole question; the report uses the closest ones."
     if state.exhausted:
         yield f"Gathering was cut short ({state.exhausted}); the facts found by then were not cross-checked any further."
+        if any(look_ups(state, analysis) for analysis in state.analyses[-1:]):
+            yield "The open questions were not looked up in the pages read."
     for kind, (one, many, what) in _FAILED_STEPS.items():
         messages = sorted(failure.message for failure in _final_failures(state, kind))
         if messages:

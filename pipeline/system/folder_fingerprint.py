@@ -25,7 +25,7 @@ class Look(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What somebody just did in a folder: its mark before and after; how the files that were touched look now (None: gone)."""
+    """A change in a folder: its mark before and after, and size and time of each touched file (None: removed)."""
 
     before: str
     after: str
@@ -51,13 +51,13 @@ class Folder:
         return {name: Look(int(size), int(mtime)) for name, size, mtime in parts}
 
     def with_files(self, changed: Mapping[str, Look | None]) -> Folder:
-        """Return the folder with files that look so; None: with no file of that name."""
+        """Return the folder with the sizes and times of these files; None: without the file."""
         lines = list(self._lines)
         for name, found in changed.items():
             start = f"{name}\0"
             place = bisect_left(lines, start)
-            stands = place < len(lines) and lines[place].startswith(start)
-            lines[place : place + stands] = [f"{start}{found.size}\0{found.mtime}"] if found else []
+            exists = place < len(lines) and lines[place].startswith(start)
+            lines[place : place + exists] = [f"{start}{found.size}\0{found.mtime}"] if found else []
         return Folder(lines, self.folders)
 
 
@@ -92,7 +92,7 @@ def look(folder: int | str) -> Folder:
 
 
 def names_of_folders(folder: str) -> tuple[str, ...]:
-    """Return the names of the folders in a folder, in a sixth of the time that a look takes.
+    """Return the names of the folders in a folder, in a sixth of the time that ``look`` takes.
 
     Raises:
         OSError: there is none, or it may not be read.
@@ -150,7 +150,7 @@ def digest_below(folder: Path, pattern: str = "*") -> str:
     """Return a name for the names and bytes of the files below a folder; another one whenever any of them is changed.
 
     Raises:
-        OSError: a file cannot be read, or a link leads to a folder: what is behind it is not looked at.
+        OSError: a file cannot be read, or a link leads to a folder, which is not read.
     """
     found = hashlib.blake2b(digest_size=16)
     for path in sorted(folder.rglob(pattern)):

@@ -77,6 +77,8 @@ def bounded() -> Iterator[Callable[[str], str]]:
         raise TooMuch(f"it takes more than {TEMPLATE_BYTES // 1_000_000} MB of memory").with_traceback(
             error.__traceback__
         ) from None
+    except RecursionError as error:
+        raise TooMuch("it includes or calls itself without end").with_traceback(error.__traceback__) from None
     finally:
         if timed:
             signal.setitimer(signal.ITIMER_PROF, 0)

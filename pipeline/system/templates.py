@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -116,10 +117,13 @@ class TemplateFolder:
             raise self._invalid(*self._place_of(error, name), (str(error) or type(error).__name__) + when) from error
 
     def _place_of(self, error: BaseException, name: str) -> tuple[str, int]:
-        """The innermost place in a template that the error went through."""
-        frames = traceback.extract_tb(error.__traceback__)
-        inside = [frame for frame in frames if Path(frame.filename).is_relative_to(self.folder)]
-        return (str(Path(inside[-1].filename).relative_to(self.folder)), inside[-1].lineno or 0) if inside else (name, 0)
+        """The place in a template that raised the error: the innermost, or that which calls itself."""
+        frames = [(Path(frame.filename), frame.lineno or 0) for frame in reversed(traceback.extract_tb(error.__traceback__))]
+        places = Counter((path.relative_to(self.folder), line) for path, line in frames if path.is_relative_to(self.folder))
+        if not places:
+            return name, 0
+        path, line = places.most_common(1)[0][0]
+        return str(path), line
 
     def _invalid(self, file: str, line: int, what: str) -> TemplateInvalid:
         where = str(self.folder / file) + (f", line {line}" if line else "")

@@ -22,7 +22,7 @@ P = TypeVar("P")
 Q = TypeVar("Q")
 T = TypeVar("T")
 
-# Events and states hold no circles; to look for some as often as Python does takes a third of the time of reading a log.
+# Events and states hold no circles; Python's frequent search for them takes a third of the time of reading a log.
 COLLECTION = (50_000, 20, 100)
 _log = logging.getLogger("pipeline.system.worker_pool")
 
@@ -42,7 +42,7 @@ class Pool(Generic[P]):
 
     @property
     def helps(self) -> bool:
-        """Tell whether there are, or will be, other processes."""
+        """Return whether there are, or will be, other processes."""
         return self._number > 0
 
     def submit(self, work: Callable[[P, Q], T], about: Q) -> Work[T]:
@@ -88,7 +88,7 @@ class Work(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """Tell whether no other process is at it any more."""
+        """Return whether no other process works on it."""
         return self.future is None or self.future.done()
 
     def result(self) -> T:
@@ -128,7 +128,7 @@ def _serve(work: Callable[[Any, Q], T], about: Q) -> T:
 
 
 def processors(most: int) -> int:
-    """Return how many processors this process may use, ``most`` at most; not every system tells."""
+    """Return how many processors this process may use, ``most`` at most; not every system says."""
     return min(most, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.domain import fold_id
-from pipeline.errors import ResearchError
+from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.database import FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
@@ -39,12 +39,12 @@ def build_vault(
 
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.
-        ResearchError: the disk cannot be written, or another build is running.
+        SystemRefused: the disk cannot be written, or another build is running.
     """
     try:
         return _build(store, templates, vault, state_dir, mode, compiled)
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
-        raise ResearchError(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
+        raise SystemRefused(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
     except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
         remove_damaged(state_dir)
         return _build(store, templates, vault, state_dir, mode, compiled)

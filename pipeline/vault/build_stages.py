@@ -52,7 +52,7 @@ class Build:
 
         Raises:
             sqlite3.DatabaseError: the catalogue is damaged.
-            TemplateInvalid, ResearchError: as ``build_vault``.
+            TemplateInvalid, SystemRefused: as ``build_vault``.
         """
         try:
             generation, files = self._render()

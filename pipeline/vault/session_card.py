@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda import summary_of
-from pipeline.domain.state import PageDone, SessionState, Worker, contradictions, open_gaps, workers_in_order
+from pipeline.domain.state import (
+    PageDone,
+    SessionState,
+    Worker,
+    contradictions,
+    observed_pages,
+    open_gaps,
+    workers_in_order,
+)
 from pipeline.domain.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
 from pipeline.text.normalise import one_line
 from pipeline.vault import paths
@@ -303,7 +311,7 @@ class _ReadingBuilder:
             reported_at=self._reported_at,
             score=score,
             reasons=reasons,
-            workers=tuple(worker.id for worker in workers_in_order(self._state) if _used(worker, page.url)),
+            workers=tuple(worker.id for worker in workers_in_order(self._state) if _used(self._state, worker, page.url)),
             quotes=tuple(self._quoted(fact) for fact in self._facts.get(page.url, ())),
         )
 
@@ -337,5 +345,6 @@ class _ReadingBuilder:
         return tuple(QuoteRef(fact.url, fact.id) for fact in known)
 
 
-def _used(worker: Worker, url: str) -> bool:
-    return any(url in step.observed and step.observed[url].facts for step in worker.iterations)
+def _used(state: SessionState, worker: Worker, url: str) -> bool:
+    seen = (observed_pages(state, worker, number).get(url) for number in range(1, len(worker.iterations) + 1))
+    return any(page is not None and page.facts for page in seen)

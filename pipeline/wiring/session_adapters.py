@@ -110,7 +110,7 @@ class AdapterFactory:
         )
 
     def may_cost(self, config: ResearchConfig) -> bool:
-        """Tell whether a session of that config may cost money; the network is not asked.
+        """Return whether a session of that config may cost money; the network is not asked.
 
         Raises:
             UsageError: a model or a provider that it names is not set up.
@@ -153,9 +153,9 @@ class AdapterFactory:
 
         if self._plain is None:
             processes = processes_for(self.sessions)
-            self._plain = crew = Crew(processes) if processes else ExtractiveReasoner()
-            if isinstance(crew, Crew):
-                self._closers.append(crew.aclose)
+            self._plain = pool = Crew(processes) if processes else ExtractiveReasoner()
+            if isinstance(pool, Crew):
+                self._closers.append(pool.aclose)
         return self._plain
 
     def _model(self, model: str) -> OpenAIReasoner:

@@ -171,6 +171,18 @@ def test_hours_are_a_length_of_time_and_may_be_a_tenth_shorter(hours: float, due
     assert decision.due is due
 
 
+@pytest.mark.parametrize(("days_ago", "action"), [(3, "failed"), (7, "again")])
+def test_a_recurring_question_that_failed_is_tried_again_when_it_is_due(days_ago: float, action: str) -> None:
+    weekly = query("pumps", every=timedelta(days=7))
+    latest = last("pumps", "failed", days_ago=days_ago, end_reason="the pump was on fire")
+    decision = decided(weekly, latest)
+    assert (decision.action, decision.session) == (action, "s-pumps")
+    assert "the pump was on fire; due again" in decision.reason
+    assert decided(weekly, latest, "pumps").action == "retry"
+    cancelled = decided(weekly, last("pumps", "cancelled", days_ago=days_ago))
+    assert cancelled.action == "cancelled"
+
+
 def test_a_recurring_question_says_in_which_night_it_is_due_again() -> None:
     decision = decided(query("pumps", every=timedelta(days=7)), last("pumps", days_ago=1))
     assert decision.reason.endswith(f"due again in the night to {(NOW + timedelta(days=6)).date()}")

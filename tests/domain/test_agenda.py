@@ -212,6 +212,8 @@ def test_validation_and_contradictions_are_looked_for_side_by_side_and_gaps_afte
 def test_only_gaps_that_matter_become_workers(importance: float, extends: bool) -> None:
     state, event = before(e.AnalysisCompleted)
     fold.apply(state, event.model_copy(update={"gaps": (Gap(question="Why?", importance=importance, reason="x"),)}))
+    assert agenda(state) == (s.LookUp(0, 0, 1),)
+    fold.apply(state, e.GapLookedUp(round=0, gap=0))
     assert agenda(state) == ((s.ExtendPlan(0),) if extends else (s.StartSynthesis(),))
 
 

@@ -61,7 +61,7 @@ def observation(prompt: Prompt) -> dict[str, Any]:
     """The sentences of the page that share most words with the questions, verbatim."""
     told = dict.fromkeys(sentence for _, text in prompt.pages for sentence in sentences(text))
     liked = sorted((sentence for sentence in told if _likeness(sentence, prompt)), key=lambda one: -_likeness(one, prompt))
-    return {"findings": [_finding(sentence, prompt) for sentence in liked[: prompt.limit("best", 8)]]}
+    return {"findings": [_finding(sentence, prompt) for sentence in liked[: prompt.limit("best", 8)]], "more_sections": []}
 
 
 def _finding(sentence: str, prompt: Prompt) -> dict[str, Any]:

@@ -69,9 +69,7 @@ QUESTIONS: dict[str, q.Question[Any]] = {
     "thought": q.ThoughtQuestion(
         query=QUERY, perspective=VIEW, iteration=1, facts=FACTS[:2], gaps=(), asked=("cold climates",), summary="", limit=3
     ),
-    "observation": q.ObservationQuestion(
-        query=QUERY, perspective=VIEW, searches=("heat pumps",), url="http://a.test/", title="A", text=PAGE, focus=(), limit=4
-    ),
+    "observation": q.ObservationQuestion(query=QUERY, perspectives=(VIEW,), url="http://a.test/", title="A", text=PAGE, limit=4),
     "evaluation": q.EvaluationQuestion(query=QUERY, perspective=VIEW, iteration=1, facts=FACTS[:3], summary=""),
     "validation": q.ValidationQuestion(query=QUERY, groups=_groups(), origins=ORIGINS),
     "contradictions": q.ContradictionsQuestion(query=QUERY, groups=_groups(), origins=ORIGINS),

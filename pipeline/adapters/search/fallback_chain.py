@@ -35,7 +35,7 @@ class Member:
     price: float = 0.0
 
     def exclude(self, error: ProviderRefused | CorpusUnusable) -> None:
-        """Ask this search no more tonight; log that once."""
+        """Do not ask this search again in this run; log that once."""
         if self.refusal is None:
             self.refusal = error
             _log.warning("%s; it is not asked again tonight%s", error.message, f" ({error.hint})" if error.hint else "")

@@ -14,6 +14,7 @@ PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "opena
 
 ROLES = ("plan", "work", "write", "check")
 MOST = 999_999_999
+CONTEXT_TOKENS = (1_000, 1_000_000)
 
 _WITH_ADDRESS = tuple(name for name in PROVIDERS if name not in ("local", "searxng"))
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,60}")
@@ -119,7 +120,7 @@ def _limits(node: Node, faults: Problems) -> Limits:
 
 
 def _query_limits(node: Node, faults: Problems) -> QueryLimits:
-    return QueryLimits(**_mapping(node, faults, _QUERY_LIMITS))
+    return QueryLimits(**_mapping(node, faults, {**_QUERY_LIMITS, "context_tokens": whole(*CONTEXT_TOKENS)}))
 
 
 def _mapping(node: Node, faults: Problems, fields: dict[str, Reader]) -> dict[str, Any]:

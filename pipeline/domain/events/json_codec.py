@@ -39,6 +39,7 @@ SessionEvent = Annotated[
     | e.AnalysisStarted
     | e.FactsValidated
     | e.ContradictionsFound
+    | e.GapLookedUp
     | e.AnalysisCompleted
     | e.SynthesisStarted
     | e.OutlineCreated

@@ -1,19 +1,15 @@
-"""The events of a session, as frozen models. Those of a batch are in ``batch_events``, the JSON encoding in ``json_codec``.
-
-A step *drafts* an event with an empty envelope (``id``, ``session_id``, ``version``, ``at``, ``run_id``); the session *stamps*
-it when it records it. In the JSON the fields of envelope and payload are side by side::
-
-    {"id": "…", "session_id": "…", "version": 7, "type": "worker.thought", "at": "2026-11-21T02:15:00.123Z",
-     "run_id": "…", "worker_id": "search_0", …}
-
-Unknown fields are kept. An event of an unknown type becomes an ``UnknownEvent``, which the fold skips with one warning. A stored
-event is never rewritten.
-"""
+"""The events of a session, as frozen models. Those of a batch are in ``batch_events``, the JSON encoding in ``json_codec``."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Literal
 
+from pipeline.domain.events.event_base import SCHEMA as SCHEMA
+from pipeline.domain.events.event_base import SCHEMA_MAJOR as SCHEMA_MAJOR
+from pipeline.domain.events.event_base import SCHEMA_MINOR as SCHEMA_MINOR
+from pipeline.domain.events.event_base import Answered as Answered
+from pipeline.domain.events.event_base import EventBase as EventBase
+from pipeline.domain.events.event_base import UnknownEvent as UnknownEvent
 from pipeline.domain.values import (
     Changes,
     Contradiction,
@@ -35,43 +31,11 @@ from pipeline.domain.values import (
     Sentence,
     SourceQuality,
     ValidatedFact,
-    Value,
     Verdict,
 )
 from pipeline.text.ranking.term_statistics import TermStatistics
 
-SCHEMA_MAJOR = 1
-SCHEMA_MINOR = 0
-SCHEMA = f"{SCHEMA_MAJOR}.{SCHEMA_MINOR}"
 NO_EVIDENCE = "no-evidence"  # the cause of an end without a report where no step failed
-
-
-class EventBase(Value):
-    """The envelope of every event. ``version`` counts from 1 in the session; ``at`` is RFC 3339 in UTC with milliseconds."""
-
-    id: str = ""
-    session_id: str = ""
-    version: int = 0
-    type: str = ""
-    at: str = ""
-    run_id: str = ""
-
-
-E = TypeVar("E", bound=EventBase)
-
-
-class Answered(EventBase):
-    """An event that records an outside answer, with its cost, its duration and the digest of the stored prompt and raw reply.
-
-    ``exchange`` is "" if nothing was sent, as with the extractive reasoner. ``step`` is the key of the step that ends with this
-    event, which also settles the calls announced for that step (``call.sent``). ``seconds`` is how long the step took, waits and
-    retries included; None in a log from before it was measured.
-    """
-
-    step: str = ""
-    cost: Cost = Cost()
-    exchange: str = ""
-    seconds: float | None = None
 
 
 class RunStarted(EventBase):
@@ -202,7 +166,11 @@ class PageRead(Answered):
 
 
 class FactsObserved(Answered):
-    """The facts that a worker found in a page, and the findings that were rejected."""
+    """The facts of a page, and the findings that were rejected.
+
+    ``shared``: they count for every worker that chose the page; ``worker_id`` is the first of them. Older logs have one event for
+    each worker. ``part`` 2 are corrected quotes and the sections that part 1 asked for, by name, in ``more``.
+    """
 
     type: Literal["facts.observed"] = "facts.observed"
     worker_id: str
@@ -211,6 +179,9 @@ class FactsObserved(Answered):
     digest: str
     facts: tuple[Fact, ...]
     rejected: tuple[RejectedFact, ...] = ()
+    shared: bool = False
+    part: int = 1
+    more: tuple[str, ...] = ()
 
 
 class WorkerEvaluated(Answered):
@@ -289,6 +260,21 @@ class AnalysisCompleted(Answered):
     round: int
     gaps: tuple[Gap, ...]
     source_quality: tuple[SourceQuality, ...]
+
+
+class GapLookedUp(Answered):
+    """A page that the session had read was searched for an answer to a gap (an index from 0) of ``round``.
+
+    ``facts`` answer it. Without ``url``, no page has a passage about it that was not looked at.
+    """
+
+    type: Literal["gap.looked_up"] = "gap.looked_up"
+    round: int
+    gap: int
+    url: str = ""
+    digest: str = ""
+    facts: tuple[Fact, ...] = ()
+    rejected: tuple[RejectedFact, ...] = ()
 
 
 class SynthesisStarted(EventBase):
@@ -446,7 +432,3 @@ class BudgetExhausted(EventBase):
     cap: str
     limit: str
     spent: str
-
-
-class UnknownEvent(EventBase):
-    """An event of a type that this version does not know. It is kept in the log and skipped by the fold."""

@@ -101,7 +101,7 @@ class PageRenderer:
 
         Raises:
             TemplateInvalid: a template is faulty.
-            ResearchError: the disk cannot be written.
+            SystemRefused: the disk cannot be written.
         """
         catalogue = Catalogue(self._job.catalogue)
         inside = EmbedRenderer(self._bytes, self._reader, self._places, catalogue)

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from pipeline.errors import ResearchError
+from pipeline.errors import SystemRefused
 from pipeline.system.folder_fingerprint import digest_below
 from pipeline.vault.cache.built_files import Files
 
@@ -42,7 +42,7 @@ def open_catalogue(folder: Path) -> sqlite3.Connection:
     """Open the file in ``folder`` for one build; create it if it does not exist.
 
     Raises:
-        ResearchError: the file cannot be used.
+        SystemRefused: the file cannot be used.
     """
     path = folder / FILE
     try:
@@ -52,7 +52,7 @@ def open_catalogue(folder: Path) -> sqlite3.Connection:
         base.execute("PRAGMA synchronous = NORMAL")  # after a power cut it is consistent, perhaps without the latest commit
         base.execute("PRAGMA schema_version").fetchone()
     except (sqlite3.OperationalError, OSError) as error:
-        raise ResearchError(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
+        raise SystemRefused(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
     return base
 
 
@@ -85,12 +85,12 @@ def remove_damaged(folder: Path) -> None:
     """Remove a damaged file.
 
     Raises:
-        ResearchError: it cannot be removed.
+        SystemRefused: it cannot be removed.
     """
     try:
         (folder / FILE).unlink(missing_ok=True)
     except OSError as error:
-        raise ResearchError(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
+        raise SystemRefused(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
 
 
 def templates_fingerprint(folder: Path) -> str:
@@ -107,7 +107,7 @@ class CatalogueFile:
     ``shared`` has the file open already: its connection is used. ``layout`` identifies the program that derived the tables.
 
     Raises:
-        ResearchError: the file cannot be used, or another build has it.
+        SystemRefused: the file cannot be used, or another build has it.
     """
 
     def __init__(self, folder: Path, layout: str, *, in_memory: bool = False, shared: CatalogueFile | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a session's work added up to over its time: dollars and tokens where there are any, else facts and pages."""
+"""A session's totals over time: dollars and tokens if there are any, else facts and pages."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def cost_chart(loaded: LoadedSession, seconds: Sequence[float]) -> str:
 def curves_of(history: Sequence[e.EventBase], seconds: Sequence[float]) -> tuple[Curve, ...]:
     """Return one or two curves: what was spent; where nothing was, what was found; where neither, what was recorded."""
     for curves in (_spent, _found):
-        if telling := tuple(curve for curve in curves(history, seconds) if curve.total > 0):
-            return telling
+        if found := tuple(curve for curve in curves(history, seconds) if curve.total > 0):
+            return found
     return (_curve("Events recorded", _whole, history, seconds, lambda _event: 1),)
 
 
@@ -102,7 +102,7 @@ def _new_facts() -> Amount:
 
     def amount(event: e.EventBase) -> float:
         before = len(known)
-        if isinstance(event, e.FactsObserved):
+        if isinstance(event, e.FactsObserved | e.GapLookedUp):
             known.update(fact.id for fact in event.facts)
         return len(known) - before
 

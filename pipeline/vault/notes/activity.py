@@ -99,6 +99,8 @@ def _analyse(events: Sequence[e.EventBase]) -> Iterator[str]:
         yield f"found {count(len(found.contradictions), 'disagreement')}"
     for ended in _of(events, e.AnalysisCompleted):
         yield f"left {count(len(ended.gaps), 'question')} open"
+    answered = sum(bool(search.facts) for search in _of(events, e.GapLookedUp))
+    yield _counted(answered, "found answers in pages read for ", "of them", "of them")
 
 
 def _write(events: Sequence[e.EventBase]) -> Iterator[str]:
@@ -170,6 +172,7 @@ _PHASES: dict[type[e.EventBase], str] = {
     e.FactsValidated: "analyse",
     e.ContradictionsFound: "analyse",
     e.AnalysisCompleted: "analyse",
+    e.GapLookedUp: "analyse",
     e.SynthesisStarted: "write",
     e.OutlineCreated: "write",
     e.SectionWritten: "write",

@@ -9,6 +9,7 @@ from pipeline.domain.state import (
     SessionState,
     Worker,
     contradictions,
+    observed_pages,
     open_gaps,
     search_nodes,
     workers_in_order,
@@ -84,6 +85,10 @@ def _step_words(state: SessionState, key: str) -> str:
         return f"reading {rest}"
     if kind == "Observe":
         return f"taking facts from {rest.split(':', 2)[-1]}"
+    if kind == "ObservePage":
+        return f"taking facts from {rest.partition(':')[2]}"
+    if kind == "LookUp":
+        return "searching the pages read for an answer to an open question"
     if kind in _WORKER_STEPS:
         return f"{_WORKER_STEPS[kind]} ({_perspective(state, rest.partition(':')[0])})"
     if kind in _SECTION_STEPS:
@@ -250,7 +255,7 @@ def _planned(loaded: LoadedSession, node: PlanNode) -> PlannedView:
 def _row(loaded: LoadedSession, worker: Worker) -> WorkerRow:
     state = loaded.state
     asked = [query for step in worker.iterations for query in step.queries if query in state.searches]
-    pages = {url for step in worker.iterations for url in step.observed}
+    pages = {url for number in range(1, len(worker.iterations) + 1) for url in observed_pages(state, worker, number)}
     return WorkerRow(
         worker_link(loaded.card, worker.id),
         len(worker.iterations),

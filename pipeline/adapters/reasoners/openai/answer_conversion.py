@@ -80,7 +80,8 @@ def _observation(question: q.ObservationQuestion, said: w.ObservationWire, keys:
         )
         for finding in said.findings[: question.limit]
     )
-    return q.Observation(findings=tuple(findings))
+    more = dict.fromkeys(name.strip() for name in said.more_sections if name.strip() and question.part == "page")
+    return q.Observation(findings=tuple(findings), more=tuple(more))
 
 
 def _evaluation(_question: q.EvaluationQuestion, said: w.EvaluationWire, keys: CitationKeys) -> q.Evaluation:

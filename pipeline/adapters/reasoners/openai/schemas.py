@@ -62,6 +62,7 @@ class ObservationWire(Wire):
     """The findings in a page, best first."""
 
     findings: list[FindingWire]
+    more_sections: list[Text] = Field(description="headings of sections to read too, as listed; empty if none")
 
 
 class EvaluationWire(Wire):

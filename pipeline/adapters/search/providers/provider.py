@@ -21,7 +21,7 @@ _LONGEST_QUERY = 1_000
 
 
 class Provider(Protocol):
-    """The pure functions that differ between providers: request, verdict, hits and price. None of them sends or waits."""
+    """The base of all providers: functions for request, verdict, hits and price. None of them sends or waits."""
 
     @property
     def name(self) -> str:
@@ -49,9 +49,9 @@ class Provider(Protocol):
         """
         ...
 
-    def usd(self, reply: Reply) -> float:
-        """Return the cost in USD of a reply with the verdict ``Good``."""
-        ...
+    def usd(self, reply: Reply) -> float:  # noqa: ARG002 - for providers whose replies state a price
+        """Return the cost in USD of a reply with the verdict ``Good``: the usual price, unless the reply states another."""
+        return self.price
 
 
 class WebSearch:

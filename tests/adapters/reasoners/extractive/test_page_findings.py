@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.domain.values import Fact
-from pipeline.research.gathering import _facts_and_rejected
+from pipeline.research.gathering.quoted_facts import facts_and_rejected
 from pipeline.text.normalise import clean, digest_of, holds_quote, normalised
 from tests.adapters.reasoners.extractive.builders import LOG_PAGE, asked, observed
 from tests.text.ranking.pages import Made, pages
@@ -19,7 +19,7 @@ TABLE = "# Options\n\n## Limits {#limits}\n\n| Option | Meaning |\n" + "\n".join
 
 def _facts(query: str, text: str, limit: int = 8) -> tuple[Fact, ...]:
     question = asked(query, text, limit=limit)
-    facts, rejected = _facts_and_rejected(observed(query, text, limit=limit).findings, question, digest_of(text.encode()))
+    facts, rejected = facts_and_rejected(observed(query, text, limit=limit).findings, question, digest_of(text.encode()))
     assert all("shorter than 3 words" in entry.reason for entry in rejected)
     return facts
 

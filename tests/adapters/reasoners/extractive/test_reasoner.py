@@ -32,9 +32,7 @@ def _all_questions(query: str, texts: list[str], facts: tuple[Fact, ...]) -> lis
         q.ThoughtQuestion(
             query=query, perspective=view, iteration=2, facts=facts, gaps=words, asked=words, summary=query, limit=5
         ),
-        q.ObservationQuestion(
-            query=query, perspective=view, searches=words, url="u", title=query, text="\n\n".join(texts), focus=words, limit=8
-        ),
+        q.ObservationQuestion(query=query, perspectives=(view,), url="u", title=query, text="\n\n".join(texts), limit=8),
         q.EvaluationQuestion(query=query, perspective=view, iteration=1, facts=facts, summary=query),
         q.ValidationQuestion(query=query, groups=groups, origins=origins),
         q.ContradictionsQuestion(query=query, groups=groups, origins=origins),

@@ -124,12 +124,10 @@ THOUGHT = q.ThoughtQuestion(
 )
 OBSERVATION = q.ObservationQuestion(
     query=QUERY,
-    perspective=VIEW,
-    searches=("wal",),
+    perspectives=(VIEW,),
     url=URL_A,
     title="WAL",
     text="# WAL\n\nThe log holds 45 records.",
-    focus=(),
     limit=3,
 )
 EVALUATION = q.EvaluationQuestion(query=QUERY, perspective=VIEW, iteration=1, facts=(FACT_A,), summary="")
@@ -203,7 +201,10 @@ GOOD: dict[str, dict[str, Any]] = {
         ]
     },
     "thought": {"reasoning": "More is needed.", "queries": ["wal fsync", "wal fsync", "wal torn write", "one too many"]},
-    "observation": {"findings": [{"claim": "45.", "quote": "The log holds 45 records.", "question": "Q1", "relevance": "high"}]},
+    "observation": {
+        "findings": [{"claim": "45.", "quote": "The log holds 45 records.", "question": "Q1", "relevance": "high"}],
+        "more_sections": [],
+    },
     "evaluation": {"open_questions": ["Q2"], "reason": "Nothing on it."},
     "validation": {"entries": [{"evidence": "E1", "borne_out_by": ["E2"], "confidence": "high"}]},
     "contradictions": {

@@ -86,10 +86,13 @@ def test_a_perspective_that_a_model_made_up_cannot_open_material() -> None:
 PAGE = "# Title\n\n" + "\n\n".join(f"## Part {n} {{#p{n}}}\n\nSentence {n} " + "word " * 40 for n in range(50))
 
 
-def test_a_long_page_is_cut_to_its_focus_first_verbatim_and_in_order() -> None:
-    cut = excerpt(PAGE, ("p40",), 400)
+def test_a_long_page_is_cut_to_the_parts_on_the_questions_verbatim_and_in_order() -> None:
+    found = excerpt(PAGE, ("What does sentence 40 say?",), 400)
+    cut = found.text
     assert tokens(cut) <= 450
     assert "Sentence 40" in cut
+    assert "Part 40" not in found.left_out
+    assert "Part 7" in found.left_out
     assert cut.startswith("# Title")
     assert cut.index("Sentence 0") < cut.index(OMITTED) < cut.index("Sentence 40")
     assert all(part == OMITTED or part in PAGE for part in cut.split("\n\n"))
@@ -97,7 +100,7 @@ def test_a_long_page_is_cut_to_its_focus_first_verbatim_and_in_order() -> None:
 
 @given(st.text(max_size=400), st.integers(1, 60))
 def test_an_excerpt_never_grows_and_never_fails(text: str, limit: int) -> None:
-    cut = excerpt(text, ("a",), limit)
+    cut = excerpt(text, ("a",), limit).text
     assert cut == text or tokens(cut) <= limit + 8
 
 

@@ -69,7 +69,8 @@ RULES: dict[str, Any] = {
         "findings": [
             {"claim": q, "quote": q, "question": "Q1", "relevance": "high"}
             for q in (*QUOTE.findall(prompt), "made up words here")
-        ]
+        ],
+        "more_sections": [],
     },
     "evaluation": lambda _: {"open_questions": ["Q1", "Q2", "Q7"], "reason": "r"},
     "validation": lambda _: {"entries": []},

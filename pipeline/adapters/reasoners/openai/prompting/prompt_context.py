@@ -10,13 +10,15 @@ from typing import Any
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
 from pipeline.adapters.reasoners.openai.prompting.fact_listing import contradiction_lines, evidence, group, place_of
-from pipeline.adapters.reasoners.openai.prompting.page_excerpt import excerpt
+from pipeline.adapters.reasoners.openai.prompting.page_excerpt import PAGE_TOKENS, Excerpt, excerpt
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.values import Fact, Hit, Perspective, Sentence
 from pipeline.text.normalise import one_line, tokens
 
 SUMMARY = "summary"
 _SNIPPET = 400  # characters of a hit's snippet
+_GAP_TOKENS = 1_500  # of a page in which an answer to one question is looked for
+_OTHERS_TOKENS = 1_500  # of what other workers found
 
 View = dict[str, Any]
 
@@ -65,57 +67,104 @@ def _memory(context: q.WorkerContext, tools: PromptParts) -> View:
     }
 
 
-def _unfolded(facts: Sequence[Fact], context: q.WorkerContext) -> list[Fact]:
-    folded = set(context.folded)
-    return [fact for fact in facts if fact.id not in folded]
+def _known(facts: Sequence[Fact], view: Perspective, context: q.WorkerContext, tools: PromptParts) -> View:
+    """Return the worker's facts since its last fold: its own questions' as evidence, those of other questions as claims."""
+    fresh = [fact for fact in facts if fact.id not in set(context.folded)]
+    own = [fact for fact in fresh if not fact.question or fact.question in view.questions]
+    also = _claims([fact for fact in fresh if fact not in own], min(tools.limit, _OTHERS_TOKENS))
+    return {
+        "evidence": evidence(own, tools.keys, tools.delimiters, tools.limit),
+        "also": tools.delimiters.block("ALSO", also) if also else "",
+    }
 
 
 def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
-    facts = _unfolded(question.facts, question.context)
     return {
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        "evidence": evidence(facts, tools.keys, tools.delimiters, tools.limit),
+        **_known(question.facts, question.perspective, question.context, tools),
         "gaps": list(question.gaps),
         "asked": list(question.asked),
         "limit": question.limit,
+        "others": _others(question, tools),
         "earlier": _earlier(question.earlier, tools),
         "earlier_on": question.earlier_on,
     }
 
 
-def _earlier(facts: Sequence[Fact], tools: PromptParts) -> Material | str:
-    """Return the claims of an earlier report without keys, because they are not evidence for this one."""
-    lines, left = [], tools.limit // 4
+def _others(question: q.ThoughtQuestion, tools: PromptParts) -> View:
+    """Return what other workers did, shortly: their facts as claims without keys, because they are cited by others."""
+    others, own = question.others, {fact.id for fact in question.facts}
+    claims = _claims([fact for fact in others.facts if fact.id not in own], min(tools.limit, _OTHERS_TOKENS))
+    return {
+        "searches": list(others.queries),
+        "pages": tools.delimiters.block("OTHERS-PAGES", "\n".join(others.pages)) if others.pages else "",
+        "facts": tools.delimiters.block("OTHERS-FACTS", claims) if claims else "",
+        "failed": tools.delimiters.block("FAILED", "\n".join(others.failed)) if others.failed else "",
+    }
+
+
+def _claims(facts: Sequence[Fact], left: int) -> str:
+    lines: list[str] = []
     for fact in facts:
         lines.append(f"- {one_line(fact.claim, _SNIPPET)} ({place_of(fact.url)})")
         left -= tokens(lines[-1])
         if left < 0:
             break
-    return tools.delimiters.block("EARLIER", "\n".join(lines)) if lines else ""
+    return "\n".join(lines)
+
+
+def _earlier(facts: Sequence[Fact], tools: PromptParts) -> Material | str:
+    """Return the claims of an earlier report without keys, because they are not evidence for this one."""
+    claims = _claims(facts, tools.limit // 4)
+    return tools.delimiters.block("EARLIER", claims) if claims else ""
 
 
 def _observation(question: q.ObservationQuestion, tools: PromptParts) -> View:
     key = tools.keys.give("S", question.url)
-    text = excerpt(question.text, question.focus, tools.limit)
+    asked = [text for view in question.perspectives for text in view.questions]
+    shown = _shown(question, asked, min(tools.limit, PAGE_TOKENS))
     place = f"{one_line(question.title)} ({place_of(question.url)})"
+    left_out = "\n".join(shown.left_out) if question.part == "page" else ""
+    wrong = "\n\n".join(_wrong_quote(entry) for entry in question.wrong_quotes)
     return {
-        "perspective": _perspective(question.perspective, tools),
-        "searches": list(question.searches),
+        "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "source": key,
-        "page": tools.delimiters.block(key, f"{place}\n\n{text}"),
+        "page": tools.delimiters.block(key, f"{place}\n\n{shown.text}") if shown.text else "",
+        "left_out": tools.delimiters.block("HEADINGS", left_out) if left_out else "",
+        "wrong_quotes": tools.delimiters.block("CLAIMS", wrong) if wrong else "",
         "limit": question.limit,
+        "part": question.part,
+        **_names_of_older_templates(asked, tools),
     }
 
 
+def _names_of_older_templates(asked: Sequence[str], tools: PromptParts) -> View:
+    """Return what a workspace's observation template from before pages were shared prints: one perspective, the searches."""
+    questions = [{"key": tools.keys.give("Q", text), "text": text} for text in asked]
+    return {"perspective": {"key": "", "name": "All perspectives", "focus": "", "questions": questions}, "searches": []}
+
+
+def _shown(question: q.ObservationQuestion, asked: Sequence[str], limit: int) -> Excerpt:
+    """Return what is shown of a page: of a large one the parts on the questions, or the sections that were asked for."""
+    if question.part == "gap":
+        return excerpt(question.text, asked, min(limit, _GAP_TOKENS))
+    if question.part == "rest":
+        return excerpt(question.text, asked, limit, question.sections)
+    return excerpt(question.text, [question.query, *asked], limit)
+
+
+def _wrong_quote(entry: q.WrongQuote) -> str:
+    return f"Claim: {one_line(entry.claim, 1_000)}\nQuote: {entry.quote}\nNearest passage of the page:\n{entry.nearest}"
+
+
 def _evaluation(question: q.EvaluationQuestion, tools: PromptParts) -> View:
-    facts = _unfolded(question.facts, question.context)
     return {
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
-        "evidence": evidence(facts, tools.keys, tools.delimiters, tools.limit),
+        **_known(question.facts, question.perspective, question.context, tools),
     }
 
 
@@ -230,7 +279,7 @@ def _fold(question: q.FoldQuestion, tools: PromptParts) -> View:
     return {
         **_memory(question.context, tools),
         "perspective": _perspective(question.perspective, tools),
-        "evidence": evidence(question.facts, tools.keys, tools.delimiters, tools.limit),
+        **_known(question.facts, question.perspective, question.context, tools),
         "searches": list(question.searches),
         "words": max(20, question.limit_tokens // 2),
         "folded_levels": "L2, L1 and L0" if question.deep_level == 2 else "L1 and L0",
