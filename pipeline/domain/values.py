@@ -218,8 +218,8 @@ class SectionPlan(Value):
 class Sentence(Value):
     """One sentence of the report and the ids of the facts that it cites; also one step, item, table row or piece of code.
 
-    ``quoted``: its quotes say it. ``derived``: it follows from two or more of them. ``bridge``: it says nothing of its own and
-    cites nothing. A table's row has ``cells``; its ``text`` then names each cell's column.
+    ``quoted``: its quotes say it. ``derived``: it follows from them and none says it. ``bridge``: it cites nothing, as it
+    only links others or says what the sources leave open. A table's row has ``cells``; its ``text`` names each cell's column.
     """
 
     text: str

@@ -11,7 +11,7 @@ from pipeline.domain.state import SUMMARY, Section, SessionState
 from pipeline.domain.steps import CheckSection
 from pipeline.domain.values import Fact, Paragraph, Sentence, Verdict
 from pipeline.errors import AnswerInvalid
-from pipeline.research.claims.code_check import bridge_objection, code_objection, objection
+from pipeline.research.claims.code_check import bridge_objection, code_objection, is_limit, objection
 from pipeline.research.claims.dates import published_of, today_of
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.normalise import holds_quote
@@ -36,7 +36,7 @@ def supported_paragraphs(section: Section, state: SessionState) -> tuple[Paragra
     paragraphs = []
     for paragraph in section.paragraphs or ():
         sentences = tuple(one for _ in paragraph.sentences if (one := next(kept)) is not None)
-        if any(sentence.facts for sentence in sentences):
+        if any(sentence.facts or is_limit(sentence.text) for sentence in sentences):
             paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
     return tuple(paragraphs)
 

@@ -19,6 +19,7 @@ from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import jaccard, stems
 
 MOST_BRIDGE_WORDS = 14
+_MOST_LIMIT_WORDS = 40
 _MOST_OWN_WORDS = 2  # content words of a bridge that neither the question nor the evidence uses
 _NEAR_COPY = 0.6  # least Jaccard similarity of a sentence and a quote's sentence of which it is a near-copy
 _SAME_WORDING = 0.8  # least ratio of matching words of two sentences of which one may deny the other
@@ -85,6 +86,25 @@ _CALENDAR = re.compile(
 )
 
 
+_READ = r"\b(?:sources?|pages?|quotes?|documents?|evidence|material|articles?|reports?|manuals?|documentation)\b"
+_SAID = (
+    r"\b(?:sa(?:y|ys|id)|state[sd]?|give(?:s|n)?|mention(?:s|ed)?|report(?:s|ed)?|explain(?:s|ed)?|cover(?:s|ed)?|tells?|shows?"
+    r"|compare[sd]?|measure[sd]?|answer(?:s|ed)?)\b"
+)
+_LIMIT = re.compile(
+    rf"{_READ}[^.;]{{0,60}} (?:do|does|did) not {_SAID}|\b(?:no|none of the) {_READ}[^.;]{{0,40}} {_SAID}"
+    rf"|{_READ}[^.;]{{0,40}} says? nothing (?:about|on|of)\b|\b(?:is|are|was|were) (?:not|nowhere) {_SAID}[^.;]{{0,20}} {_READ}"
+    r"|\A(?:Whether|How|Why|When|Which|What)\b[^.;]* (?:is|remains|stays) (?:open|unknown|unclear)\.?\Z"
+    r"|\b(?:Quellen?|Seiten?|Dokumente?|Belege?)\b[^.;]{0,60} (?:sag\w+|nenn\w+|erwähn\w+|erklär\w+)[^.;]{0,20}\bnichts?\b",
+    re.I,
+)
+
+
+def is_limit(text: str) -> bool:
+    """Return whether a sentence says what the sources leave open; so it may stand without a citation."""
+    return len(text.split()) <= _MOST_LIMIT_WORDS and _LIMIT.search(text) is not None
+
+
 def is_bridge(text: str) -> bool:
     """Return whether a sentence without citation may stand: it is short, without figures, names and code."""
     short = len(text.split()) <= MOST_BRIDGE_WORDS
@@ -93,8 +113,11 @@ def is_bridge(text: str) -> bool:
 
 def bridge_objection(text: str, facts: Iterable[Fact], query: str) -> str:
     """Return why a sentence without citation may not stand between sentences that cite ``facts``, or ""."""
-    known = content_stems(" ".join([query, *(f"{fact.quote} {fact.claim} {' '.join(fact.path)}" for fact in facts)]))
-    own = content_stems(text) - known
+    known = " ".join([query, *(f"{fact.quote} {fact.claim} {' '.join(fact.path)}" for fact in facts)])
+    if is_limit(text):
+        stranger = unsupported_quantity(text, [known]) or _unknown_name(text, [known])
+        return f"It cites nothing, and no quote names {stranger}." if stranger else ""
+    own = content_stems(text) - content_stems(known)
     return "" if is_bridge(text) and len(own) <= _MOST_OWN_WORDS else "It cites nothing."
 
 
@@ -103,18 +126,18 @@ def objection(sentence: Sentence, facts: Sequence[Fact], query: str, today: str 
     if not facts:
         return "It cites nothing."
     derived = sentence.basis == "derived"
-    if derived and len(facts) < 2:
-        return "It is derived, but cites fewer than two quotes."
     quotes = [f"{fact.lead} {fact.quote}" for fact in facts]
     known = " \n".join([query, today, *(f"{' '.join(fact.path)} {fact.heading}" for fact in facts)])
     if missing := unsupported_quantity(sentence.text, quotes, known, derived=derived):
-        return f"{'It does not follow from the quotes' if derived else 'No quote says it'}: {missing}."
+        computed = not derived and not unsupported_quantity(sentence.text, quotes, known, derived=True)
+        advice = " If it is computed from the quotes, its basis is “derived”." if computed else ""
+        return f"{'It does not follow from the quotes' if derived else 'No quote says it'}: {missing}.{advice}"
     if wrong := wrong_arithmetic(sentence.text):
         return f"Its arithmetic is wrong: {wrong}."
     sources = [*quotes, known, *(f"{fact.url} {fact.claim}" for fact in facts)]
     if name := _unknown_name(". ".join(sentence.cells) or sentence.text, sources):
         return f"No quote names {name}."
-    return "" if derived else _turned_copy(sentence.text, [fact.quote for fact in facts])
+    return "" if derived and len(facts) > 1 else _turned_copy(sentence.text, [fact.quote for fact in facts], derived=derived)
 
 
 def code_objection(code: str, facts: Iterable[Fact]) -> str:
@@ -170,8 +193,11 @@ def _shares_beginning(name: str, known: str) -> bool:
     return re.search(rf"\b{re.escape(name[:least])}", known, re.IGNORECASE) is not None and name.isalpha()
 
 
-def _turned_copy(text: str, quotes: Iterable[str]) -> str:
-    """Return how a near-copy of one sentence of the quotes turns its sense: negation, opposite, dropped limit, new absolute."""
+def _turned_copy(text: str, quotes: Iterable[str], *, derived: bool) -> str:
+    """Return how a near-copy of one sentence of the quotes turns its sense: negation, opposite, dropped limit, new absolute.
+
+    The last two are no fault of a derived sentence, such as advice: whether it follows is the reasoner's to judge.
+    """
     stated = [one for quote in quotes for one in split_sentences(quote)]
     mine = content_stems(text)
     likeness, source = max(((jaccard(mine, content_stems(one)), one) for one in stated), default=(0.0, ""))
@@ -183,6 +209,8 @@ def _turned_copy(text: str, quotes: Iterable[str]) -> str:
         for first, second in ((one, other), (other, one)):
             if first.search(text) and not first.search(source) and second.search(source) and not second.search(text):
                 return f"The quote says {_word(second, source)}, not {_word(first, text)}."
+    if derived:
+        return ""
     if (hedge := _HEDGES.search(source)) and not _HEDGES.search(text):
         return f"It drops the quote's “{hedge[0]}”."
     absolute = next((found[0] for found in _ABSOLUTES.finditer(text)), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pipeline.domain.values import Basis, Paragraph, Sentence
-from pipeline.research.claims.code_check import is_bridge
+from pipeline.research.claims.code_check import is_bridge, is_limit
 from pipeline.text.normalise import clean
 
 
@@ -42,5 +42,7 @@ def _row_in_words(cells: tuple[str, ...], header: tuple[str, ...]) -> str:
 
 def _basis(sentence: Sentence, text: str, facts: tuple[str, ...], paragraph: Paragraph) -> Basis:
     if facts:
-        return "derived" if sentence.basis == "derived" and len(facts) > 1 else "quoted"
-    return "bridge" if paragraph.kind == "prose" and paragraph.form in ("paragraph", "steps") and is_bridge(text) else "quoted"
+        return "derived" if sentence.basis == "derived" else "quoted"
+    links = paragraph.form in ("paragraph", "steps") and is_bridge(text)
+    says_limit = paragraph.form in ("paragraph", "steps", "bullets") and is_limit(text)
+    return "bridge" if paragraph.kind == "prose" and (links or says_limit) else "quoted"

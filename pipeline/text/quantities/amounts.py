@@ -38,6 +38,8 @@ _SPELLED = re.compile(
     rf"\b(?:({'|'.join(_TENS)})[-\s]({'|'.join(_ONES[1:10])})|({_ANY_WORD}))(?:-?(fold))?\b",
     re.IGNORECASE,
 )
+_FRACTIONS = {"half": Decimal("0.5"), "quarter": Decimal("0.25")}
+_FRACTION = re.compile(r"\b(?:(half) an?|a (half|quarter) of an?)\b", re.IGNORECASE)
 _ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 _NOUN = re.compile(r"[\s-]([^\W\d_]{3,})")
 # A token with letters before its digits, a version, a time: a name, compared letter by letter.
@@ -64,6 +66,11 @@ class Amount:
     spelled: bool
     half: Decimal
 
+    @property
+    def is_ordinal(self) -> bool:
+        """Whether it only counts a place: ``first``."""
+        return self.shown.casefold() in _ORDINALS
+
 
 @dataclass(frozen=True, slots=True)
 class Quantities:
@@ -82,7 +89,8 @@ def quantities_in(text: str) -> Quantities:
     written = [amount for match in _DIGITS.finditer(rest) if (amount := _written(match, rest)) is not None]
     spelled = [_spelled(match, rest) for match in _SPELLED.finditer(rest)]
     ordinal = [_ordinal(match) for match in _ORDINAL.finditer(rest)]
-    return Quantities((*written, *spelled, *ordinal), tuple(days), tuple(names))
+    parts = [_fraction(match, rest) for match in _FRACTION.finditer(rest) if unit_at(rest, match.end()) is not None]
+    return Quantities((*written, *spelled, *ordinal, *parts), tuple(days), tuple(names))
 
 
 def readings(number: str) -> Size:
@@ -156,6 +164,12 @@ def _spelled(match: re.Match[str], text: str) -> Amount:
         return Amount(match[0], values, values, "times", "fold", "", True, Decimal("0.5"))
     end, power = _magnitude(text, match.end(), money=False)
     return _amount(match[0], values, Decimal("0.5"), text, end, power, None, spelled=True)
+
+
+def _fraction(match: re.Match[str], text: str) -> Amount:
+    """Return "half a gigabyte" as an amount; the text goes on with a unit."""
+    part = frozenset({_FRACTIONS[(match[1] or match[2]).casefold()]})
+    return _amount(match[0], part, Decimal("0.05"), text, match.end(), 0, None, spelled=True)
 
 
 def _ordinal(match: re.Match[str]) -> Amount:

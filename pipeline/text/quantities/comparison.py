@@ -16,7 +16,7 @@ _ROUNDED = re.compile(
     r"\b(?:about|around|roughly|nearly|almost|some|approximately|approx|circa|ca|over|under|more than|less than)\b", re.I
 )
 _SLACK = Decimal("0.06")  # of a value that is said to be rounded
-_CONSTANTS = tuple(map(Decimal, (2, 7, 10, 12, 24, 30, 52, 60, 100, 365, 1000, 1024, 3600)))
+_CONSTANTS = tuple(map(Decimal, (2, 7, 12, 24, 30, 52, 60, 100, 365, 1000, 1024, 3600)))
 _MOST_OPERANDS = 14
 
 
@@ -98,7 +98,7 @@ def is_computable(amount: Amount, given: Quantities, sentence: str) -> bool:
 
 def _results(dimension: str, given: Quantities) -> Iterator[Decimal]:
     """Yield what the usual operations give in this dimension."""
-    operands = [amount for amount in given.amounts if not amount.spelled or amount.bare][:_MOST_OPERANDS]
+    operands = [amount for amount in given.amounts if not amount.is_ordinal][:_MOST_OPERANDS]
     kind = "percent" if dimension == "points" else dimension
     same = [max(amount.values) for amount in operands if amount.dimension == kind]
     yield from (one + other for one, other in combinations(same, 2))
@@ -109,7 +109,7 @@ def _results(dimension: str, given: Quantities) -> Iterator[Decimal]:
     for one, other in permutations(operands, 2):
         if one.dimension == other.dimension:
             yield from _ratios(dimension, max(one.values), max(other.values))
-        elif dimension in (one.dimension, other.dimension) and not (one.dimension and other.dimension):
+        elif dimension in (one.dimension, other.dimension) and {one.dimension, other.dimension} & {"", "times"}:
             yield from _scaled(max(one.values), max(other.values))
     for value in same:
         yield from (scaled for constant in _CONSTANTS for scaled in _scaled(value, constant))

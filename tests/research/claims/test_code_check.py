@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.domain.values import Fact, Sentence
-from pipeline.research.claims.code_check import bridge_objection, code_objection, is_bridge, objection
+from pipeline.domain.values import Fact, Paragraph, Sentence
+from pipeline.research.claims.code_check import bridge_objection, code_objection, is_bridge, is_limit, objection
+from pipeline.research.claims.text import valid_sentence
 from tests.research.claims.planted import FALSE, QUOTES, TRUE
 
 QUERY = "How does a log survive a power cut?"
@@ -67,3 +68,62 @@ def test_a_row_of_a_table_is_judged_by_its_cells_not_by_the_names_of_its_columns
     assert objection(row, [FACTS["port"]], QUERY) == ""
     wrong = row.model_copy(update={"text": "Product: Ollama; Port: 11443", "cells": ("Ollama", "11443")})
     assert "11443" in objection(wrong, [FACTS["port"]], QUERY)
+
+
+def test_a_figure_may_be_computed_from_two_figures_of_one_quote() -> None:
+    assert refused("The paid plan allows 17 projects more.", ("plan",), "derived") == ""
+    assert refused("The paid plan allows 18 projects more.", ("plan",), "derived")
+    sentence = Sentence(text="The paid plan allows 17 projects more.", facts=("plan",), basis="derived")
+    assert valid_sentence(sentence, Paragraph(sentences=()), FACTS) == sentence
+
+
+def test_a_computed_figure_under_the_wrong_basis_is_refused_with_the_way_out() -> None:
+    assert "basis" in refused("The paid plan allows 17 projects more.", ("plan",), "quoted")
+    assert "basis" not in refused("The paid plan allows 18 projects more.", ("plan",), "quoted")
+
+
+def test_advice_drawn_from_one_quote_may_drop_its_condition_but_not_turn_it() -> None:
+    quote = "When the program syncs the directory, the new segment is never missing."
+    fact = Fact(id="dir", claim="", quote=quote, url="https://dir.example/", digest="d" * 64)
+    advice = Sentence(text="The program should sync the directory, so the new segment is never missing.", facts=("dir",))
+    assert objection(advice, [fact], QUERY)
+    assert objection(advice.model_copy(update={"basis": "derived"}), [fact], QUERY) == ""
+    turned = advice.model_copy(update={"text": quote.replace("never ", ""), "basis": "derived"})
+    assert "denies" in objection(turned, [fact], QUERY)
+
+
+LIMITS = (
+    "The sources do not say how long a checkpoint takes on a slow disk.",
+    "No source compares `max_wal_size` with other settings.",
+    "How often 45 drives fail is not said in the sources that were read.",
+    "The documentation that was read says nothing about tapes, and the pages do not give figures for them.",
+    "Whether tapes would do better remains open.",
+    "Die Quellen sagen nichts über die Dauer eines Checkpoints.",
+)
+
+
+@pytest.mark.parametrize("text", LIMITS)
+@pytest.mark.parametrize("form", ["paragraph", "bullets"])
+def test_what_the_sources_leave_open_needs_no_citation(text: str, form: str) -> None:
+    assert is_limit(text)
+    paragraph = Paragraph.model_validate({"sentences": (), "form": form})
+    kept = valid_sentence(Sentence(text=text), paragraph, FACTS)
+    assert kept is not None
+    assert kept.basis == "bridge"
+    assert bridge_objection(text, FACTS.values(), QUERY) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The sources do not say that MySQL takes longer.",
+        "The sources do not say why it takes 77 minutes.",
+    ],
+)
+def test_a_limit_brings_in_no_name_or_figure_that_the_sources_lack(text: str) -> None:
+    assert bridge_objection(text, FACTS.values(), QUERY)
+
+
+@pytest.mark.parametrize("text", ["The sources say that it works.", "Tapes do not give errors.", "The report is long. " * 15])
+def test_other_sentences_are_no_limits(text: str) -> None:
+    assert not is_limit(text)

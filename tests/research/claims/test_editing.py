@@ -11,10 +11,11 @@ from pipeline.domain.agenda import progress
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.fold import apply
-from pipeline.domain.state import SUMMARY, SessionState
-from pipeline.domain.values import Paragraph, Sentence, Verdict
+from pipeline.domain.state import SUMMARY, Section, SessionState
+from pipeline.domain.values import Paragraph, SectionPlan, Sentence, Verdict
 from pipeline.engine.loop import run_session
 from pipeline.ops.citation_audit import check as audit
+from pipeline.research.claims.checking import supported_paragraphs
 from pipeline.research.step_context import StepContext
 from tests.engine.test_loop import begin
 from tests.fakes import FakeReasoner, Journal, MemoryStore, context_for, desk_for
@@ -102,6 +103,21 @@ def test_what_code_refuses_is_not_shown_to_the_reasoner_and_never_reaches_the_re
     state, _ = written(author)
     assert not any(s.text == FALSE for question in author.of(q.ClaimCheckQuestion) for s in question.sentences)
     assert FALSE not in texts(state, "section_1")
+
+
+def test_what_the_sources_do_not_say_stays_in_the_report_and_passes_the_audit() -> None:
+    limit = Sentence(text="The sources do not say how loud the pumps are.")
+    state, store = written(Author(Journal(), extra=(limit,)))
+    assert limit.text in texts(state, "section_1")
+    assert not audit(state, store).unsupported
+
+
+def test_a_paragraph_that_only_says_what_is_open_stays() -> None:
+    verdicts = (Verdict(sentence=0, supported=True), Verdict(sentence=1, supported=True))
+    limit = Paragraph(sentences=(Sentence(text="The sources do not say how loud it is.", basis="bridge"),))
+    link = Paragraph(sentences=(Sentence(text="Both matter.", basis="bridge"),))
+    section = Section(SectionPlan(id="a", title="A", facts=()), (limit, link), verdicts=verdicts)
+    assert supported_paragraphs(section, SessionState()) == (limit,)
 
 
 def test_a_bridge_stays_and_passes_the_audit() -> None:
