@@ -16,7 +16,9 @@ from pipeline.research.claims.dates import published_of, today_of
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.normalise import holds_quote
 from pipeline.text.quantities.comparison import unsupported_quantity
+from pipeline.text.ranking.query_terms import content_stems
 
+_NEAREST = 4  # facts shown for a sentence on what the sources leave open
 TO_DO, CERTAINTY = "what-to-do", "how-sure"  # the sections that the editing pass adds, under titles of ours
 
 
@@ -74,7 +76,7 @@ def report_title(state: SessionState) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """What is to be checked of a section: new sentences by place, a heading or "", the cited facts, claims without a verdict."""
+    """What is to be checked of a section: new sentences by place, a heading or "", the facts to show, unjudged claims."""
 
     sentences: dict[int, Sentence]
     forms: dict[int, Paragraph]
@@ -133,7 +135,18 @@ def _check_of(section_id: str, state: SessionState) -> _Check:
     told = sentences if not heading else dict(enumerate(sentences_of(section.paragraphs or ())))
     cited = {name: state.facts[name] for sentence in told.values() for name in sentence.facts if name in state.facts}
     claims = tuple(name for name in sorted(cited) if prose and name not in state.claims and not _is_plain_claim(cited[name]))
-    return _Check(sentences, {place: paragraph for place, (paragraph, _) in placed}, heading, cited, claims)
+    shown = cited | {fact.id: fact for sentence in sentences.values() for fact in _answers(sentence, state)}
+    return _Check(sentences, {place: paragraph for place, (paragraph, _) in placed}, heading, shown, claims)
+
+
+def _answers(sentence: Sentence, state: SessionState) -> list[Fact]:
+    """Return the facts nearest to what a sentence calls open, best first, so that the check sees if one of them answers it."""
+    if not is_limit(sentence.text):
+        return []
+    open_words = content_stems(sentence.text)
+    shared = {fact.id: len(open_words & content_stems(f"{fact.claim} {fact.quote}")) for fact in state.facts.values()}
+    best = sorted((name for name, words in shared.items() if words > 1), key=lambda name: (-shared[name], name))
+    return [state.facts[name] for name in best[:_NEAREST]]
 
 
 def _is_plain_claim(fact: Fact) -> bool:

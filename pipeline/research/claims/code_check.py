@@ -93,7 +93,8 @@ _SAID = (
 )
 _LIMIT = re.compile(
     rf"{_READ}[^.;]{{0,60}} (?:do|does|did) not {_SAID}|\b(?:no|none of the) {_READ}[^.;]{{0,40}} {_SAID}"
-    rf"|{_READ}[^.;]{{0,40}} says? nothing (?:about|on|of)\b|\b(?:is|are|was|were) (?:not|nowhere) {_SAID}[^.;]{{0,20}} {_READ}"
+    rf"|{_READ}[^.;]{{0,40}} (?:says?|gives?|names?|mentions?|contains?) (?:no|nothing)\b"
+    rf"|\b(?:is|are|was|were) (?:not|nowhere) {_SAID}[^.;]{{0,20}} {_READ}"
     r"|\A(?:Whether|How|Why|When|Which|What)\b[^.;]* (?:is|remains|stays) (?:open|unknown|unclear)\.?\Z"
     r"|\b(?:Quellen?|Seiten?|Dokumente?|Belege?)\b[^.;]{0,60} (?:sag\w+|nenn\w+|erwähn\w+|erklär\w+)[^.;]{0,20}\bnichts?\b",
     re.I,

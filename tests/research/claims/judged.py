@@ -22,6 +22,7 @@ from pipeline.research.claims.checking import check_section
 from pipeline.research.claims.text import valid_paragraphs
 from pipeline.research.step_context import StepContext
 
+PARTS = ("first", "second", "third")  # the third: what an honest limit, advice or a sum could smuggle in
 QUERY = "What do checkpoints, autovacuum and log shipping cost, and what did the field reports measure?"
 SET: dict[str, Any] = json.loads((Path(__file__).parent / "judged.json").read_text("utf-8"))
 IN_A_SECTION = 17
@@ -44,7 +45,7 @@ def sentence_of(case: dict[str, Any]) -> Sentence:
 
 
 def sections(half: str) -> list[Paragraph]:
-    """Return the sentences of a half in an order of chance, as the program would keep what a model wrote."""
+    """Return a part of the set by its name: its sentences in an order of chance, as the program would keep what a model wrote."""
     cases = [case for case in SET["sentences"] if case["half"] == half]
     Random(half).shuffle(cases)
     parts = [cases[at : at + IN_A_SECTION] for at in range(0, len(cases), IN_A_SECTION)]
@@ -57,9 +58,11 @@ class Recorded:
 
     def __init__(self, *, trusting: bool = False) -> None:
         self.trusting = trusting
+        self.asked: list[q.ClaimCheckQuestion] = []
 
     async def answer(self, question: q.Question[Any]) -> Answer[Any]:
-        asked = cast("q.ClaimCheckQuestion", question).sentences
+        self.asked.append(cast("q.ClaimCheckQuestion", question))
+        asked = self.asked[-1].sentences
         said = (self.trusting or SET["verdicts"][sentence.text] for sentence in asked)
         verdicts = (Verdict(sentence=place, supported=supported) for place, supported in enumerate(said))
         heading = Verdict(sentence=len(asked), supported=True)
