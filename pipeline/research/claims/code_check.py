@@ -21,6 +21,9 @@ from pipeline.text.stemming import jaccard, stems
 MOST_BRIDGE_WORDS = 14
 _MOST_LIMIT_WORDS = 40
 _MOST_OWN_WORDS = 2  # content words of a bridge that neither the question nor the evidence uses
+_MOST_LEADING_WORDS = 5  # the same of one that leads to what comes after it
+_LEADS = re.compile(r":\Z|\bas follows\.?\Z")
+_EXAMPLE = re.compile(r"\b(?:for example|for instance|e\.g\.|suppose|assume|zum Beispiel|z\. ?B\.)", re.I)
 _NEAR_COPY = 0.6  # least Jaccard similarity of a sentence and a quote's sentence of which it is a near-copy
 _SAME_WORDING = 0.8  # least ratio of matching words of two sentences of which one may deny the other
 _NEGATION = re.compile(
@@ -31,12 +34,12 @@ _NEGATION = re.compile(
 _AUXILIARY = re.compile(r"\b(?:do|does|did|is|are|was|were|be|the|an?)\b", re.I)
 _HEDGES = re.compile(
     r"\b(?:may|might|could|some|sometimes|often|usually|typically|generally|mostly|most|many|few|partly|probably|likely|rarely"
-    r"|at least|at most|up to|unless|except|if|when|only|under|in some|can|optionally|by default|suggests?|estimated|expected"
-    r"|planned|proposed|kann|könnte|manche|meist|oft|falls|wenn)\b",
+    r"|at least|at most|up to|unless|except|only|in some|optionally|by default|suggests?|estimated|expected"
+    r"|planned|proposed|könnte|manche|meist|oft)\b",
     re.I,
 )
 _ABSOLUTES = re.compile(
-    r"\b(?:all|every|everywhere|always|never|none|nobody|any|completely|entirely|guarantees?|must|alle|immer|jede\w*)\b", re.I
+    r"\b(?:all|every|everywhere|always|never|none|nobody|any|completely|entirely|guarantees?|alle|immer|jede\w*)\b", re.I
 )
 # One side a line stands against the other.
 _PAIRS = r"""
@@ -70,6 +73,7 @@ _OPPOSITES = tuple(
 )
 # A name that no reader could have made up from other words: code, paths, mixed case, capitals.
 _CODE = re.compile(r"`([^`]+)`")
+_ASSIGNED = re.compile(r"`([^`=]+?) ?= ?[^`]+`")
 _NAME = re.compile(
     r"(?<![\w/.:-])(?:[A-Za-z]\w*(?:_\w+)+|--?[a-z][\w-]{2,}|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z]{3,}[a-z]?"
     r"|\w+\.(?:py|md|toml|yaml|json|db|conf|ini|txt|sh|sql)|\w+\(\))(?![\w])"
@@ -77,7 +81,7 @@ _NAME = re.compile(
 _GENERIC = frozenset(["RAM", "CPU", "GPU", "SSD", "HDD", "API", "URL", "HTTP", "HTTPS", "GUI", "CLI", "FAQ", "UTC", "WWW"])
 _PROPER = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})*(?![\w])")
 _FIRST = re.compile(
-    r"\A[A-Z][a-z]{3,}(?= (?:uses?|has|is|was|stores?|writes?|supports?|requires?|does|can|needs?"
+    r"\A(?!\w+ly\b)[A-Z][a-z]{3,}(?= (?:uses?|has|is|was|stores?|writes?|supports?|requires?|does|can|needs?"
     r"|introduced|released|developed|invented|created|added)\b)"
 )
 _CALENDAR = re.compile(
@@ -109,7 +113,8 @@ def is_limit(text: str) -> bool:
 def is_bridge(text: str) -> bool:
     """Return whether a sentence without citation may stand: it is short, without figures, names and code."""
     short = len(text.split()) <= MOST_BRIDGE_WORDS
-    return short and not re.search(r"\d", text) and not _CODE.search(text) and not _NAME.search(text) and not _PROPER.search(text)
+    plain = not re.search(r"\d", text) and not _CODE.search(text) and not _NAME.search(text)
+    return short and plain and (not _PROPER.search(text) or _LEADS.search(text) is not None)
 
 
 def bridge_objection(text: str, facts: Iterable[Fact], query: str) -> str:
@@ -119,7 +124,8 @@ def bridge_objection(text: str, facts: Iterable[Fact], query: str) -> str:
         stranger = unsupported_quantity(text, [known]) or _unknown_name(text, [known])
         return f"It cites nothing, and no quote names {stranger}." if stranger else ""
     own = content_stems(text) - content_stems(known)
-    return "" if is_bridge(text) and len(own) <= _MOST_OWN_WORDS else "It cites nothing."
+    most = _MOST_LEADING_WORDS if _LEADS.search(text) else _MOST_OWN_WORDS
+    return "" if is_bridge(text) and len(own) <= most and not _unknown_name(text, [known]) else "It cites nothing."
 
 
 def objection(sentence: Sentence, facts: Sequence[Fact], query: str, today: str = "") -> str:
@@ -129,14 +135,16 @@ def objection(sentence: Sentence, facts: Sequence[Fact], query: str, today: str 
     derived = sentence.basis == "derived"
     quotes = [f"{fact.lead} {fact.quote}" for fact in facts]
     known = " \n".join([query, today, *(f"{' '.join(fact.path)} {fact.heading}" for fact in facts)])
-    if missing := unsupported_quantity(sentence.text, quotes, known, derived=derived):
+    example = derived and _EXAMPLE.search(sentence.text)  # an example may have figures of its own
+    if not example and (missing := unsupported_quantity(sentence.text, quotes, known, derived=derived)):
         computed = not derived and not unsupported_quantity(sentence.text, quotes, known, derived=True)
         advice = " If it is computed from the quotes, its basis is “derived”." if computed else ""
         return f"{'It does not follow from the quotes' if derived else 'No quote says it'}: {missing}.{advice}"
     if wrong := wrong_arithmetic(sentence.text):
         return f"Its arithmetic is wrong: {wrong}."
     sources = [*quotes, known, *(f"{fact.url} {fact.claim}" for fact in facts)]
-    if name := _unknown_name(". ".join(sentence.cells) or sentence.text, sources):
+    named = _ASSIGNED.sub(r"`\1`", sentence.text) if example else ". ".join(sentence.cells) or sentence.text
+    if name := _unknown_name(named, sources):
         return f"No quote names {name}."
     return "" if derived and len(facts) > 1 else _turned_copy(sentence.text, [fact.quote for fact in facts], derived=derived)
 

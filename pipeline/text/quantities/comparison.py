@@ -9,6 +9,7 @@ from itertools import combinations, permutations
 
 from pipeline.text.quantities.amounts import Amount, Quantities, quantities_in
 from pipeline.text.quantities.dates import spans_between
+from pipeline.text.quantities.units import unit_named
 from pipeline.text.stemming import stems
 
 _LIKE_A_VERSION = re.compile(r"\d{1,3}\.\d?0")
@@ -73,6 +74,8 @@ def _same_value(one: Amount, other: Amount) -> bool:
 
 
 def _names_unit(unit: str, text: str) -> bool:
+    if unit_named(unit) == unit_named("%"):
+        return re.search(r"%|percent|per cent|prozent", text, re.IGNORECASE) is not None
     return re.search(rf"(?<![^\W_]){re.escape(unit)}(?![^\W_])", text) is not None
 
 

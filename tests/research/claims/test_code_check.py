@@ -83,7 +83,7 @@ def test_a_computed_figure_under_the_wrong_basis_is_refused_with_the_way_out() -
 
 
 def test_advice_drawn_from_one_quote_may_drop_its_condition_but_not_turn_it() -> None:
-    quote = "When the program syncs the directory, the new segment is never missing."
+    quote = "The program usually syncs the directory, so that the new segment is never missing."
     fact = Fact(id="dir", claim="", quote=quote, url="https://dir.example/", digest="d" * 64)
     advice = Sentence(text="The program should sync the directory, so the new segment is never missing.", facts=("dir",))
     assert objection(advice, [fact], QUERY)
@@ -127,3 +127,43 @@ def test_a_limit_brings_in_no_name_or_figure_that_the_sources_lack(text: str) ->
 @pytest.mark.parametrize("text", ["The sources say that it works.", "Tapes do not give errors.", "The report is long. " * 15])
 def test_other_sentences_are_no_limits(text: str) -> None:
     assert not is_limit(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("The command must return zero only if it succeeds.", "The command should return zero if and only if it succeeds."),
+        ("Without a list, all columns are replicated.", "If no list is given, all columns are replicated."),
+        ("A list together with a schema is not supported.", "A list is not supported when a schema is given together."),
+        ("Preferably write it with a numeric offset.", "The preferred style is to write it with a numeric offset."),
+        ("Pages are packed to 90%.", "The fillfactor is a percentage. Pages are packed to 90."),
+    ],
+)
+def test_another_form_of_a_condition_or_an_advice_is_left_to_the_reasoner(text: str, quote: str) -> None:
+    fact = Fact(id="a", claim="", quote=quote, url="https://a.example/", digest="d" * 64)
+    assert objection(Sentence(text=text, facts=("a",)), [fact], QUERY) == ""
+
+
+def test_an_example_may_have_figures_of_its_own_but_no_wrong_arithmetic() -> None:
+    text = "For example, a log of 50 GB on 4096-byte pages needs `log_size = 50GB`."
+    fact = Fact(
+        id="a", claim="", quote="The log_size is a number of pages of 4096 bytes.", url="https://a.example/", digest="d" * 64
+    )
+    sentence = Sentence(text=text, facts=("a",), basis="derived")
+    assert objection(sentence, [fact], QUERY) == ""
+    assert objection(sentence.model_copy(update={"basis": "quoted"}), [fact], QUERY)
+    assert "not right" in objection(sentence.model_copy(update={"text": "For example, 7 * 8 = 54."}), [fact], QUERY)
+    assert "other_size" in objection(sentence.model_copy(update={"text": "For example, `other_size = 5`."}), [fact], QUERY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["How often to repeat it is a trade:", "The pumps are compared as follows.", "The simplest command for PostgreSQL is this:"],
+)
+def test_a_sentence_that_leads_to_what_comes_after_it_is_a_bridge(text: str) -> None:
+    assert is_bridge(text.replace("PostgreSQL", "Unix"))
+    assert bridge_objection(text.replace("PostgreSQL", "Ollama"), FACTS.values(), QUERY) == ""
+
+
+def test_a_sentence_that_leads_on_names_nothing_that_the_evidence_lacks() -> None:
+    assert bridge_objection("The simplest command for Windows is this:", FACTS.values(), QUERY)
