@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from pipeline.text.ranking.answer_types import kind_match
 from pipeline.text.ranking.query_terms import ParsedQuestion, Term
 from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import stems
 
-COVERAGE, KINDS, OPENING = 1.6, 0.2, 0.1
+COVERAGE, KINDS, SENTENCE, OPENING = 1.6, 0.2, 0.1, 0.1
 _BROAD_COVERAGE = 0.8  # a passage that answers one part of a broad question need not cover the rest
-BEST = 1.0 + COVERAGE + KINDS + OPENING
+BEST = 1.0 + COVERAGE + KINDS + SENTENCE + OPENING
+_READ_BY_SENTENCE = 60  # best passages whose sentences are read: the others cannot become the first
 ASSUMED_PASSAGES = 50  # passages on other subjects, added to those of an index for the rarity of words
 _K1, _B = 1.2, 0.75
 _PART_WEIGHT = 0.5
@@ -109,9 +111,25 @@ def scores(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStati
     wanted = importance(query, known)
     plain = [_bm25(wanted, text.body, known.body_stems) + _bm25(wanted, text.heads, known.heading_stems) for text in texts]
     best = max(plain, default=0.0) or 1.0
-    return [
+    found = [
         strength / best + _bonus(query, known, text) if strength else 0.0 for strength, text in zip(plain, texts, strict=True)
     ]
+    for place in _best_places(found) if query.kinds else ():
+        found[place] += SENTENCE * _sentence_match(query, known, texts[place])
+    return found
+
+
+def _best_places(found: Sequence[float]) -> list[int]:
+    ranked = sorted(range(len(found)), key=lambda place: (-round(found[place], 9), place))
+    return [place for place in ranked[:_READ_BY_SENTENCE] if found[place] > 0]
+
+
+def _sentence_match(query: ParsedQuestion, known: TermStatistics, text: StemmedText) -> float:
+    """Return the share of the answer types that the sentence which covers most of the question contains."""
+    heads = frozenset(text.heads)
+    sentences = split_sentences(text.text)
+    covered = [coverage(query, known, heads.union(stems(sentence, query.language))) for sentence in sentences]
+    return kind_match(query.kinds, sentences[covered.index(max(covered))]) if sentences else 0.0
 
 
 def _bonus(query: ParsedQuestion, known: TermStatistics, text: StemmedText) -> float:
