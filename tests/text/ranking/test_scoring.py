@@ -101,3 +101,11 @@ def test_a_passage_that_its_own_heading_announces_is_the_better_one() -> None:
     texts = [StemmedText.of("It takes place at the end.", "Flush", "english", opens=opens) for opens in (True, False)]
     first, second = scores(parse_question("the flush"), [*texts, *TEXTS], statistics_of([*texts, *TEXTS]))[:2]
     assert first > second
+
+
+def test_a_number_counts_more_in_the_sentence_about_the_question_than_in_another() -> None:
+    here = "The limit of open ships in the harbour is 40. The weather was fine that day."
+    there = "The limit of open ships in the harbour is high. The weather was fine on 40 days."
+    texts = ranked([there, here])
+    found = scores(parse_question("What is the limit of open ships?"), texts, statistics_of(texts))
+    assert found[1] > found[0]

@@ -55,7 +55,9 @@ def choose_passages(text: str, facts: Sequence[Fact], known: TermStatistics, sum
         words = min(words, _NUMBER_WORDS) if _is_short_answer(query, known, ranking, texts) else words
     order = _with_antecedents(order, ranking, own)
     summary = _within_words(_summary_order(ranking, parts), texts, summary_words)
-    body = _within_words([place for place in order if place not in summary], texts, words) or order[:1]
+    body = _within_words([place for place in order if place not in summary], texts, words)
+    if not body:  # everything fits into the summary, but a report has a section
+        summary, body = (summary[:-1], summary[-1:]) if len(summary) > 1 and not parts else (summary, order[:1])
     part = {own[place].id: max(range(len(parts)), key=lambda number: parts[number][place]) for place in body} if parts else {}
     return ChosenPassages(tuple(own[place] for place in summary), tuple(own[place] for place in body), part)
 
