@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from pipeline.text.ranking.query_terms import ParsedQuestion, Term, parse_question
-from pipeline.text.ranking.scoring import ASSUMED_PASSAGES, StemmedText, coverage, rarity
+from pipeline.text.ranking.scoring import ASSUMED_PASSAGES, StemmedText, coverage, rarity, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 REFUSED_COVERAGE = 0.35  # a clause is refused below this coverage if its evidence is low too
@@ -85,15 +85,16 @@ class _ClauseEvidence(NamedTuple):
 def _clause_evidence(query: ParsedQuestion, held: Sequence[frozenset[str]], known: TermStatistics) -> _ClauseEvidence | None:
     if not query.terms:
         return None
-    best = max(held, key=lambda stems: coverage(query, known, stems), default=frozenset[str]())
+    weights = term_weights(query, known)
+    best = max(held, key=lambda stems: coverage(weights, stems), default=frozenset[str]())
     lacking = sorted(
         (term for term in query.terms if not term.is_in(best)), key=lambda term: -term.weight * rarity(term.stem, known)
     )
     nowhere = [term for term in lacking if is_unindexed(term, known)]
-    good = [stems for stems in held if coverage(query, known, stems) >= DOUBTED_COVERAGE] or [best]
+    good = [stems for stems in held if coverage(weights, stems) >= DOUBTED_COVERAGE] or [best]
     evidence = max((_passage_evidence(query, stems, known) for stems in held), default=0.0)
     return _ClauseEvidence(
-        coverage(query, known, best),
+        coverage(weights, best),
         evidence / (math.log(known.passages + ASSUMED_PASSAGES) if known.passages else _UNKNOWN_UNIT),
         tuple(term.word for term in nowhere or lacking if term.specificity >= _NAMED_SPECIFICITY),
         tuple(t.word for t in lacking if t.specificity >= _NAME_SPECIFICITY and not any(t.is_in(stems) for stems in good)),

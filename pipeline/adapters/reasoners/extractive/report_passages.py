@@ -11,7 +11,7 @@ from pipeline.text.normalise import normalised
 from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.passages import text_key
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
-from pipeline.text.ranking.scoring import StemmedText, coverage, scores
+from pipeline.text.ranking.scoring import StemmedText, coverage, scores, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import points_back
 
@@ -100,7 +100,8 @@ def _narrow_order(facts: Sequence[Fact], ranking: Sequence[int], strength: Seque
 def _is_short_answer(query: ParsedQuestion, known: TermStatistics, ranking: Sequence[int], texts: Sequence[StemmedText]) -> bool:
     """Return whether the question asks for a number and one of the best passages contains most of its words."""
     best = (frozenset((*texts[place].body, *texts[place].heads)) for place in ranking[:_ALWAYS_KEPT])
-    covered = max((coverage(query, known, stems) for stems in best), default=0.0)
+    weights = term_weights(query, known)
+    covered = max((coverage(weights, stems) for stems in best), default=0.0)
     return bool(NUMBERS.intersection(query.kinds)) and covered >= _COVERED
 
 
