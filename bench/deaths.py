@@ -1,4 +1,5 @@
-"""Nights against the stand-in, killed with SIGKILL at random instants until 200 kills. Prints kills, requests and what broke.
+"""Nights against the stand-in, killed with SIGKILL at random instants until 200 kills. Prints kills, requests, the bill beside
+what the server charged, and what broke.
 
 Run: python -m bench.deaths [--kills 200]
 """
@@ -21,12 +22,16 @@ def main() -> None:
     options.add_argument("--kills", type=int, default=200)
     given = options.parse_args()
     kills = requests = lost = nights = wrong = 0
+    charged = told = at_most = likely = 0.0
     with tempfile.TemporaryDirectory() as scratch:
         usual = undisturbed(Path(scratch) / "usual")
         print(f"{usual} requests without kills")
         while kills < given.kills:
             with night_of(Path(scratch) / str(nights), str(nights)) as night:
                 found = broken(night, usual, A_NIGHT)
+                for cost in night.costs():
+                    told, at_most, likely = told + cost.charged_usd, at_most + cost.assumed_usd, likely + cost.expected_usd
+                charged += night.charged_usd()
             nights, wrong = nights + 1, wrong + len(found)
             kills, lost, requests = kills + night.kills, lost + night.lost, requests + len(night.standin.log.hits)
             print(
@@ -35,6 +40,11 @@ def main() -> None:
                 flush=True,
             )
     print(f"{kills} kills in {nights} nights: {requests} requests, {nights * usual} without kills, {lost} under way at a kill")
+    real = charged - told
+    print(f"the server charged {charged:.4f} USD; the bill: {told:.4f} charged, up to {at_most:.4f} not accounted for")
+    print(
+        f"not accounted for: really {real:.4f} USD, estimated at {likely:.4f}, {likely / real if real else 0:.2f} times as much"
+    )
     print(f"{wrong} violations")
     sys.exit(1 if wrong else 0)
 

@@ -182,9 +182,10 @@ def make(vault: Path, out: Path) -> None:
 
     from pipeline.site.build import Folders, build_site
     from pipeline.system.worker_pool import COLLECTION
+    from pipeline.wiring.workspace_adapters import compiled_templates
 
     gc.set_threshold(*COLLECTION)
-    build_site(Folders(vault, Path("templates/site"), out, out.with_suffix(".state")))
+    build_site(Folders(vault, Path("templates/site"), out, out.with_suffix(".state"), compiled_templates()))
 
 
 def fresh(*paths: Path) -> None:

@@ -40,6 +40,7 @@ the process's ``exit_code``. The command line prints text and hint, never a trac
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 NOT_FOUND = 5  # the exit code of a run in which nothing failed, and the sources did not answer some question
@@ -147,14 +148,28 @@ class SessionUnknown(ResearchError):
     exit_code = 2
 
 
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A service that is down, as opposed to one call that failed.
+
+    It may be asked again after ``after_s`` seconds. ``was_up``: it has answered before in this run.
+    """
+
+    service: str
+    after_s: float = 0.0
+    was_up: bool = False
+
+
 class StepError(ResearchError):
     """A step's outside work failed; the loop records it as ``step.failed``.
 
-    ``cost`` is a ``Cost``, all the same (None: nothing), ``exchange`` prompts and raw replies (b"": nothing sent).
+    ``cost`` is a ``Cost``, all the same (None: nothing), ``exchange`` prompts and raw replies (b"": nothing sent). After an
+    ``outage`` the session stays open: the step is tried again when the service is back.
     """
 
     cost: Any = None
     exchange: bytes = b""
+    outage: Outage | None = None
 
 
 class SearchFailed(StepError):

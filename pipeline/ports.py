@@ -90,7 +90,10 @@ class Search(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A source as read: ``text`` in the format of ``page_format``; ``url`` without fragment; dates as ISO 8601 or ""."""
+    """A source as read: ``text`` in the format of ``page_format``; ``url`` without fragment; dates as ISO 8601 or "".
+
+    ``notices`` are what the source says about its use by programs: ``noai``, ``noimageai``, ``tdm-reservation``.
+    """
 
     url: str
     title: str
@@ -98,6 +101,7 @@ class Page:
     media_type: str = "text/plain"
     author: str = ""
     published: str = ""
+    notices: tuple[str, ...] = ()
 
 
 class Fetch(Protocol):

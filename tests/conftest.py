@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from jinja2 import Environment
 
 from tests.seeds import SEED
@@ -18,9 +20,14 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own there
 ROOM = 2 << 30  # bytes that must be free there
 
 
+settings.register_profile("suite", deadline=None)  # no test asserts a time
+settings.load_profile("suite")
+
+
 def pytest_configure() -> None:
     """Hand the seed on to the workers, which could start on another day, and spare them the disk and Jinja's compiler."""
     os.environ["SUITE_SEED"] = str(SEED)
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="suite-cache-")  # and no test touches the user's own
     if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so it is in what a shell starts in the background, and in all below

@@ -75,21 +75,25 @@ def question_name(question: q.Question[Any]) -> str:
         case q.ThoughtQuestion():
             return f"thought:{question.perspective.id}:{question.iteration}"
         case q.ObservationQuestion():
-            return f"observation:{question.perspective.id}:{question.url}"
+            view = question.perspectives[0]
+            own = view.id if question.part == "page" and len(question.perspectives) == 1 else question.part
+            return f"observation:{view.questions[0] if question.part == 'gap' else own}:{question.url}"
         case q.EvaluationQuestion():
             return f"evaluation:{question.perspective.id}:{question.iteration}"
         case q.FoldQuestion():
             return f"fold:{question.perspective.id}:{len(question.facts)}"
         case q.SectionQuestion():
-            return f"section:{question.section.id}:{len(question.unsupported)}"
+            return f"section:{question.section.id}:0"
+        case q.RevisionQuestion():
+            return f"revision:{question.section.id}"
         case q.ClaimCheckQuestion():
             return f"check:{digest_of(repr(question.sentences).encode())[:8]}"
-        case q.GapsQuestion() | q.ValidationQuestion() | q.ContradictionsQuestion():
+        case q.GapsQuestion() | q.CrossCheckQuestion():
             return f"{question.name}:{len(_ids(question))}"
     return question.name
 
 
-def _ids(question: q.GapsQuestion | q.ValidationQuestion | q.ContradictionsQuestion) -> set[str]:
+def _ids(question: q.GapsQuestion | q.CrossCheckQuestion) -> set[str]:
     if isinstance(question, q.GapsQuestion):
         return {fact.id for fact in question.facts}
     return {fact.id for group in question.groups for fact in group}
@@ -113,7 +117,8 @@ def event_names(events: Sequence[e.EventBase], views: dict[str, str]) -> set[str
             case e.PageRead():
                 names.add(f"read:{event.url}")
             case e.FactsObserved():
-                names.add(f"observation:{views[event.worker_id]}:{event.url}")
+                who = ("page" if event.part == 1 else "rest") if event.shared else views[event.worker_id]
+                names.add(f"observation:{who}:{event.url}")
             case e.WorkerEvaluated():
                 names.add(f"evaluation:{views[event.worker_id]}:{event.iteration}")
             case e.OutlineCreated():
@@ -179,30 +184,29 @@ class FakeReasoner:
         return q.Thought(reasoning="Go on.", queries=(f"{stem}, first", f"{stem}, second", shared))
 
     def _observation(self, question: q.ObservationQuestion) -> q.Observation:
+        if question.part != "page":
+            return q.Observation(findings=())
         body = question.text.split("\n\n")[-1].strip()
         quotes = [f"{part.strip()}." for part in body.split(".") if part.strip()]
-        skip = len(question.perspective.id) % 2
-        findings = [q.Finding(claim=quote, quote=quote, question=question.perspective.questions[0]) for quote in quotes[skip:]]
+        asked = [text for view in question.perspectives for text in view.questions]
+        findings = [q.Finding(claim=quote, quote=quote, question=asked[n % len(asked)]) for n, quote in enumerate(quotes)]
         return q.Observation(findings=(*findings, q.Finding(claim="Made up.", quote="This stands in no page at all.")))
 
     def _evaluation(self, question: q.EvaluationQuestion) -> q.Evaluation:
         open_count = 3 - question.iteration
         return q.Evaluation(gaps=tuple(f"open {n} of {question.perspective.id}" for n in range(max(0, open_count))))
 
-    def _validation(self, question: q.ValidationQuestion) -> q.Validation:
+    def _cross_check(self, question: q.CrossCheckQuestion) -> q.CrossCheck:
         entries = []
         for group in question.groups:
             for fact in group:
                 same = tuple(o.id for o in group if o.quote == fact.quote and question.origins[o.id] != question.origins[fact.id])
                 entries.append(ValidatedFact(fact_id=fact.id, standing="single", support=same, confidence=0.9))
-        return q.Validation(facts=tuple(entries))
-
-    def _contradictions(self, question: q.ContradictionsQuestion) -> q.Contradictions:
         pairs = [
             Contradiction(id="", subject="pumps", kind="number", a=group[0].id, b=group[-1].id, explanation="They differ.")
             for group in question.groups[:1]
         ]
-        return q.Contradictions(contradictions=tuple(pairs))
+        return q.CrossCheck(facts=tuple(entries), contradictions=tuple(pairs))
 
     def _gaps(self, question: q.GapsQuestion) -> q.Gaps:
         if any(view.id.startswith("gap-") for view in question.perspectives):
@@ -218,8 +222,6 @@ class FakeReasoner:
     def _section(self, question: q.SectionQuestion) -> q.SectionText:
         facts = [fact for fact in question.facts if fact.id in question.section.facts]
         facts = facts[: 5 if question.section.id == "summary" else 8]
-        if question.unsupported:
-            facts = [fact for fact in facts if self.doubtful not in fact.quote] or facts[:1]
         sentences = tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in facts)
         return q.SectionText(paragraphs=(Paragraph(sentences=sentences),))
 
@@ -227,9 +229,15 @@ class FakeReasoner:
         return q.ClaimCheck(
             verdicts=tuple(
                 Verdict(sentence=n, supported=not (self.doubtful and self.doubtful in sentence.text), reason="looked")
-                for n, sentence in enumerate(question.sentences)
+                for n, sentence in enumerate((*question.sentences, *(Sentence(text=text) for text in question.headings)))
             )
         )
+
+    def _revision(self, question: q.RevisionQuestion) -> q.Revision:
+        return q.Revision(edits=tuple(q.Edit(place=n, drop=True) for n in range(len(question.sentences))))
+
+    def _editing(self, _question: q.EditingQuestion) -> q.Editing:
+        return q.Editing()
 
     def _fold(self, question: q.FoldQuestion) -> q.FoldedContext:
         return q.FoldedContext(summary=f"{len(question.facts)} facts so far")

@@ -9,11 +9,12 @@ from datetime import timedelta
 from typing import Any
 
 from pipeline.batch.scheduling import decide
-from pipeline.batch.session_index import SessionIndex, summary_of
+from pipeline.batch.session_index import SessionIndex
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
 from pipeline.config.queries.model import Limits, Query, Queue, Settings
 from pipeline.config.settings import config_for
+from pipeline.domain.agenda import summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.session import ResearchSession

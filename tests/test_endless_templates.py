@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader, Environment
 
-from pipeline.site.rendering.page_templates import _PageEnvironment
-from pipeline.system.worker_pool import TooMuch, bounded
+from pipeline.system.template_limits import TooMuch, bounded
+from pipeline.system.templates import TemplateEnvironment
 from pipeline.vault.rendering.templates import _NoteEnvironment
 from tests.commanding import said, workspace_in
 
@@ -35,12 +35,12 @@ ENDLESS = {
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.system.worker_pool.TEMPLATE_S", 0.2)
-    monkeypatch.setattr("pipeline.system.worker_pool.TEMPLATE_BYTES", 100_000_000)
+    monkeypatch.setattr("pipeline.system.template_limits.TEMPLATE_S", 0.2)
+    monkeypatch.setattr("pipeline.system.template_limits.TEMPLATE_BYTES", 100_000_000)
 
 
 @pytest.mark.usefixtures("soon")
-@pytest.mark.parametrize("environment", [_NoteEnvironment, _PageEnvironment])
+@pytest.mark.parametrize("environment", [_NoteEnvironment, TemplateEnvironment])
 @pytest.mark.parametrize("endless", ENDLESS.values(), ids=ENDLESS.keys())
 def test_what_does_not_end_is_ended(endless: str, environment: type[Environment]) -> None:
     templates = environment(loader=DictLoader({"NAME": endless}))
@@ -48,7 +48,7 @@ def test_what_does_not_end_is_ended(endless: str, environment: type[Environment]
         sized(templates.get_template("NAME").render())
 
 
-@pytest.mark.parametrize("environment", [_NoteEnvironment, _PageEnvironment])
+@pytest.mark.parametrize("environment", [_NoteEnvironment, TemplateEnvironment])
 def test_what_ends_is_as_it_would_be_without_bounds(environment: type[Environment]) -> None:
     source = "{{ 'ab' * 3 }} {{ 2 ** 10 }} {{ range(3) | list }} {{ -3 * 7 }} {{ 'x'.upper() }} {{ 2 ** -1 }}"
     with bounded() as sized:
@@ -65,3 +65,28 @@ def test_a_template_without_end_is_named_and_the_night_goes_on(tmp_path: Path, p
     assert told.code == 2
     assert f"{name}, line 2: it does not come to an end" in told.err
     assert "1 report" in told.out
+
+
+@pytest.mark.parametrize(
+    ("part", "texts", "place"),
+    [
+        ("vault", {"night.md.j2": "{# one #}\n{% include 'night.md.j2' %}"}, "night.md.j2, line 2"),
+        (
+            "vault",
+            {"night.md.j2": "{% include 'inner.md.j2' %}", "inner.md.j2": "\n{% include 'inner.md.j2' %}"},
+            "inner.md.j2, line 2",
+        ),
+        ("site", {"night.html.j2": "{# one #}\n{% include 'night.html.j2' %}"}, "night.html.j2, line 2"),
+    ],
+)
+def test_a_template_that_includes_itself_is_named(tmp_path: Path, part: str, texts: dict[str, str], place: str) -> None:
+    folder = workspace_in(tmp_path / "workspace", "  - {query: How deep is the harbour?, id: depth, mode: fast}\n")
+    assert said(folder, "-q", "run").code == 0
+    shutil.copytree(ROOT / "templates", folder / "templates")
+    for name, text in texts.items():
+        (folder / "templates" / part / name).write_text(text)
+    told = said(folder, "build")
+    assert told.code == 2
+    (message, advice) = told.err.splitlines()
+    assert f"{place}: it includes or calls itself without end" in message
+    assert advice.startswith("  →")

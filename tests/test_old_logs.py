@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.domain import fold
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, encode
-from pipeline.domain.state import SessionState
+from pipeline.domain.state import Iteration, SessionState, Worker
 from pipeline.domain.values import Fact, Paragraph, Sentence
 from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.recorded import SMALL, stream
@@ -87,3 +87,17 @@ def test_a_passage_comes_back_from_the_log_as_it_was(quote: str, lead: str, path
         except ValueError:  # half a surrogate pair is no text that a log can hold
             continue
         assert decode(data) == event
+
+
+def test_facts_of_a_log_from_before_pages_were_shared_belong_to_the_worker_that_asked() -> None:
+    observed = decode(
+        b'{"id":"1","session_id":"s","version":1,"type":"facts.observed","at":"","run_id":"r","worker_id":"w","iteration":1,'
+        b'"url":"u","digest":"d","facts":[]}'
+    )
+    assert isinstance(observed, e.FactsObserved)
+    assert (observed.shared, observed.part, observed.more) == (False, 1, ())
+    state = SessionState(workers={"w": Worker("w", "view", 0, "", iterations=[Iteration("", ())])})
+    fold.apply(state, observed)
+    assert state.workers["w"].iterations[0].observed["u"].facts == ()
+    assert not state.observed
+    assert not state.config.shares_pages

@@ -115,8 +115,8 @@ def plan_lines(plan: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
         lines.append(f"      {one_line(entry['reason'], 100)}; {entry['reasoner']}, {' '.join(entry['search'])}")
         lines.append(f"      {entry['log']}, {entry['report']}")
     for name, why in (("beyond_limit", "beyond the limit"), ("left", "left as it is")):
-        told = [f"      {words[entry['action']]:<11} {entry['id']:<40}  {why}: {entry['reason']}" for entry in plan[name]]
-        lines += first_few(told, f" are {why}")
+        shown = [f"      {words[entry['action']]:<11} {entry['id']:<40}  {why}: {entry['reason']}" for entry in plan[name]]
+        lines += first_few(shown, f" are {why}")
     chosen = dict.fromkeys((tuple(entry["search"]), entry["search_why"]) for entry in due)
     lines += [f"searches {SearchChoice(names, why).words}: {why}" for names, why in chosen]
     ends = f"; ends at {plan['ends_at']}" if plan["ends_at"] else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipeline.batch.session_index import Summary
 from pipeline.config.queries.entries import distinct_id
 from pipeline.config.queries.model import Query
+from pipeline.domain import Summary
 from pipeline.text.normalise import slug
 
 ALIKE = 0.8  # twice the words in common, of all the words of both

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from pipeline.batch.edited_queries import edited_sessions
-from pipeline.batch.session_index import SessionIndex, Summary
+from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queries.model import Query, Queue
+from pipeline.domain import Summary
 from pipeline.errors import LogError, LogUnreadable, SchemaTooNew
 from pipeline.text.normalise import same_question, slug
 from pipeline.text.times import moment_of, night_of
@@ -43,25 +44,26 @@ class Selection:
     retry_not_found: bool = False
 
     def holds(self, query: Query) -> bool:
-        """Tell whether the run is about this query. A tag includes those below it."""
+        """Return whether the run is about this query. A tag includes those below it."""
         if not self.ids and not self.tags:
             return True
         return query.id in self.ids or is_tagged(query.tags, self.tags)
 
 
 def is_tagged(tags: Iterable[str], wanted: Iterable[str]) -> bool:
-    """Tell whether one of the tags is wanted, or below one that is: ``law/patents`` below ``law``."""
+    """Return whether one of the tags is wanted, or below one that is: ``law/patents`` below ``law``."""
     mine = [f"{tag.casefold()}/" for tag in tags]
     return any(tag.startswith(f"{one.casefold()}/") for one in wanted for tag in mine)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a run does about one query, and why. ``session`` is the id of the latest session, or "" for none yet.
+    """The decision of a run about one query, and the reason. ``session`` is the id of the latest session, or "" for none yet.
 
-    ``resume`` continues that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (recurring and due)
-    start a session that follows it; ``retry`` continues a failed one if it has steps to do, else starts one. All others are
-    left alone: ``not-found`` was researched, and no source answers it; ``same`` repeats the question of another entry.
+    ``resume`` continues that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (recurring and due,
+    also after a failure) start a session that follows it; ``retry`` continues a failed one if it has steps to do, else starts
+    one. All others are left alone: ``not-found`` was researched, and no source answers it; ``same`` repeats the question of
+    another entry.
     """
 
     query: Query
@@ -72,12 +74,12 @@ class Decision:
 
     @property
     def due(self) -> bool:
-        """Tell whether there is work to do."""
+        """Return whether there is work to do."""
         return self.action in DUE
 
     @property
     def word(self) -> str:
-        """What a list calls it."""
+        """The word for it in lists."""
         return _WORDS.get(self.action, self.action)
 
 
@@ -131,7 +133,7 @@ def _repeated(query: Query, queue: Queue) -> Decision | None:
 
 
 def _damaged(query: Query, last: Summary | None, known: SessionIndex) -> Decision | None:
-    """Tell the query's damaged sessions, by their names, from those that a sound one has followed since."""
+    """Return the decision for a query whose latest session is damaged, found by its name; None if a later one is intact."""
     since = last.started_at[:10] if last else ""
     mine = [name for name in known.damaged if name[11:-5] == slug(query.id, 40) and name[:10] >= since]
     if not mine:
@@ -156,6 +158,8 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
         return _recurrence(query, last, rhythm, f"done on {last.ended_at[:10]}", "done")
     if last.status == "not-found" and not (wanted.retry_not_found or query.id in wanted.ids):
         return _recurrence(query, last, rhythm, last.end_reason or "the sources do not answer it", "not-found")
+    if last.status == "failed" and query.every is not None and not (wanted.retry_failed or query.id in wanted.ids):
+        return _recurrence(query, last, rhythm, f"failed on {last.ended_at[:10]}: {last.end_reason or last.status}", "failed")
     return _without_report(query, last, wanted)
 
 
@@ -191,7 +195,7 @@ class _Rhythm:
     sessions: Mapping[str, Summary]
 
     def by_night(self, nights: int, last: Summary) -> tuple[bool, str]:
-        """Tell whether a question is due after ``last``, and since or in which night.
+        """Return whether a question is due after ``last``, and since or in which night.
 
         The nights are counted from the first session on the question, so that one which was late changes no weekday. After one
         that was late by more than half of the interval, the question waits for the turn after the next.
@@ -203,7 +207,7 @@ class _Rhythm:
         return due, f"since the night to {turn}" if due else f"in the night to {turn}"
 
     def by_clock(self, every: timedelta, last: Summary) -> tuple[bool, str]:
-        """Tell whether that length of time has passed, or nearly so: in a run a question waits for its turn."""
+        """Return whether that length of time has passed, or nearly so: in a run a question waits for its turn."""
         turn = moment_of(last.started_at) + every
         due = turn - min(every / 10, LATE_START) <= self.now
         return due, f"{'since' if due else 'at'} {turn.astimezone():%Y-%m-%d %H:%M}"

@@ -13,7 +13,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
 from pipeline.domain.steps import StartWorker
-from pipeline.domain.values import EarlierSession, Perspective, ResearchConfig
+from pipeline.domain.values import EXTRACTIVE, EarlierSession, Perspective, ResearchConfig
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import CommandRefused, LogError
@@ -87,8 +87,23 @@ def reopen_session(store: EventStore, session_id: str, context: RunContext) -> R
     return session
 
 
+def adopt_settings(session: ResearchSession, tonight: ResearchConfig, store: EventStore, context: RunContext) -> None:
+    """Let an interrupted session go on with tonight's reasoner and searches, where its own are gone from the settings.
+
+    ``tonight`` is what a new session on the query would get. A session that began without a model goes on without one.
+
+    Raises:
+        LogError: the change could not be stored.
+    """
+    config = session.state.config
+    reasoner = config.reasoner if config.reasoner == EXTRACTIVE else tonight.reasoner
+    search = config.search if set(config.search) <= set(tonight.search) else tonight.search
+    if (reasoner, search) != (config.reasoner, config.search):
+        Recorder(session, store, context).record([Outcome((e.SettingsChanged(reasoner=reasoner, search=search),))])
+
+
 def has_work_left(state: SessionState) -> bool:
-    """Tell whether a session that ended without a report would have steps to do if it were reopened.
+    """Return whether a session that ended without a report would have steps to do if it were reopened.
 
     One whose sources do not answer the question has none: new sources need a new session.
     """

@@ -9,92 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING
 
-from pipeline.domain import fold_id
+from pipeline.domain import Summary, fold_id
 from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore, SummaryCache
 from pipeline.text.normalise import digest_of
 
-if TYPE_CHECKING:
-    from pipeline.domain.state import SessionState
-
-ENDED = frozenset(
-    {"complete", "not-found", "failed", "cancelled"}
-)  # as ``pipeline.domain.state.TERMINAL``, which is slow to import
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A session in short. ``facts``, ``sources``, ``steps`` and ``calls`` (paid calls) are counts.
-
-    ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
-    """
-
-    id: str
-    version: int = 0
-    status: str = "pending"
-    query: str = ""
-    query_id: str = ""
-    mode: str = "deep"
-    waiting: bool = False
-    approved: bool = False
-    tags: tuple[str, ...] = ()
-    previous_session: str = ""
-    started_at: str = ""
-    ended_at: str = ""
-    end_reason: str = ""
-    title: str = ""
-    facts: int = 0
-    sources: int = 0
-    calls: int = 0
-    tokens: int = 0
-    usd: float = 0.0
-    seconds: float = 0.0
-    steps: int = 0
-    steps_in_all: int = 0
-
-    @property
-    def ended(self) -> bool:
-        """Tell whether the session has ended; it can be reopened."""
-        return self.status in ENDED
-
-
 Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that it names
-
-
-def summary_of(state: SessionState) -> Summary:
-    """Return the summary of a session."""
-    from pipeline.domain.agenda import progress
-    from pipeline.domain.state import working_seconds
-
-    done, in_all = progress(state)
-    return Summary(
-        id=state.id,
-        version=state.version,
-        status=state.status,
-        query=state.query,
-        query_id=state.query_id,
-        mode=state.config.mode,
-        waiting=state.waiting,
-        approved=state.approval == "given" and not state.workers,
-        tags=state.tags,
-        previous_session=state.previous_session,
-        started_at=state.started_at,
-        ended_at=state.ended_at,
-        end_reason=state.end_reason,
-        title=state.title,
-        facts=len(state.facts),
-        sources=len({fact.url for fact in state.facts.values()}),
-        calls=state.spent.calls,
-        tokens=state.spent.total_tokens,
-        usd=state.spent.usd,
-        seconds=working_seconds(state),
-        steps=done,
-        steps_in_all=in_all,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +62,15 @@ def _log_missing(name: str) -> LogDamaged:
     return LogDamaged(f"the log of {name} is missing, but a run refers to it", hint=hint)
 
 
-def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str]) -> None:
-    """Update ``kept`` with the sessions that changed; no other is read. ``marks`` are the store's fingerprints by stream."""
+def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str], read: Mapping[str, Summary]) -> None:
+    """Update ``kept`` with the sessions that changed; no other is opened. ``marks`` are the store's fingerprints by stream.
+
+    ``read`` are sessions that were read under these marks already.
+    """
     known = {name: mark for name, (mark, _line) in kept.read(_layout_id()).items()}
-    fresh, _damaged = _read_streams(store, (name for name, mark in marks.items() if known.get(name) != mark))
+    changed = [name for name, mark in marks.items() if known.get(name) != mark]
+    fresh, _damaged = _read_streams(store, (name for name in changed if name not in read))
+    fresh |= {name: read[name] for name in changed if name in read}
     _keep(kept, marks, fresh, {name for name, mark in known.items() if marks.get(name) != mark})
 
 
@@ -153,7 +81,8 @@ def _read_streams(store: EventStore, names: Iterable[str]) -> tuple[dict[str, En
     for name in names:
         is_session = not name.startswith("batch-")
         try:
-            from pipeline.domain.session import ResearchSession  # heavy, and seldom needed: most sessions are kept
+            from pipeline.domain.agenda import summary_of  # heavy, and seldom needed: most sessions are kept
+            from pipeline.domain.session import ResearchSession
 
             entries[name] = summary_of(ResearchSession.open(store, name).state) if is_session else _sessions_named_in(store, name)
         except LogError as error:
@@ -169,9 +98,12 @@ def _sessions_named_in(store: EventStore, batch: str) -> tuple[str, ...]:
 
 def _keep(kept: SummaryCache, marks: Mapping[str, str], fresh: Mapping[str, Entry], outdated: AbstractSet[str]) -> None:
     if fresh or outdated:
-        plain = {name: astuple(entry) if isinstance(entry, Summary) else entry for name, entry in fresh.items()}
-        lines = {name: (marks[name], json.dumps(values)) for name, values in plain.items()}
+        lines = {name: (marks[name], _encoded(entry)) for name, entry in fresh.items()}
         kept.write(_layout_id(), lines, outdated - fresh.keys())
+
+
+def _encoded(entry: Entry) -> str:
+    return json.dumps([getattr(entry, name) for name in _NAMES] if isinstance(entry, Summary) else entry)
 
 
 def _decoded(name: str, line: str) -> Entry | None:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipeline.batch.batch_log import BatchLog, new_batch_id
+from pipeline.batch.outages import Need, Outages, needs_of, reason_of
 from pipeline.batch.scheduling import LEFT_ALONE, Decision, cause_of, split_at_limit
-from pipeline.batch.session_actions import has_work_left, new_session, reopen_session
+from pipeline.batch.session_actions import adopt_settings, has_work_left, new_session, reopen_session
 from pipeline.batch.totals import BatchResult, minus, total
 from pipeline.config.queries.model import Limits, Query, Queue
 from pipeline.domain.events import batch_events as n
@@ -21,7 +22,7 @@ from pipeline.domain.values import Cost, ResearchConfig
 from pipeline.engine.loop import run_session
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import INTERRUPTED, ending_at, reserved_for_writing
-from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError
+from pipeline.errors import LogError, LogUnwritable, ProviderRefused, ResearchError, StepError
 from pipeline.ports import EventStore
 from pipeline.research import StepContext
 from pipeline.text.normalise import counted, one_line
@@ -76,6 +77,10 @@ class Batch:
     _failed: int = 0
     _refused: ProviderRefused | None = None
     _working: int = 0
+    _waiting: deque[Decision] = field(default_factory=deque)
+    _outages: Outages = field(default_factory=Outages)
+    _held: dict[str, n.QueryEnded] = field(default_factory=dict)
+    _paused: set[str] = field(default_factory=set)
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def work(self, decisions: Sequence[Decision], limit: int | None = None) -> BatchResult:
@@ -101,30 +106,80 @@ class Batch:
         return self._result(log.id)
 
     async def _research_all(self, due: Iterable[Decision], log: BatchLog) -> None:
-        waiting = deque(due)
+        self._waiting.extend(due)
         try:
             async with ending_at(self.context.deadline, self.context.now, self.context.stop), asyncio.TaskGroup() as group:
-                while waiting and not self._stop_reason():
-                    if self._working >= self._most_at_once():
+                while not self._stop_reason():
+                    if decision := self._next_decision():
+                        self._working += 1
+                        group.create_task(self._research_one(decision, log))
+                    elif self._working:
                         self._freed.clear()
                         await self._freed.wait()
-                        continue
-                    self._working += 1
-                    group.create_task(self._research_one(waiting.popleft(), log))
+                    elif not (self._waiting and await self._outage_waited_for()):
+                        break
         except ExceptionGroup as group:  # of several errors, raise one that has a message for the user
             known = (error for error in group.exceptions if isinstance(error, ResearchError))
             raise next(known, group.exceptions[0]) from None
-        if halt := self._stop_reason():
-            self._skip(log, [_skipped_event(decision, *halt) for decision in waiting])
+        self._close_waiting(log)
+
+    def _next_decision(self) -> Decision | None:
+        """Take the first query whose services are not down, if another may start."""
+        if self._working >= self._most_at_once():
+            return None
+        found = next((one for one in self._waiting if not self._outages.reason(self._needs(one.query))), None)
+        if found is not None:
+            self._waiting.remove(found)
+        return found
+
+    def _needs(self, query: Query) -> frozenset[Need]:
+        if not self._outages.down:
+            return frozenset()
+        try:
+            return needs_of(self.config_of(query))
+        except ResearchError:  # it is reported when the query starts
+            return frozenset()
+
+    async def _outage_waited_for(self) -> bool:
+        """Wait until the services that are down may be tried again; return False to give them up for this run."""
+        wait = self._outages.pause_s(self.context.gathering_left_s())
+        if wait is None:
+            return False
+        _log.warning("%s; the run tries again in %.0f s", next(map(reason_of, self._outages.down.values())), wait)
+        stopping = asyncio.create_task(self.context.stop.wait())
+        await asyncio.wait({stopping}, timeout=wait)
+        stopping.cancel()
+        self._outages.try_again()
+        return True
+
+    def _close_waiting(self, log: BatchLog) -> None:
+        """Record what becomes of the queries that were not finished: those that met an outage, and those that never started."""
+        left = [one for one in self._waiting if one.session not in self._held]
+        for event in self._held.values():
+            self._end(event, log)
+        halt = self._stop_reason()
+        self._skip(
+            log, [_skipped_event(one, *(halt or ("outage", self._outages.reason(self._needs(one.query))))) for one in left]
+        )
 
     async def _research_one(self, decision: Decision, log: BatchLog) -> None:
+        self._held.pop(decision.session, None)
         event = await self._research(decision)
-        self._ended.append(event)
-        self._failed += event.status == "failed"
         self._add_cost(event.session)
-        log.record(event)
+        if event.cause == "outage":
+            self._held[event.session] = event
+            self._paused.add(event.session)
+            self._waiting.append(Decision(decision.query, "resume", "its session was paused", event.session))
+        else:
+            self._end(event, log)
+            self._outages.pauses = 0
         self._working -= 1
         self._freed.set()
+
+    def _end(self, event: n.QueryEnded, log: BatchLog) -> None:
+        self._ended.append(event)
+        self._failed += event.status == "failed"
+        log.record(event)
 
     def _add_cost(self, session: str) -> None:
         """Add the cost of an ended session to the total, so that only running sessions are asked from now on."""
@@ -148,14 +203,17 @@ class Batch:
             session = await self._session_of(decision)
             state = session.state
             self._session_costs.append(SessionCost(state, cost_of(state), state.spent.calls))
-            await run_session(session, self.store, self.desk_of(state), self.context)
+            await run_session(session, self.store, self.desk_of(state), self._context_of(state))
         except ProviderRefused as refusal:
             self._refused = refusal
-            why = f"the provider refuses: {one_line(str(refusal))}"
+            why = one_line(str(refusal))
             return _ended_event(decision, state, "interrupted", why, "refused")
         except LogUnwritable:
             raise
         except ResearchError as error:
+            if isinstance(error, StepError) and error.outage:
+                self._outages.add(error, state.config)
+                return _ended_event(decision, state, "interrupted", reason_of(error), "outage")
             return _ended_event(
                 decision, state, "failed", one_line(str(error), 500), cause_of(error) if isinstance(error, LogError) else ""
             )
@@ -164,12 +222,21 @@ class Batch:
             return _ended_event(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
         return self._ended_event_of(decision, state)
 
+    def _context_of(self, state: SessionState) -> RunContext:
+        """Return the run's context; a session that this run worked on before, until an outage, gets a segment of its own."""
+        return replace(self.context, run_id=self.context.new_id()) if state.id in self._paused else self.context
+
     async def _session_of(self, decision: Decision) -> ResearchSession:
         if decision.action == "resume":
-            return ResearchSession.open(self.store, decision.session)
+            return self._adopted(decision, ResearchSession.open(self.store, decision.session))
         if decision.action == "retry" and has_work_left(ResearchSession.open(self.store, decision.session).state):
-            return reopen_session(self.store, decision.session, self.context)
+            return self._adopted(decision, reopen_session(self.store, decision.session, self.context))
         return await new_session(self.store, decision, self.config_of(decision.query), self.context)
+
+    def _adopted(self, decision: Decision, session: ResearchSession) -> ResearchSession:
+        if not session.state.ended:
+            adopt_settings(session, self.config_of(decision.query), self.store, self._context_of(session.state))
+        return session
 
     def _ended_event_of(self, decision: Decision, state: SessionState) -> n.QueryEnded:
         if state.waiting:
@@ -184,7 +251,7 @@ class Batch:
         limits, stop, spent = self.queue.settings.limits, self.context.stop, self._spent()
         calls = self._calls + sum(bill.calls for bill in self._session_costs)
         reasons = (
-            ("refused", f"a provider refuses: {self._refused}", self._refused is not None),
+            ("refused", one_line(str(self._refused)), self._refused is not None),
             ("stopped" if stop.exit_code >= INTERRUPTED else "cap", stop.reason, stop.asked),
             ("failures", f"{counted(limits.max_failures, 'failure')} in this run", self._failed >= limits.max_failures),
             ("cap", f"the run's limit of {limits.cost_usd or 0:.2f} USD is reached", _reached(limits.cost_usd, spent.usd)),
@@ -223,7 +290,7 @@ class Batch:
 
 
 def _reached(cap: float | None, spent: float) -> bool:
-    """Tell whether a cap is reached; a cap of 0 allows what is free."""
+    """Return whether a cap is reached; a cap of 0 allows what is free."""
     return cap is not None and spent > 0 and spent >= cap
 
 

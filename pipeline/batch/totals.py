@@ -56,7 +56,7 @@ class BatchResult:
             *((code, cause in causes) for cause, code in LOG_TROUBLE.items()),
             (1, self.failed > 0),
             (self.vault, bool(self.vault)),
-            (3, bool({"cap", "limit", "stopped"} & causes)),
+            (3, bool({"cap", "limit", "stopped", "outage"} & causes)),
             (NOT_FOUND, self.not_found > 0),
         )
         return next((code for code, needed in needs if needed), 0)
@@ -91,7 +91,7 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
         "failed": result.failed,
         "open": result.open,
         "left_out": len(result.skipped),
-        "cost_usd": end.cost.usd,
+        **_bill(end.cost),
         "tokens": end.cost.total_tokens,
         **parts((event.part, event.reason) for event in events if isinstance(event, n.VaultFailed)),
         "ended": [_outcome(event) for event in result.ended],
@@ -101,29 +101,27 @@ def account(events: Sequence[EventBase]) -> dict[str, Any]:
 
 def _outcome(event: n.QueryEnded) -> dict[str, Any]:
     values = event.model_dump(include={"query_id", "session", "status", "reason", "cause", "duration_s"})
-    return {**values, "cost_usd": event.cost.usd, "tokens": event.cost.total_tokens}
+    return {**values, **_bill(event.cost), "tokens": event.cost.total_tokens}
+
+
+def _bill(cost: Cost) -> dict[str, float]:
+    """Return what was charged, what may have been charged besides, and an estimate of the latter."""
+    return {
+        "cost_usd": cost.charged_usd,
+        "not_accounted_usd": cost.assumed_usd,
+        "not_accounted_estimate_usd": cost.expected_usd,
+    }
 
 
 def total(costs: Iterable[Cost]) -> Cost:
     """Return the sum of costs; it names no model."""
     known = list(costs)
-    return Cost(
-        input_tokens=sum(cost.input_tokens for cost in known),
-        output_tokens=sum(cost.output_tokens for cost in known),
-        total_tokens=sum(cost.total_tokens for cost in known),
-        usd=round(sum(cost.usd for cost in known), 9),
-        assumed_usd=round(sum(cost.assumed_usd for cost in known), 9),
-        calls=sum(cost.calls for cost in known),
-    )
+    return Cost(**{name: round(sum(getattr(cost, name) for cost in known), 9) for name in _AMOUNTS})
 
 
 def minus(whole: Cost, part: Cost) -> Cost:
     """Return ``whole`` without ``part``, never below zero."""
-    return Cost(
-        input_tokens=max(0, whole.input_tokens - part.input_tokens),
-        output_tokens=max(0, whole.output_tokens - part.output_tokens),
-        total_tokens=max(0, whole.total_tokens - part.total_tokens),
-        usd=round(max(0.0, whole.usd - part.usd), 9),
-        assumed_usd=round(max(0.0, whole.assumed_usd - part.assumed_usd), 9),
-        calls=max(0, whole.calls - part.calls),
-    )
+    return Cost(**{name: max(0, round(getattr(whole, name) - getattr(part, name), 9)) for name in _AMOUNTS})
+
+
+_AMOUNTS = ("input_tokens", "output_tokens", "total_tokens", "usd", "assumed_usd", "expected_usd", "cached_tokens", "calls")

@@ -17,19 +17,23 @@ if TYPE_CHECKING:
     from pipeline.domain.events.session_events import EventBase
     from pipeline.domain.state import SessionState
     from pipeline.ports import EventStore
+    from pipeline.site.build import SiteReport
     from pipeline.system.folder_fingerprint import Step
 
 _MOST_NAMED = 5  # files that could not be written
 _log = logging.getLogger("pipeline.cli.command_parts")
 
 
-def read_sessions(console: Console, store: EventStore, *, read_only: bool = False) -> SessionIndex:
-    """Return a summary of every session; print which sessions cannot be read. ``read_only``: do not write the summary cache."""
+def read_sessions(console: Console, store: EventStore, *, read_only: bool = False, again: bool = False) -> SessionIndex:
+    """Return a summary of every session; print which sessions cannot be read, unless they are read ``again``.
+
+    ``read_only``: do not write the summary cache.
+    """
     from pipeline.batch.session_index import read_all
     from pipeline.wiring import workspace_adapters
 
     known = read_all(store, workspace_adapters.summaries_of(console.folder, writable=not read_only))
-    for error in known.damaged.values():
+    for error in () if again else known.damaged.values():
         console.say(f"cannot be read: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
     return known
 
@@ -122,15 +126,27 @@ class BuildProblem(NamedTuple):
 
 
 def bring_up_to_date(console: Console, site_url: str) -> list[BuildProblem]:
-    """Build the vault, and the site from it; return the problems. Raises nothing, and prints only notices."""
-    problems: list[BuildProblem] = []
-    report = _attempt(problems, "vault", lambda: _build_vault(console.folder, "new"))
-    if report is not None:
-        from pipeline.wiring import workspace_adapters
+    """Build the vault, and the site from it; return the problems. Raises nothing, and prints only notices.
 
-        site = _attempt(problems, "site", lambda: workspace_adapters.build_site(console.folder, site_url, steps=report.steps))
-        _print_notices(console, site)
+    A failed build is tried again at once, as the cause may have passed.
+    """
+    problems, site = try_builds(console.folder, site_url)
+    if problems:
+        problems, site = try_builds(console.folder, site_url)
+    _print_notices(console, site)
     return problems
+
+
+def try_builds(folder: Path, site_url: str) -> tuple[list[BuildProblem], SiteReport | None]:
+    """Build the vault, and the site from it; return the problems and the site's report. Raises and prints nothing."""
+    from pipeline.wiring import workspace_adapters
+
+    problems: list[BuildProblem] = []
+    report = _attempt(problems, "vault", lambda: _build_vault(folder, "new"))
+    if report is None:
+        why = "it is built from the vault, which could not be built"
+        return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None
+    return problems, _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, site_url, steps=report.steps))
 
 
 def report_build_problems(console: Console, problems: Iterable[BuildProblem]) -> int:
@@ -145,7 +161,7 @@ def report_build_problems(console: Console, problems: Iterable[BuildProblem]) ->
 
 def _attempt(problems: list[BuildProblem], part: Literal["vault", "site"], make: Callable[[], Any]) -> Any:
     """Return the build's report, None if the build failed; add to ``problems`` what could not be built."""
-    from pipeline.errors import ResearchError
+    from pipeline.errors import ResearchError, SystemRefused
 
     try:
         report = make()
@@ -154,7 +170,8 @@ def _attempt(problems: list[BuildProblem], part: Literal["vault", "site"], make:
         return None
     except Exception as error:  # noqa: BLE001 - the research is done, so its outcome is reported whatever the build does
         _log.error("the %s could not be built", part, exc_info=error, extra=PRINTED)
-        problems.append(BuildProblem(part, f"{type(error).__name__}: {error}", "research build"))
+        code = SystemRefused.exit_code if isinstance(error, OSError) else 1
+        problems.append(BuildProblem(part, f"{type(error).__name__}: {error}", "research build", code))
         return None
     named = list(report.problems[:_MOST_NAMED])
     if more := len(report.problems) - len(named):
@@ -170,7 +187,7 @@ def _build_vault(folder: Path, mode: Literal["new", "all", "check"]) -> Any:
     from pipeline.wiring import workspace_adapters
 
     report = workspace_adapters.build(folder, mode)
-    refresh(workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder), report.marks)
+    refresh(workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder), report.marks, report.sessions)
     return report
 
 

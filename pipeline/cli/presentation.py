@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from pipeline.batch.session_index import Summary, summary_of
-from pipeline.domain.agenda import agenda, node_ended
+from pipeline.domain import Summary
+from pipeline.domain.agenda import agenda, node_ended, summary_of
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SessionState, nearest_facts, workers_in_order, working_seconds
+from pipeline.domain.state import SessionState, cost_of, facts_of, nearest_facts, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, counted, one_line
 
@@ -27,7 +27,10 @@ def price(cost: Cost) -> str:
     """Return money and tokens, or ``no cost``."""
     if not cost.usd and not cost.total_tokens:
         return "no cost"
-    return f"{cost.usd:.4f} USD, {cost.total_tokens:,} tokens"
+    if not cost.assumed_usd:
+        return f"{cost.usd:.4f} USD, {cost.total_tokens:,} tokens"
+    unknown = f"up to {cost.assumed_usd:.4f} USD not accounted for (about {cost.expected_usd:.4f} USD)"
+    return f"{cost.charged_usd:.4f} USD charged, {unknown}, {cost.total_tokens:,} tokens"
 
 
 def repair_lines(repair: Any) -> Iterator[str]:
@@ -74,9 +77,10 @@ def _happened(event: e.EventBase) -> str:
         case e.SearchCompleted():
             return f"{event.query}: {counted(len(event.hits), 'hit')} from {event.provider}"
         case e.PageRead():
-            return f"{event.title} ({event.url})"
+            return f"{event.title} ({event.url})" + (f"; it says: {', '.join(event.notices)}" if event.notices else "")
         case e.FactsObserved():
-            return f"{event.worker_id}: {counted(len(event.facts), 'fact')} in {event.url}"
+            again = " (again)" if event.part > 1 else ""
+            return f"{event.worker_id}: {counted(len(event.facts), 'fact')} in {event.url}{again}"
     return _happened_later(event)
 
 
@@ -93,10 +97,15 @@ def _happened_later(event: e.EventBase) -> str:
             return counted(len(event.contradictions), "disagreement")
         case e.AnalysisCompleted():
             return counted(len(event.gaps), "gap")
+        case e.GapLookedUp():
+            where = f"in {event.url}" if event.url else "in the pages read"
+            return f"gap {event.gap + 1}: {counted(len(event.facts), 'fact') if event.facts else 'nothing'} {where}"
         case e.OutlineCreated():
             return " | ".join(section.title for section in event.sections)
         case e.SectionWritten() | e.ReportRevised() | e.ClaimsChecked():
             return event.section_id
+        case e.ReportEdited():
+            return f"{counted(len(event.sections), 'section')} changed"
         case e.ChangesFound():
             found = event.changes
             return f"{len(found.added)} new, {len(found.changed)} changed, {len(found.gone)} gone, {found.kept} unchanged"
@@ -106,6 +115,8 @@ def _happened_later(event: e.EventBase) -> str:
             return f"not found: {event.reason}" if event.cause == e.NO_EVIDENCE else event.reason
         case e.StepFailed():
             return f"{event.step}: {event.error}: {event.message}"
+        case e.SettingsChanged():
+            return f"goes on with {event.reasoner}, searching {', '.join(event.search)}: the settings have changed"
         case e.CallSent():
             return f"{event.step}: at most {event.worst.usd:.4f} USD"
         case e.BudgetExhausted():
@@ -134,7 +145,9 @@ def listed(summary: Summary, report: str = "") -> dict[str, Any]:
         "ended": summary.ended_at,
         "facts": summary.facts,
         "sources": summary.sources,
-        "usd": summary.usd,
+        "usd": summary.charged_usd,
+        "not_accounted_usd": summary.assumed_usd,
+        "not_accounted_estimate_usd": summary.expected_usd,
         "progress": {"done": summary.steps, "of": summary.steps_in_all},
         "tags": list(summary.tags),
         "working_seconds": summary.seconds,
@@ -167,7 +180,8 @@ def list_lines(entries: Iterable[Listed], *, why: bool) -> list[str]:
 
 def _session_line(summary: Summary) -> str:
     """A session's id, its start, its progress, and its cost if there is one."""
-    cost = Cost(usd=summary.usd, total_tokens=summary.tokens)
+    parts_of_cost = {"usd": summary.usd, "assumed_usd": summary.assumed_usd, "expected_usd": summary.expected_usd}
+    cost = Cost(**parts_of_cost, total_tokens=summary.tokens)
     parts = [summary.id, f"{summary.started_at[:16].replace('T', ' ')}Z", steps_of(summary.steps, summary.steps_in_all)]
     return ", ".join(parts + ([price(cost)] if summary.usd or summary.tokens else []))
 
@@ -218,8 +232,7 @@ def _show_lines(state: SessionState, last_event: e.EventBase | None, report: str
     yield f"progress   {steps_of(about['progress']['done'], about['progress']['of'])}"
     found = [counted(about["searches"], "search", "searches"), counted(about["pages"], "page"), counted(about["facts"], "fact")]
     yield f"found      {', '.join(found)} from {counted(about['sources'], 'source')}"
-    cost = Cost(usd=state.spent.usd, total_tokens=state.spent.total_tokens)
-    yield f"cost       {price(cost)}, {duration(working_seconds(state))} of work"
+    yield f"cost       {price(cost_of(state))}, {duration(working_seconds(state))} of work"
     if report:
         yield f"report     {report}"
     if about["last_error"]:
@@ -248,9 +261,7 @@ def _plan_lines(state: SessionState) -> Iterator[str]:
     if not state.nodes:
         return
     yield ""
-    facts = {
-        worker.id: sum(len(p.facts) for i in worker.iterations for p in i.observed.values()) for worker in workers_in_order(state)
-    }
+    facts = {worker.id: len(facts_of(state, worker)) for worker in workers_in_order(state)}
     for node in state.nodes.values():
         worker = state.workers.get(node.id)
         view = state.perspectives.get(node.perspective) if state.waiting else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from pipeline.cli.presentation import happened
 from pipeline.domain.agenda import progress as steps_of
-from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, EventBase, ResearchFailed
+from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, ContradictionsFound, EventBase, ResearchFailed
 from pipeline.domain.state import SessionState
 from pipeline.ops.console_output import PRINTED, Console, SafeStderr
 from pipeline.text.normalise import counted, one_line
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("pipeline.night")
 
-BEGINNINGS = {"research.started", "plan.created", "plan.extended", "contradictions.found", "outline.created"}
+BEGINNINGS = {"research.started", "settings.changed", "plan.created", "plan.extended", "contradictions.found", "outline.created"}
 ENDS = {"research.completed", "research.failed", "research.cancelled", "step.failed", "budget.exhausted", "worker.failed"}
 STEPS = {"search.completed", "page.read", "step.failed"}
 
@@ -37,7 +37,8 @@ class Tally:
         """Count an event and remember its session."""
         self._before.setdefault(state.id, (state.spent.usd, state.spent.total_tokens))
         self.sessions[state.id] = state
-        self.steps += isinstance(event, Answered) or event.type in STEPS
+        same_step = isinstance(event, ContradictionsFound) and event.step.startswith("Validate:")  # its second event
+        self.steps += (isinstance(event, Answered) and not same_step) or event.type in STEPS
 
     @property
     def usd(self) -> float:
@@ -80,7 +81,7 @@ def line_of(event: EventBase, state: SessionState) -> str:
 
 
 def is_failure(event: EventBase) -> bool:
-    """Tell whether the event is a failure; a question that the sources do not answer is none."""
+    """Return whether the event is a failure; a question that the sources do not answer is none."""
     return event.type.endswith(".failed") and not _is_unanswered(event)
 
 

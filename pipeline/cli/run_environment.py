@@ -71,9 +71,9 @@ class RunEnvironment:
 
         return config_for(query, self.workspace.queue.settings, self.keys, self.documents())
 
-    def decisions_for(self, request: Request, *, read_only: bool = False) -> Decisions:
-        """Return what to do about each query of the request; ``read_only`` as in ``read_sessions``."""
-        known = read_sessions(self.console, self.store, read_only=read_only)
+    def decisions_for(self, request: Request, *, read_only: bool = False, again: bool = False) -> Decisions:
+        """Return what to do about each query of the request; ``read_only`` and ``again`` as in ``read_sessions``."""
+        known = read_sessions(self.console, self.store, read_only=read_only, again=again)
         decisions = decide(self.workspace.queue, known, datetime.now(UTC), request.selection)
         if request.only_again:
             decisions = tuple(d for d in decisions if d.action == "retry" or not d.due)

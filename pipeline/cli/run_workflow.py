@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pipeline.batch.scheduling import LEFT_ALONE, LOG_TROUBLE, UP_TO_DATE, Decision, parts
-from pipeline.cli.command_parts import bring_up_to_date, report_build_problems
+from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, try_builds
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
@@ -104,7 +104,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
     if not _any_due(decided) and decided.archived == _archived_before(env.store):
         return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
     with run.lock(request.lock_wait):
-        decided = env.decisions_for(request)
+        decided = env.decisions_for(request, again=True)
         if not _any_due(decided):
             _record_archived(env, decided.archived)
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
@@ -193,19 +193,18 @@ def _close_batch(env: RunEnvironment, result: BatchResult) -> dict[str, Any]:
 def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultFailed]:
     """Build vault and site; print the problems, record them in the batch's stream and return them.
 
-    A failed build is tried again at once, as the cause may have passed, and once more after its problems were recorded, as the
-    note of the batch shows them.
+    After a failed build one more is made once its problems were recorded, as the note of the batch shows them.
     """
     from pipeline.batch.batch_log import BatchLog
     from pipeline.wiring import workspace_adapters
 
     url = env.workspace.queue.settings.site_url
-    problems = bring_up_to_date(env.console, url) and bring_up_to_date(env.console, url)
+    problems = bring_up_to_date(env.console, url)
     if not problems:
         return []
     log = BatchLog(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None), batch, version)
     failed = _record_problems(log, problems, log.context.agent)
-    new_problems = [one for one in bring_up_to_date(env.console, url) if one not in problems]
+    new_problems = [one for one in try_builds(env.console.folder, url)[0] if one not in problems]
     failed += _record_problems(log, new_problems) if new_problems else []
     env.store.release(batch)
     report_build_problems(env.console, problems + new_problems)
@@ -257,7 +256,7 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     if console.as_json or code or not console.quiet:
         console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in left]})
     url = env.workspace.queue.settings.site_url
-    problems = bring_up_to_date(console, url) and bring_up_to_date(console, url)
+    problems = bring_up_to_date(console, url)
     code = code or report_build_problems(console, problems)
     run.summary_line = "nothing to do" if problems else ""
     return code if _update_last_run(console, code, problems) else code or 1
@@ -285,25 +284,42 @@ def _counts_line(account: dict[str, Any]) -> str:
 
 
 def _print_outcome(console: Console, account: dict[str, Any]) -> None:
+    """Print what became of each query; under ``-q`` only what failed or was stopped, and nothing if nothing was."""
+    quiet = console.quiet and not console.as_json
+    if quiet and account["exit_code"] in (0, NOT_FOUND):
+        return
+    try:
+        console.data(_outcome_lines(console, _troubles_of(account) if quiet else account), account)
+    except (OSError, SystemRefused) as error:  # a closed terminal does not change the outcome of the run
+        console.say(str(error), fg="yellow")
+
+
+def _troubles_of(account: dict[str, Any]) -> dict[str, Any]:
+    """The account with only those queries that failed or were interrupted; ``stops`` are the reasons why others were skipped."""
+    ended = [entry for entry in account["ended"] if entry["status"] in ("failed", "interrupted")]
+    stops = {entry["reason"]: "" for entry in account["skipped"] if entry["cause"] not in ("left", *LOG_TROUBLE)}
+    skipped = [entry for entry in account["skipped"] if entry["cause"] in LOG_TROUBLE]
+    return {**account, "ended": ended, "skipped": skipped, "stops": stops.keys() - {entry["reason"] for entry in ended}}
+
+
+def _outcome_lines(console: Console, account: dict[str, Any]) -> list[str]:
     lines = []
     for entry in account["ended"]:
         lines.append(f"{entry['status'].replace('-', ' '):<11} {entry['query_id']}: {entry['reason'] or _effort(entry)}")
         lines += [f"{'':<11} {console.path(entry['report'])}"] if entry["report"] else []
     lines += _skipped_lines(account["skipped"])
+    lines += [f"{'stopped':<11} {reason}" for reason in sorted(account.get("stops", ()))]
     lines += [f"{part:<11} not up to date: {account[part]}" for part in ("vault", "site") if account[part] != UP_TO_DATE]
-    lines.append(f"{_counts_line(account)}; exit code {account['exit_code']}")
-    if console.as_json or account["exit_code"] not in (0, NOT_FOUND) or not console.quiet:
-        try:
-            console.data(lines, account)
-        except (OSError, SystemRefused) as error:  # a closed terminal does not change the outcome of the run
-            console.say(str(error), fg="yellow")
+    return [*lines, f"{_counts_line(account)}; exit code {account['exit_code']}"]
 
 
 def _effort(entry: dict[str, Any]) -> str:
     from pipeline.cli.presentation import duration, price
     from pipeline.domain.values import Cost
 
-    cost = Cost(usd=entry["cost_usd"], total_tokens=entry["tokens"])
+    unknown, likely = entry["not_accounted_usd"], entry["not_accounted_estimate_usd"]
+    usd = entry["cost_usd"] + unknown
+    cost = Cost(usd=usd, assumed_usd=unknown, expected_usd=likely, total_tokens=entry["tokens"])
     show = "" if entry["report"] else f"; research show {entry['session']}"
     return f"{duration(entry['duration_s'])}, {price(cost)}{show}"
 

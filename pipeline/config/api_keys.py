@@ -33,7 +33,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What was found. ``problems`` says, by name, why a key that was meant to be there cannot be used."""
+    """The keys that were found. ``problems`` says, by name, why a key that was meant to be there cannot be used."""
 
     folder: Path = Path()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)

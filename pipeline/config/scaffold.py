@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import filecmp
+import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +18,7 @@ _VAULT_PARTS = (".obsidian", "my")
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """What was laid out in a new workspace, and what stood there already and was left alone; relative paths."""
+    """The relative paths of the files that were created, and of those that existed and were not changed."""
 
     created: tuple[str, ...]
     kept: tuple[str, ...]
@@ -37,10 +39,14 @@ def lay_out(folder: Path) -> Laid:
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, not a folder", hint="name a folder for the workspace")
+    return _copy(_files(source()), folder)
+
+
+def _copy(names: Iterable[Path], folder: Path) -> Laid:
     created: list[str] = []
     kept: list[str] = []
     try:
-        for name in _files(source()):
+        for name in names:
             target = folder / name
             if target.exists() or target.is_symlink():
                 kept.append(name.as_posix())
@@ -56,8 +62,24 @@ def lay_out(folder: Path) -> Laid:
     return Laid(tuple(created), tuple(kept))
 
 
+def restore_vault(folder: Path) -> None:
+    """Copy the starter's vault settings and ``my/`` into a workspace whose vault has no ``.obsidian``.
+
+    Raises:
+        SystemRefused: the disk refuses.
+    """
+    settings = folder / "vault" / ".obsidian"
+    if os.path.lexists(settings):
+        return
+    try:
+        _copy([name for name in _files(source()) if name.parts[0] == "vault"], folder)
+    except SystemRefused:
+        shutil.rmtree(settings, ignore_errors=True)  # the next build makes all of it, not the rest alone
+        raise
+
+
 def is_sample(name: str, file: Path) -> bool:
-    """Tell whether ``file``, called ``name`` in its folder of documents, is a sample document as it came with the program.
+    """Return whether ``file``, called ``name`` in its folder of documents, is a sample document as it came with the program.
 
     Raises:
         OSError: it cannot be read.

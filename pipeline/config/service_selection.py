@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -30,7 +30,9 @@ OPENAI = Service("openai", "OPENAI_API_KEY", "https://api.openai.com/v1", True)
 USUAL_MODELS = {OPENROUTER.name: "openai/gpt-5-mini", OPENAI.name: "gpt-5-mini"}
 SEARXNG_URL = "SEARXNG_URL"
 LOCAL = "local"
-# What the folder of documents holds: some of the user's own, only the program's samples, or no document; "": nobody looked.
+LOCAL_AT_ONCE = 2
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
+# What the folder of documents holds: some of the user's own, only the program's samples, or no document; "": not known.
 Documents = Literal["own", "samples", "none", ""]
 
 SEARCHES = {
@@ -49,19 +51,30 @@ SEARCHES = {
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """A server of models, and which plays what. ``name`` is its circuit's; ``base_url`` ends before ``/chat/completions``."""
+    """A server of models. ``name`` is its circuit's; ``base_url`` ends before ``/chat/completions``.
+
+    ``choice`` has the other settings of the reasoner: fallbacks, roles, timeout, room and effort.
+    """
 
     name: str
     base_url: str
     key: Secret | None
     model: str
-    fallback: tuple[str, ...] = ()
-    roles: tuple[tuple[str, str], ...] = ()
+    choice: ModelChoice = field(default_factory=lambda: ModelChoice(""))
 
     @property
     def known(self) -> bool:
         """Whether it is one of the public services; else it is somebody's own."""
         return self.name in USUAL_MODELS
+
+    @property
+    def at_once(self) -> int | None:
+        """How many requests it takes at the same time; None if nothing but the run's limit says so.
+
+        A server on this machine has few slots, and requests that wait for one run out of time.
+        """
+        on_this_machine = (urlsplit(self.base_url).hostname or "") in _THIS_MACHINE
+        return self.choice.concurrency or (LOCAL_AT_ONCE if on_this_machine else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +120,7 @@ def reasoner_for(settings: Settings, keys: Keys, model: str | None = None) -> Re
     """
     said = settings.reasoner
     if isinstance(said, ModelChoice):
-        choice = said if model is None else ModelChoice(model, said.base_url, said.key, said.fallback)
+        choice = said if model is None else replace(said, model=model, roles=())
         return _chosen(choice, keys)
     if said == "extractive" and model is None:
         return ReasonerChoice(None, "queries.yaml says reasoner: extractive")
@@ -127,15 +140,13 @@ def _chosen(choice: ModelChoice, keys: Keys) -> ReasonerChoice:
         if found is None:
             raise _no_server(choice.model)
         service, key = found
-        server = ModelServer(service.name, service.url, key, choice.model, choice.fallback, choice.roles)
+        server = ModelServer(service.name, service.url, key, choice.model, choice)
         return ReasonerChoice(server, f"queries.yaml names {choice.model}, and {service.key_name} is set")
     url = choice.base_url or OPENROUTER.url
     own = urlsplit(url).netloc
     public = next((one for one in (OPENROUTER, OPENAI) if urlsplit(one.url).netloc == own and url.startswith("https:")), None)
     key_name = choice.key or (public.key_name if public else "")
-    server = ModelServer(
-        public.name if public else own, url, _needed(key_name, keys), choice.model, choice.fallback, choice.roles
-    )
+    server = ModelServer(public.name if public else own, url, _needed(key_name, keys), choice.model, choice)
     return ReasonerChoice(server, f"queries.yaml names {choice.model} at {own}")
 
 
@@ -219,6 +230,15 @@ def own_servers(settings: Settings, keys: Keys) -> tuple[str, ...]:
     """Return the addresses that the user named: the only ones that may lie on this machine or in a private network."""
     model = settings.reasoner.base_url if isinstance(settings.reasoner, ModelChoice) else ""
     return tuple(filter(None, (model, _searxng_url(settings, keys), *dict(settings.search_urls).values())))
+
+
+def requests_at_once(settings: Settings, keys: Keys) -> dict[str, int]:
+    """Return how many requests the model's server takes at the same time, by its name; empty if only the run's limit counts."""
+    try:
+        server = reasoner_for(settings, keys).server
+    except UsageError:  # it is reported where the model is needed
+        return {}
+    return {server.name: server.at_once} if server and server.at_once else {}
 
 
 def secrets_of(settings: Settings, keys: Keys) -> tuple[Secret, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+ENDED = frozenset({"complete", "not-found", "failed", "cancelled"})  # the statuses of a session that has ended
 _FOLDING = (
     "fold.py",
     "state.py",
@@ -27,3 +29,49 @@ def fold_id() -> str:
     here = Path(__file__).parent
     sources = (here / name for name in _FOLDING)
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A session in short. ``facts``, ``sources``, ``steps`` and ``calls`` (paid calls) are counts.
+
+    ``usd``, ``assumed_usd`` and ``expected_usd`` are as in ``Cost``.
+    It is defined here so that a kept summary is read without importing anything that folds.
+
+    ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
+    """
+
+    id: str
+    version: int = 0
+    status: str = "pending"
+    query: str = ""
+    query_id: str = ""
+    mode: str = "deep"
+    waiting: bool = False
+    approved: bool = False
+    tags: tuple[str, ...] = ()
+    previous_session: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    end_reason: str = ""
+    title: str = ""
+    facts: int = 0
+    sources: int = 0
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    assumed_usd: float = 0.0
+    expected_usd: float = 0.0
+    seconds: float = 0.0
+    steps: int = 0
+    steps_in_all: int = 0
+
+    @property
+    def charged_usd(self) -> float:
+        """What was charged for certain."""
+        return max(0.0, round(self.usd - self.assumed_usd, 9))
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether the session has ended; it can be reopened."""
+        return self.status in ENDED

@@ -14,6 +14,8 @@ from pipeline.domain.values import Cost
 from pipeline.errors import BudgetSpent
 
 _NANO = 1_000_000_000
+_DEARER = 5  # a received token costs about five times as much as a sent one at most providers
+_USUAL_SHARE = 0.1  # of the room for a reply, what is used on average
 
 # The engine sets this for each step; it is called with the worst case of each call after reservation and before sending.
 announce: ContextVar[Callable[[Cost], Awaitable[None]] | None] = ContextVar("announce", default=None)
@@ -128,14 +130,60 @@ class Budget:
         )
 
 
+async def announce_call(worst: Cost) -> None:
+    """Tell the engine that a call with that worst case is about to be sent; it returns when that is recorded."""
+    if (record := announce.get()) is not None:
+        await record(worst)
+
+
+@dataclass(slots=True)
+class CallHistory:
+    """What the answered calls of one kind of step were announced as, and what they came to: to estimate one without an answer.
+
+    ``calls`` is their number; tokens: ``estimated`` of their prompts before they were sent, ``sent`` and ``received`` as billed.
+    ``usd`` is what they cost, ``priced_usd`` what the announced worst cases would make of these tokens.
+    """
+
+    calls: int = 0
+    estimated: int = 0
+    sent: int = 0
+    received: int = 0
+    usd: float = 0.0
+    priced_usd: float = 0.0
+
+    def add(self, worst: Cost, cost: Cost) -> None:
+        """Add an answer to calls announced with that worst case each."""
+        self.calls += cost.calls
+        self.estimated += worst.input_tokens * cost.calls
+        self.sent += cost.input_tokens
+        self.received += cost.output_tokens
+        self.usd += cost.usd
+        self.priced_usd += _priced(worst, cost.input_tokens, cost.output_tokens)
+
+    def expected_usd(self, worst: Cost) -> float:
+        """Return what a call probably cost, by its own prompt and by the answers to such calls."""
+        sent = worst.input_tokens * (self.sent / self.estimated if self.estimated else 1.0)
+        received = self.received / self.calls if self.calls else _USUAL_SHARE * worst.output_tokens
+        price = self.usd / self.priced_usd if self.priced_usd else 1.0
+        return min(worst.usd, price * _priced(worst, sent, received))
+
+
+def _priced(worst: Cost, sent: float, received: float) -> float:
+    """Return the price of that many tokens, at the price of the worst case."""
+    whole = worst.input_tokens + _DEARER * worst.output_tokens
+    return worst.usd * (sent + _DEARER * received) / whole if whole else worst.usd
+
+
 @dataclass(frozen=True, slots=True)
 class CombinedBudget:
     """Several budgets used as one: each call is charged to all of them or refused by all."""
 
     budgets: Sequence[Budget]
 
-    async def reserve(self, worst: Cost, calls: int = 1) -> tuple[Reservation, ...]:
-        """Reserve the worst case of one call in every budget, then announce the call; ``calls`` as in ``Reservation``.
+    async def reserve(self, worst: Cost, calls: int = 1, *, announced: bool = True) -> tuple[Reservation, ...]:
+        """Reserve the worst case of one call in every budget; ``calls`` as in ``Reservation``.
+
+        Then announce the call, unless whoever sends it does: one that waits for its turn would seem lost if the process died.
 
         Raises:
             BudgetSpent: it would exceed a cap of one budget; nothing is reserved in any.
@@ -143,7 +191,7 @@ class CombinedBudget:
         for budget in self.budgets:
             budget.check(worst, calls)
         reserved = tuple(budget.reserve(worst, calls) for budget in self.budgets)
-        if (announce_call := announce.get()) is not None:
+        if announced:
             try:
                 await announce_call(worst)
             except BaseException:

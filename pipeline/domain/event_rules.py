@@ -122,10 +122,15 @@ def _facts_observed(state: SessionState, event: e.FactsObserved) -> str:
     page = state.pages.get(event.url)
     if page is None or page.digest != event.digest:
         return f"{event.url} was not read as {event.digest[:12]}"
-    if event.url in worker.iterations[event.iteration - 1].observed:
+    if event.url in worker.iterations[event.iteration - 1].observed or _is_observed(state, event):
         return f"worker {worker.id} has already observed {event.url}"
     chosen = event.url in chosen_pages(state, worker, event.iteration)
     return "" if chosen else f"worker {worker.id} did not choose {event.url}"
+
+
+def _is_observed(state: SessionState, event: e.FactsObserved) -> bool:
+    seen = state.observed.get(event.url)
+    return event.shared and (seen.part if seen else 0) != event.part - 1
 
 
 def _worker_evaluated(state: SessionState, event: e.WorkerEvaluated) -> str:
@@ -160,6 +165,16 @@ def _round_part(state: SessionState, event: Any, part: str) -> str:
         return f"analysis {event.round} was not started"
     done = getattr(state.analyses[event.round], part) is not None
     return f"the {part} of analysis {event.round} are already recorded" if done else ""
+
+
+def _gap_looked_up(state: SessionState, event: e.GapLookedUp) -> str:
+    if not 0 <= event.round < len(state.analyses) or event.gap not in range(len(state.analyses[event.round].gaps or ())):
+        return f"analysis {event.round} has no gap {event.gap}"
+    if any(search.gap == event.gap and search.url == event.url for search in state.analyses[event.round].looked_up):
+        return f"{event.url or 'the pages read'} was already searched for gap {event.gap}"
+    page = state.pages.get(event.url)
+    known = not event.url or (page is not None and page.digest == event.digest)
+    return "" if known else f"{event.url} was not read as {event.digest[:12]}"
 
 
 def _synthesis_started(state: SessionState, _event: e.SynthesisStarted) -> str:
@@ -209,6 +224,16 @@ def _report_revised(state: SessionState, event: e.ReportRevised) -> str:
     return "" if event.revision == section.revision + 1 else f"revision {event.revision} cannot follow {section.revision}"
 
 
+def _report_edited(state: SessionState, event: e.ReportEdited) -> str:
+    if state.edited:
+        return "the report is already edited"
+    if any(section.verdicts is None for section in state.sections.values() if section.paragraphs):
+        return "the report is not checked yet"
+    cited = {f for part in event.sections for p in part.paragraphs for sentence in p.sentences for f in sentence.facts}
+    unknown = sorted(cited - state.facts.keys())
+    return f"the edited report cites unknown facts: {', '.join(unknown)}" if unknown else ""
+
+
 def _changes_found(state: SessionState, event: e.ChangesFound) -> str:
     if state.earlier is None or event.changes.session != state.earlier.session:
         return "no such earlier session was recalled"
@@ -255,11 +280,13 @@ _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.FactsValidated: lambda state, event: _round_part(state, event, "validated"),
     e.ContradictionsFound: lambda state, event: _round_part(state, event, "contradictions"),
     e.AnalysisCompleted: lambda state, event: _round_part(state, event, "gaps"),
+    e.GapLookedUp: _gap_looked_up,
     e.SynthesisStarted: _synthesis_started,
     e.OutlineCreated: _outline_created,
     e.SectionWritten: _section_written,
     e.ClaimsChecked: _claims_checked,
     e.ReportRevised: _report_revised,
+    e.ReportEdited: _report_edited,
     e.ChangesFound: _changes_found,
     e.ReportGenerated: _report_generated,
     e.ResearchCompleted: _research_completed,

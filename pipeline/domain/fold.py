@@ -6,10 +6,14 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import (
+    ANY_STEP,
+    SUMMARY,
     Analysis,
     Failure,
+    GapSearch,
     Iteration,
     PageDone,
     PageObserved,
@@ -19,7 +23,9 @@ from pipeline.domain.state import (
     Section,
     SessionState,
     Worker,
+    expected_usd,
 )
+from pipeline.domain.steps import MakeOutline, PlainOutline, PlainPlan, Plan, Step
 from pipeline.domain.values import Cost, SectionPlan
 
 _log = logging.getLogger("pipeline.domain.fold")
@@ -32,13 +38,29 @@ def apply(state: SessionState, event: e.EventBase) -> None:
         change(state, event)
     elif isinstance(event, e.UnknownEvent):
         _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
-    if state.open_calls and isinstance(event, e.Answered):
-        state.open_calls.pop(event.step, None)
     if isinstance(event, e.Answered):
-        _charge(state, event.cost)
+        _settle(state, event)
     state.version = event.version
     if state.runs:
         state.runs[-1].last_at = event.at
+
+
+def _settle(state: SessionState, event: e.Answered) -> None:
+    """Charge an answer. The calls announced for its step end with it, and show what such calls cost."""
+    sent, cost = state.open_calls.pop(event.step, []), event.cost
+    _charge(state, cost)
+    if sent and cost.calls and not cost.assumed_usd:
+        for kind in (event.step.partition(":")[0], ANY_STEP):
+            state.call_histories.setdefault(kind, CallHistory()).add(sent[-1], cost)
+    if cost.assumed_usd:
+        worst = sent[-1] if sent else Cost(usd=cost.assumed_usd)
+        share = cost.assumed_usd / worst.usd if worst.usd else 0.0
+        _assume(state, cost.assumed_usd, share * expected_usd(state, event.step, worst))
+
+
+def _assume(state: SessionState, usd: float, expected: float) -> None:
+    state.spent.assumed_usd = round(state.spent.assumed_usd + usd, 9)
+    state.spent.expected_usd = round(state.spent.expected_usd + expected, 9)
 
 
 def _charge(state: SessionState, cost: Cost) -> None:
@@ -56,8 +78,9 @@ def _call_sent(state: SessionState, event: e.CallSent) -> None:
 
 def _count_lost_calls(state: SessionState) -> None:
     """Charge the calls of a process that died before it recorded their answers: each may have been billed in full."""
-    for worst in (cost for costs in state.open_calls.values() for cost in costs):
+    for step, worst in ((step, cost) for step, costs in state.open_calls.items() for cost in costs):
         _charge(state, worst)
+        _assume(state, worst.usd, expected_usd(state, step, worst))
         state.spent.lost += 1
         state.spent.lost_usd = round(state.spent.lost_usd + worst.usd, 9)
     state.open_calls = {}
@@ -87,6 +110,13 @@ def _plan_created(state: SessionState, event: e.PlanCreated) -> None:
     state.perspectives = {view.id: view for view in event.perspectives}
     state.nodes = {node.id: node for node in event.nodes}
     state.status = "searching"
+    _note_substitute(state, event, PlainPlan(), Plan())
+
+
+def _note_substitute(state: SessionState, event: e.Answered, plain: Step, step: Step) -> None:
+    """Note why a step was done without the model; reopening the session forgets the failure itself."""
+    if event.step == plain.key:
+        state.without_model[step.key] = state.failures[step.key].message if step.key in state.failures else ""
 
 
 def _plan_extended(state: SessionState, event: e.PlanExtended) -> None:
@@ -129,12 +159,32 @@ def _page_read(state: SessionState, event: e.PageRead) -> None:
         event.media_type,
         event.author,
         event.published,
+        event.notices,
     )
 
 
 def _facts_observed(state: SessionState, event: e.FactsObserved) -> None:
-    iteration = state.workers[event.worker_id].iterations[event.iteration - 1]
-    iteration.observed[event.url] = PageObserved(event.facts, event.rejected)
+    found = PageObserved(event.facts, event.rejected, event.part, event.more)
+    if event.shared:
+        before = state.observed.get(event.url)
+        state.observed[event.url] = _both_parts(before, found) if before else found
+    else:
+        state.workers[event.worker_id].iterations[event.iteration - 1].observed[event.url] = found
+    for fact in event.facts:
+        state.facts.setdefault(fact.id, fact)
+
+
+def _both_parts(first: PageObserved, second: PageObserved) -> PageObserved:
+    """Return the observation of a page after its second part, whose facts correct rejected ones with the same claim."""
+    corrected = {fact.claim for fact in second.facts} | {entry.claim for entry in second.rejected}
+    rejected = (*(entry for entry in first.rejected if entry.claim not in corrected), *second.rejected)
+    known = {fact.id for fact in first.facts}
+    facts = (*first.facts, *(fact for fact in second.facts if fact.id not in known))
+    return PageObserved(facts, rejected, second.part, first.more)
+
+
+def _gap_looked_up(state: SessionState, event: e.GapLookedUp) -> None:
+    state.analyses[event.round].looked_up.append(GapSearch(event.gap, event.url, event.facts))
     for fact in event.facts:
         state.facts.setdefault(fact.id, fact)
 
@@ -186,6 +236,7 @@ def _synthesis_started(state: SessionState, event: e.SynthesisStarted) -> None:
 def _outline_created(state: SessionState, event: e.OutlineCreated) -> None:
     state.title = event.title
     state.sections = {plan.id: Section(plan) for plan in event.sections}
+    _note_substitute(state, event, PlainOutline(), MakeOutline())
 
 
 def _section_written(state: SessionState, event: e.SectionWritten) -> None:
@@ -196,12 +247,36 @@ def _section_written(state: SessionState, event: e.SectionWritten) -> None:
 
 
 def _claims_checked(state: SessionState, event: e.ClaimsChecked) -> None:
-    state.sections[event.section_id].verdicts = event.verdicts
+    section = state.sections[event.section_id]
+    verdicts = {verdict.sentence: verdict for verdict in (*section.carried, *event.verdicts)}
+    section.verdicts = tuple(verdicts[place] for place in sorted(verdicts))
+    section.heading = event.heading or section.heading
+    for name in event.claims:
+        state.claims[name] = state.claims.get(name, True) and name not in event.overstated
 
 
 def _report_revised(state: SessionState, event: e.ReportRevised) -> None:
     section = state.sections[event.section_id]
     section.paragraphs, section.revision, section.verdicts = event.paragraphs, event.revision, None
+    section.carried = event.carried
+    if event.title:
+        section.heading = None
+        if event.section_id == SUMMARY:
+            state.title = event.title
+        else:
+            section.plan = section.plan.model_copy(update={"title": event.title})
+
+
+def _report_edited(state: SessionState, event: e.ReportEdited) -> None:
+    state.edited = True
+    for edited in event.sections:
+        section = state.sections.setdefault(edited.plan.id, Section(edited.plan))
+        section.unasked += 1 if section.paragraphs is not None else 3
+        section.plan, section.paragraphs, section.verdicts = edited.plan, edited.paragraphs, None
+        section.carried, section.replaced = edited.carried, edited.replaced
+        section.revision += 1
+    places = {name: place for place, name in enumerate(event.order)}
+    state.sections = dict(sorted(state.sections.items(), key=lambda entry: places.get(entry[0], len(places))))
 
 
 def _changes_found(state: SessionState, event: e.ChangesFound) -> None:
@@ -250,7 +325,12 @@ def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
 
 
 def _step_failed(state: SessionState, event: e.StepFailed) -> None:
-    state.failures[event.step] = Failure(event.step, event.attempt, not event.recoverable, event.error, event.message, event.at)
+    attempts = event.attempt - 1 if event.outage else event.attempt
+    state.failures[event.step] = Failure(event.step, attempts, not event.recoverable, event.error, event.message, event.at)
+
+
+def _settings_changed(state: SessionState, event: e.SettingsChanged) -> None:
+    state.config = state.config.model_copy(update={"reasoner": event.reasoner, "search": event.search})
 
 
 def _budget_exhausted(state: SessionState, event: e.BudgetExhausted) -> None:
@@ -279,11 +359,13 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.FactsValidated: _facts_validated,
     e.ContradictionsFound: _contradictions_found,
     e.AnalysisCompleted: _analysis_completed,
+    e.GapLookedUp: _gap_looked_up,
     e.SynthesisStarted: _synthesis_started,
     e.OutlineCreated: _outline_created,
     e.SectionWritten: _section_written,
     e.ClaimsChecked: _claims_checked,
     e.ReportRevised: _report_revised,
+    e.ReportEdited: _report_edited,
     e.ChangesFound: _changes_found,
     e.ReportGenerated: _report_generated,
     e.ResearchCompleted: _research_completed,
@@ -292,5 +374,6 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.ResearchReopened: _research_reopened,
     e.StepFailed: _step_failed,
     e.BudgetExhausted: _budget_exhausted,
+    e.SettingsChanged: _settings_changed,
     e.CallSent: _call_sent,
 }

@@ -44,12 +44,21 @@ def query_of(state: SessionState) -> ParsedQuestion:
 
 def statistics(state: SessionState) -> TermStatistics:
     """Return the term statistics of the searched index, or else of the hits and facts found."""
+    return _statistics(state, all_facts(state))
+
+
+def survey_statistics(state: SessionState) -> TermStatistics:
+    """Return the term statistics of the searched index, or else of the survey's hits: the same at any time of the gathering."""
+    return _statistics(state, ())
+
+
+def _statistics(state: SessionState, facts: Sequence[Fact]) -> TermStatistics:
     if state.survey and state.survey.statistics.passages:
         return state.survey.statistics
     hits = state.survey.hits if state.survey else ()
     language = query_of(state).language
     found = [StemmedText.of(hit.snippet, f"{hit.title} {hit.heading}", language) for hit in hits]
-    return statistics_of([*found, *(_stemmed([fact], language, state) for fact in all_facts(state))], language)
+    return statistics_of([*found, *(_stemmed([fact], language, state) for fact in facts)], language)
 
 
 def _index_statistics(state: SessionState) -> TermStatistics:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Generic, Literal, TypeVar
 
+from pydantic import Field
+
 from pipeline.domain.values import (
     Contradiction,
     Fact,
@@ -15,6 +17,7 @@ from pipeline.domain.values import (
     Hit,
     Paragraph,
     Perspective,
+    ReportSection,
     SectionPlan,
     Sentence,
     ValidatedFact,
@@ -59,9 +62,10 @@ class Finding(Value):
 
 
 class Observation(Value):
-    """The findings in one page, best first."""
+    """The findings in one page, best first; ``more``: the headings of sections to read too, of those that were left out."""
 
     findings: tuple[Finding, ...]
+    more: tuple[str, ...] = ()
 
 
 class Evaluation(Value):
@@ -71,16 +75,11 @@ class Evaluation(Value):
     reason: str = ""
 
 
-class Validation(Value):
-    """The result of cross-checking; each fact of the groups has one entry."""
+class CrossCheck(Value):
+    """The result of cross-checking: one entry for each fact of the groups, and the pairs that contradict each other."""
 
     facts: tuple[ValidatedFact, ...]
-
-
-class Contradictions(Value):
-    """Pairs of facts that contradict each other."""
-
-    contradictions: tuple[Contradiction, ...]
+    contradictions: tuple[Contradiction, ...] = ()
 
 
 class Gaps(Value):
@@ -102,10 +101,35 @@ class SectionText(Value):
     paragraphs: tuple[Paragraph, ...]
 
 
+class Edit(Value):
+    """A change of one sentence, by its place (from 0) in the question: a new text with its citations, or ``drop``."""
+
+    place: int
+    drop: bool = False
+    sentence: Sentence = Sentence(text="")
+
+
+class Revision(Value):
+    """The changes of unsupported sentences, and a new title if the old one was not supported, else ""."""
+
+    edits: tuple[Edit, ...]
+    title: str = ""
+
+
+class Editing(Value):
+    """The changes of the whole report: edits, the sections' ids in a better order, and two more sections' sentences."""
+
+    edits: tuple[Edit, ...] = ()
+    order: tuple[str, ...] = ()
+    to_do: tuple[Sentence, ...] = ()
+    certainty: tuple[Sentence, ...] = ()
+
+
 class ClaimCheck(Value):
-    """One verdict for each sentence, in order."""
+    """One verdict for each sentence and heading, in order; ``overstated`` are facts whose claim says more than their quote."""
 
     verdicts: tuple[Verdict, ...]
+    overstated: tuple[str, ...] = ()
 
 
 class FoldedContext(Value):
@@ -130,6 +154,26 @@ class WorkerContext(Value):
     recent: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
+
+
+class OthersWork(Value):
+    """What is known of other workers: their searches, the titles of the pages they chose, the facts found there.
+
+    ``failed`` are failed searches and pages in words, of this worker too.
+    """
+
+    queries: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+class WrongQuote(Value):
+    """A claim whose quote is not in the page, and the passage of the page that is nearest to the quote, or ""."""
+
+    claim: str
+    quote: str
+    nearest: str
 
 
 # ---- questions -------------------------------------------------------------------------------------------------
@@ -164,7 +208,8 @@ class PerspectivesQuestion(Question[Perspectives]):
 class ThoughtQuestion(Question[Thought]):
     """Which searches should this worker make next, given its facts? At most ``limit`` queries, none made before.
 
-    ``earlier`` are facts of an earlier report on the same query, finished on the day ``earlier_on``.
+    ``earlier`` are facts of an earlier report on the same query, finished on the day ``earlier_on``. ``others`` is what other
+    workers did.
     """
 
     name = "thought"
@@ -179,24 +224,27 @@ class ThoughtQuestion(Question[Thought]):
     context: WorkerContext = WorkerContext()
     earlier: tuple[Fact, ...] = ()
     earlier_on: str = ""
+    others: OthersWork = OthersWork()
 
 
 class ObservationQuestion(Question[Observation]):
-    """Which statements of this one page answer the questions?
+    """Which statements of this one page answer the questions of all ``perspectives``?
 
-    ``text`` is the page in the format of ``page_format``; ``focus`` holds the anchors of the search hits, perhaps none; the
-    answer has at most ``limit`` findings.
+    ``text`` is the page in the format of ``page_format``; the answer has at most ``limit`` findings. ``part``: the page itself;
+    the ``rest``, which is the ``sections`` asked for and ``wrong_quotes`` to correct; or only passages that answer the one
+    question of a ``gap``.
     """
 
     name = "observation"
     answer_type = Observation
-    perspective: Perspective
-    searches: tuple[str, ...]
+    perspectives: tuple[Perspective, ...]
     url: str
     title: str
     text: str
-    focus: tuple[str, ...]
     limit: int
+    part: Literal["page", "rest", "gap"] = "page"
+    sections: tuple[str, ...] = ()
+    wrong_quotes: tuple[WrongQuote, ...] = ()
     statistics: TermStatistics = TermStatistics()
 
 
@@ -212,25 +260,19 @@ class EvaluationQuestion(Question[Evaluation]):
     context: WorkerContext = WorkerContext()
 
 
-class ValidationQuestion(Question[Validation]):
-    """In each group of similar facts, which are confirmed by another source?
+class CrossCheckQuestion(Question[CrossCheck]):
+    """In each group of similar facts, which are confirmed by another source, and which pairs contradict each other?
 
-    ``origins`` maps a fact's id to its host or document; only facts of different origins can confirm each other.
+    ``origins`` maps a fact's id to its host or document; only facts of different origins can confirm or contradict each other.
+    ``today`` is the day on which the session started; ``published`` maps a page's address to its date, where that is known.
     """
 
-    name = "validation"
-    answer_type = Validation
+    name = "cross_check"
+    answer_type = CrossCheck
     groups: tuple[tuple[Fact, ...], ...]
     origins: dict[str, str]
-
-
-class ContradictionsQuestion(Question[Contradictions]):
-    """In each group of similar facts, which pairs from different origins contradict each other?"""
-
-    name = "contradictions"
-    answer_type = Contradictions
-    groups: tuple[tuple[Fact, ...], ...]
-    origins: dict[str, str]
+    today: str = ""
+    published: dict[str, str] = Field(default_factory=dict)
 
 
 class GapsQuestion(Question[Gaps]):
@@ -263,13 +305,16 @@ class OutlineQuestion(Question[Outline]):
     words: int
     hits: tuple[Hit, ...] = ()
     statistics: TermStatistics = TermStatistics()
+    today: str = ""
+    published: tuple[tuple[str, str], ...] = ()
 
 
 class SectionQuestion(Question[SectionText]):
     """Write this section from these facts in at most ``words`` words.
 
-    The section ``summary`` answers the query directly, based on ``written``, the checked sentences of the body. A revision gets
-    the earlier ``draft`` and its ``unsupported`` verdicts. ``hits`` are those of a first search on the query.
+    The section ``summary`` answers the query directly, based on ``written``, the checked sentences of the body. ``hits`` are
+    those of a first search on the query; ``today`` is the day on which the session started; ``published`` are pairs of a page's
+    address and the day it gives, where it gives one.
     """
 
     name = "section"
@@ -281,19 +326,63 @@ class SectionQuestion(Question[SectionText]):
     other_sections: tuple[str, ...]
     written: tuple[Sentence, ...]
     words: int
-    draft: tuple[Paragraph, ...] = ()
-    unsupported: tuple[Verdict, ...] = ()
     hits: tuple[Hit, ...] = ()
     statistics: TermStatistics = TermStatistics()
+    today: str = ""
+    published: tuple[tuple[str, str], ...] = ()
+
+
+class RevisionQuestion(Question[Revision]):
+    """Correct or drop these sentences of a section, each with the reason why it is not supported.
+
+    ``heading`` is the reason why the section's title is not supported, or "". ``facts`` are those that the section may use.
+    """
+
+    name = "revision"
+    answer_type = Revision
+    section: SectionPlan
+    sentences: tuple[Sentence, ...]
+    reasons: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    heading: str = ""
+    today: str = ""
+    published: tuple[tuple[str, str], ...] = ()
+
+
+class EditingQuestion(Question[Editing]):
+    """Edit the whole report, the section ``summary`` first: what would make it clearer and shorter?
+
+    All sentences are checked; their places count over all sections. ``gaps`` are what was not found. ``words`` is the most for
+    each of the two sections to be added.
+    """
+
+    name = "editing"
+    answer_type = Editing
+    title: str
+    sections: tuple[ReportSection, ...]
+    facts: tuple[Fact, ...]
+    validated: tuple[ValidatedFact, ...]
+    contradictions: tuple[Contradiction, ...]
+    gaps: tuple[Gap, ...]
+    words: int
+    today: str = ""
+    published: tuple[tuple[str, str], ...] = ()
 
 
 class ClaimCheckQuestion(Question[ClaimCheck]):
-    """Does each sentence follow from the quotes of the facts it cites?"""
+    """Does each sentence follow from the quotes of the facts it cites, and each of ``headings`` from all these quotes?
+
+    The verdicts on headings come after those on the sentences. ``claims`` are facts whose claim is to be compared with its quote.
+    """
 
     name = "claim_check"
     answer_type = ClaimCheck
     sentences: tuple[Sentence, ...]
     facts: tuple[Fact, ...]
+    headings: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    today: str = ""
+    published: tuple[tuple[str, str], ...] = ()
 
 
 class FoldQuestion(Question[FoldedContext]):

@@ -6,10 +6,13 @@ which step ended first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
+from pipeline.domain import ENDED
+from pipeline.domain.budget import CallHistory
 from pipeline.domain.values import (
     Changes,
     Contradiction,
@@ -24,6 +27,7 @@ from pipeline.domain.values import (
     PlanNode,
     Reference,
     RejectedFact,
+    Replaced,
     ReportSection,
     ResearchConfig,
     SectionPlan,
@@ -32,13 +36,14 @@ from pipeline.domain.values import (
     ValidatedFact,
     Verdict,
 )
+from pipeline.text.normalise import holds_quote
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.times import moment_of
 
 Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "not-found", "failed", "cancelled"]
-TERMINAL: frozenset[str] = frozenset({"complete", "not-found", "failed", "cancelled"})
 SUMMARY = "summary"
+ANY_STEP = ""
 
 
 @dataclass(slots=True)
@@ -46,6 +51,7 @@ class Spent:
     """The cost of the session's answers so far. ``calls`` counts model calls.
 
     ``lost`` counts the calls whose process died before the answer; the sums include their worst case, which is ``lost_usd``.
+    ``assumed_usd`` and ``expected_usd`` are as in ``Cost``, lost calls included.
     """
 
     calls: int = 0
@@ -55,6 +61,8 @@ class Spent:
     output_tokens: int = 0
     total_tokens: int = 0
     usd: float = 0.0
+    assumed_usd: float = 0.0
+    expected_usd: float = 0.0
 
 
 @dataclass(slots=True)
@@ -92,6 +100,9 @@ class SearchDone:
     languages: tuple[str, ...] = ()
 
 
+GIVES_ORDERS = "gives-orders"  # the notice of a page whose text gives orders to language models
+
+
 @dataclass(slots=True)
 class PageDone:
     """A page that was read."""
@@ -105,19 +116,27 @@ class PageDone:
     media_type: str = ""
     author: str = ""
     published: str = ""
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class PageObserved:
-    """The findings of a worker in a page: accepted facts and rejected ones."""
+    """The findings in a page: accepted facts and rejected ones. ``part`` and ``more`` as in ``FactsObserved``."""
 
     facts: tuple[Fact, ...]
     rejected: tuple[RejectedFact, ...]
+    part: int = 1
+    more: tuple[str, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing of the page is to be asked for again: no section, no quote."""
+        return self.part > 1 or not (self.more or any(entry.may_be_corrected for entry in self.rejected))
 
 
 @dataclass(slots=True)
 class Iteration:
-    """One iteration of a worker: thought, searches, observations by page address, evaluation."""
+    """One iteration of a worker: thought, searches, evaluation; ``observed`` by page address only in older logs."""
 
     reasoning: str
     queries: tuple[str, ...]
@@ -148,6 +167,15 @@ class Worker:
 
 
 @dataclass(slots=True)
+class GapSearch:
+    """A page that was searched for an answer to the gap of that index; without ``url`` there was no other page to search."""
+
+    gap: int
+    url: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(slots=True)
 class Analysis:
     """One round of cross-checking; a part is None until its event is recorded."""
 
@@ -156,16 +184,31 @@ class Analysis:
     contradictions: tuple[Contradiction, ...] | None = None
     gaps: tuple[Gap, ...] | None = None
     source_quality: tuple[SourceQuality, ...] = ()
+    looked_up: list[GapSearch] = field(default_factory=list)
+
+    def open_gaps(self) -> tuple[Gap, ...]:
+        """Return the gaps that no page read by the session answers, as far as was looked up."""
+        answered = {search.gap for search in self.looked_up if search.facts}
+        return tuple(gap for number, gap in enumerate(self.gaps or ()) if number not in answered)
 
 
 @dataclass(slots=True)
 class Section:
-    """A section in progress. ``verdicts`` is None until the text of this ``revision`` is checked."""
+    """A section in progress. ``verdicts`` is None until the text of this ``revision`` is checked.
+
+    ``carried`` are the verdicts on sentences that the last change left as they were; ``replaced`` the checked sentences that the
+    editing pass replaced. ``heading`` is the verdict on the title, None if it was not checked. ``unasked`` counts the steps of
+    earlier revisions that the editing pass made needless.
+    """
 
     plan: SectionPlan
     paragraphs: tuple[Paragraph, ...] | None = None
     revision: int = 0
     verdicts: tuple[Verdict, ...] | None = None
+    carried: tuple[Verdict, ...] = ()
+    replaced: tuple[Replaced, ...] = ()
+    heading: Verdict | None = None
+    unasked: int = 0
 
     def unsupported(self) -> tuple[Verdict, ...]:
         """Return the verdicts on unsupported sentences of the current text."""
@@ -190,10 +233,11 @@ class Report:
 
 @dataclass(slots=True)
 class SessionState:
-    """The whole state of a session. Keys: searches by query, pages by address, facts by id, failures by step key.
+    """The whole state of a session. Keys: searches by query, pages and observations by address, facts by id, failures by step.
 
+    ``without_model`` says why the extractive reasoner answered a step (``Plan``, ``MakeOutline``) in place of the model.
     ``missing`` are words of the query that the sources do not contain. If there is no answer, ``nearest`` holds the ids of the
-    best-ranked facts.
+    best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
     """
 
     id: str = ""
@@ -211,6 +255,7 @@ class SessionState:
     runs: list[RunSpan] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
     open_calls: dict[str, list[Cost]] = field(default_factory=dict)
+    call_histories: dict[str, CallHistory] = field(default_factory=dict)
     earlier: EarlierSession | None = None
     changes: Changes | None = None
     survey: SearchDone | None = None
@@ -221,12 +266,16 @@ class SessionState:
     workers: dict[str, Worker] = field(default_factory=dict)
     searches: dict[str, SearchDone] = field(default_factory=dict)
     pages: dict[str, PageDone] = field(default_factory=dict)
+    observed: dict[str, PageObserved] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
+    without_model: dict[str, str] = field(default_factory=dict)
     analyses: list[Analysis] = field(default_factory=list)
     synthesis: bool = False
     title: str = ""
     sections: dict[str, Section] = field(default_factory=dict)
+    edited: bool = False
+    claims: dict[str, bool] = field(default_factory=dict)
     report: Report | None = None
     exhausted: str = ""
     missing: tuple[str, ...] = ()
@@ -236,12 +285,19 @@ class SessionState:
     @property
     def ended(self) -> bool:
         """Whether the session has ended (it can only be reopened)."""
-        return self.status in TERMINAL
+        return self.status in ENDED
 
     @property
     def waiting(self) -> bool:
         """Whether the plan waits for the user's approval."""
         return self.approval == "requested" and not self.ended
+
+    def bears_claim(self, fact: Fact) -> bool:
+        """Return whether a fact's claim may stand beside its quote: it is a part of it, or it was compared with it and holds.
+
+        In a session that compared none, as older ones did, every claim may.
+        """
+        return not self.claims or self.claims.get(fact.id, not fact.claim or holds_quote(fact.quote, fact.claim))
 
     def failed_for_good(self, step: str) -> bool:
         """Return whether the step with that key failed and will not be tried again."""
@@ -262,14 +318,23 @@ def working_seconds(state: SessionState) -> float:
 def cost_of(state: SessionState) -> Cost:
     """Return the cost of a session so far; calls without a recorded answer count at their worst case."""
     spent, unsettled = state.spent, [cost for costs in state.open_calls.values() for cost in costs]
+    expected = sum(expected_usd(state, step, cost) for step, costs in state.open_calls.items() for cost in costs)
     return Cost(
         input_tokens=spent.input_tokens + sum(cost.input_tokens for cost in unsettled),
         output_tokens=spent.output_tokens + sum(cost.output_tokens for cost in unsettled),
         total_tokens=spent.total_tokens + sum(cost.total_tokens for cost in unsettled),
         usd=round(spent.usd + sum(cost.usd for cost in unsettled), 9),
-        assumed_usd=round(spent.lost_usd + sum(cost.usd for cost in unsettled), 9),
+        assumed_usd=round(spent.assumed_usd + sum(cost.usd for cost in unsettled), 9),
+        expected_usd=round(spent.expected_usd + expected, 9),
         calls=spent.calls + sum(cost.calls for cost in unsettled),
     )
+
+
+def expected_usd(state: SessionState, step: str, worst: Cost) -> float:
+    """Return what a call of a step probably cost, by the answered calls of steps of the same kind, or else of any."""
+    known = state.call_histories
+    history = known.get(step.partition(":")[0]) or known.get(ANY_STEP) or CallHistory()
+    return history.expected_usd(worst)
 
 
 def search_nodes(state: SessionState) -> Iterator[PlanNode]:
@@ -292,8 +357,9 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
 
     The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60). With
     ``reads_survey``, the first worker's first iteration also uses the survey's hits. Pages from the worker's earlier iterations
-    are left out. If own documents and the web were both searched, each gets its share. The result depends only on the worker's
-    own history and on the survey.
+    are left out. If own documents and the web were both searched, each gets its share. With ``reads_first_hits``, the first hit
+    of each query is read: fusing prefers pages that all queries touch a little. The result depends only on the worker's own
+    history and on the survey.
     """
     earlier: set[str] = set()
     chosen: tuple[str, ...] = ()
@@ -302,8 +368,22 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
         ranked = [url for url in _fused_pages(state, step.queries, surveyed) if url not in earlier]
         most = state.config.pages_per_iteration
         chosen = with_shares(ranked, most, page_origin) if _searched_both(state, step.queries) else tuple(ranked[:most])
+        if state.config.reads_first_hits:
+            chosen = _with_first_hits(chosen, ranked, _first_hits(state, step.queries), most)
         earlier.update(chosen)
     return chosen
+
+
+def _first_hits(state: SessionState, queries: tuple[str, ...]) -> set[str]:
+    searched = (state.searches[query].hits for query in queries if query in state.searches)
+    return {page_of(hits[0].url) for hits in searched if hits}
+
+
+def _with_first_hits(chosen: tuple[str, ...], ranked: list[str], first: set[str], most: int) -> tuple[str, ...]:
+    """Return the chosen pages and the first hits, best first; other pages make room for first hits."""
+    wanted = [url for url in ranked if url in first]
+    others = [url for url in chosen if url not in first][: max(0, most - len(wanted))]
+    return tuple(url for url in ranked if url in {*wanted, *others})
 
 
 def _searched_both(state: SessionState, queries: tuple[str, ...]) -> bool:
@@ -325,34 +405,34 @@ def _fused_pages(state: SessionState, queries: tuple[str, ...], surveyed: tuple[
     return sorted(scores, key=lambda url: (-round(scores[url], 9), url))
 
 
-def focus_of(state: SessionState, worker: Worker, iteration: int, url: str) -> tuple[str, ...]:
-    """Return the anchors of the iteration's hits in the page, in order of the searches."""
-    anchors: dict[str, None] = {}
-    for query in worker.iterations[iteration - 1].queries:
-        done = state.searches.get(query)
-        for hit in done.hits if done else ():
-            page, _, anchor = hit.url.partition("#")
-            if page == url and anchor:
-                anchors[anchor] = None
-    return tuple(anchors)
+def observed_pages(state: SessionState, worker: Worker, iteration: int) -> dict[str, PageObserved]:
+    """Return what was observed in the pages that a worker chose in an iteration (1-based), by address, best first.
+
+    An observation counts for every worker that chose the page; in older logs each worker has its own.
+    """
+    own = worker.iterations[iteration - 1].observed
+    pages = ((url, own.get(url) or state.observed.get(url)) for url in chosen_pages(state, worker, iteration))
+    return {url: seen for url, seen in pages if seen}
 
 
 def facts_of(state: SessionState, worker: Worker) -> tuple[Fact, ...]:
-    """Return a worker's facts, each once, by iteration and then in the order of its chosen pages."""
-    found: dict[str, Fact] = {}
-    for number, iteration in enumerate(worker.iterations, start=1):
-        for url in chosen_pages(state, worker, number):
-            for fact in iteration.observed[url].facts if url in iteration.observed else ():
-                found.setdefault(fact.id, fact)
-    return tuple(found.values())
+    """Return the facts of a worker's pages, each once, by iteration and then in the order of its chosen pages."""
+    iterations = range(1, len(worker.iterations) + 1)
+    pages = (seen for number in iterations for seen in observed_pages(state, worker, number).values())
+    return _each_once(fact for seen in pages for fact in seen.facts)
 
 
 def all_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the session's facts, each once, by worker in plan order and then as in ``facts_of``."""
+    """Return the session's facts, each once, by worker in plan order as in ``facts_of``, then those that answer gaps."""
+    found = (fact for worker in workers_in_order(state) for fact in facts_of(state, worker))
+    searches = (search for analysis in state.analyses for search in sorted(analysis.looked_up, key=lambda search: search.gap))
+    return _each_once(chain(found, (fact for search in searches for fact in search.facts)))
+
+
+def _each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     found: dict[str, Fact] = {}
-    for worker in workers_in_order(state):
-        for fact in facts_of(state, worker):
-            found.setdefault(fact.id, fact)
+    for fact in facts:
+        found.setdefault(fact.id, fact)
     return tuple(found.values())
 
 
@@ -381,8 +461,8 @@ def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
 
 
 def open_gaps(state: SessionState) -> tuple[Gap, ...]:
-    """Return the open gaps of the latest round that looked for them."""
-    return next((a.gaps for a in reversed(state.analyses) if a.gaps is not None), ())
+    """Return the open gaps of the latest round that looked for them, without those that a page of the session answers."""
+    return next((a.open_gaps() for a in reversed(state.analyses) if a.gaps is not None), ())
 
 
 def nearest_facts(state: SessionState) -> tuple[Fact, ...]:

@@ -29,6 +29,11 @@ class Plan(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class PlainPlan(Step):
+    """Make the plan without the model, which failed to."""
+
+
+@dataclass(frozen=True, slots=True)
 class AskApproval(Step):
     """Ask the user to approve the plan."""
 
@@ -67,10 +72,18 @@ class Read(Step):
 
 @dataclass(frozen=True, slots=True)
 class Observe(Step):
-    """Extract facts from one page for one worker."""
+    """Extract facts from one page for one worker, in sessions that do not share pages: without a model, and in older logs."""
 
     worker_id: str
     iteration: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObservePage(Step):
+    """Extract facts from one page, once a session for all workers; ``part`` 2 asks for quotes and sections again."""
+
+    part: int
     url: str
 
 
@@ -118,14 +131,14 @@ class StartAnalysis(Step):
 
 @dataclass(frozen=True, slots=True)
 class Validate(Step):
-    """Find the facts that several sources confirm."""
+    """Find the facts that several sources confirm, and contradictions between sources."""
 
     round: int
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast(Step):
-    """Find contradictions between sources."""
+    """Find contradictions between sources, where a log of an earlier version contains the confirmations only."""
 
     round: int
 
@@ -135,6 +148,15 @@ class FindGaps(Step):
     """Find the questions that are still open."""
 
     round: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp(Step):
+    """Search the pages read for an answer to a gap (from 0) of ``round``; ``attempt`` counts from 1."""
+
+    round: int
+    gap: int
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +182,11 @@ class MakeOutline(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class PlainOutline(Step):
+    """Choose title and sections without the model, which failed to."""
+
+
+@dataclass(frozen=True, slots=True)
 class WriteSection(Step):
     """Write one section's first text."""
 
@@ -176,10 +203,15 @@ class CheckSection(Step):
 
 @dataclass(frozen=True, slots=True)
 class ReviseSection(Step):
-    """Rewrite a section; ``revision`` counts from 1."""
+    """Rewrite or drop the unsupported sentences of a section; ``revision`` counts from 1."""
 
     section_id: str
     revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class EditReport(Step):
+    """Edit the whole report once: order, repetition, what to do, how sure it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,11 @@ from pipeline.text.ranking.rank_fusion import Origin
 NodeTask = Literal["search", "validate", "analyze", "synthesize"]
 Mode = Literal["fast", "deep"]
 ContradictionKind = Literal["number", "date", "version", "polarity", "claim"]
+EXTRACTIVE = "extractive"  # how a config names the reasoner that is no model
 Standing = Literal["corroborated", "single", "disputed"]
+NOT_IN_PAGE = "its quote is not in the page"
+BlockForm = Literal["paragraph", "steps", "bullets", "table", "code"]
+Basis = Literal["quoted", "derived", "bridge"]
 
 
 class Value(BaseModel):
@@ -24,7 +28,8 @@ class Cost(Value):
     """The cost of one outside answer. All zero for the extractive reasoner and the local search.
 
     ``assumed_usd`` is the part of ``usd`` that is an assumption: the worst case of each call whose reply was lost or gave no
-    usage. ``calls`` is the number of model calls.
+    usage; ``expected_usd`` is an estimate of what that part really cost. ``cached_tokens`` is the part of ``input_tokens`` that
+    the server took from its cache. ``calls`` is the number of model calls.
     """
 
     input_tokens: int = 0
@@ -32,9 +37,16 @@ class Cost(Value):
     total_tokens: int = 0
     usd: float = 0.0
     assumed_usd: float = 0.0
+    expected_usd: float = 0.0
+    cached_tokens: int = 0
     calls: int = 0
     model_requested: str = ""
     model: str = ""
+
+    @property
+    def charged_usd(self) -> float:
+        """What was charged for certain."""
+        return round(max(0.0, self.usd - self.assumed_usd), 9)
 
 
 class ResearchConfig(Value):
@@ -52,6 +64,8 @@ class ResearchConfig(Value):
     reads_survey: bool = False
     pages_per_iteration: int = 4
     facts_per_page: int = 8
+    reads_first_hits: bool = False
+    shares_pages: bool = False
     sufficient_facts: int = 5
     max_open_gaps: int = 2
     gap_importance: float = 0.5
@@ -66,7 +80,7 @@ class ResearchConfig(Value):
     budget_tokens: int | None = None
     budget_calls: int | None = None
     timeout_s: float | None = None
-    reasoner: str = "extractive"
+    reasoner: str = EXTRACTIVE
     search: tuple[str, ...] = ("local",)
     approve: str = ""
 
@@ -142,6 +156,11 @@ class RejectedFact(Value):
     quote: str
     reason: str
 
+    @property
+    def may_be_corrected(self) -> bool:
+        """Whether the page may hold what was meant, in other words than the quote's."""
+        return self.reason == NOT_IN_PAGE
+
 
 class ValidatedFact(Value):
     """The result of cross-checking a fact. ``support`` holds the ids of facts from other sources that confirm it."""
@@ -183,29 +202,43 @@ class SourceQuality(Value):
 
 
 class SectionPlan(Value):
-    """A section to write, and the ids of the facts that it may use."""
+    """A section to write, and the ids of the facts that it may use.
+
+    ``shape`` is the form that suits it best; ``words`` its share of the report's words, 0 if it has none of its own.
+    """
 
     id: str
     title: str
     facts: tuple[str, ...]
     purpose: str = ""
+    shape: BlockForm = "paragraph"
+    words: int = 0
 
 
 class Sentence(Value):
-    """One sentence of the report and the ids of the facts that it cites."""
+    """One sentence of the report and the ids of the facts that it cites; also one step, item, table row or piece of code.
+
+    ``quoted``: its quotes say it. ``derived``: it follows from two or more of them. ``bridge``: it says nothing of its own and
+    cites nothing. A table's row has ``cells``; its ``text`` then names each cell's column.
+    """
 
     text: str
     facts: tuple[str, ...] = ()
+    basis: Basis = "quoted"
+    cells: tuple[str, ...] = ()
 
 
 class Paragraph(Value):
     """A paragraph of a section.
 
-    For kind ``passages`` each sentence is a quoted passage of a source, in the format of ``pipeline.text.page_format``.
+    For kind ``passages`` each sentence is a quoted passage of a source, in the format of ``pipeline.text.page_format``. Prose has
+    a form: in ``steps`` and ``bullets`` each sentence is an item, in a ``table`` a row below ``header``, in ``code`` its text.
     """
 
     sentences: tuple[Sentence, ...]
     kind: Literal["prose", "passages"] = "prose"
+    form: BlockForm = "paragraph"
+    header: tuple[str, ...] = ()
 
 
 class Verdict(Value):
@@ -214,6 +247,22 @@ class Verdict(Value):
     sentence: int
     supported: bool
     reason: str = ""
+
+
+class Replaced(Value):
+    """A checked sentence that an edit replaced by the one at ``place`` (from 0) of its section; it returns if that falls."""
+
+    place: int
+    sentence: Sentence
+
+
+class EditedSection(Value):
+    """A section after the editing pass. ``carried`` are the verdicts on its unchanged sentences, by their new places."""
+
+    plan: SectionPlan
+    paragraphs: tuple[Paragraph, ...]
+    carried: tuple[Verdict, ...] = ()
+    replaced: tuple[Replaced, ...] = ()
 
 
 class ReportSection(Value):

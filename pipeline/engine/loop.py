@@ -22,7 +22,7 @@ from pipeline.domain.values import Cost
 from pipeline.engine.caps import reached_cap, time_left_s
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import AnswerInvalid, BudgetSpent, LogError, ProviderRefused, ResearchError, StepError
+from pipeline.errors import AnswerInvalid, BudgetSpent, LogError, Outage, ProviderRefused, ResearchError, StepError
 from pipeline.ports import EventStore
 from pipeline.research import Outcome, StepContext, perform, perform_pure
 from pipeline.text.normalise import digest_of, one_line
@@ -39,6 +39,7 @@ async def run_session(
 
     Raises:
         ProviderRefused: key, quota or credit; what was answered by then is recorded.
+        StepError: with an ``outage``: a service is down, and the session stays open.
         LogError: the log cannot be written or trusted.
     """
     loop = _SessionLoop(session.state, Recorder(session, store, context), step_context, context)
@@ -158,12 +159,13 @@ class _SessionLoop:
             elif isinstance(error, LogError):
                 self.fatal = error
             else:
-                self.fatal = error if isinstance(error, ProviderRefused) else self.fatal
+                self.fatal = self.fatal or (error if isinstance(error, ProviderRefused) or _outage_of(error) else None)
                 outcomes.append((step, failure_of(self._state, step, error, self._seconds.get(step))))
         for step, outcome in outcomes:
             try:
                 self._recorder.take([outcome])
             except AnswerInvalid as error:  # it must fail its own step, not the log
+                error.cost = next((draft.cost for draft in outcome.drafts if isinstance(draft, Answered)), None)
                 self._recorder.take([failure_of(self._state, step, error, self._seconds.get(step))])
 
     async def _abandon_steps(self) -> None:
@@ -174,6 +176,14 @@ class _SessionLoop:
         self._tasks = {task: step for task, step in self._tasks.items() if not task.cancelled()}
 
 
+def _outage_of(error: Exception) -> Outage | None:
+    return error.outage if isinstance(error, StepError) else None
+
+
+def _was_paid_for(error: Exception) -> bool:
+    return isinstance(error, StepError) and error.cost is not None and error.cost.total_tokens > 0
+
+
 def _of_step(draft: EventBase, step: Step, seconds: float) -> EventBase:
     return draft.model_copy(update={"step": step.key, "seconds": seconds}) if isinstance(draft, Answered) else draft
 
@@ -181,20 +191,23 @@ def _of_step(draft: EventBase, step: Step, seconds: float) -> EventBase:
 def failure_of(state: SessionState, step: Step, error: Exception, seconds: float | None) -> Outcome:
     """Return a step's error as an event, with what the step cost all the same.
 
-    An error that is none of ours is a fault of the program: logged whole, never retried.
+    An outage is not counted as an attempt. What was paid for is not asked again in the same way: the reasoner itself asks once
+    more, with a changed prompt. An error that is none of ours is a fault of the program: logged whole, never retried.
     """
     attempt = 1 + (state.failures[step.key].attempts if step.key in state.failures else 0)
+    outage = _outage_of(error)
     if not isinstance(error, ResearchError):
         _log.error("%s failed unexpectedly", step.key, exc_info=error)
-    retryable = isinstance(error, StepError) and error.retryable and attempt < state.config.attempts
+    retryable = isinstance(error, StepError) and error.retryable and attempt < state.config.attempts and not _was_paid_for(error)
     exchange = error.exchange if isinstance(error, StepError) else b""
     spent_early = isinstance(error, BudgetSpent) and not (state.exhausted or state.synthesis)
     event = StepFailed(
         step=step.key,
         error=type(error).__name__,
         message=one_line(str(error), 2_000) or type(error).__name__,
-        recoverable=retryable or spent_early or isinstance(error, ProviderRefused),
+        recoverable=retryable or spent_early or isinstance(error, ProviderRefused) or outage is not None,
         attempt=attempt,
+        outage=outage.service if outage else "",
         cost=(error.cost if isinstance(error, StepError) else None) or Cost(),
         exchange=digest_of(exchange) if exchange else "",
         seconds=seconds,

@@ -20,7 +20,7 @@ from pipeline.text.times import timestamp
 
 @dataclass(slots=True)
 class _Waiting:
-    """What is folded and not stored yet."""
+    """Events that are folded but not stored yet."""
 
     events: list[EventBase] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)

@@ -30,7 +30,7 @@ class Stop:
 
     @property
     def asked(self) -> bool:
-        """Tell whether somebody asked to stop."""
+        """Return whether a stop was requested."""
         return bool(self.reason)
 
     def ask(self, reason: str, exit_code: int) -> None:
@@ -87,7 +87,7 @@ def reserved_for_writing(now: datetime, end: datetime | None) -> timedelta:
 
 @asynccontextmanager
 async def ending_at(end: datetime | None, now: Callable[[], datetime], stop: Stop) -> AsyncIterator[None]:
-    """Ask to stop when ``end`` has come. The clock is looked at every half a minute at least: a machine may sleep meanwhile."""
+    """Ask to stop when ``end`` has come. The clock is read at least every half minute, as the machine may sleep."""
     import asyncio
 
     async def watch(end: datetime) -> None:

@@ -117,7 +117,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("contradictions", "contradictions reported", "planted.reported", how="sum", form="number", better=0),
     Figure("contradictions", "decoys that are reported", "planted.decoys", of="planted.near", better=-1),
     Figure("contradictions", "false alarms a report, all other questions", "alarms", form="number", better=-1),
-    Figure("trust", "quotes that stand in the stored page", "quotes.standing", of="quotes.all"),
+    Figure("trust", "quotes found in the stored page", "quotes.standing", of="quotes.all"),
     Figure("trust", "sentences that cite", "sentences.citing", of="sentences.all"),
     Figure("trust", "citations that resolve", "citations.resolving", of="citations.all"),
     Figure("readability", "neighbouring sentences that are neighbours in the source", "read.neighbours", of="read.pairs"),

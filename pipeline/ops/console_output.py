@@ -185,7 +185,7 @@ def flush_output() -> None:
 
 
 def json_wanted() -> bool:
-    """Tell whether ``--json`` is among the arguments; works also when they could not be parsed."""
+    """Return whether ``--json`` is among the arguments; works also when they could not be parsed."""
     return "--json" in sys.argv[1:]
 
 

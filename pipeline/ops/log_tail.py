@@ -58,5 +58,5 @@ class LogTail:
 
 
 def is_over(last: EventBase | None) -> bool:
-    """Tell whether ``last``, the last event of a session, ends it."""
+    """Return whether ``last``, the last event of a session, ends it."""
     return last is not None and last.type in ENDINGS

@@ -20,7 +20,7 @@ GROUP_SIZE = 12  # most facts in a group
 _WeightedSentence = tuple[int, dict[str, float]]  # the index of its fact, and the weights of its terms
 
 
-@lru_cache(maxsize=4)  # the steps Validate and Contrast both need the groups
+@lru_cache(maxsize=4)  # a step asks for the same groups several times
 def like_groups(facts: tuple[Fact, ...]) -> tuple[tuple[Fact, ...], ...]:
     """Return groups of two to ``GROUP_SIZE`` similar facts, by single-link clustering. Groups and members are in fact order."""
     links = sorted(_similar_pairs(_weighted_sentences(facts)), key=lambda link: (-link[0], link[1], link[2]))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.not_found_gate import statistics
-from pipeline.domain.reasoner_questions import ContradictionsQuestion, GapsQuestion, ValidationQuestion
+from pipeline.domain.reasoner_questions import CrossCheck, CrossCheckQuestion, GapsQuestion
 from pipeline.domain.state import SessionState, all_facts, standings, workers_in_order
 from pipeline.domain.steps import Contrast, FindGaps, StartAnalysis, Validate
 from pipeline.domain.values import Contradiction, Cost, Fact, Gap, ValidatedFact
@@ -15,6 +16,8 @@ from pipeline.research.clustering import like_groups
 from pipeline.research.source_quality import source_quality
 from pipeline.research.step_context import Outcome, Paid, StepContext, paid
 from pipeline.text.normalise import one_line
+
+Groups = tuple[tuple[Fact, ...], ...]
 
 
 def origin_of(url: str) -> str:
@@ -28,20 +31,86 @@ def start_analysis(step: StartAnalysis, _state: SessionState) -> Outcome:
     return Outcome((e.AnalysisStarted(round=step.round),))
 
 
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """What one round has to judge: all facts, the groups to ask about, and what the round before found in the other groups."""
+
+    facts: tuple[Fact, ...]
+    groups: Groups
+    earlier: CrossCheck
+
+    @property
+    def origins(self) -> dict[str, str]:
+        return {fact.id: origin_of(fact.url) for fact in self.facts}
+
+
 async def validate(step: Validate, state: SessionState, context: StepContext) -> Outcome:
-    """Ask which facts in each group of similar facts confirm each other; a fact without a group is ``single``."""
-    facts = all_facts(state)
-    groups = like_groups(facts)
-    found: dict[str, ValidatedFact] = {}
-    spent = Paid(Cost(), "", ())
-    if groups:
-        origins = {fact.id: origin_of(fact.url) for group in groups for fact in group}
-        answer = await context.reasoner.answer(ValidationQuestion(query=state.query, groups=groups, origins=origins))
-        spent = paid(answer)
-        found = {entry.fact_id: entry for entry in answer.value.facts if entry.fact_id in origins}
-    validated = tuple(_checked_support(found.get(fact.id), fact, facts) for fact in facts)
+    """Ask which facts confirm and which contradict each other, in groups of similar facts of two or more origins.
+
+    A group that the round before has judged is not asked about again. Without a group left nobody is asked. A log of an earlier
+    version may contain the contradictions already; then only the confirmations are recorded.
+    """
+    check, recorded = _check_of(state, step.round), state.analyses[step.round].contradictions is not None
+    answer, spent = await _cross_checked(check, state, context)
+    found = {entry.fact_id: entry for entry in (*check.earlier.facts, *answer.facts)}
+    validated = tuple(_checked_support(found.get(fact.id), fact, check.facts) for fact in check.facts)
     event = e.FactsValidated(round=step.round, facts=validated, cost=spent.cost, exchange=spent.exchange)
+    both = (event, e.ContradictionsFound(round=step.round, contradictions=_all_contradictions(check, answer)))
+    return Outcome(both[:1] if recorded else both, spent.objects)
+
+
+async def contrast(step: Contrast, state: SessionState, context: StepContext) -> Outcome:
+    """Ask for the contradictions alone, in a session whose log contains the confirmations only."""
+    check = _check_of(state, step.round)
+    answer, spent = await _cross_checked(check, state, context)
+    found = _all_contradictions(check, answer)
+    event = e.ContradictionsFound(round=step.round, contradictions=found, cost=spent.cost, exchange=spent.exchange)
     return Outcome((event,), spent.objects)
+
+
+async def _cross_checked(check: _Check, state: SessionState, context: StepContext) -> tuple[CrossCheck, Paid]:
+    if not check.groups:
+        return CrossCheck(facts=()), Paid(Cost(), "", ())
+    asked = {fact.id: fact for group in check.groups for fact in group}
+    pages = {fact.url: state.pages[fact.url] for fact in asked.values() if fact.url in state.pages}
+    question = CrossCheckQuestion(
+        query=state.query,
+        groups=check.groups,
+        origins={name: origin for name, origin in check.origins.items() if name in asked},
+        today=state.started_at[:10],
+        published={url: page.published for url, page in pages.items() if page.published},
+    )
+    answer = await context.reasoner.answer(question)
+    return answer.value, paid(answer)
+
+
+def _check_of(state: SessionState, number: int) -> _Check:
+    facts = all_facts(state)
+    groups = _groups(facts)
+    before = state.analyses[number - 1] if number else None
+    if before is None or before.validated is None or before.contradictions is None:
+        return _Check(facts, groups, CrossCheck(facts=()))
+    known = {entry.fact_id for entry in before.validated}
+    judged = set(map(_ids, _groups(tuple(fact for fact in facts if fact.id in known))))
+    same = [ids for ids in map(_ids, groups) if ids in judged]
+    entries = tuple(entry for entry in before.validated if any(entry.fact_id in ids for ids in same))
+    pairs = tuple(pair for pair in before.contradictions if any({pair.a, pair.b} <= ids for ids in same))
+    left = tuple(group for group in groups if _ids(group) not in judged)
+    return _Check(facts, left, CrossCheck(facts=entries, contradictions=pairs))
+
+
+def _groups(facts: tuple[Fact, ...]) -> Groups:
+    """Return the groups of similar facts that have two or more origins: facts of one origin cannot confirm each other."""
+    return tuple(group for group in like_groups(facts) if len({origin_of(fact.url) for fact in group}) > 1)
+
+
+def _ids(group: tuple[Fact, ...]) -> frozenset[str]:
+    return frozenset(fact.id for fact in group)
+
+
+def _all_contradictions(check: _Check, answer: CrossCheck) -> tuple[Contradiction, ...]:
+    pairs = _valid_contradictions((*check.earlier.contradictions, *answer.contradictions), check.origins)
+    return tuple(sorted(pairs, key=lambda pair: (pair.subject, pair.id)))
 
 
 def _checked_support(entry: ValidatedFact | None, fact: Fact, facts: tuple[Fact, ...]) -> ValidatedFact:
@@ -53,19 +122,6 @@ def _checked_support(entry: ValidatedFact | None, fact: Fact, facts: tuple[Fact,
     confidence = round(min(1.0, max(0.0, entry.confidence)), 4) if entry and support else 0.5
     standing: Literal["corroborated", "single"] = "corroborated" if support else "single"
     return ValidatedFact(fact_id=fact.id, standing=standing, support=support, sources=sources, confidence=confidence)
-
-
-async def contrast(step: Contrast, state: SessionState, context: StepContext) -> Outcome:
-    """Ask which pairs of facts from different origins, in each group of similar facts, contradict each other."""
-    groups = like_groups(all_facts(state))
-    if not groups:
-        return Outcome((e.ContradictionsFound(round=step.round, contradictions=()),))
-    origins = {fact.id: origin_of(fact.url) for group in groups for fact in group}
-    answer = await context.reasoner.answer(ContradictionsQuestion(query=state.query, groups=groups, origins=origins))
-    pairs = tuple(_valid_contradictions(answer.value.contradictions, origins))
-    cost = paid(answer)
-    event = e.ContradictionsFound(round=step.round, contradictions=pairs, cost=cost.cost, exchange=cost.exchange)
-    return Outcome((event,), cost.objects)
 
 
 def _valid_contradictions(pairs: tuple[Contradiction, ...], origins: dict[str, str]) -> list[Contradiction]:

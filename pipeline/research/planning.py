@@ -7,10 +7,10 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.plan import first_plan, gap_plan
 from pipeline.domain.reasoner_questions import PerspectivesQuestion
 from pipeline.domain.state import SessionState, search_nodes
-from pipeline.domain.steps import AskApproval, ExtendPlan, Plan, Survey
+from pipeline.domain.steps import AskApproval, ExtendPlan, PlainPlan, Plan, Survey
 from pipeline.domain.values import Gap, Hit, Perspective
 from pipeline.errors import AnswerInvalid
-from pipeline.research.step_context import Outcome, StepContext, paid
+from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
 from pipeline.text.normalise import clean, one_line, slug
 
 
@@ -44,6 +44,11 @@ async def survey(_step: Survey, state: SessionState, context: StepContext) -> Ou
     return Outcome((event,))
 
 
+async def make_plain_plan(_step: PlainPlan, state: SessionState, context: StepContext) -> Outcome:
+    """Make the plan without the model."""
+    return await make_plan(Plan(), state, context.without_model())
+
+
 async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> Outcome:
     """Ask for perspectives and make the DAG.
 
@@ -58,7 +63,8 @@ async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> O
         questions=config.questions,
     )
     answer = await context.reasoner.answer(question)
-    views = _valid_perspectives(answer.value.perspectives, config.perspectives, config.questions)
+    with charged_to(answer):
+        views = _valid_perspectives(answer.value.perspectives, config.perspectives, config.questions)
     cost = paid(answer)
     plan = e.PlanCreated(perspectives=views, nodes=first_plan(views), cost=cost.cost, exchange=cost.exchange)
     return Outcome((plan,), cost.objects)

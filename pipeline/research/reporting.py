@@ -4,27 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pipeline.domain.agenda import look_ups
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SUMMARY, Failure, Section, SessionState, contradictions, open_gaps, working_seconds
+from pipeline.domain.state import (
+    SUMMARY,
+    Failure,
+    Section,
+    SessionState,
+    contradictions,
+    cost_of,
+    open_gaps,
+    working_seconds,
+)
 from pipeline.domain.steps import Complete, Fail, MakeReport
-from pipeline.domain.values import Cost, Reference, ReportSection, Sentence
+from pipeline.domain.values import Reference, ReportSection, Sentence
+from pipeline.research.claims.checking import report_title, sentences_of, supported_paragraphs, supported_sentences, title_of
 from pipeline.research.step_context import Outcome
-from pipeline.research.writing import sentences_of, supported_sentences
 from pipeline.text.ranking.rank_fusion import Origin
 
 _FAILED_STEPS = {
     "SearchFor": ("search", "searches", "could not be made"),
     "Read": ("page", "pages", "could not be read"),
     "Observe": ("page", "pages", "could not be evaluated"),
+    "ObservePage:1": ("page", "pages", "could not be evaluated"),
+    "ObservePage:2": ("page", "pages", "could not be evaluated to the end"),
 }
 _SIDES: dict[Origin, tuple[str, str]] = {
     "own": ("your documents", "Your documents were not searched"),
     "web": ("the web", "The web was not searched"),
 }
+_WITHOUT_MODEL = {
+    "Plan": "The question was split into perspectives",
+    "MakeOutline": "The sections were chosen, and the facts assigned to them,",
+}
 _SKIPPED_CHECKS = {
-    "Validate": "The facts were not cross-checked",
+    "Validate": "The facts were not cross-checked for confirmation and contradictions",
     "Contrast": "The sources were not checked for contradictions",
     "FindGaps": "Open questions were not determined",
+    "LookUp": "Not all open questions were looked up in the pages read",
+    "EditReport": "The report was not edited as a whole",
     "CheckSection": "Some sections could not be checked; only verbatim quotes were kept of them",
 }
 
@@ -32,16 +50,18 @@ _SKIPPED_CHECKS = {
 def make_report(_step: MakeReport, state: SessionState) -> Outcome:
     """Assemble the report: keep supported sentences, number the sources in order of first citation, list the limits."""
     body_parts = (part for name, part in state.sections.items() if name != SUMMARY)
-    sections = tuple(section for part in body_parts if (section := _supported_section(part, state)))
+    numbered = enumerate(body_parts, start=1)
+    sections = tuple(section for number, part in numbered if (section := _supported_section(number, part, state)))
     summary = state.sections.get(SUMMARY)
     top = supported_sentences(summary, state) if summary else ()
     body = [sentence for section in sections for sentence in sentences_of(section.paragraphs)]
     if not body and not top:
         return Outcome((e.ResearchFailed(cause="unsupported", reason=_nothing_supported(state)),))
     written = sum(len(sentences_of(part.paragraphs or ())) for part in state.sections.values())
-    text = [state.title, *(section.title for section in sections), *(sentence.text for sentence in (*top, *body))]
+    title = report_title(state)
+    text = [title, *(section.title for section in sections), *(sentence.text for sentence in (*top, *body))]
     report = e.ReportGenerated(
-        title=state.title,
+        title=title,
         summary=top,
         sections=sections,
         references=_references(state, (*top, *body)),
@@ -62,16 +82,9 @@ def _nothing_supported(state: SessionState) -> str:
     return "no sentence of the report is supported by its sources"
 
 
-def _supported_section(section: Section, state: SessionState) -> ReportSection | None:
-    good = supported_sentences(section, state)
-    paragraphs = []
-    for paragraph in section.paragraphs or ():
-        sentences = tuple(sentence for sentence in paragraph.sentences if sentence in good)
-        if sentences:
-            paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
-    if not paragraphs:
-        return None
-    return ReportSection(id=section.plan.id, title=section.plan.title, paragraphs=tuple(paragraphs))
+def _supported_section(number: int, section: Section, state: SessionState) -> ReportSection | None:
+    paragraphs = supported_paragraphs(section, state)
+    return ReportSection(id=section.plan.id, title=title_of(section, number), paragraphs=paragraphs) if paragraphs else None
 
 
 def _references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[Reference, ...]:
@@ -89,10 +102,15 @@ def _references(state: SessionState, sentences: tuple[Sentence, ...]) -> tuple[R
 
 def limits(state: SessionState) -> Iterator[str]:
     """Yield the limits of the report in words: spent budgets, failed steps, workers and sections."""
+    for step, what in _WITHOUT_MODEL.items():
+        if step in state.without_model:
+            yield f"{what} without the language model: {state.without_model[step] or 'it gave no answer of use'}"
     if state.doubted:
         yield "No single passage covers the whole question; the report uses the closest ones."
     if state.exhausted:
         yield f"Gathering was cut short ({state.exhausted}); the facts found by then were not cross-checked any further."
+        if any(look_ups(state, analysis) for analysis in state.analyses[-1:]):
+            yield "The open questions were not looked up in the pages read."
     for kind, (one, many, what) in _FAILED_STEPS.items():
         messages = sorted(failure.message for failure in _final_failures(state, kind))
         if messages:
@@ -129,13 +147,7 @@ def _unwritten(state: SessionState) -> list[Section]:
 
 def complete(_step: Complete, state: SessionState) -> Outcome:
     """End the session with a report and its total cost."""
-    spent = state.spent
-    cost = Cost(
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        total_tokens=spent.total_tokens,
-        usd=spent.usd,
-    )
+    cost = cost_of(state)
     sources = len(state.report.references) if state.report else 0
     return Outcome((e.ResearchCompleted(duration_s=working_seconds(state), cost=cost, sources=sources, facts=len(state.facts)),))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.values import Cost, Value
+from pipeline.errors import StepError
 from pipeline.ports import Answer, Fetch, Reasoner, Search
 from pipeline.text.normalise import digest_of
 
@@ -16,12 +18,20 @@ A = TypeVar("A", bound=Value)
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """The adapters that a step may use. ``page_text`` returns the stored text of a page by its digest."""
+    """The adapters that a step may use. ``page_text`` returns the stored text of a page by its digest.
+
+    ``plain`` is the reasoner without a model, if there is another than ``reasoner``.
+    """
 
     reasoner: Reasoner
     search: Search
     fetch: Fetch
     page_text: Callable[[str], str]
+    plain: Reasoner | None = None
+
+    def without_model(self) -> StepContext:
+        """Return the same context, in which no model answers."""
+        return replace(self, reasoner=self.plain or self.reasoner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,16 @@ class Paid:
     cost: Cost
     exchange: str
     objects: tuple[bytes, ...]
+
+
+@contextmanager
+def charged_to(answer: Answer[A]) -> Iterator[None]:
+    """Let an error about an answer carry what the answer cost, and its exchange."""
+    try:
+        yield
+    except StepError as error:
+        error.cost, error.exchange = answer.cost, answer.exchange
+        raise
 
 
 def paid(answer: Answer[A]) -> Paid:

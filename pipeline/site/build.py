@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.errors import ResearchError
+from pipeline.errors import SystemRefused
 from pipeline.site import files
 from pipeline.site.cache.built_files import BuiltFiles
 from pipeline.site.cache.catalogue import SETTLED, Catalogue
@@ -39,12 +39,16 @@ class SiteReport:
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of a build: the vault, the site's templates, the site, and where caches are kept."""
+    """The folders of a build: the vault, the site's templates, the site, where caches are kept, and compiled templates.
+
+    ``compiled`` as in ``TemplateFolder``.
+    """
 
     vault: Path
     templates: Path
     site: Path
     state: Path
+    compiled: Path | None = None
 
 
 def build_site(
@@ -63,7 +67,7 @@ def build_site(
 
     Raises:
         TemplateInvalid: a template is missing or faulty; the site is as it was.
-        ResearchError: the disk cannot be written.
+        SystemRefused: the disk cannot be written.
     """
     address = url if not url or url.endswith("/") else f"{url}/"
     cache = folders.state / CACHE
@@ -72,7 +76,7 @@ def build_site(
             return _build(folders, title, address, steps or {}, everything)
         except sqlite3.OperationalError as error:
             hint = "free some space or allow writing there; you may also delete the file, then all pages are built again"
-            raise ResearchError(f"{cache} cannot be written: {error}", hint=hint) from error
+            raise SystemRefused(f"{cache} cannot be written: {error}", hint=hint) from error
         except sqlite3.DatabaseError:
             cache.unlink(missing_ok=True)  # it is damaged; it is only a cache
             return _build(folders, title, address, steps or {}, everything)
@@ -90,7 +94,7 @@ def _build(folders: Folders, title: str, url: str, steps: Mapping[str, Step], ev
         from pipeline.site.build_stages import Build  # imports everything that renders pages
         from pipeline.site.rendering.render_task import Job
 
-        job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE)
+        job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE, folders.compiled)
         return SiteReport(*Build(job, catalogue, built, scan, inputs).run(title, url))
     finally:
         catalogue.close()

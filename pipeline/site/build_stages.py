@@ -39,7 +39,7 @@ class Build:
     def __init__(self, job: Job, catalogue: Catalogue, built: BuiltFiles, scan: ChangeScan, inputs: str) -> None:
         self._job, self._catalogue, self._built, self._scan = job, catalogue, built, scan
         self._inputs = inputs
-        self._layout = Layout(job.templates)
+        self._layout = Layout(job.templates, job.compiled)
         self._digests = {name: self._layout.digest(name) for name in _TEMPLATES}
         self._changed_files = {page.path: page.source for page in self._built.changed_files()}
 
@@ -63,6 +63,8 @@ class Build:
     def _widen(self, scope: ScanResult, site: Site) -> ScanResult:
         """Add the pages that changed because of templates or of what all pages share, and those that were lost."""
         changed = {name for name, digest in self._digests.items() if self._catalogue.recall(f"template {name}") != digest}
+        for name in changed:
+            self._layout.check(name)
         everywhere = self._catalogue.recall("site") != key_of(site)
         pages = self._scan.all_notes() if everywhere else scope.pages | self._lost_notes()
         if not everywhere and changed & {*KINDS, OTHER}:

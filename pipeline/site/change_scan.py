@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from os.path import isdir, isfile
 from pathlib import Path
 
-from pipeline.site.cache.catalogue import VAULT, Catalogue
+from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Record
-from pipeline.site.changed_folders import ASIDE, NO_FOLDER, is_seen, other_folders
 from pipeline.site.invalidation import Change, FileState, file_state, pages_showing
-from pipeline.site.paths import IMAGES, folder_of, suffix_of
-from pipeline.system.folder_fingerprint import Folder, Look, Step
+from pipeline.site.paths import IMAGES, suffix_of
+from pipeline.system.folder_fingerprint import EMPTY, NO_FOLDER, Folder, Look, Step, all_folders, folder_of, is_seen
 
 _MASS = 0.2  # share of the files: if more changed, checking all pages is cheaper than finding the affected ones
 _FEW = 50
+_ASIDE = frozenset({"attic"})
 _READ = frozenset({".md", ".canvas", ".base", *IMAGES})
 
 Read = Callable[[Sequence[str]], Iterable[list[tuple[Record, str]]]]
@@ -49,21 +49,20 @@ class ChangeScan:
     def __init__(self, catalogue: Catalogue, vault: Path, steps: Mapping[str, Step], *, everything: bool) -> None:
         self._catalogue, self._vault = catalogue, vault
         self.unreadable: list[str] = []
-        self._marks: dict[str, str | None] = {}
+        self._marks: dict[str, str] = {}
         self.changed: dict[str, Look] = {}
         self.gone: set[str] = set()
         self._fresh: set[str] = set()
-        known = catalogue.marks(VAULT)
+        known = catalogue.notes.marks()
         began = bool(known)
         if everything:
             known, steps = dict.fromkeys(known, ""), {}
-        for folder, step in steps.items():
-            if known.get(folder) == step.before:
-                self._follow(folder, step)
-                known[folder] = step.after
-        given = {folder: step.after for folder, step in steps.items()}
-        for folder, found in other_folders(vault, known, given, aside=ASIDE):
-            self._compare(folder, found, everything)
+        followed = {folder for folder, step in steps.items() if is_seen(folder) and known.get(folder, EMPTY) == step.before}
+        for folder in followed:
+            self._follow(folder, steps[folder])
+        found = dict(all_folders(vault, followed, aside=_ASIDE))
+        for folder in (known.keys() | found.keys()) - followed:
+            self._compare(folder, found.get(folder) or NO_FOLDER, known.get(folder, EMPTY), everything)
         self._relinked = self._with_moved_links() if began else set()
         self.to_read = sorted(self._relinked | self.changed.keys())
 
@@ -85,14 +84,16 @@ class ChangeScan:
         if step.after != step.before:
             self._marks[folder] = step.after
 
-    def _compare(self, folder: str, found: Folder, everything: bool) -> None:
+    def _compare(self, folder: str, found: Folder, mark: str, everything: bool) -> None:
         if found is NO_FOLDER and isdir(self._vault / folder):  # noqa: PTH112 - as below
             self.unreadable.append(f"{folder}: the folder cannot be read")
-        now, known = dict(_wanted(folder, found)), self._catalogue.files_in(folder)
+        elif found.mark == mark:
+            return
+        now, known = dict(_wanted(folder, found)), self._catalogue.notes.looks_in(folder)
         self.changed |= {path: look for path, look in now.items() if everything or known.get(path) != look}
         self.gone |= known.keys() - now.keys()
         self._fresh |= now.keys() - known.keys()
-        self._marks[folder] = None if found is NO_FOLDER else found.mark
+        self._marks[folder] = found.mark
 
     def _with_moved_links(self) -> set[str]:
         """The notes with a link that leads elsewhere now, because files were added or removed."""
@@ -121,7 +122,7 @@ class ChangeScan:
         for batch in read(self.to_read):
             unread.difference_update(record.face.path for record, _ in batch)
             yield batch
-        self._catalogue.put_marks(VAULT, self._marks | {folder_of(path): "" for path in unread})
+        self._catalogue.notes.put_marks(self._marks | {folder_of(path): "" for path in unread})
         there = filter(lambda path: isfile(self._vault / path), sorted(unread))  # noqa: PTH113 - a path's own method may raise
         self.unreadable += [f"{path}: the file cannot be read" for path in there]
 

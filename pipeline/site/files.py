@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline.errors import ResearchError
+from pipeline.errors import SystemRefused
 from pipeline.system.folder_fingerprint import Look
 
 _TEMPORARY = ".tmp"
@@ -40,7 +40,7 @@ class Staged:
         """Write a file under its temporary name, unless the present one is the same; return whether it differs.
 
         Raises:
-            ResearchError: the disk cannot be written, or a link is in the place of a folder.
+            SystemRefused: the disk cannot be written, or a link is in the place of a folder.
         """
         if read(self.site, path) == data:
             return False
@@ -51,7 +51,7 @@ class Staged:
         """Write a file under its temporary name.
 
         Raises:
-            ResearchError: the disk cannot be written, or a link is in the place of a folder.
+            SystemRefused: the disk cannot be written, or a link is in the place of a folder.
         """
         try:
             self._make(path.rpartition("/")[0])
@@ -98,7 +98,7 @@ def put_in_place(site: Path, paths: list[str]) -> dict[str, Look]:
     """Rename staged files to their final names; return size and time of each.
 
     Raises:
-        ResearchError: the disk cannot be written.
+        SystemRefused: the disk cannot be written.
     """
     placed = {}
     try:
@@ -135,10 +135,10 @@ def remove(site: Path, path: str) -> bool:
     return True
 
 
-def refused(error: OSError) -> ResearchError:
-    """Return an error of the disk as a ``ResearchError`` with a hint."""
+def refused(error: OSError) -> SystemRefused:
+    """Return an error of the disk as a ``SystemRefused`` with a hint."""
     where = error.filename or "the site"
-    return ResearchError(
+    return SystemRefused(
         f"the site cannot be written: {where}: {error.strerror or error}",
         hint="free some space or allow writing there, then run `research build`; nothing is lost",
     )

@@ -30,11 +30,6 @@ def stem_of(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".md")
 
 
-def folder_of(path: str) -> str:
-    """Return the folder of a path, "" for the top."""
-    return path.rpartition("/")[0]
-
-
 def suffix_of(path: str) -> str:
     """Return a file's suffix in small letters, with its dot, or ""."""
     name = path.rpartition("/")[2]

@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ class Look(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What somebody just did in a folder: its mark before and after; how the files that were touched look now (None: gone)."""
+    """A change in a folder: its mark before and after, and size and time of each touched file (None: removed)."""
 
     before: str
     after: str
@@ -51,14 +51,23 @@ class Folder:
         return {name: Look(int(size), int(mtime)) for name, size, mtime in parts}
 
     def with_files(self, changed: Mapping[str, Look | None]) -> Folder:
-        """Return the folder with files that look so; None: with no file of that name."""
+        """Return the folder with the sizes and times of these files; None: without the file."""
         lines = list(self._lines)
         for name, found in changed.items():
             start = f"{name}\0"
             place = bisect_left(lines, start)
-            stands = place < len(lines) and lines[place].startswith(start)
-            lines[place : place + stands] = [f"{start}{found.size}\0{found.mtime}"] if found else []
+            exists = place < len(lines) and lines[place].startswith(start)
+            lines[place : place + exists] = [f"{start}{found.size}\0{found.mtime}"] if found else []
         return Folder(lines, self.folders)
+
+
+NO_FOLDER = Folder()
+EMPTY = NO_FOLDER.mark  # of a folder without files
+
+
+def folder_of(path: str) -> str:
+    """Return the path of a file's folder, "" for the root of its tree."""
+    return path.rpartition("/")[0]
 
 
 def look(folder: int | str) -> Folder:
@@ -83,13 +92,46 @@ def look(folder: int | str) -> Folder:
 
 
 def names_of_folders(folder: str) -> tuple[str, ...]:
-    """Return the names of the folders in a folder, in a sixth of the time that a look takes.
+    """Return the names of the folders in a folder, in a sixth of the time that ``look`` takes.
 
     Raises:
         OSError: there is none, or it may not be read.
     """
     with os.scandir(folder) as entries:
         return tuple(sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False)))
+
+
+def all_folders(root: Path, passed: Collection[str] = (), *, aside: Collection[str] = ()) -> Iterator[tuple[str, Folder | None]]:
+    """Yield path and content of each folder of a tree, without the content (None) of those that are ``passed``.
+
+    Hidden folders, links, names that are not valid UTF-8, and the top folders named in ``aside`` are skipped. For a folder that
+    may not be read the content is ``NO_FOLDER``.
+    """
+    waiting = [""]
+    while waiting:
+        path = waiting.pop()
+        place = f"{root}/{path}" if path else str(root)
+        try:
+            found = None if path in passed else look(place)
+            names = found.folders if found else names_of_folders(place)
+        except PermissionError:
+            yield path, NO_FOLDER
+            continue
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        yield path, found
+        waiting += [f"{path}/{name}" if path else name for name in names if is_seen(name) and (path or name not in aside)]
+
+
+def is_seen(name: str) -> bool:
+    """Tell whether a file or folder of this name is used: it is not hidden, and valid UTF-8."""
+    if name.startswith("."):
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def plain_bytes(path: Path, most: int = -1) -> bytes:
@@ -108,7 +150,7 @@ def digest_below(folder: Path, pattern: str = "*") -> str:
     """Return a name for the names and bytes of the files below a folder; another one whenever any of them is changed.
 
     Raises:
-        OSError: a file cannot be read, or a link leads to a folder: what is behind it is not looked at.
+        OSError: a file cannot be read, or a link leads to a folder, which is not read.
     """
     found = hashlib.blake2b(digest_size=16)
     for path in sorted(folder.rglob(pattern)):

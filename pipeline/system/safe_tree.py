@@ -78,7 +78,7 @@ class Tree:
 
         Raises:
             Obstacle: one of its folders is a link or a file.
-            OSError: the disk refuses; what stood there still does.
+            OSError: the disk refuses; the old file is unchanged.
         """
         folder, name = self._folder_of(path, create=True)
         temporary = f".{name}.tmp"

@@ -1,17 +1,14 @@
-"""A pool of worker processes: start, shared data, batches of work, shutdown. Also the resource limits of templates."""
+"""A pool of worker processes: start, shared data, batches of work, shutdown."""
 
 from __future__ import annotations
 
 import gc
 import logging
-import operator
 import os
 import pickle
-import resource
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -25,13 +22,8 @@ P = TypeVar("P")
 Q = TypeVar("Q")
 T = TypeVar("T")
 
-# Events and states hold no circles; to look for some as often as Python does takes a third of the time of reading a log.
+# Events and states hold no circles; Python's frequent search for them takes a third of the time of reading a log.
 COLLECTION = (50_000, 20, 100)
-TEMPLATE_S = 10.0  # of the processor's time, for one note or page; they take some milliseconds
-TEMPLATE_BYTES = 512_000_000  # of memory, beyond what the process holds
-LARGEST = 32_000_000  # characters of a note or page
-LONGEST = 1_000_000  # steps of a range
-_BITS = 4_096  # of a whole number
 _log = logging.getLogger("pipeline.system.worker_pool")
 
 
@@ -50,7 +42,7 @@ class Pool(Generic[P]):
 
     @property
     def helps(self) -> bool:
-        """Tell whether there are, or will be, other processes."""
+        """Return whether there are, or will be, other processes."""
         return self._number > 0
 
     def submit(self, work: Callable[[P, Q], T], about: Q) -> Work[T]:
@@ -96,7 +88,7 @@ class Work(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """Tell whether no other process is at it any more."""
+        """Return whether no other process works on it."""
         return self.future is None or self.future.done()
 
     def result(self) -> T:
@@ -136,7 +128,7 @@ def _serve(work: Callable[[Any, Q], T], about: Q) -> T:
 
 
 def processors(most: int) -> int:
-    """Return how many processors this process may use, ``most`` at most; not every system tells."""
+    """Return how many processors this process may use, ``most`` at most; not every system says."""
     return min(most, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
@@ -166,88 +158,3 @@ def _outlive_nobody() -> None:
     if asking is not None:
         asking.join()
     os._exit(0)
-
-
-class TooMuch(Exception):
-    """A template takes more time, memory or room than a note or page can need."""
-
-
-class Bounded:
-    """A Jinja environment, mixed into one of its own, whose templates cannot calculate for ever: see ``bounded`` for the rest.
-
-    No signal interrupts the multiplication of very large numbers, so there are none; nor a sum over a very long range.
-    """
-
-    sandboxed = True  # so that Jinja asks ``call_binop``; attributes and calls are as free as ever
-    intercepted_binops = frozenset({"*", "**"})
-    intercepted_unops: frozenset[str] = frozenset()
-
-    def call_binop(self, _context: object, sign: str, left: Any, right: Any) -> Any:
-        """Multiply, or raise to a power."""
-        if isinstance(left, int) and isinstance(right, int):
-            bits = left.bit_length() * right if sign == "**" else left.bit_length() + right.bit_length()
-            if bits > _BITS:
-                raise TooMuch("it works out too large a number")
-        return (operator.pow if sign == "**" else operator.mul)(left, right)
-
-    @staticmethod
-    def call(context: Any, called: Any, *arguments: Any, **named: Any) -> Any:
-        """Call what a template calls."""
-        return context.call(_range if called is range else called, *arguments, **named)
-
-    @staticmethod
-    def is_safe_attribute(*_about: object) -> bool:
-        """Allow every attribute: templates are their user's own."""
-        return True
-
-
-def _range(*limits: int) -> range:
-    found = range(*limits)
-    if found[LONGEST:]:
-        raise TooMuch(f"a range has more than {LONGEST:,} steps")
-    return found
-
-
-@contextmanager
-def bounded() -> Iterator[Callable[[str], str]]:
-    """Bound the time and memory of what a template does meanwhile; what it made is to be passed through what is given.
-
-    Raises:
-        TooMuch: it takes more than a note or page can need.
-    """
-    limits = resource.getrlimit(resource.RLIMIT_AS)
-    timed = threading.current_thread() is threading.main_thread()  # no other can be interrupted
-    before = signal.signal(signal.SIGPROF, _end_of_time) if timed else None
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (_memory_limit(*limits), limits[1]))
-        if timed:
-            signal.setitimer(signal.ITIMER_PROF, TEMPLATE_S, 1.0)
-        yield _of_a_size
-    except MemoryError as error:
-        raise TooMuch(f"it takes more than {TEMPLATE_BYTES // 1_000_000} MB of memory").with_traceback(
-            error.__traceback__
-        ) from None
-    finally:
-        if timed:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.signal(signal.SIGPROF, before)
-        resource.setrlimit(resource.RLIMIT_AS, limits)
-
-
-def _end_of_time(*_signal: object) -> None:
-    raise TooMuch(f"it does not come to an end within {TEMPLATE_S:g} s")
-
-
-def _memory_limit(soft: int, hard: int) -> int:
-    """What may be held in all, ``soft`` where the system does not tell what is."""
-    try:
-        held = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
-    except OSError:
-        return soft
-    return min(limit for limit in (held + TEMPLATE_BYTES, soft, hard) if limit != resource.RLIM_INFINITY)
-
-
-def _of_a_size(text: str) -> str:
-    if len(text) > LARGEST:
-        raise TooMuch(f"it makes more than {LARGEST // 1_000_000} million characters")
-    return text

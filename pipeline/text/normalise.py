@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from pipeline.text.quotes import find_quote
+
 # C0 and C1 controls except tab and newline; zero-width and bidirectional marks; Unicode tags; lone surrogates; BOM.
 
 MOST_NAMED = 5  # of what may be many
@@ -36,7 +38,7 @@ def normalised(text: str) -> str:
 
 
 def same_question(a: str, b: str) -> bool:
-    """Tell whether two questions differ in case and white space at most."""
+    """Return whether two questions differ in case and white space at most."""
     return a == b or spelling_free(a) == spelling_free(b)
 
 
@@ -46,9 +48,8 @@ def spelling_free(question: str) -> str:
 
 
 def holds_quote(text: str, quote: str) -> bool:
-    """Return whether ``text`` contains ``quote``, ignoring white space and the style of quotation marks. False if empty."""
-    wanted = normalised(quote)
-    return bool(wanted) and wanted in normalised(text)
+    """Return whether ``text`` contains ``quote``, ignoring white space and markup as ``find_quote`` does. False if empty."""
+    return bool(quote.strip()) and (normalised(quote) == normalised(text) or find_quote(text, quote) is not None)
 
 
 def one_line(text: str, limit: int = 200) -> str:

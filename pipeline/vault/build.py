@@ -15,21 +15,23 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.domain import fold_id
-from pipeline.errors import ResearchError
+from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.cache.database import FILE, CatalogueFile, remove_damaged
-from pipeline.vault.cache.drift import SETTLED, VaultDrift, templates_fingerprint
+from pipeline.vault.cache.database import FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
 
 Mode = Literal["new", "all", "check"]
 
 
-def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: Path, mode: Mode = "new") -> BuildReport:
+def build_vault(
+    store: EventStore, *, templates: Path, vault: Path, state_dir: Path, mode: Mode = "new", compiled: Path | None = None
+) -> BuildReport:
     """Bring the notes in ``vault`` up to date with the log in ``store``; return what was written, removed and set aside.
 
-    ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps the catalogue between builds. Mode ``new``
+    ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps the catalogue between builds, and
+    ``compiled`` the compiled templates (see ``TemplateFolder``). Mode ``new``
     renders only notes with new content; ``all`` renders every note; ``check`` renders every note and reports what would change,
     but writes nothing. The same events and templates always give the same bytes, so a second build writes nothing. If the log of
     a session is damaged or missing, the report lists it as a problem, its notes stay as they are, and this build removes no file.
@@ -37,30 +39,31 @@ def build_vault(store: EventStore, *, templates: Path, vault: Path, state_dir: P
 
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.
-        ResearchError: the disk cannot be written, or another build is running.
+        SystemRefused: the disk cannot be written, or another build is running.
     """
     try:
-        return _build(store, templates, vault, state_dir, mode)
+        return _build(store, templates, vault, state_dir, mode, compiled)
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
-        raise ResearchError(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
+        raise SystemRefused(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
     except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
         remove_damaged(state_dir)
-        return _build(store, templates, vault, state_dir, mode)
+        return _build(store, templates, vault, state_dir, mode, compiled)
 
 
 _FREE = "free some space or allow writing there; you may also delete the file, then all notes are built again"
 
 
-def _build(store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode) -> BuildReport:
+def _build(store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode, compiled: Path | None) -> BuildReport:
     with closing(CatalogueFile(state_dir, layout_id(), in_memory=mode == "check")) as file:
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
         if mode == "new" and (report := _unchanged_report(file, marks, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes
         from pipeline.vault.cache.catalogue import Catalogue
+        from pipeline.vault.rendering.templates import Renderer
 
         catalogue = Catalogue(state_dir, layout_id(), shared=file)
-        return Build(store, templates, vault, catalogue, mode, marks).run()
+        return Build(store, Renderer(templates, compiled), vault, catalogue, mode, marks).run()
 
 
 def _unchanged_report(file: CatalogueFile, marks: Mapping[str, str], templates: Path, vault: Path) -> BuildReport | None:
@@ -69,8 +72,8 @@ def _unchanged_report(file: CatalogueFile, marks: Mapping[str, str], templates: 
     if not settled or marks != {**file.session_marks(), **file.batch_marks()} or settled != templates_fingerprint(templates):
         return None
     with closing(Tree(vault)) as tree:
-        drift = VaultDrift(tree, file.files)
-        if drift.drifted or not property_types.are_complete(tree):
+        drift = file.files.drift(tree)
+        if drift.files or not property_types.are_complete(tree):
             return None
         steps = drift.record({})
         file.commit()

@@ -17,7 +17,7 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.catalogue import Catalogue
-from pipeline.vault.cache.drift import SETTLED, VaultDrift, templates_fingerprint
+from pipeline.vault.cache.database import SETTLED, templates_fingerprint
 from pipeline.vault.log_changes import LogChanges, read_changes
 from pipeline.vault.note_generation import COPY, NoteGeneration
 from pipeline.vault.output.note import KINDS
@@ -38,11 +38,11 @@ class Build:
     """
 
     def __init__(
-        self, store: EventStore, templates: Path, vault: Path, catalogue: Catalogue, mode: str, marks: Mapping[str, str]
+        self, store: EventStore, renderer: Renderer, vault: Path, catalogue: Catalogue, mode: str, marks: Mapping[str, str]
     ) -> None:
         self._store, self._mode, self._marks = store, mode, marks
-        self._templates = templates_fingerprint(templates)
-        self._renderer = Renderer(templates)
+        self._templates = templates_fingerprint(renderer.folder)
+        self._renderer = renderer
         self._tree = Tree(vault)
         self._catalogue = catalogue
         self._refused: dict[str, LogError] = {}
@@ -52,13 +52,13 @@ class Build:
 
         Raises:
             sqlite3.DatabaseError: the catalogue is damaged.
-            TemplateInvalid, ResearchError: as ``build_vault``.
+            TemplateInvalid, SystemRefused: as ``build_vault``.
         """
         try:
             generation, files = self._render()
             stale = self._stale_files(generation, files)
             result = self._write(files, stale, generation.changes.problems)
-            report = self._record(files, stale, generation.changes.problems, result)
+            report = self._record(files, stale, generation, result)
             self._catalogue.commit()
             return report
         except ValidationError as error:
@@ -91,26 +91,19 @@ class Build:
 
     def _changed_kinds(self) -> frozenset[str]:
         """The kinds whose template changed, and the files that are copied."""
-        versions = self._template_versions()
+        versions = {kind: self._renderer.version_of(kind) for kind in KINDS}
         changed = {kind for kind in KINDS if self._catalogue.recall(f"template of {kind}") != versions[kind]}
         for kind in changed:
             self._catalogue.keep(f"template of {kind}", versions[kind])
         return frozenset({*changed, COPY})
 
-    def _template_versions(self) -> dict[str, str]:
-        """By kind: the version of the templates it is rendered from; computed again only if any template changed."""
-        if self._catalogue.recall("templates") != self._renderer.version:
-            self._catalogue.keep("templates", self._renderer.version)
-            self._catalogue.keep("versions", json.dumps({kind: self._renderer.version_of(kind) for kind in KINDS}))
-        return dict(json.loads(self._catalogue.recall("versions")))
-
     def _drifted_kinds(self) -> dict[str, frozenset[str]]:
         """By owner: the kinds of files that are not as the last build left them, or that it could not write."""
-        self._drift = VaultDrift(self._tree, self._catalogue.files)
+        self._drift = self._catalogue.files.drift(self._tree)
         kinds: dict[str, set[str]] = {}
         for owner, kind in json.loads(self._catalogue.recall("refused") or "[]"):
             kinds.setdefault(owner, set()).add(kind)
-        for file in self._drift.drifted.values():
+        for file in filter(None, map(self._catalogue.files.find, self._drift.files)):
             kinds.setdefault(file.owner, set()).add(file.kind)
         return {owner: frozenset(found) for owner, found in kinds.items()}
 
@@ -141,11 +134,11 @@ class Build:
         return writer.result
 
     def _record(
-        self, files: Sequence[GeneratedFile], stale: set[str], log_problems: Sequence[str], result: WriteResult
+        self, files: Sequence[GeneratedFile], stale: set[str], generation: NoteGeneration, result: WriteResult
     ) -> BuildReport:
         """Record in the catalogue what is done and what is left to do; return the report."""
         swept = stale <= result.left.keys()
-        problems = (*log_problems, *result.problems)
+        problems = (*generation.changes.problems, *result.problems)
         self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in result.refused})))
         self._catalogue.keep(SWEPT, "yes" if swept else "")
         self._catalogue.keep(SETTLED, self._templates if swept and not problems and not result.refused else "")
@@ -157,6 +150,7 @@ class Build:
             problems,
             self._drift.record(result.left),
             self._marks,
+            generation.read,
         )
 
     def _count_untouched(self, files: Sequence[GeneratedFile], result: WriteResult) -> int:

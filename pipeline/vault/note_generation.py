@@ -28,7 +28,7 @@ from pipeline.vault.rendering.generated_file import GeneratedFile, of_plain
 from pipeline.vault.rendering.render_pool import RenderPool
 from pipeline.vault.rendering.render_task import FIGURE, RenderResult, SessionOrder, SessionUnreadable, SourceOrder, rendered
 from pipeline.vault.rendering.templates import Renderer
-from pipeline.vault.session_card import Brief
+from pipeline.vault.session_card import Brief, Card
 from pipeline.vault.source_diff import texts_of
 from pipeline.vault.vault_model import Night, Source, VaultModel
 
@@ -74,7 +74,7 @@ SESSIONS, SOURCES = 8, 64
 class NoteGeneration:
     """The rendering of one build: ``kinds`` are rendered for every owner, ``drifted`` kinds for their owners, others if invalid.
 
-    Afterwards ``rendered_kinds`` has the kinds that were rendered, by owner.
+    Afterwards ``rendered_kinds`` has the kinds that were rendered, by owner, and ``read`` the changed sessions.
     """
 
     store: EventStore
@@ -85,6 +85,7 @@ class NoteGeneration:
     kinds: frozenset[str]
     drifted: Mapping[str, frozenset[str]]
     rendered_kinds: dict[str, frozenset[str]] = field(default_factory=dict)
+    read: dict[str, Card] = field(default_factory=dict)
 
     def files(self) -> Iterator[GeneratedFile]:
         """Yield every file that is due, and store the cards and readings of changed sessions in the catalogue.
@@ -157,6 +158,7 @@ class NoteGeneration:
         """Store what other notes need of a session that changed."""
         if result.card:
             name = result.card.id
+            self.read[name] = result.card
             self.catalogue.put_card(name, self.changes.marks[name], result.card)
             self.catalogue.put_readings(name, result.readings)
 

@@ -9,17 +9,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pipeline.domain.state import PageDone, SessionState, Worker, contradictions, open_gaps, workers_in_order, working_seconds
+from pipeline.domain import Summary
+from pipeline.domain.agenda import summary_of
+from pipeline.domain.state import (
+    PageDone,
+    SessionState,
+    Worker,
+    contradictions,
+    observed_pages,
+    open_gaps,
+    workers_in_order,
+)
 from pipeline.domain.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
+from pipeline.text.normalise import one_line
 from pipeline.vault import paths
 from pipeline.vault.output import formatting
 from pipeline.vault.output.page_markdown import flat
 from pipeline.vault.paths import Names
 
+_SUMMARY = tuple(part.name for part in fields(Summary))
+_LINKED = (
+    "id", "query", "query_id", "tags", "previous_session", "started_at", "session_path", "report_path", "report_title", "workers",
+)  # fmt: skip
 _LONGEST_FIRST = 400  # characters of a report that other notes show
 
 
@@ -43,10 +58,11 @@ class Cite:
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A sentence of a report with its citations."""
+    """A sentence of a report with its citations. ``prose``: written, not a quoted passage."""
 
     text: str
     cites: tuple[Cite, ...]
+    prose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,53 +73,32 @@ class Drawn:
     quotes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card(Summary):
     """A session as other notes show it. ``report_path`` is "" without a report; ``report_title`` then is the question.
 
     A question that its sources do not answer has a note in place of its report, but is not ``answered``.
 
-    ``open`` holds the questions that were left open, ``drawn`` the sources that the report refers to; ``facts``, ``pages``,
-    ``words``, ``disagreements``, ``tokens`` are counts.
+    ``open`` holds the questions that were left open, ``drawn`` the sources that the report refers to; ``pages``, ``words`` and
+    ``disagreements`` are counts.
     """
 
-    id: str
-    version: int
-    query: str
-    query_id: str
-    tags: tuple[str, ...]
-    previous_session: str
-    status: str
-    ended: bool
-    waiting: bool
-    end_reason: str
-    started_at: str
-    ended_at: str
-    reported_at: str
+    reported_at: str = ""
     session_path: str
     report_path: str
     report_title: str
     workers: tuple[WorkerCard, ...]
-    first: CitedText | None
-    open: tuple[str, ...]
-    drawn: tuple[Drawn, ...]
-    facts: int
-    pages: int
-    words: int
-    disagreements: int
-    seconds: float
-    usd: float
-    tokens: int
+    first: CitedText | None = None
+    open: tuple[str, ...] = ()
+    drawn: tuple[Drawn, ...] = ()
+    pages: int = 0
+    words: int = 0
+    disagreements: int = 0
 
     @property
     def answered(self) -> bool:
         """Tell whether it has a report that answers something."""
         return bool(self.reported_at)
-
-    @property
-    def sources(self) -> int:
-        """The number of sources that the report refers to."""
-        return len(self.drawn)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -159,7 +154,7 @@ def in_brief(card: Card) -> Brief:
         card.reported_at,
         card.facts,
         card.seconds,
-        card.usd,
+        card.charged_usd,
         card.tokens,
     )
 
@@ -216,18 +211,7 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
     report_path = taken.claim(f"reports/{year}", paths.report_stem(state.query, state.id), state.id)
     session_path = taken.claim(f"sessions/{year}", paths.session_stem(state.query, state.id), state.id)
     return Card(
-        id=state.id,
-        version=state.version,
-        query=state.query,
-        query_id=state.query_id,
-        tags=state.tags,
-        previous_session=state.previous_session,
-        status=state.status,
-        ended=state.ended,
-        waiting=state.waiting,
-        end_reason=state.end_reason,
-        started_at=state.started_at,
-        ended_at=state.ended_at,
+        **_fields(summary_of(state), _SUMMARY),
         reported_at=reported_at,
         session_path=session_path,
         report_path=report_path if report or state.status == "not-found" else "",
@@ -236,14 +220,14 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
         first=_first(state),
         open=_open(state),
         drawn=tuple(Drawn(entry.url, len(entry.facts)) for entry in report.references) if report else (),
-        facts=len(state.facts),
         pages=len(state.pages),
         words=report.words if report else 0,
         disagreements=len(report.contradictions) if report else 0,
-        seconds=working_seconds(state),
-        usd=state.spent.usd,
-        tokens=state.spent.total_tokens,
     )
+
+
+def _fields(value: Summary, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
 
 
 def _open(state: SessionState) -> tuple[str, ...]:
@@ -255,10 +239,7 @@ def _open(state: SessionState) -> tuple[str, ...]:
 
 def linked(card: Card) -> Card:
     """Return a card with only what links to the session need; all other fields are blank."""
-    return replace(
-        card, version=0, status="", ended=False, waiting=False, end_reason="", ended_at="", first=None, reported_at="",
-        open=(), drawn=(), facts=0, pages=0, words=0, disagreements=0, seconds=0.0, usd=0.0, tokens=0,
-    )  # fmt: skip
+    return Card(**_fields(card, _LINKED))
 
 
 def _worker_card(state: SessionState, worker: Worker, taken: Names) -> WorkerCard:
@@ -279,7 +260,10 @@ def cited_text(state: SessionState, sentence: Sentence) -> CitedText:
     places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
     signs = map(formatting.superscript, numbers, places)
     cites = (Cite(state.facts[name].url, name, sign) for name, sign in zip(known, signs, strict=True))
-    return CitedText(flat(sentence.text, _LONGEST_FIRST), tuple(cites))
+    parts = state.report.sections if state.report else ()
+    prose = any(paragraph.kind == "prose" for part in parts for paragraph in part.paragraphs)
+    text = one_line(sentence.text, _LONGEST_FIRST) if prose else flat(sentence.text, _LONGEST_FIRST)
+    return CitedText(text, tuple(cites), prose)
 
 
 def number_of(state: SessionState, fact_id: str) -> int:
@@ -327,7 +311,7 @@ class _ReadingBuilder:
             reported_at=self._reported_at,
             score=score,
             reasons=reasons,
-            workers=tuple(worker.id for worker in workers_in_order(self._state) if _used(worker, page.url)),
+            workers=tuple(worker.id for worker in workers_in_order(self._state) if _used(self._state, worker, page.url)),
             quotes=tuple(self._quoted(fact) for fact in self._facts.get(page.url, ())),
         )
 
@@ -346,7 +330,7 @@ class _ReadingBuilder:
         return Quoted(
             fact=fact.id,
             text=fact.quote,
-            claim=fact.claim,
+            claim=fact.claim if self._state.bears_claim(fact) else "",
             heading=fact.heading,
             digest=fact.digest,
             standing=entry.standing if entry else "",
@@ -361,5 +345,6 @@ class _ReadingBuilder:
         return tuple(QuoteRef(fact.url, fact.id) for fact in known)
 
 
-def _used(worker: Worker, url: str) -> bool:
-    return any(url in step.observed and step.observed[url].facts for step in worker.iterations)
+def _used(state: SessionState, worker: Worker, url: str) -> bool:
+    seen = (observed_pages(state, worker, number).get(url) for number in range(1, len(worker.iterations) + 1))
+    return any(page is not None and page.facts for page in seen)

@@ -175,8 +175,19 @@ class VaultModel:
         found = {}
         for entry in (entry for night in self.nights for entry in night.ended):
             before = sums.get(entry.session, (0.0, 0.0))
-            sums[entry.session] = (entry.cost.usd, entry.duration_s)
-            found[entry.id] = (max(0.0, entry.cost.usd - before[0]), max(0.0, entry.duration_s - before[1]))
+            sums[entry.session] = (entry.cost.charged_usd, entry.duration_s)
+            found[entry.id] = (max(0.0, entry.cost.charged_usd - before[0]), max(0.0, entry.duration_s - before[1]))
+        return found
+
+    @cached_property
+    def unknown(self) -> dict[str, tuple[float, float]]:
+        """By event id of a query's end: the dollars of that night that no reply accounts for, at most and probably."""
+        sums: dict[str, tuple[float, float]] = {}
+        found = {}
+        for entry in (entry for night in self.nights for entry in night.ended):
+            before, now = sums.get(entry.session, (0.0, 0.0)), (entry.cost.assumed_usd, entry.cost.expected_usd)
+            sums[entry.session] = now
+            found[entry.id] = (max(0.0, now[0] - before[0]), max(0.0, now[1] - before[1]))
         return found
 
 

@@ -20,7 +20,7 @@ from pipeline.errors import CorpusUnusable, SearchFailed
 from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.research import StepContext
 from pipeline.text.redaction import Redaction
-from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of
+from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
@@ -101,16 +101,19 @@ class AdapterFactory:
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).
         """
+        from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+
         ledger = _ledger_of(state)
         return StepContext(
             reasoner=self._reasoner(state, ledger),
             search=self._search(state, ledger),
             fetch=Fetches(self._documents, self._pages(), self._redaction.text),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
+            plain=ExtractiveReasoner(),
         )
 
     def may_cost(self, config: ResearchConfig) -> bool:
-        """Tell whether a session of that config may cost money; the network is not asked.
+        """Return whether a session of that config may cost money; the network is not asked.
 
         Raises:
             UsageError: a model or a provider that it names is not set up.
@@ -142,10 +145,13 @@ class AdapterFactory:
     def _reasoner(self, state: SessionState, ledger: Budget) -> Reasoner:
         from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+        from pipeline.adapters.reasoners.openai.prompting.citation_keys import SessionKeys
 
         if state.config.reasoner == ExtractiveReasoner.name:
             return self._extractive()
-        return FallbackReasoner(self._model(state.config.reasoner).for_query((ledger, self._night)), ExtractiveReasoner())
+        keys = SessionKeys(state.facts, state.pages)
+        model = self._model(state.config.reasoner).for_query((ledger, self._night), keys=keys)
+        return FallbackReasoner(model, ExtractiveReasoner())
 
     def _extractive(self) -> Reasoner:
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
@@ -153,9 +159,9 @@ class AdapterFactory:
 
         if self._plain is None:
             processes = processes_for(self.sessions)
-            self._plain = crew = Crew(processes) if processes else ExtractiveReasoner()
-            if isinstance(crew, Crew):
-                self._closers.append(crew.aclose)
+            self._plain = pool = Crew(processes) if processes else ExtractiveReasoner()
+            if isinstance(pool, Crew):
+                self._closers.append(pool.aclose)
         return self._plain
 
     def _model(self, model: str) -> OpenAIReasoner:
@@ -171,16 +177,21 @@ class AdapterFactory:
         return choice.server
 
     def _asked_at(self, server: ModelServer) -> OpenAIReasoner:
-        from pipeline.adapters.reasoners.openai.model_call import Server
+        from pipeline.adapters.reasoners.openai.model_call import MODEL_TIMEOUT_S, Server
         from pipeline.adapters.reasoners.openai.model_roles import Role, Roles
         from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
         from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
 
+        choice = server.choice
+        role = Role(server.model, choice.fallback)
+        if choice.max_tokens:
+            role = replace(role, max_tokens=choice.max_tokens, cap=max(role.cap, 2 * choice.max_tokens))
+        timeout_s = choice.timeout.total_seconds() if choice.timeout else MODEL_TIMEOUT_S
         return OpenAIReasoner(
             self._http,
-            Server(server.name, server.base_url, server.key),
-            Roles.of(Role(server.model, server.fallback), dict(server.roles)),
-            PromptTemplates(prompts_of(self.workspace.folder)),
+            Server(server.name, server.base_url, server.key, timeout_s, choice.effort),
+            Roles.of(role, dict(choice.roles)),
+            PromptTemplates(prompts_of(self.workspace.folder), supplied_prompts()),
             self._prices(server),
         )
 
@@ -188,7 +199,9 @@ class AdapterFactory:
         from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 
         default = Price(*PUBLIC_PRICE) if server.name in USUAL_MODELS or server.key else Price(0.0, 0.0)
-        return Prices(default, {name: Price(price.input_usd, price.output_usd) for name, price in self._settings.prices})
+        return Prices(
+            default, {name: Price(price.input_usd, price.output_usd, price.cached_usd) for name, price in self._settings.prices}
+        )
 
     def _pages(self) -> Fetch:
         if self._web is None:

@@ -14,7 +14,7 @@ from pipeline import __version__
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
-from pipeline.config.service_selection import Documents, agent_of, own_servers, search_access
+from pipeline.config.service_selection import Documents, agent_of, own_servers, requests_at_once, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, environment
 from pipeline.errors import CorpusUnusable, LogDamaged, LogError, SchemaTooNew
 from pipeline.system import durable_files
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pipeline.adapters.store.segment_format import Finding, FindingKind
     from pipeline.adapters.store.verification import Repair
     from pipeline.engine.run_context import Listener, RunContext
-    from pipeline.errors import CorpusUnusable
     from pipeline.site.build import SiteReport
     from pipeline.site.serve import Server
     from pipeline.system.folder_fingerprint import Step
@@ -63,7 +62,7 @@ def summaries_of(folder: Path, *, writable: bool = True) -> Summaries:
 
 
 def remember_run(folder: Path, account: Mapping[str, Any]) -> None:
-    """Put an account of the last night where monitors look for it: ``events/local/last-run.json``, whole or not at all.
+    """Write the outcome of the last run to ``events/local/last-run.json`` for monitors, atomically.
 
     Raises:
         OSError: the disk refuses.
@@ -84,7 +83,7 @@ def last_run(folder: Path) -> dict[str, Any]:
 
 
 def lock_of(folder: Path, program: str = "") -> WorkspaceLock:
-    """Return the lock that a run holds on the workspace; ``program`` tells others what holds it."""
+    """Return the lock that a run holds on the workspace; ``program`` is named to others that wait for it."""
     return WorkspaceLock(folder / "events", program)
 
 
@@ -99,9 +98,14 @@ def http_of(settings: Settings, keys: Keys) -> HttpClient:
     """Return the client for models and providers; what the user named may lie in a private network. Close it when done."""
     from pipeline.adapters.http.address_guard import AddressGuard
     from pipeline.adapters.http.client import HttpClient
-    from pipeline.adapters.http.retry_policy import Policy
+    from pipeline.adapters.http.retry_policy import SERVICES
 
-    return HttpClient(Policy(), at_once=settings.limits.concurrency, guard=AddressGuard(own_servers(settings, keys)))
+    return HttpClient(
+        SERVICES,
+        at_once=settings.limits.concurrency,
+        at_once_at=requests_at_once(settings, keys),
+        guard=AddressGuard(own_servers(settings, keys)),
+    )
 
 
 class Searches:
@@ -160,7 +164,7 @@ def unusable_folders(workspace: Workspace) -> list[CorpusUnusable]:
 
 
 def documents_in(workspace: Workspace) -> Documents:
-    """Tell whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
+    """Return whether the workspace's folder holds documents of the user's own, or only those that ``research init`` copies."""
     from pipeline.adapters.search.local.document_folder import FoundFile, path_of, scan
 
     found: Documents = "none"
@@ -196,8 +200,17 @@ def corpus_texts(corpus: Path) -> Iterator[tuple[str, str]]:
 
 def prompts_of(folder: Path) -> Path:
     """Return the workspace's own prompt templates, or those that came with the program if it has none."""
-    own = folder / "templates" / "prompts"
-    return own if own.is_dir() else scaffold.source() / "templates" / "prompts"
+    return _templates(folder, "prompts")
+
+
+def supplied_prompts() -> Path:
+    """Return the prompt templates that came with the program."""
+    return scaffold.source() / "templates" / "prompts"
+
+
+def _templates(folder: Path, part: str) -> Path:
+    own = folder / "templates" / part
+    return own if own.is_dir() else scaffold.source() / "templates" / part
 
 
 def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
@@ -234,8 +247,20 @@ def git_branch(folder: Path) -> str:
 
 def templates_of(folder: Path) -> Path:
     """Return the workspace's own templates, or those that came with the program if it has none."""
-    own = folder / "templates" / "vault"
-    return own if own.is_dir() else scaffold.source() / "templates" / "vault"
+    return _templates(folder, "vault")
+
+
+def compiled_templates() -> Path | None:
+    """Return the folder for compiled templates in the user's own cache, None if the user has no home.
+
+    It is outside every workspace: a workspace may come from somebody else, and compiled templates are code.
+    """
+    configured = Path(environment().get("XDG_CACHE_HOME", ""))
+    try:
+        base = configured if configured.is_absolute() else Path.home() / ".cache"
+    except RuntimeError:
+        return None
+    return base / "night-research" / "templates"
 
 
 def build(folder: Path, mode: Mode = "new") -> BuildReport:
@@ -244,21 +269,25 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
     Raises:
         TemplateInvalid: a template is faulty; no note was changed.
         LogError: a session's log cannot be read.
+        SystemRefused: the disk refuses.
     """
     from pipeline.vault import build_vault
 
     refuse_missing_log(folder)
+    if mode != "check":
+        scaffold.restore_vault(folder)
     return build_vault(
         store_of(folder),
         templates=templates_of(folder),
         vault=folder / "vault",
         state_dir=folder / "events" / "local",
         mode=mode,
+        compiled=compiled_templates(),
     )
 
 
 def report_of(folder: Path) -> Callable[[str], str]:
-    """Return what tells the path of a session's report in the workspace, "" where there is none."""
+    """Return a function from a session to the path of its report in the workspace, "" if there is none."""
     from pipeline.vault.cache.database import report_paths
 
     paths = report_paths(folder / "events" / "local")
@@ -279,9 +308,9 @@ def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mappi
     """
     from pipeline.site.build import Folders, build_site
 
-    own = folder / "templates" / "site"
-    templates = own if own.is_dir() else scaffold.source() / "templates" / "site"
-    folders = Folders(folder / "vault", templates, folder / "site", folder / "events" / "local")
+    folders = Folders(
+        folder / "vault", _templates(folder, "site"), folder / "site", folder / "events" / "local", compiled_templates()
+    )
     return build_site(folders, url=url, everything=everything, steps=steps)
 
 

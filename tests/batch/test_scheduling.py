@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from pipeline.batch.scheduling import Decision, Selection, archived, decide, split_at_limit
-from pipeline.batch.session_index import SessionIndex, Summary, summary_of
+from pipeline.batch.session_index import SessionIndex
 from pipeline.config.queries.entries import distinct_id
 from pipeline.config.queries.model import Query
+from pipeline.domain import Summary
+from pipeline.domain.agenda import summary_of
 from pipeline.domain.state import SessionState, Status
 from pipeline.domain.values import ResearchConfig
 from pipeline.errors import LogDamaged, LogError
@@ -167,6 +169,18 @@ def test_what_a_person_has_researched_in_the_afternoon_is_not_researched_again_i
 def test_hours_are_a_length_of_time_and_may_be_a_tenth_shorter(hours: float, due: bool) -> None:
     decision = decided(query("pumps", every=timedelta(hours=6)), last("pumps", days_ago=hours / 24))
     assert decision.due is due
+
+
+@pytest.mark.parametrize(("days_ago", "action"), [(3, "failed"), (7, "again")])
+def test_a_recurring_question_that_failed_is_tried_again_when_it_is_due(days_ago: float, action: str) -> None:
+    weekly = query("pumps", every=timedelta(days=7))
+    latest = last("pumps", "failed", days_ago=days_ago, end_reason="the pump was on fire")
+    decision = decided(weekly, latest)
+    assert (decision.action, decision.session) == (action, "s-pumps")
+    assert "the pump was on fire; due again" in decision.reason
+    assert decided(weekly, latest, "pumps").action == "retry"
+    cancelled = decided(weekly, last("pumps", "cancelled", days_ago=days_ago))
+    assert cancelled.action == "cancelled"
 
 
 def test_a_recurring_question_says_in_which_night_it_is_due_again() -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.batch import session_index
-from pipeline.batch.session_index import SessionIndex, Summary, read_all, refresh
+from pipeline.batch.session_index import SessionIndex, read_all, refresh
+from pipeline.domain import Summary
 from pipeline.domain.events.records import Record
 from pipeline.domain.session import record_of
-from pipeline.domain.state import TERMINAL
 from pipeline.errors import LogDamaged
 from tests.fakes import MemoryStore
 from tests.recorded import SMALL, stream
@@ -85,7 +85,7 @@ def test_what_is_kept_is_brought_up_to_date_without_decoding_what_stands(
     store.opened.clear()
     with monkeypatch.context() as patched:
         patched.setattr(session_index, "_decoded", None)
-        refresh(store, kept, store.marks())
+        refresh(store, kept, store.marks(), {})
     assert store.opened == ["s-2"]
     found, opened = glance(store, kept)
     assert opened == []
@@ -144,5 +144,12 @@ def test_the_latest_session_is_the_one_that_none_followed_whatever_their_clocks_
     assert SessionIndex((apart, first)).latest() == {"pumps": first}
 
 
-def test_a_summary_knows_the_same_last_statuses_as_the_state() -> None:
-    assert session_index.ENDED == TERMINAL
+def test_what_the_build_of_the_vault_has_read_is_kept_without_opening_the_log_again(kept: Summaries) -> None:
+    store = Counting("s-1", "s-2")
+    whole = {summary.id: summary for summary in read_all(store).sessions}
+    store.opened.clear()
+    refresh(store, kept, store.marks(), {"s-1": whole["s-1"]})
+    assert store.opened == ["s-2"]
+    found, opened = glance(store, kept)
+    assert opened == []
+    assert found.sessions == tuple(whole.values())

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,38 +21,17 @@ import pytest
 from pipeline.cli import main
 from pipeline.config import scaffold
 from pipeline.system.process_lock import WorkspaceLock
-from tests.commanding import workspace_in
+from tests.commanding import Said, said, workspace_in
 from tests.vault import links
 from tests.vault.formats import Canvas, base_of
 
 ROOT = Path(__file__).parents[2]
-
-
-@dataclass(frozen=True)
-class Said:
-    code: int
-    out: str
-    err: str
-
-
 Research = Callable[..., Said]
 
 
 @pytest.fixture
-def research(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Research:
-    def call(folder: Path, *args: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["research", "-C", str(folder), *args])
-        capsys.readouterr()
-        code = 0
-        try:
-            main.main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        return Said(code, said.out, said.err)
-
-    return call
+def research() -> Research:
+    return said
 
 
 @pytest.fixture(scope="module")
@@ -71,16 +49,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     """A small workspace with one question and two documents."""
-    return small(tmp_path)
-
-
-def small(folder: Path) -> Path:
-    (folder / "corpus").mkdir(parents=True)
-    (folder / "queries.yaml").write_text("queries:\n  - query: How deep is the harbour?\n    id: harbour\n    mode: fast\n")
-    for number in (1, 2):
-        text = f"The harbour is {10 + number} metres deep at low tide. Ships wait outside the harbour at night."
-        (folder / "corpus" / f"harbour-{number}.md").write_text(f"# Harbour {number}\n\n{text}\n")
-    return folder
+    return workspace_in(tmp_path / "ws", "  - {query: How deep is the harbour?, id: harbour, mode: fast}\n")
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -143,22 +112,6 @@ def test_a_quiet_run_is_silent_unless_something_fails(workspace: Path, research:
     assert "xylophone" in research(workspace, "list", "--why").out
 
 
-def test_list_show_and_log_speak_to_people_and_to_programs(sample: Path, research: Research) -> None:
-    listed = json.loads(research(sample, "--json", "list").out)
-    assert {query["action"] for query in listed["queries"]} == {"done"}
-    name = listed["queries"][0]["id"]
-    shown = json.loads(research(sample, "--json", "show", name).out)
-    assert shown["status"] == "complete"
-    assert shown["doing"] == []
-    early = json.loads(research(sample, "--json", "show", name, "--at", "12").out)
-    assert (early["version"], early["status"]) == (12, "searching")
-    assert early["doing"]
-    log = json.loads(research(sample, "--json", "log", name).out)
-    assert [event["version"] for event in log] == list(range(1, shown["version"] + 1))
-    assert "complete" in research(sample, "show", name).out
-    assert len(research(sample, "log", name).out.splitlines()) == shown["version"]
-
-
 def test_a_question_without_evidence_is_not_found_and_its_note_says_so(workspace: Path, research: Research) -> None:
     (workspace / "queries.yaml").write_text("queries:\n  - query: Zyzzyva quokka xylophone?\n    id: none\n")
     said = research(workspace, "run")
@@ -174,22 +127,6 @@ def test_a_failed_session_can_be_resumed_by_name_and_a_complete_one_not(workspac
     research(workspace, "run")
     assert research(workspace, "resume", "harbour").code == 1
     assert "is complete" in research(workspace, "resume", "harbour").err
-
-
-def test_init_lays_out_a_workspace_and_overwrites_nothing(tmp_path: Path, research: Research) -> None:
-    (tmp_path / "queries.yaml").write_text("queries: []\n")
-    said = research(tmp_path, "init")
-    assert said.code == 0
-    assert (tmp_path / "queries.yaml").read_text() == "queries: []\n"
-    assert (tmp_path / "templates" / "vault" / "report.md.j2").exists()
-    assert (tmp_path / "vault" / ".obsidian" / "app.json").exists()
-
-
-def test_add_appends_a_question_and_refuses_it_twice(workspace: Path, research: Research) -> None:
-    before = (workspace / "queries.yaml").read_text()
-    assert research(workspace, "add", "Is the pier: safe?", "--tag", "piers", "--mode", "fast").code == 0
-    assert (workspace / "queries.yaml").read_text().startswith(before)
-    assert research(workspace, "add", "Is the pier: safe?").code == 2
 
 
 def spoil_queue(folder: Path) -> str:

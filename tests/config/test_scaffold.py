@@ -102,3 +102,22 @@ def test_a_folder_without_documents_or_no_folder_holds_none(tmp_path: Path) -> N
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "picture.png").write_bytes(b"1234")
     assert documents(tmp_path) == "none"
+
+
+def test_settings_of_a_vault_that_could_not_be_restored_whole_are_restored_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copyfile = shutil.copyfile
+
+    def full(source: Path, target: Path) -> None:
+        if target.name == "graph.json":
+            raise OSError(28, "No space left on device", str(target))
+        copyfile(source, target)
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(SystemRefused, match=r"graph\.json cannot be written"):
+        scaffold.restore_vault(tmp_path)
+    monkeypatch.undo()
+    scaffold.restore_vault(tmp_path)
+    assert (tmp_path / "vault" / ".obsidian" / "app.json").is_file()
+    assert (tmp_path / "vault" / ".obsidian" / "graph.json").is_file()

@@ -117,3 +117,23 @@ def test_an_empty_list_of_folders_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "queries.yaml").write_text("settings: {corpus: []}\nqueries: [a]\n")
     with pytest.raises(QueueInvalid, match="an empty list where folders belong"):
         load_workspace(tmp_path)
+
+
+def test_the_size_of_a_context_can_be_set_for_one_question_and_for_all(tmp_path: Path) -> None:
+    queue = "settings: {query_limits: {context_tokens: 9000}}\nqueries: [a, {query: b, context_tokens: 2000}]\n"
+    (tmp_path / "queries.yaml").write_text(queue)
+    workspace = load_workspace(tmp_path)
+    configs = [config_for(query, workspace.queue.settings) for query in workspace.queue.queries]
+    assert [config.context_tokens for config in configs] == [9_000, 2_000]
+
+
+def test_a_context_that_is_too_small_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "queries.yaml").write_text("queries: [{query: a, context_tokens: 10}]\n")
+    with pytest.raises(QueueInvalid, match="write a whole number from 1000 to 1000000"):
+        load_workspace(tmp_path)
+
+
+def test_pages_are_shared_and_give_many_facts_where_a_model_is_paid_for_them() -> None:
+    config = config_for(Query(text="a", id="a", line=1), Settings(), Keys(env={"OPENAI_API_KEY": "sk-canary-1"}))
+    assert (config.shares_pages, config.reads_first_hits, config.facts_per_page) == (True, True, 40)
+    assert not config_for(Query(text="a", id="a", line=1), Settings()).shares_pages

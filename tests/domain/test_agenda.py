@@ -201,9 +201,9 @@ def test_a_thought_with_nothing_left_to_ask_finishes_the_worker() -> None:
     assert s.FinishWorker(thought.worker_id, "nothing left to ask") in agenda(state)
 
 
-def test_validation_and_contradictions_are_looked_for_side_by_side_and_gaps_after_both() -> None:
+def test_facts_are_cross_checked_in_one_step_and_gaps_found_after_it() -> None:
     state, _ = after(e.AnalysisStarted)
-    assert agenda(state) == (s.Validate(0), s.Contrast(0))
+    assert agenda(state) == (s.Validate(0),)
     state, _ = before(e.AnalysisCompleted)
     assert agenda(state) == (s.FindGaps(0),)
 
@@ -212,6 +212,8 @@ def test_validation_and_contradictions_are_looked_for_side_by_side_and_gaps_afte
 def test_only_gaps_that_matter_become_workers(importance: float, extends: bool) -> None:
     state, event = before(e.AnalysisCompleted)
     fold.apply(state, event.model_copy(update={"gaps": (Gap(question="Why?", importance=importance, reason="x"),)}))
+    assert agenda(state) == (s.LookUp(0, 0, 1),)
+    fold.apply(state, e.GapLookedUp(round=0, gap=0))
     assert agenda(state) == ((s.ExtendPlan(0),) if extends else (s.StartSynthesis(),))
 
 
@@ -252,7 +254,15 @@ def reopened(state: SessionState, *events: e.EventBase) -> SessionState:
 def test_a_worker_that_failed_stays_failed_when_the_analysis_went_on_without_it() -> None:
     state = reopened(before(e.AnalysisStarted)[0], e.AnalysisStarted(round=0))
     assert state.workers["search_1"].status == "failed"
-    assert agenda(state) == (s.Validate(0), s.Contrast(0))
+    assert agenda(state) == (s.Validate(0),)
+
+
+def test_an_old_log_that_ends_between_the_two_checks_goes_on_with_the_missing_one() -> None:
+    state, _ = after(e.AnalysisStarted)
+    validated, _ = after(e.AnalysisStarted)
+    fold.apply(validated, e.FactsValidated(round=0, facts=()))
+    fold.apply(state, e.ContradictionsFound(round=0, contradictions=()))
+    assert (agenda(validated), agenda(state)) == ((s.Contrast(0),), (s.Validate(0),))
 
 
 def test_a_worker_that_failed_goes_on_when_the_session_is_reopened_before_its_analysis() -> None:

@@ -312,7 +312,7 @@ def test_an_answer_that_cannot_be_stored_fails_its_own_step_alone() -> None:
     state = asyncio.run(run_session(begin(store, context), store, broken, context))
     assert state.status == "complete"
     failure = state.failures["CheckSection:section_1:0"]
-    assert (failure.error, failure.attempts) == ("AnswerInvalid", 2)
+    assert (failure.error, failure.attempts) == ("AnswerInvalid", 1)
     assert "not Unicode" in failure.message
 
 

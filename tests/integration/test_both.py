@@ -152,9 +152,11 @@ def test_a_folder_that_is_gone_ends_no_night_that_searches_the_web_too(tmp_path:
 def test_with_both_down_the_night_ends_as_with_the_web_alone(stage: Stage, tmp_path: Path) -> None:
     stage.standin.fault("brave", "status:503")
     ended = stage.night(tmp_path, queue_text(stage.standin, search=BOTH), config=EXTRACTIVE)
-    assert ended.state.status == "failed"
-    assert "corpus" in ended.state.end_reason
-    assert "brave" in ended.state.end_reason
+    assert ended.result is not None
+    (event,) = ended.result.ended
+    assert (event.status, event.cause, ended.result.exit_code) == ("interrupted", "outage", 3)
+    assert "corpus" in event.reason
+    assert "brave" in event.reason
 
 
 def test_a_question_of_its_own_choice_asks_that_side_alone(stage: Stage, tmp_path: Path) -> None:

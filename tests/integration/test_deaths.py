@@ -17,11 +17,13 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.adapters.search.providers.brave import Brave
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import Answered, EventBase, PageRead, SearchCompleted, StepFailed
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
+from pipeline.domain.state import SessionState, cost_of
+from pipeline.domain.values import Cost
 from pipeline.ops.citation_audit import check
 from tests.integration.stage import KEYS, queue_text
 from tests.integration.verdicts import account_of, assert_cited
@@ -77,6 +79,15 @@ class Night:
         store = FileStore(self.folder / "events")
         names = [session] if session else store.session_ids()
         return [event for name in names for event in decode_all(record.data for record in store.load(name))]
+
+    def costs(self) -> list[Cost]:
+        """What the sessions say that they cost."""
+        store = FileStore(self.folder / "events")
+        return [cost_of(ResearchSession.open(store, name).state) for name in store.session_ids()]
+
+    def charged_usd(self) -> float:
+        """What the server charged for the model, and the provider for the searches that reached it."""
+        return self.standin.log.charged().usd + Brave.price * len(self.standin.log.of("brave"))
 
     def recorded(self) -> Iterator[str]:
         """The names of all requests whose answers are in the log."""

@@ -42,7 +42,7 @@ def assert_planned(standin: Standin, state: SessionState) -> None:
     pages = workers * config.iterations * config.pages_per_iteration
     assert sum(len(log.of(name)) for name in SEARCHES) <= searches
     assert len(log.of("pages")) <= pages
-    assert len(log.of("chat")) <= 3 * (2 + 2 * workers * config.iterations + pages + 3 * (1 + config.gap_rounds) + 3 * 8)
+    assert len(log.of("chat")) <= 3 * (2 + 2 * workers * config.iterations + pages + 3 * (1 + config.gap_rounds) + 4 * 7 + 1 + 9)
 
 
 @pytest.mark.parametrize(("search", "evil"), drawn(2, ("brave", "tavily", "searxng", "semanticscholar"), (0.0, 0.3, 0.6, 1.0)))

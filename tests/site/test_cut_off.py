@@ -13,10 +13,10 @@ import pytest
 
 from pipeline.site import files
 from pipeline.site.cache.built_files import BuiltFiles
-from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.pages.page_values import Site
 from pipeline.site.rendering.render_task import Job
 from pipeline.system.folder_fingerprint import Look
+from pipeline.system.manifest import Manifest
 from tests.site.scratch import Scratch, cold, note
 
 
@@ -117,13 +117,13 @@ def test_beside_many_notes_only_the_folders_that_changed_are_compared(scratch: S
     scratch.build()
     scratch.build()
     compared: list[str] = []
-    whole = Catalogue.files_in
+    whole = Manifest.looks_in
 
-    def files_in(self: Catalogue, folder: str) -> dict[str, Look]:
+    def looks_in(self: Manifest, folder: str) -> dict[str, Look]:
         compared.append(folder)
         return whole(self, folder)
 
-    monkeypatch.setattr(Catalogue, "files_in", files_in)
+    monkeypatch.setattr(Manifest, "looks_in", looks_in)
     scratch.write("far/away.md", note("Far", "and changed"))
     assert "far/away.html" in scratch.build().written
     assert compared == ["far"]

@@ -33,7 +33,7 @@ def complete(request: Request, state: State, kind: str = "", turn: str = "") -> 
     if refused is not None:
         return refused
     said = _said(kind or state.options.model, prompt, state, turn, _most(body))
-    return _reply(request, body, _cut(said, body), prompt, price, model, turn)
+    return _reply(request, body, _cut(said, body, state.options.thinks), prompt, price, model, turn, state.options.thinks)
 
 
 def unauthorised(request: Request, state: State) -> Reply | None:
@@ -80,19 +80,23 @@ def _most(body: dict[str, Any]) -> int:
     return int(body.get("max_tokens") or body.get("max_completion_tokens") or 1 << 30)
 
 
-def _cut(said: Said, body: dict[str, Any]) -> Said:
-    most = _most(body)
+def _cut(said: Said, body: dict[str, Any], thinks: int) -> Said:
+    most = _most(body) - thinks
+    if most <= 0:
+        return Said("", said.refusal, "length", said.model)
     return said if tokens_in(said.content) <= most else Said(said.content[: 4 * most], said.refusal, "length", said.model)
 
 
 # ---- replies ---------------------------------------------------------------------------------------------------
 
 
-def _reply(request: Request, body: dict[str, Any], said: Said, prompt: Prompt, price: Price, model: str, turn: str) -> Reply:
+def _reply(
+    request: Request, body: dict[str, Any], said: Said, prompt: Prompt, price: Price, model: str, turn: str, thinks: int
+) -> Reply:
     openrouter = request.path.startswith("/api/")
     digest = hashlib.sha256(request.body + turn.encode()).hexdigest()[:12]
     generation = f"{'gen-' if openrouter else 'chatcmpl-'}{BIRTH}-{digest}"
-    spoken = tokens_in(said.content or said.refusal or "")
+    spoken = min(_most(body), tokens_in(said.content or said.refusal or "") + thinks)
     charge = charge_of(tokens_in(prompt.text), spoken, price, said.model or model, generation)
     head: dict[str, Any] = {"id": generation, "object": "chat.completion", "created": BIRTH, "model": charge.model}
     head |= {"provider": "Stand-in", "system_fingerprint": None} if openrouter else {"system_fingerprint": None}

@@ -61,7 +61,7 @@ def observation(prompt: Prompt) -> dict[str, Any]:
     """The sentences of the page that share most words with the questions, verbatim."""
     told = dict.fromkeys(sentence for _, text in prompt.pages for sentence in sentences(text))
     liked = sorted((sentence for sentence in told if _likeness(sentence, prompt)), key=lambda one: -_likeness(one, prompt))
-    return {"findings": [_finding(sentence, prompt) for sentence in liked[: prompt.limit("best", 8)]]}
+    return {"findings": [_finding(sentence, prompt) for sentence in liked[: prompt.limit("best", 8)]], "more_sections": []}
 
 
 def _finding(sentence: str, prompt: Prompt) -> dict[str, Any]:
@@ -82,24 +82,24 @@ def evaluation(prompt: Prompt) -> dict[str, Any]:
     return {"open_questions": keys, "reason": f"{len(prompt.facts)} facts, {len(gaps)} questions open."}
 
 
-def validation(prompt: Prompt) -> dict[str, Any]:
-    """Facts of other sources with the same numbers bear a fact out; what nothing bears out is left out."""
+def cross_check(prompt: Prompt) -> dict[str, Any]:
+    """Facts of other sources with the same numbers confirm a fact; pairs alike in words and different in numbers contradict."""
     entries = (_validated(fact, prompt.facts) for fact in prompt.facts)
-    return {"entries": [entry for entry in entries if entry["borne_out_by"]]}
+    confirmations = [entry for entry in entries if entry["confirmed_by"]]
+    return {"confirmations": confirmations, "contradictions": _contradictions(prompt)}
 
 
 def _validated(fact: KeyedFact, everything: Sequence[KeyedFact]) -> dict[str, Any]:
     others = [other for other in everything if other.block == fact.block and other.origin != fact.origin and _alike(fact, other)]
     same = [other.key for other in others if _numbers(other) == _numbers(fact)]
-    return {"evidence": fact.key, "borne_out_by": same, "confidence": "high"}
+    return {"evidence": fact.key, "confirmed_by": same, "confidence": "high"}
 
 
-def contradictions(prompt: Prompt) -> dict[str, Any]:
-    """Pairs of one group, from two sources, alike in words and different in numbers."""
+def _contradictions(prompt: Prompt) -> list[dict[str, Any]]:
     pairs = (
         pair for pair in combinations(prompt.facts, 2) if pair[0].block == pair[1].block and pair[0].origin != pair[1].origin
     )
-    return {"contradictions": [_clash(*pair) for pair in pairs if _alike(*pair) and _numbers(pair[0]) != _numbers(pair[1])]}
+    return [_clash(*pair) for pair in pairs if _alike(*pair) and _numbers(pair[0]) != _numbers(pair[1])]
 
 
 def _clash(one: KeyedFact, other: KeyedFact) -> dict[str, Any]:
@@ -155,6 +155,16 @@ def _verdict(key: str, text: str, quotes: dict[str, str]) -> dict[str, Any]:
     return {"sentence": key, "supported": supported, "reason": "" if supported else "The quotes do not say so."}
 
 
+def revision(_prompt: Prompt) -> dict[str, Any]:
+    """What is not supported is left out."""
+    return {"edits": [], "title": ""}
+
+
+def editing(_prompt: Prompt) -> dict[str, Any]:
+    """The report stays as it is."""
+    return {"edits": [], "order": [], "to_do": [], "how_sure": []}
+
+
 def fold(prompt: Prompt) -> dict[str, Any]:
     """The facts' quotes, one after the other, within the words allowed."""
     words = " ".join([*prompt.memory, *(fact.quote for fact in prompt.facts)]).split() or ["Nothing", "is", "known", "yet."]
@@ -167,12 +177,13 @@ RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "thought": thought,
     "observation": observation,
     "evaluation": evaluation,
-    "validation": validation,
-    "contradictions": contradictions,
+    "cross_check": cross_check,
     "gaps": gaps,
     "outline": outline,
     "section": section,
     "claim_check": claim_check,
+    "revision": revision,
+    "editing": editing,
     "fold": fold,
 }
 

@@ -122,7 +122,10 @@ def _findings(evil: Evil) -> dict[str, Any]:
     true = honest.observation(evil.prompt)["findings"]
     bent = [{**finding, "quote": re.sub(r"\d", "9", finding["quote"]) + " indeed"} for finding in true]
     false = {"claim": FALSEHOOD, "quote": FALSEHOOD, "question": evil.url, "relevance": "high"}
-    return {"findings": [false, {**false, "claim": evil.leak, "quote": f"The key is {evil.leak}."}, *bent]}
+    return {
+        "findings": [false, {**false, "claim": evil.leak, "quote": f"The key is {evil.leak}."}, *bent],
+        "more_sections": [evil.leak],
+    }
 
 
 def _sections(evil: Evil) -> dict[str, Any]:
@@ -143,6 +146,14 @@ def _all_true(evil: Evil) -> dict[str, Any]:
     return {"verdicts": [*found, {"sentence": f"T{MANY}", "supported": True, "reason": evil.leak}]}
 
 
+def _rewritten(evil: Evil) -> dict[str, Any]:
+    link = f"{FALSEHOOD} See [[obsidian://open?x={evil.leak}]] and {evil.url} [E999]."
+    bad = {"text": link, "evidence": ["E999", *evil.prompt.keys[:1]], "basis": "derived", "cells": []}
+    edits = [{"sentence": key, "drop": at % 2 == 1, **bad} for at, (key, _) in enumerate(evil.prompt.checked)]
+    edits.append({"sentence": f"T{MANY}", "drop": True, **bad})
+    return {"edits": edits, "title": link, "order": ["R999"], "to_do": [bad] * min(evil.many, 50), "how_sure": [bad]}
+
+
 def _points(evil: Evil) -> dict[str, Any]:
     questions = [f"What is at {evil.url}?"] * min(evil.many, 100)
     bad = {"name": f"../{evil.leak}", "focus": evil.url, "questions": questions, "keywords": [evil.leak]}
@@ -151,7 +162,7 @@ def _points(evil: Evil) -> dict[str, Any]:
 
 def _everything_corroborated(evil: Evil) -> dict[str, Any]:
     keys = [*evil.prompt.keys, "E999"]
-    return {"entries": [{"evidence": key, "borne_out_by": keys, "confidence": "high"} for key in keys]}
+    return {"confirmations": [{"evidence": key, "confirmed_by": keys, "confidence": "high"} for key in keys]}
 
 
 def _open(evil: Evil) -> dict[str, Any]:
@@ -170,11 +181,13 @@ _WISHES: dict[str, Callable[[Evil], dict[str, Any]]] = {
     "thought": _searches,
     "observation": _findings,
     "evaluation": _open,
-    "validation": _everything_corroborated,
+    "cross_check": _everything_corroborated,
     "gaps": _open,
     "outline": _sections,
     "section": _sentences,
     "claim_check": _all_true,
+    "revision": _rewritten,
+    "editing": _rewritten,
     "fold": _condensed,
 }
 

@@ -26,7 +26,8 @@ class Options:
     models to prices (None: every model is known); ``down`` are models at capacity. ``strict_max_tokens`` refuses calls
     without ``max_tokens``, whatever the credit. ``poisoned`` puts pages with injected instructions into every search.
     ``listed_formats`` are those SearXNG has switched on. ``latency_s`` is the time from a request to its reply, what the server
-    does meanwhile included.
+    does meanwhile included. ``thinks`` is how many tokens the model needs for its thoughts; ``slots`` how many requests
+    it works on at the same time (0: any number), each for ``slot_s`` seconds.
     """
 
     port: int = 0
@@ -47,6 +48,9 @@ class Options:
     listed_formats: tuple[str, ...] = ("html", "json")
     robots: str = "User-agent: *\nDisallow: /private/\nCrawl-delay: 0\n"
     gzip: bool = True
+    thinks: int = 0
+    slots: int = 0
+    slot_s: float = 0.0
 
 
 @dataclass(slots=True)

@@ -20,12 +20,13 @@ BY_FIELD = {
     "queries": "thought",
     "findings": "observation",
     "open_questions": "evaluation",
-    "entries": "validation",
-    "contradictions": "contradictions",
+    "confirmations": "cross_check",
     "gaps": "gaps",
     "sections": "outline",
     "paragraphs": "section",
     "verdicts": "claim_check",
+    "order": "editing",
+    "edits": "revision",
     "summary": "fold",
 }
 """The question that an answer's field belongs to."""
@@ -80,9 +81,11 @@ class Prompt:
 
     @cached_property
     def facts(self) -> tuple[KeyedFact, ...]:
-        """The listed facts, one for each key, in order of their keys."""
-        found = {fact.key: fact for fact in reversed(tuple(self._facts()))}
-        return tuple(sorted(found.values(), key=lambda fact: int(fact.key[1:])))
+        """The listed facts, one for each key, in the order of the list: a key's number says nothing."""
+        found: dict[str, KeyedFact] = {}
+        for fact in self._facts():
+            found.setdefault(fact.key, fact)
+        return tuple(found.values())
 
     def _facts(self) -> Iterator[KeyedFact]:
         for block, text in self.blocks:

@@ -52,6 +52,7 @@ class Standin:
         self._servers: list[asyncio.Server] = []
         self._open: set[asyncio.Task[None]] = set()
         self._connections = 0
+        self._slots: asyncio.Semaphore | None = None
         self._turns: dict[str, int] = {}
         self._start = 0.0
         self.tls_port = 0
@@ -110,6 +111,7 @@ class Standin:
         """Begin anew on the same port: no faults, an empty log, pages as at first, and the options as given."""
         self.clear()
         self._turns.clear()
+        self._slots = None
         before = self.state
         fresh = Options(port=before.options.port, hosts=before.options.hosts)
         self.state = State(replace(fresh, **options), port=before.port)
@@ -214,12 +216,20 @@ class Standin:
         try:
             reply, how = self._decide(hit, handler)
             hit.seen = hit.charge is not None and how.whole and _legible(reply, hit.charge)
+            if route == "chat" and self.state.options.slots:
+                await self._worked_on()
             return await deliver(reader, writer, self._coded(reply, request), how, head_only=request.method == "HEAD")
         except (ConnectionError, asyncio.CancelledError):
             hit.seen = False
             raise
         finally:
             hit.ended = self._now()
+
+    async def _worked_on(self) -> None:
+        """Wait for a slot of the model, and for its work."""
+        self._slots = self._slots or asyncio.Semaphore(self.state.options.slots)
+        async with self._slots:
+            await asyncio.sleep(self.state.options.slot_s)
 
     def _now(self) -> float:
         return time.monotonic() - self._start

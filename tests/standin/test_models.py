@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.adapters.reasoners.openai.answer_conversion import answer_of
+from pipeline.adapters.reasoners.openai.capabilities import Capabilities, Format
 from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
@@ -19,7 +20,7 @@ from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptPa
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.values import Fact, Hit, Perspective, SectionPlan, Sentence
+from pipeline.domain.values import Fact, Hit, Paragraph, Perspective, ReportSection, SectionPlan, Sentence
 from tests.standin.charges import tokens_in
 from tests.standin.fit import Fitter
 from tests.standin.honest import RULES
@@ -69,12 +70,9 @@ QUESTIONS: dict[str, q.Question[Any]] = {
     "thought": q.ThoughtQuestion(
         query=QUERY, perspective=VIEW, iteration=1, facts=FACTS[:2], gaps=(), asked=("cold climates",), summary="", limit=3
     ),
-    "observation": q.ObservationQuestion(
-        query=QUERY, perspective=VIEW, searches=("heat pumps",), url="http://a.test/", title="A", text=PAGE, focus=(), limit=4
-    ),
+    "observation": q.ObservationQuestion(query=QUERY, perspectives=(VIEW,), url="http://a.test/", title="A", text=PAGE, limit=4),
     "evaluation": q.EvaluationQuestion(query=QUERY, perspective=VIEW, iteration=1, facts=FACTS[:3], summary=""),
-    "validation": q.ValidationQuestion(query=QUERY, groups=_groups(), origins=ORIGINS),
-    "contradictions": q.ContradictionsQuestion(query=QUERY, groups=_groups(), origins=ORIGINS),
+    "cross_check": q.CrossCheckQuestion(query=QUERY, groups=_groups(), origins=ORIGINS),
     "gaps": q.GapsQuestion(query=QUERY, perspectives=(VIEW,), facts=FACTS, validated=(), contradictions=(), open_questions=()),
     "outline": q.OutlineQuestion(
         query=QUERY,
@@ -90,6 +88,19 @@ QUESTIONS: dict[str, q.Question[Any]] = {
         query=QUERY, section=SECTION, facts=FACTS, validated=(), contradictions=(), other_sections=(), written=(), words=60
     ),
     "claim_check": q.ClaimCheckQuestion(query=QUERY, sentences=CITED, facts=FACTS),
+    "revision": q.RevisionQuestion(
+        query=QUERY, section=SECTION, sentences=CITED[1:], reasons=("The quotes do not say so.",), facts=FACTS[:4]
+    ),
+    "editing": q.EditingQuestion(
+        query=QUERY,
+        title="Heat pumps",
+        sections=(ReportSection(id="s-1", title="What they do", paragraphs=(Paragraph(sentences=CITED),)),),
+        facts=FACTS,
+        validated=(),
+        contradictions=(),
+        gaps=(),
+        words=120,
+    ),
     "fold": q.FoldQuestion(query=QUERY, perspective=VIEW, facts=FACTS, searches=("x",), summary="", limit_tokens=120),
 }
 
@@ -97,9 +108,13 @@ QUESTIONS: dict[str, q.Question[Any]] = {
 def _asked(name: str) -> tuple[Prompt, CitationKeys, list[dict[str, str]]]:
     keys = CitationKeys()
     question, schema = QUESTIONS[name], schema_of(WIRES[name])
-    messages = PROMPTS.messages(name, view_of(question, PromptParts(keys, Delimiters(b"0" * 16), 40_000)), schema)
+    messages = PROMPTS.messages(name, view_of(question, PromptParts(keys, Delimiters(b"0" * 16), 40_000)))
     form = {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
     return read_prompt({"messages": messages, "response_format": form}), keys, messages
+
+
+def _body_without_schema(name: str, form: Format) -> dict[str, Any]:
+    return Capabilities(format=form).body("m", _asked(name)[2], 100, name, schema_of(WIRES[name]))
 
 
 def _said(name: str, kind: str = "honest", **more: Any) -> str:
@@ -126,14 +141,12 @@ def test_every_question_gets_an_answer_that_passes_the_reasoner(name: str) -> No
 
 @pytest.mark.parametrize("name", sorted(WIRES))
 def test_the_schema_is_found_in_the_text_when_the_request_does_not_carry_it(name: str) -> None:
-    _, _, messages = _asked(name)
-    assert read_prompt({"messages": messages, "response_format": {"type": "json_object"}}).schema == schema_of(WIRES[name])
+    assert read_prompt(_body_without_schema(name, "json_object")).schema == schema_of(WIRES[name])
 
 
 @pytest.mark.parametrize("name", sorted(WIRES))
 def test_the_question_is_recognised_by_its_schema_alone(name: str) -> None:
-    _, _, messages = _asked(name)
-    assert read_prompt({"messages": messages}).name == name
+    assert read_prompt(_body_without_schema(name, "prompt")).name == name
 
 
 def test_perspectives_begin_with_the_facts_and_end_with_the_sceptic() -> None:
@@ -159,9 +172,9 @@ def test_an_evaluation_names_the_open_question() -> None:
 
 
 def test_equal_numbers_bear_out_and_other_numbers_clash() -> None:
-    standings = [entry.standing for entry in _answer("validation").facts]
+    standings = [entry.standing for entry in _answer("cross_check").facts]
     assert {"corroborated", "single"} <= set(standings)
-    clashes = _answer("contradictions").contradictions
+    clashes = _answer("cross_check").contradictions
     assert clashes
     assert all(clash.a.startswith("f3") or clash.b.startswith("f3") for clash in clashes)
 
@@ -209,8 +222,7 @@ def test_a_prompt_without_schema_gets_a_sentence() -> None:
 def test_the_malicious_model_keeps_to_the_schema_and_lies(name: str) -> None:
     content = _said(name, "malicious", secrets=("sk-canary-1234567",))
     WIRES[name].model_validate_json(content)
-    if name != "contradictions":
-        assert any(bad in content for bad in ("/canary/", FALSEHOOD, "E999", "sk-canary-1234567"))
+    assert any(bad in content for bad in ("/canary/", FALSEHOOD, "E999", "sk-canary-1234567"))
 
 
 def test_the_malicious_model_asks_for_as_much_as_max_tokens_lets_it() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.text.normalise import clean, digest_of, holds_quote, normalised, one_line, slug, tokens
 
 ANY = st.text(st.characters(codec=None), max_size=80)
-SPACE = st.text(" \t\n\u00a0\u2003", min_size=1, max_size=4)
+SPACE = st.sampled_from([" ", "  ", "\t", "\n", " \n ", "\u00a0", "\u2003 "])  # no blank line: it ends a sentence
 
 
 @given(ANY)
@@ -41,7 +41,7 @@ def test_cleaning_takes_out_what_is_not_seen_and_nothing_else(raw: str, cleaned:
     assert clean(raw) == cleaned
 
 
-@given(st.lists(st.text("abc'é", min_size=1, max_size=5), min_size=1, max_size=8), st.data())
+@given(st.lists(st.text("abcé", min_size=1, max_size=5), min_size=1, max_size=8), st.data())
 def test_a_quote_stands_in_its_text_whatever_the_white_space(words: list[str], data: st.DataObject) -> None:
     first = data.draw(st.integers(0, len(words) - 1))
     last = data.draw(st.integers(first + 1, len(words)))

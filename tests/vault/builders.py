@@ -106,6 +106,7 @@ class Story:
     pages: tuple[str, ...] = PAGES
     tags: tuple[str, ...] = ("crash safety",)
     texts: Mapping[str, str] = field(default_factory=dict)
+    notices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scribe = Scribe(self.store, self.id, self.date)
@@ -192,6 +193,7 @@ class Story:
         read = e.PageRead(
             url=url, title=say(f"Title of {url[-8:]}"), digest=digest, characters=1234, author=say("A. N. Author"),
             published=say("2025-02-20"), final_url=url + "/", media_type="text/html",
+            notices=self.notices.get(url, ()),
         )  # fmt: skip
         observed = e.FactsObserved(worker_id=worker, iteration=1, url=url, digest=digest, facts=facts, rejected=rejected)
         self.scribe.note(

@@ -188,6 +188,19 @@ def test_rejected_findings_are_folded_away_with_their_reasons(tmp_path: Path) ->
     assert "the quote stands in no page" in text
 
 
+def test_a_source_that_gives_orders_to_models_is_flagged_on_its_note_and_in_the_report(tmp_path: Path) -> None:
+    store = MemoryStore()
+    Story(store, notices={PAGES[0]: ("gives-orders", "noai")}).whole()
+    place = Workplace(tmp_path, store)
+    place.build()
+    report = place.note("reports/").read_text()
+    assert "Source 1 contains orders to language models" in report
+    assert report.count("; its page contains orders to language models\n") == 1
+    whole = "".join(path.read_text() for path in (place.vault / "sources").rglob("*.md"))
+    assert whole.count("> [!warning] This page contains orders to language models\n") == 1
+    assert whole.count("> [!info] The page reserves its use by programs: noai\n") == 1
+
+
 def test_quotes_stand_in_the_callout_that_says_how_they_fared(tmp_path: Path) -> None:
     place = Workplace(tmp_path, a_store())
     place.build()

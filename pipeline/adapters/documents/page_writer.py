@@ -28,13 +28,14 @@ MAX_BLOCKS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed document: ``text`` in the page format, ``published`` as an ISO 8601 date or ""."""
+    """A parsed document: ``text`` in the page format, ``published`` as an ISO 8601 date or "", ``notices`` as in ``ports``."""
 
     title: str
     text: str
     media_type: str
     author: str = ""
     published: str = ""
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,9 @@ class Call:
 
     ``service`` names the circuit that the call runs on (``openrouter``, ``brave``, a page's host). ``params`` are added to the
     query of ``url``; ``json`` becomes the body. ``max_bytes`` caps the body twice: as it comes over the wire, and decoded.
+    With ``cut_off``, a larger body is cut off there, and is no failure.
     ``deadline_s`` is the wall-clock time in seconds that one exchange may take, from connecting to the body's last byte.
+    ``total_s`` is the time for all attempts and the waits between them; None is the policy's.
     ``gap_s`` is the least wait in seconds before it is sent again after a failure.
     Headers, parameters and body are left out of ``repr``, because they hold keys.
     """
@@ -29,7 +31,9 @@ class Call:
     params: Mapping[str, str | int] = field(default_factory=dict, repr=False)
     json: Any = field(default=None, repr=False)
     max_bytes: int = 5_000_000
+    cut_off: bool = False
     deadline_s: float = 60.0
+    total_s: float | None = None
     gap_s: float = 0.0
 
     @property
@@ -73,6 +77,18 @@ class Reply:
         """
         return self._object
 
+    def envelope(self) -> dict[str, Any]:
+        """Return the body as a JSON object, read leniently: see ``strict_json.parse_object``. It is parsed once.
+
+        Raises:
+            Malformed: the body is no JSON object.
+        """
+        return self._envelope
+
+    @cached_property
+    def _envelope(self) -> dict[str, Any]:
+        return parse_object(self.body, lenient=True)
+
     @cached_property
     def _object(self) -> dict[str, Any]:
         return parse_object(self.body)
@@ -85,18 +101,26 @@ class Good:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """The same call may pass later. ``after_s`` is a wait in seconds from the body; the client reads Retry-After itself."""
+    """The same call may pass later. ``after_s`` is a wait in seconds from the body; the client reads Retry-After itself.
+
+    ``down``: the service is down or overloaded, so that no other call would pass now either; a status of ``DOWN`` says so itself.
+    """
 
     why: str
     after_s: float | None = None
+    down: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Key, quota or credit is missing or used up: no call will pass tonight. ``hint`` says what to do about it."""
+    """Key, quota or credit is missing or used up: no call will pass tonight. ``hint`` says what to do about it.
+
+    ``verb`` is what the service does, for the message.
+    """
 
     why: str
     hint: str
+    verb: str = "refuses us"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +132,8 @@ class Failed:
 
 Verdict = Good | Again | Refused | Failed
 Judge = Callable[[Reply], Verdict]
+# Not 500, 504 and 524: these can also be due to one prompt, which is too hard or takes too long.
+DOWN = frozenset({429, 502, 503, 520, 521, 522, 523, 529})
 
 
 def judged_by_status(reply: Reply) -> Verdict:

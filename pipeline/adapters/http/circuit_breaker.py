@@ -8,6 +8,7 @@ from typing import Literal
 
 from pipeline.adapters.http.call_and_reply import Refused
 from pipeline.adapters.http.retry_policy import Policy
+from pipeline.errors import Outage
 
 
 @dataclass
@@ -15,8 +16,9 @@ class CircuitBreaker:
     """The state of one service. All times are readings of the client's clock, in seconds.
 
     ``until``: when one call may try an open circuit again. ``rest_until``: the end of a wait that the service asked for.
+    ``why``: the reason of the last failure.
     ``refusal``: why the service refuses access for good. ``proven``: the service has sent a good reply; until then a call holds
-    ``first``, so that a wrong key is tried once, however many calls wait.
+    ``first``, so that a wrong key is tried once, however many calls wait. ``slots`` bounds the exchanges in progress.
     """
 
     policy: Policy
@@ -24,14 +26,20 @@ class CircuitBreaker:
     failures: int = 0
     until: float = 0.0
     rest_until: float = 0.0
+    why: str = ""
     refusal: Refused | None = None
     proven: bool = False
     first: asyncio.Lock = field(default_factory=asyncio.Lock)
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1_000))
 
     @property
     def unproven(self) -> bool:
         """Whether the service has sent no good reply yet."""
         return self.state == "closed" and not self.proven
+
+    def outage(self, service: str, now: float) -> Outage:
+        """Return this service's outage."""
+        return Outage(service, max(0.0, self.blocked_s(now), self.rest_until - now), self.proven)
 
     def blocked_s(self, now: float) -> float:
         """Return the seconds for which no call may pass; 0 if one may now."""

@@ -16,13 +16,13 @@ class BodyFault(Exception):
 
 
 class Decoder:
-    """Decodes a body with at most one content coding, chunk by chunk.
+    """Decodes a body with at most one content coding, chunk by chunk. With ``cut_off``, what exceeds the cap is dropped.
 
     Raises:
         BodyFault: from the constructor, if ``coding`` was not asked for or names several codings.
     """
 
-    def __init__(self, coding: str, max_bytes: int) -> None:
+    def __init__(self, coding: str, max_bytes: int, *, cut_off: bool = False) -> None:
         names = [name.strip().lower() for name in coding.split(",") if name.strip().lower() not in ("", "identity")]
         if len(names) > 1:
             raise BodyFault("the body is compressed more than once", passing=False)
@@ -30,6 +30,8 @@ class Decoder:
             raise BodyFault("the body is compressed in a way that was not asked for", passing=False)
         self._zlib = zlib.decompressobj(_AUTOMATIC) if names else None
         self._room = max_bytes
+        self._cut_off = cut_off
+        self.is_full = False
         self._chunks: list[bytes] = []
         self._started = False
 
@@ -44,7 +46,7 @@ class Decoder:
             return
         self._started = self._started or bool(data)
         try:
-            while data and not self._zlib.eof:
+            while data and not self._zlib.eof and not self.is_full:
                 self._keep(self._zlib.decompress(data, self._room + 1))
                 data = self._zlib.unconsumed_tail
         except zlib.error:
@@ -58,11 +60,17 @@ class Decoder:
         """
         if self._zlib is not None and self._started and not self._zlib.eof:
             raise BodyFault("the compressed body is cut off", passing=True)
+        return self.beginning()
+
+    def beginning(self) -> bytes:
+        """Return what was decoded so far."""
         return b"".join(self._chunks)
 
     def _keep(self, data: bytes) -> None:
+        if len(data) > self._room:
+            if not self._cut_off:
+                raise BodyFault("the body is larger than its cap", passing=False)
+            data, self.is_full = data[: self._room], True
         self._room -= len(data)
-        if self._room < 0:
-            raise BodyFault("the body is larger than its cap", passing=False)
         if data:
             self._chunks.append(data)

@@ -36,6 +36,10 @@ class Policy:
         return full * (1 - random.random() / 2)
 
 
+# Of models and searches: a session that meets a dead server stays open, so more attempts would gain nothing.
+SERVICES = Policy(attempts=2, opens_after=4)
+
+
 def retry_after(value: str | None, now: float) -> float | None:
     """Return the seconds that a Retry-After header asks for; None if it is absent or invalid.
 

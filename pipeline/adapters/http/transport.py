@@ -48,6 +48,11 @@ class _FaultRule:
     passing: bool = True
     sent: bool = True
 
+    @property
+    def verdict(self) -> Again | Failed:
+        """The verdict; a service that cannot even be connected to is down."""
+        return Again(self.why, down=not self.sent) if self.passing else Failed(self.why)
+
 
 # The first matching rule applies. Texts of foreign errors are never shown, because they can hold a header's value.
 _FAULT_RULES = (
@@ -87,7 +92,7 @@ async def exchange(transport: Transport, call: Call, within_s: float, clock: Cal
         async with asyncio.timeout(within_s):
             response = await transport.handle_async_request(_request(call, within_s))
             try:
-                body = await _body(response, call.max_bytes)
+                body = await _body(response, call)
             finally:
                 await response.aclose()
     except AddressRefused as error:
@@ -112,15 +117,17 @@ def _request(call: Call, within_s: float) -> httpx.Request:
     return httpx.Request(call.method, call.target, headers=headers, content=content, extensions={"timeout": timeout})
 
 
-async def _body(response: httpx.Response, max_bytes: int) -> bytes:
+async def _body(response: httpx.Response, call: Call) -> bytes:
     stream: Any = response.stream
-    decoder = Decoder(response.headers.get("content-encoding", ""), max_bytes)
+    decoder = Decoder(response.headers.get("content-encoding", ""), call.max_bytes, cut_off=call.cut_off)
     on_wire = 0
     async for chunk in stream:
         on_wire += len(chunk)
-        if on_wire > max_bytes:
-            raise BodyFault(f"the body is larger than {max_bytes / 1e6:g} MB", passing=False)
+        if on_wire > call.max_bytes and not call.cut_off:
+            raise BodyFault(f"the body is larger than {call.max_bytes / 1e6:g} MB", passing=False)
         decoder.feed(chunk)
+        if decoder.is_full or on_wire > call.max_bytes:
+            return decoder.beginning()
     return decoder.finished()
 
 
@@ -133,7 +140,7 @@ def _fault_for(error: Exception) -> Fault | None:
     chain = list(_causes(error))
     for row in _FAULT_RULES:
         if any(isinstance(cause, row.errors) for cause in chain):
-            return Fault(Again(row.why) if row.passing else Failed(row.why), sent=row.sent)
+            return Fault(row.verdict, sent=row.sent)
     return None
 
 

@@ -11,7 +11,7 @@ from pipeline.ports import Answer, Reasoner
 
 A = TypeVar("A", bound=Value)
 
-WRITING = frozenset({"outline", "section", "claim_check"})
+WRITING = frozenset({"outline", "section", "claim_check", "revision", "editing"})
 FOLD = "fold"
 
 

@@ -35,7 +35,7 @@ class Member:
     price: float = 0.0
 
     def exclude(self, error: ProviderRefused | CorpusUnusable) -> None:
-        """Ask this search no more tonight; log that once."""
+        """Do not ask this search again in this run; log that once."""
         if self.refusal is None:
             self.refusal = error
             _log.warning("%s; it is not asked again tonight%s", error.message, f" ({error.hint})" if error.hint else "")
@@ -87,6 +87,7 @@ def combined_error(errors: Sequence[ResearchError]) -> ResearchError:
     hint = next((error.hint for error in errors if error.hint), "")
     may_pass = any(isinstance(error, SearchFailed) for error in errors)
     combined = SearchFailed(message, hint=hint) if may_pass else ProviderRefused(message, hint=hint)
+    combined.outage = next((error.outage for error in errors if isinstance(error, StepError) and error.outage), None)
     combined.cost = with_failed_attempts(Cost(), [error for error in errors if isinstance(error, SearchFailed)])
     return combined
 

@@ -12,7 +12,10 @@ from pipeline.ports import Search, SearchResult
 
 @dataclass(frozen=True, slots=True)
 class MeteredSearch:
-    """The search ``inner``, charged to ``budget``. ``price_usd`` is the highest cost of one search without retries."""
+    """The search ``inner``, charged to ``budget``; ``price`` is the highest cost of one search without retries, in USD.
+
+    ``inner`` announces its calls itself, when they are sent.
+    """
 
     inner: Search
     price: float
@@ -26,7 +29,7 @@ class MeteredSearch:
             SearchFailed, ProviderRefused, CorpusUnusable: raised by ``inner``.
         """
         worst = Cost(usd=self.price)
-        reserved = await self.budget.reserve(worst, calls=0)
+        reserved = await self.budget.reserve(worst, calls=0, announced=False)
         spent = worst  # a cancelled search counts too: the provider may have answered it
         try:
             result = await self.inner.search(query, limit)

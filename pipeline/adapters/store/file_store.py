@@ -78,7 +78,7 @@ class FileStore:
             return None
         stored = snapshots.read(self._layout.snapshot(session_id), fold_id)
         with contextlib.suppress(LogError):
-            if stored and snapshots.stands(stored.hash, self._layout.segments(session_id)):
+            if stored and snapshots.is_valid(stored.hash, self._layout.segments(session_id)):
                 return stored.snapshot
         return None
 

@@ -118,12 +118,12 @@ class Layout:
 
 
 def is_plain(identity: str) -> bool:
-    """Tell whether an id can be a file name: letters, digits, ``_``, ``.`` and ``-``, at most 150, no dot first."""
+    """Return whether an id can be a file name: letters, digits, ``_``, ``.`` and ``-``, at most 150, no dot first."""
     return _PLAIN_ID.fullmatch(identity) is not None
 
 
 def is_batch(stream: str) -> bool:
-    """Tell whether a stream is a batch; else it is a session."""
+    """Return whether a stream is a batch; else it is a session."""
     return stream.startswith("batch-")
 
 

@@ -34,7 +34,7 @@ def write(path: Path, data: bytes, scratch: Path) -> None:
 
 
 def holds(path: Path, data: bytes) -> bool:
-    """Tell whether ``path`` is an object with exactly these bytes."""
+    """Return whether ``path`` is an object with exactly these bytes."""
     try:
         return _unpacked(path) == data
     except _UNREADABLE:
@@ -71,5 +71,5 @@ def _unpacked(path: Path) -> bytes:
 
 
 def is_digest(text: str) -> bool:
-    """Tell whether ``text`` is a SHA-256 in hex, as objects are named by."""
+    """Return whether ``text`` is a SHA-256 in hex, the name of an object."""
     return _DIGEST.fullmatch(text) is not None

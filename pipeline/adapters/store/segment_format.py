@@ -96,7 +96,7 @@ def envelope_of(data: bytes) -> Record | None:
 
 
 def begins_with_envelope(record: Record) -> bool:
-    """Tell whether ``envelope_of`` would read the same record from its data, without parsing them."""
+    """Return whether ``envelope_of`` would read the same record from its data, without parsing them."""
     identity, session_id, version, kind, at, run_id, data = record
     text = f'{{"id":"{identity}","session_id":"{session_id}","version":{version},"type":"{kind}","at":"{at}","run_id":"{run_id}"'
     is_plain = text.isascii() and text.isprintable() and text.count('"') == 22 and '""' not in text and "\\" not in text

@@ -17,9 +17,9 @@ _TABLES = (
 
 
 class Summaries:
-    """The port ``SummaryCache`` over the file ``path``, which the first write makes, in a folder that is there.
+    """The port ``SummaryCache`` over the file ``path``, which the first write creates; its folder must exist.
 
-    One that is not ``writable`` is only looked at.
+    If it is not ``writable``, it is only read.
     """
 
     def __init__(self, path: Path, *, writable: bool = True) -> None:

@@ -52,8 +52,8 @@ def read(path: Path, fold_id: str) -> Stored | None:
         return None
 
 
-def stands(hash_: bytes, segments: list[Path]) -> bool:
-    """Tell whether a record of that hash is still stored in one of the segments."""
+def is_valid(hash_: bytes, segments: list[Path]) -> bool:
+    """Return whether a record of that hash is still stored in one of the segments."""
     needle = b',"hash":"%b"}' % hash_
     with contextlib.suppress(OSError):
         return any(needle in path.read_bytes() for path in reversed(segments))

@@ -1,7 +1,7 @@
 """The writer of one stream: its lock, the known records, and the segment it appends to.
 
 A failed append promises nothing, yet whole lines of it may have reached the disk. They are not taken back (the run may
-die before it can): **a line that verifies is stored**. The caller was told that the batch failed; when it comes again with
+die before it can): **a line that verifies is stored**. The caller got an error for the batch; when it comes again with
 the same events, those that are there are acknowledged and the rest is added. When it comes with others, the version
 has moved on, and that is a conflict: the caller loads the stream and decides again.
 
@@ -58,7 +58,7 @@ class StreamWriter:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether records past the last acknowledged one may stand in a file that failed."""
+        """Whether records past the last acknowledged one may be in a file that failed."""
         return self._doubtful_after is not None
 
     def append(self, records: Sequence[Record], expected_version: int) -> int:

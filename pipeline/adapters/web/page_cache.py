@@ -57,7 +57,8 @@ class PageCache:
         """Return the cached page of the address ``url``, or None."""
         try:
             found = json.loads(gzip.decompress(self._path(url).read_bytes()))
-            return CachedPage(Page(**found["page"]), found["etag"], found["last_modified"])
+            page = found["page"] | {"notices": tuple(found["page"]["notices"])}
+            return CachedPage(Page(**page), found["etag"], found["last_modified"])
         except (OSError, EOFError, ValueError, TypeError, KeyError):
             return None
 

@@ -13,6 +13,7 @@ from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Rep
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.clock import loop_time
 from pipeline.adapters.web.extraction.extraction_client import Extractor
+from pipeline.adapters.web.extraction.usage_notices import notices_in_headers
 from pipeline.adapters.web.host_politeness import HostPoliteness
 from pipeline.adapters.web.page_address import canonical, host_of, redirect_target
 from pipeline.adapters.web.page_cache import CachedPage, PageCache, cacheable
@@ -130,7 +131,7 @@ class WebFetch:
 
     async def _page(self, url: str, reply: Reply) -> Page:
         document = await self._extractor.document(reply.body, reply.headers.get("content-type", ""), url)
-        page = _page_of(url, document)
+        page = _page_of(url, document, notices_in_headers(reply.headers))
         if self._cache is not None and (cached := cacheable(page, reply.headers)) is not None:
             self._cache.put(url, cached)
         return page
@@ -168,5 +169,6 @@ def _redirect(url: str, reply: Reply) -> str | None:
     return target if target != url else None
 
 
-def _page_of(url: str, document: Document) -> Page:
-    return Page(url, document.title, document.text, document.media_type, document.author, document.published)
+def _page_of(url: str, document: Document, notices: tuple[str, ...]) -> Page:
+    said = tuple(dict.fromkeys((*notices, *document.notices)))
+    return Page(url, document.title, document.text, document.media_type, document.author, document.published, said)

@@ -62,7 +62,7 @@ class RobotsCache:
     async def _fetch(self, url: str) -> tuple[Rules, str]:
         try:
             for _ in range(REDIRECTS + 1):
-                call = Call(host_of(url), "GET", url, self._headers, max_bytes=4 * MAX_BYTES, deadline_s=_DEADLINE_S)
+                call = Call(host_of(url), "GET", url, self._headers, max_bytes=MAX_BYTES, cut_off=True, deadline_s=_DEADLINE_S)
                 reply = await self._http.send(call, _judge)
                 if not 300 <= reply.status < 400 or "location" not in reply.headers:
                     return (parse_robots(reply.body, self._agent) if reply.status == 200 else ALLOW_ALL), ""

@@ -100,7 +100,7 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None]) ->
 
 
 def _only_the_site(folder: Path, changed: frozenset[str]) -> bool:
-    """Tell whether only templates of the site changed."""
+    """Return whether only templates of the site changed."""
     return all(path.startswith(f"{os.path.realpath(folder / 'templates' / 'site')}/") for path in changed)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,13 +54,18 @@ def evaluate(console: Console, /, folder: Path, json_file: Path | None, **option
     if options["convert"]:
         _convert(console, folder, *options["convert"])
         return
-    dataset = _dataset(folder, options)
+    from pipeline.evaluate.question_set.question_set import load
+
+    dataset = load(folder, options["corpus"]).chosen(options["only"], final=options["final"])
     if options["check"]:
         _check(console, dataset)
     results = _run(console, dataset, options)
     lines, value = _output(dataset, results, options)
     if options["write"]:
-        _write(console, dataset, results[0], *options["write"])
+        from pipeline.evaluate.report_export import write
+
+        shape, path = options["write"]
+        console.say(f"{counted(write(shape, path, dataset, results[0].outcomes), 'report')} written to {path}", dim=True)
     if json_file:
         json_file.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     console.data(lines, value)
@@ -92,12 +98,6 @@ def _convert(console: Console, folder: Path, kind: str, source: Path) -> None:
     console.data(lines, {"questions": questions, "documents": documents})
 
 
-def _write(console: Console, dataset: Dataset, result: Result, kind: str, path: Path) -> None:
-    from pipeline.evaluate.report_export import write
-
-    console.say(f"{counted(write(kind, path, dataset, result.outcomes), 'report')} written to {path}", dim=True)
-
-
 def _check(console: Console, dataset: Dataset) -> None:
     """Print the problems of the expected answers, and exit."""
     from pipeline.evaluate.evaluation import faults_of
@@ -106,12 +106,6 @@ def _check(console: Console, dataset: Dataset) -> None:
     lines = faults or [f"the documents hold the expected answers of all {counted(len(dataset.entries), 'question')}"]
     console.data(lines, {"faults": faults})
     end(1 if faults else 0)
-
-
-def _dataset(folder: Path, options: dict[str, Any]) -> Dataset:
-    from pipeline.evaluate.question_set.question_set import load
-
-    return load(folder, options["corpus"]).chosen(options["only"], final=options["final"])
 
 
 def _run(console: Console, dataset: Dataset, options: dict[str, Any]) -> list[Result]:
@@ -124,21 +118,18 @@ def _run(console: Console, dataset: Dataset, options: dict[str, Any]) -> list[Re
     setups = [setup] * options["repeat"]
     if options["against"]:
         setups.append(other_setup(options["against"], setup))
-    return Evaluation(dataset, options["mode"], options["keep"], _printer(console), _progress(console)).run(setups)
-
-
-def _printer(console: Console) -> Callable[[str], None]:
-    return lambda text: console.say(text, dim=True)
+    say = partial(console.say, dim=True)
+    return Evaluation(dataset, options["mode"], options["keep"], say, _progress(console)).run(setups)
 
 
 def _progress(console: Console) -> Callable[[int, int], None]:
     """Return a function that prints the number of finished questions, at each tenth of them."""
 
-    def tell(done: int, number: int) -> None:
+    def report(done: int, number: int) -> None:
         if done * 10 // number > (done - 1) * 10 // number:
             console.say(f"{done} of {number}", dim=True)
 
-    return tell
+    return report
 
 
 def _repeated(results: list[Result], value: dict[str, Any]) -> list[str]:

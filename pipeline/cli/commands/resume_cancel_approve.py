@@ -10,7 +10,7 @@ import click
 
 from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, session_named, show_session
 from pipeline.cli.param_types import Length, SessionName
-from pipeline.errors import NOT_FOUND
+from pipeline.errors import NOT_FOUND, StepError
 from pipeline.ops.console_output import Console, end
 
 if TYPE_CHECKING:
@@ -37,11 +37,21 @@ def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
         with run.lock(lock_wait):
             context = context_of(env, lambda _event, _state: None, run)
             opened = session_actions.reopen_session(env.store, name, context)
+            _adopt_settings(env, opened, context)
             state = run.run_async(_resume_session(env, run, opened))
             problems = _vault_and_site(env)
         show_session(console, state, None)
         run.summary_line = f"{name} is {state.status}"
         end(_exit_code(state, run) or problems)
+
+
+def _adopt_settings(env: RunEnvironment, session: ResearchSession, context: RunContext) -> None:
+    """Let the session go on with tonight's settings of its query; one whose query is gone from the file keeps its own."""
+    from pipeline.batch.session_actions import adopt_settings
+
+    query = next((one for one in env.workspace.queue.queries if one.id == session.state.query_id), None)
+    if query is not None:
+        adopt_settings(session, env.config_of(query), env.store, context)
 
 
 def _exit_code(state: SessionState, run: UnattendedRun) -> int:
@@ -53,9 +63,11 @@ def _exit_code(state: SessionState, run: UnattendedRun) -> int:
 
 
 async def _resume_session(env: RunEnvironment, run: UnattendedRun, session: ResearchSession) -> SessionState:
+    from pipeline.batch.outages import reason_of
     from pipeline.cli.progress import progress_on
     from pipeline.cli.run_environment import context_of, prepare
     from pipeline.config.settings import environment
+    from pipeline.domain.session import ResearchSession
     from pipeline.engine.loop import run_session
     from pipeline.engine.stopping import ending_at
     from pipeline.wiring.session_adapters import AdapterFactory
@@ -67,6 +79,11 @@ async def _resume_session(env: RunEnvironment, run: UnattendedRun, session: Rese
             context = context_of(env, progress.listen, run)
             async with ending_at(context.deadline, context.now, context.stop):
                 return await run_session(session, env.store, factory(session.state), context)
+    except StepError as error:
+        if error.outage is None:
+            raise
+        env.console.say(f"{reason_of(error)}; the session stays open", always=True, fg="yellow")
+        return ResearchSession.open(env.store, session.id).state
     finally:
         await factory.aclose()
 

@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.config.queries.fields import Reader, as_written, choice, duration, kind, listing, mapping, money, near, text, whole
 from pipeline.config.queries.model import Query
 from pipeline.config.queries.problems import Problems, quoted, shown
-from pipeline.config.queries.settings_section import MOST, model, search
+from pipeline.config.queries.settings_section import CONTEXT_TOKENS, MOST, model, search
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
 from pipeline.text import normalise as texts
 
@@ -68,8 +68,8 @@ def _is_text_with_colon(node: Mapping, faults: Problems) -> bool:
 
 
 def _said(node: Scalar) -> str:
-    """What was written, quotation marks and what follows a # included."""
-    return f"{node.value if node.plain else quoted(node.value)}{node.tail}"
+    """The text as written, with quotation marks and the part after a #."""
+    return f"{node.value if node.plain else node.written}{node.tail}"
 
 
 def _question(node: Node, faults: Problems) -> str | None:
@@ -128,6 +128,7 @@ _FIELDS: dict[str, Reader] = {
     "perspectives": whole(1, 20),
     "iterations": whole(1, 20),
     "gap_rounds": whole(0, 10),
+    "context_tokens": whole(*CONTEXT_TOKENS),
     "budget_usd": money,
     "budget_tokens": whole(1, MOST),
     "budget_calls": whole(1, MOST),

@@ -14,7 +14,7 @@ from pipeline.text.times import clock_of
 
 Reader = Callable[[Node, Problems], object]
 
-# What a plain text means to some reader of YAML 1.1 or 1.2, though its writer meant text.
+# Plain texts that some parser of YAML 1.1 or 1.2 reads as something other than text.
 _SWITCH = re.compile(r"(?i:yes|no|on|off|true|false)")
 _OTHER = (
     (_SWITCH, "a yes/no value"),
@@ -82,7 +82,7 @@ def _is_other(node: Scalar, faults: Problems) -> bool:
 
 
 def as_written(text: str) -> str:
-    """Return a text as it may stand in the file: with quotes if it would be taken for something else without them."""
+    """Return a text as it must be written in the file: in quotes if YAML would read something else without them."""
     return quoted(text) if any(pattern.fullmatch(text) for pattern, _ in _OTHER) else text
 
 
@@ -120,28 +120,24 @@ def whole(low: int, high: int) -> Reader:
     return read
 
 
-def money(node: Node, faults: Problems) -> float | None:
-    """Read an amount in USD above zero."""
-    wanted = "write an amount above zero, such as 2.50"
-    found = scalar(node, faults, wanted)
-    if found is None or not _is_number(found, _MONEY, faults, wanted):
+def _amount(wanted: str, fault: str, *, zero: bool) -> Reader:
+    """Return a reader of an amount in USD, above zero or with ``zero`` also 0."""
+
+    def read(node: Node, faults: Problems) -> float | None:
+        found = scalar(node, faults, wanted)
+        if found is None or not _is_number(found, _MONEY, faults, wanted):
+            return None
+        amount = float(found.value)
+        if amount > 0 or (zero and amount == 0):
+            return amount
+        faults.add(node, f"{found.value} {fault}", wanted)
         return None
-    if float(found.value) <= 0:
-        faults.add(node, f"{found.value} is not above zero", wanted)
-        return None
-    return float(found.value)
+
+    return read
 
 
-def price(node: Node, faults: Problems) -> float | None:
-    """Read an amount in USD, zero or more."""
-    wanted = "write an amount in USD, such as 0.25, or 0"
-    found = scalar(node, faults, wanted)
-    if found is None or not _is_number(found, _MONEY, faults, wanted):
-        return None
-    if float(found.value) < 0:
-        faults.add(node, f"{found.value} is below zero", wanted)
-        return None
-    return float(found.value)
+money = _amount("write an amount above zero, such as 2.50", "is not above zero", zero=False)
+price = _amount("write an amount in USD, such as 0.25, or 0", "is below zero", zero=True)
 
 
 def _is_number(node: Scalar, pattern: re.Pattern[str], faults: Problems, wanted: str) -> bool:
@@ -208,7 +204,7 @@ def mapping(node: Mapping, faults: Problems, fields: dict[str, Reader]) -> dict[
 
 
 def entries(node: Mapping, faults: Problems, keys: Sequence[str]) -> Iterator[tuple[str, Node]]:
-    """Yield known keys with their values; note keys that are unknown or stand twice."""
+    """Yield known keys with their values; report keys that are unknown or given twice."""
     seen: dict[str, int] = {}
     for key, value in node.pairs:
         name = _key(key, faults)

@@ -28,27 +28,34 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """The caps of each query that does not name its own; None is no cap. Counts as in ``Limits``."""
+    """The caps of each query that does not name its own; None is no cap. Counts as in ``Limits``.
+
+    ``context_tokens`` is what a worker's context may hold before it is condensed; None is the default.
+    """
 
     cost_usd: float | None = None
     tokens: int | None = None
     calls: int | None = None
     timeout: timedelta | None = None
+    context_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, in USD for a million tokens."""
+    """The price of a model, in USD for a million tokens; ``cached_usd``: input that its server takes from a cache."""
 
     input_usd: float
     output_usd: float
+    cached_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
     """A language model to answer the questions. ``roles`` pairs a role with the model that plays it.
 
-    ``key`` is the name of the variable that holds the server's key, "" for the one that belongs to its address.
+    ``key`` is the name of the variable that holds the server's key, "" for the one that belongs to its address. ``timeout`` is
+    the longest time for one reply, ``max_tokens`` its room, ``effort`` how much the model is to think, ``concurrency`` the most
+    requests at the same time; what is None or "" was not set.
     """
 
     model: str
@@ -56,6 +63,10 @@ class ModelChoice:
     key: str = ""
     fallback: tuple[str, ...] = ()
     roles: tuple[tuple[str, str], ...] = ()
+    timeout: timedelta | None = None
+    max_tokens: int | None = None
+    effort: str = ""
+    concurrency: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +74,8 @@ class Settings:
     """The ``settings`` section. ``corpus``: folders relative to the workspace, one at least. ``search``: in order of preference.
 
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
-    address or a page, tells those whose servers are asked who is asking. ``page_hosts`` are the only addresses on this machine or
-    in a private network whose pages may be read. ``site_url`` is where the site will stand, "" if nowhere but here.
+    address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
+    in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -100,6 +111,7 @@ class Query:
     perspectives: int | None = None
     iterations: int | None = None
     gap_rounds: int | None = None
+    context_tokens: int | None = None
     budget_usd: float | None = None
     budget_tokens: int | None = None
     budget_calls: int | None = None
@@ -112,7 +124,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The whole file. ``queries`` stand in the file's order; ``digest`` is the SHA-256 of its bytes."""
+    """The whole file. ``queries`` are in the file's order; ``digest`` is the SHA-256 of its bytes."""
 
     settings: Settings = Settings()
     queries: tuple[Query, ...] = ()

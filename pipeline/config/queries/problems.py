@@ -11,7 +11,7 @@ from typing import Protocol
 from pipeline.errors import QueueInvalid
 
 _LISTED = 200
-# What the parser refuses or takes for a line end; none of it lies beyond U+FFFF.
+# Characters that the parser refuses or reads as a line end; all are below U+10000.
 UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+")
 
 

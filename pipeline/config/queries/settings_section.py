@@ -14,6 +14,7 @@ PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "opena
 
 ROLES = ("plan", "work", "write", "check")
 MOST = 999_999_999
+CONTEXT_TOKENS = (1_000, 1_000_000)
 
 _WITH_ADDRESS = tuple(name for name in PROVIDERS if name not in ("local", "searxng"))
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,60}")
@@ -65,9 +66,9 @@ def _prices(node: Node, faults: Problems) -> object:
 
 def _price(node: Node, faults: Problems) -> Price | None:
     before = len(faults.sorted())
-    values: dict[str, Any] = _mapping(node, faults, {"input": price, "output": price})
-    if len(values) == 2:
-        return Price(values["input"], values["output"])
+    values: dict[str, Any] = _mapping(node, faults, {"input": price, "cached": price, "output": price})
+    if {"input", "output"} <= values.keys():
+        return Price(values["input"], values["output"], values.get("cached"))
     if len(faults.sorted()) == before:
         faults.add(node, "a price needs both input and output", "write {input: 0.25, output: 2.00}, in USD for a million tokens")
     return None
@@ -119,7 +120,7 @@ def _limits(node: Node, faults: Problems) -> Limits:
 
 
 def _query_limits(node: Node, faults: Problems) -> QueryLimits:
-    return QueryLimits(**_mapping(node, faults, _QUERY_LIMITS))
+    return QueryLimits(**_mapping(node, faults, {**_QUERY_LIMITS, "context_tokens": whole(*CONTEXT_TOKENS)}))
 
 
 def _mapping(node: Node, faults: Problems, fields: dict[str, Reader]) -> dict[str, Any]:
@@ -138,6 +139,10 @@ _MODEL: dict[str, Reader] = {
     "key": _key_name,
     "fallback": listing(text, "write a list of models: [a, b]"),
     "roles": _roles,
+    "timeout": duration,
+    "max_tokens": whole(500, 1_000_000),
+    "effort": choice("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "concurrency": whole(1, 100),
 }
 _QUERY_LIMITS: dict[str, Reader] = {
     "cost_usd": money,

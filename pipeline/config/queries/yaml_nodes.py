@@ -34,7 +34,7 @@ class Node:
 
 @dataclass(slots=True)
 class Scalar(Node):
-    """A text as written.
+    """A text; ``written`` is its source, with quotation marks.
 
     ``tail`` is what a ``#`` right after it cuts off (one blank between), else "". ``runs_on`` says that a later line of it
     starts with ``- ``: most likely an entry that was indented too far.
@@ -42,6 +42,7 @@ class Scalar(Node):
 
     value: str
     plain: bool
+    written: str
     tail: str = ""
     runs_on: bool = False
 
@@ -98,7 +99,7 @@ def decoded(data: bytes, faults: Problems) -> str | None:
 
 
 def _hold_conflicts(text: str, faults: Problems) -> bool:
-    """Tell whether git left two versions in the file; whatever else is wrong with it comes of that."""
+    """Return whether git left two versions in the file; all other errors in it follow from that."""
     lines = Lines(text)
     hint = "keep what you want of both versions, and delete the lines that start with <<<<<<<, ||||||| , ======= and >>>>>>>"
     found = list(_CONFLICT.finditer(text.replace("\r\n", " \n")))
@@ -148,7 +149,7 @@ class _Builder:
         self._documents = 0
 
     def take(self, event: Event) -> bool:
-        """Take up one event; tell whether to go on."""
+        """Process one event; return whether to continue."""
         kind = type(event).__name__
         if kind == "ScalarEvent":
             self._attach(self._scalar(event))
@@ -172,7 +173,8 @@ class _Builder:
 
     def _scalar(self, event: Event) -> Scalar:
         self._refuse_properties(event)
-        node = Scalar(*_span(event), event.value, plain=not event.style and event.tag is None)
+        written = self._text[event.start_mark.index : event.end_mark.index]
+        node = Scalar(*_span(event), event.value, not event.style and event.tag is None, written)
         if node.plain:
             cut = self._text[node.end : node.end + 2] in {" #", "\t#"}
             node.tail = self._text[node.end : self._line_end(node.end)] if cut else ""

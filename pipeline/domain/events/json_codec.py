@@ -39,12 +39,14 @@ SessionEvent = Annotated[
     | e.AnalysisStarted
     | e.FactsValidated
     | e.ContradictionsFound
+    | e.GapLookedUp
     | e.AnalysisCompleted
     | e.SynthesisStarted
     | e.OutlineCreated
     | e.SectionWritten
     | e.ClaimsChecked
     | e.ReportRevised
+    | e.ReportEdited
     | e.ChangesFound
     | e.ReportGenerated
     | e.ResearchCompleted
@@ -53,6 +55,7 @@ SessionEvent = Annotated[
     | e.ResearchReopened
     | e.StepFailed
     | e.BudgetExhausted
+    | e.SettingsChanged
     | e.CallSent
     | n.BatchStarted
     | n.QuerySkipped

@@ -1,24 +1,21 @@
-"""The events of a session, as frozen models. Those of a batch are in ``batch_events``, the JSON encoding in ``json_codec``.
-
-A step *drafts* an event with an empty envelope (``id``, ``session_id``, ``version``, ``at``, ``run_id``); the session *stamps*
-it when it records it. In the JSON the fields of envelope and payload are side by side::
-
-    {"id": "…", "session_id": "…", "version": 7, "type": "worker.thought", "at": "2026-11-21T02:15:00.123Z",
-     "run_id": "…", "worker_id": "search_0", …}
-
-Unknown fields are kept. An event of an unknown type becomes an ``UnknownEvent``, which the fold skips with one warning. A stored
-event is never rewritten.
-"""
+"""The events of a session, as frozen models. Those of a batch are in ``batch_events``, the JSON encoding in ``json_codec``."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Literal
 
+from pipeline.domain.events.event_base import SCHEMA as SCHEMA
+from pipeline.domain.events.event_base import SCHEMA_MAJOR as SCHEMA_MAJOR
+from pipeline.domain.events.event_base import SCHEMA_MINOR as SCHEMA_MINOR
+from pipeline.domain.events.event_base import Answered as Answered
+from pipeline.domain.events.event_base import EventBase as EventBase
+from pipeline.domain.events.event_base import UnknownEvent as UnknownEvent
 from pipeline.domain.values import (
     Changes,
     Contradiction,
     Cost,
     EarlierSession,
+    EditedSection,
     Fact,
     FailedSide,
     Gap,
@@ -34,43 +31,11 @@ from pipeline.domain.values import (
     Sentence,
     SourceQuality,
     ValidatedFact,
-    Value,
     Verdict,
 )
 from pipeline.text.ranking.term_statistics import TermStatistics
 
-SCHEMA_MAJOR = 1
-SCHEMA_MINOR = 0
-SCHEMA = f"{SCHEMA_MAJOR}.{SCHEMA_MINOR}"
 NO_EVIDENCE = "no-evidence"  # the cause of an end without a report where no step failed
-
-
-class EventBase(Value):
-    """The envelope of every event. ``version`` counts from 1 in the session; ``at`` is RFC 3339 in UTC with milliseconds."""
-
-    id: str = ""
-    session_id: str = ""
-    version: int = 0
-    type: str = ""
-    at: str = ""
-    run_id: str = ""
-
-
-E = TypeVar("E", bound=EventBase)
-
-
-class Answered(EventBase):
-    """An event that records an outside answer, with its cost, its duration and the digest of the stored prompt and raw reply.
-
-    ``exchange`` is "" if nothing was sent, as with the extractive reasoner. ``step`` is the key of the step that ends with this
-    event, which also settles the calls announced for that step (``call.sent``). ``seconds`` is how long the step took, waits and
-    retries included; None in a log from before it was measured.
-    """
-
-    step: str = ""
-    cost: Cost = Cost()
-    exchange: str = ""
-    seconds: float | None = None
 
 
 class RunStarted(EventBase):
@@ -182,7 +147,11 @@ class SearchCompleted(Answered):
 
 
 class PageRead(Answered):
-    """A page was read; its text is the stored object ``digest``. ``url`` is the requested address without fragment."""
+    """A page was read; its text is the stored object ``digest``. ``url`` is the requested address without fragment.
+
+    ``notices``: ``gives-orders``, if its text gives orders to language models; and what it says about its use by programs,
+    ``noai``, ``noimageai`` or ``tdm-reservation``.
+    """
 
     type: Literal["page.read"] = "page.read"
     url: str
@@ -193,10 +162,15 @@ class PageRead(Answered):
     media_type: str = ""
     author: str = ""
     published: str = ""
+    notices: tuple[str, ...] = ()
 
 
 class FactsObserved(Answered):
-    """The facts that a worker found in a page, and the findings that were rejected."""
+    """The facts of a page, and the findings that were rejected.
+
+    ``shared``: they count for every worker that chose the page; ``worker_id`` is the first of them. Older logs have one event for
+    each worker. ``part`` 2 are corrected quotes and the sections that part 1 asked for, by name, in ``more``.
+    """
 
     type: Literal["facts.observed"] = "facts.observed"
     worker_id: str
@@ -205,6 +179,9 @@ class FactsObserved(Answered):
     digest: str
     facts: tuple[Fact, ...]
     rejected: tuple[RejectedFact, ...] = ()
+    shared: bool = False
+    part: int = 1
+    more: tuple[str, ...] = ()
 
 
 class WorkerEvaluated(Answered):
@@ -285,6 +262,21 @@ class AnalysisCompleted(Answered):
     source_quality: tuple[SourceQuality, ...]
 
 
+class GapLookedUp(Answered):
+    """A page that the session had read was searched for an answer to a gap (an index from 0) of ``round``.
+
+    ``facts`` answer it. Without ``url``, no page has a passage about it that was not looked at.
+    """
+
+    type: Literal["gap.looked_up"] = "gap.looked_up"
+    round: int
+    gap: int
+    url: str = ""
+    digest: str = ""
+    facts: tuple[Fact, ...] = ()
+    rejected: tuple[RejectedFact, ...] = ()
+
+
 class SynthesisStarted(EventBase):
     """Gathering has ended; the report is written from ``facts`` facts of ``sources`` sources.
 
@@ -316,21 +308,41 @@ class SectionWritten(Answered):
 
 
 class ClaimsChecked(Answered):
-    """Each sentence of a section was checked against its facts. ``revision`` 0 is the first text, 1 the revised one."""
+    """The new sentences of a section were checked against their facts. ``revision`` 0 is the first text, 1 the revised one.
+
+    ``heading`` is the verdict on the section's title (of the summary: on the report's title), None if it was not checked.
+    ``claims`` are the ids of the facts whose claim was compared with its quote; those in ``overstated`` say more than it.
+    """
 
     type: Literal["claims.checked"] = "claims.checked"
     section_id: str
     revision: int
     verdicts: tuple[Verdict, ...]
+    heading: Verdict | None = None
+    claims: tuple[str, ...] = ()
+    overstated: tuple[str, ...] = ()
 
 
 class ReportRevised(Answered):
-    """A section was rewritten because of unsupported sentences. ``revision`` counts from 1."""
+    """A section's unsupported sentences were rewritten or dropped. ``revision`` counts from 1.
+
+    ``carried`` are the verdicts on the unchanged sentences, by their new places; ``title`` is a new title, or "".
+    """
 
     type: Literal["report.revised"] = "report.revised"
     section_id: str
     revision: int
     paragraphs: tuple[Paragraph, ...]
+    title: str = ""
+    carried: tuple[Verdict, ...] = ()
+
+
+class ReportEdited(Answered):
+    """The whole report was edited once. ``sections`` are those that changed or were added; ``order`` are all ids in order."""
+
+    type: Literal["report.edited"] = "report.edited"
+    sections: tuple[EditedSection, ...] = ()
+    order: tuple[str, ...] = ()
 
 
 class ChangesFound(EventBase):
@@ -395,7 +407,10 @@ class ResearchReopened(EventBase):
 
 
 class StepFailed(Answered):
-    """A step failed. ``attempt`` counts from 1; ``recoverable``: it will be tried again."""
+    """A step failed. ``attempt`` counts from 1; ``recoverable``: it will be tried again.
+
+    ``outage`` names the service that was down; such a failure is not counted as an attempt.
+    """
 
     type: Literal["step.failed"] = "step.failed"
     step: str
@@ -403,6 +418,18 @@ class StepFailed(Answered):
     message: str
     recoverable: bool
     attempt: int
+    outage: str = ""
+
+
+class SettingsChanged(EventBase):
+    """A session that was interrupted goes on with another reasoner or other searches: the settings name the old ones no longer.
+
+    ``reasoner`` and ``search`` are those from now on, as in the session's config.
+    """
+
+    type: Literal["settings.changed"] = "settings.changed"
+    reasoner: str
+    search: tuple[str, ...]
 
 
 class CallSent(EventBase):
@@ -420,7 +447,3 @@ class BudgetExhausted(EventBase):
     cap: str
     limit: str
     spent: str
-
-
-class UnknownEvent(EventBase):
-    """An event of a type that this version does not know. It is kept in the log and skipped by the fold."""

@@ -74,7 +74,9 @@ def _prices(choice: ReasonerChoice, workspace: Workspace) -> Iterator[Finding]:
     capped = settings.limits.cost_usd or settings.query_limits.cost_usd
     if capped is None:
         yield note("budget", "no cap in USD is set", "write limits: {cost_usd: 2.00} under settings")
-    unpriced = {server.model, *server.fallback, *dict(server.roles).values()} - {name for name, _ in settings.prices}
+    unpriced = {server.model, *server.choice.fallback, *dict(server.choice.roles).values()} - {
+        name for name, _ in settings.prices
+    }
     if server.name != OPENROUTER.name and unpriced:
         names = ", ".join(sorted(unpriced))
         yield note(

@@ -7,7 +7,7 @@ pages that show something of it. The processes that render read it; only the one
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,10 @@ from typing import NamedTuple
 from pipeline.site.cache import schema
 from pipeline.site.cache.note_record import KINDS, OTHER, Face, Record
 from pipeline.site.cache.table_order_store import Orders
-from pipeline.site.paths import Places, folder_of, key_of, name_of, nearness
+from pipeline.site.paths import Places, key_of, name_of, nearness
 from pipeline.system.folder_fingerprint import Look
+from pipeline.system.manifest import Manifest
 
-VAULT, SITE = "vault", "site"
 SETTLED = "settled"  # remembered under this name: what all was made from when a build ended; "" while one is under way
 _LISTED = {"kind": "notes", "tag": "tags"}  # what a list's notes are found in
 _FACE = "n.path, n.kind, n.title, n.created, n.status, n.description, n.facts"
@@ -53,12 +53,17 @@ class Rest:
 
 
 class Catalogue:
-    """The cache in ``file``; created again if there is none or it has another format."""
+    """The cache in ``file``; created again if there is none or it has another format.
+
+    ``notes`` has the files of the vault as they were read, ``pages`` the files of the site as they were built.
+    """
 
     def __init__(self, file: Path, *, writes: bool = False) -> None:
         self._file = file
         self._db = schema.prepared(file) if writes else schema.connected(file)
         self.orders = Orders(self._db)
+        self.notes = Manifest(self._db, "notes", "vault_folders")
+        self.pages = Manifest(self._db, "pages", "site_folders")
 
     def close(self) -> None:
         """Close the file."""
@@ -76,23 +81,6 @@ class Catalogue:
         self._db.execute("COMMIT")
 
     # files
-
-    def marks(self, root: str) -> dict[str, str]:
-        """Return the mark of each folder below a root (``VAULT`` or ``SITE``), by path; "" where its files must be compared."""
-        return dict(self._db.execute("SELECT folder, mark FROM marks WHERE root = ?", (root,)).fetchall())
-
-    def put_marks(self, root: str, marks: Mapping[str, str | None]) -> None:
-        """Remember the marks of folders; None forgets a folder."""
-        self._many(
-            "DELETE FROM marks WHERE root = ? AND folder = ?", ((root, path) for path, mark in marks.items() if mark is None)
-        )
-        kept = ((root, path, mark) for path, mark in marks.items() if mark is not None)
-        self._many("INSERT OR REPLACE INTO marks VALUES (?, ?, ?)", kept)
-
-    def files_in(self, folder: str) -> dict[str, Look]:
-        """Return how each file of a folder of the vault looked when it was read, by path."""
-        rows = self._db.execute("SELECT path, size, mtime FROM notes WHERE folder = ? AND digest IS NOT NULL", (folder,))
-        return {path: Look(size, mtime) for path, size, mtime in rows}
 
     def digest_and_look(self, path: str) -> tuple[str, Look] | None:
         """Return the digest of a file, and how it looked, when it was read; None if it never was."""
@@ -119,8 +107,8 @@ class Catalogue:
 
     def enter(self, paths: Iterable[str]) -> None:
         """Make room for files, so that links can name them."""
-        rows = ((path, folder_of(path), key_of(path), name_of(key_of(path))) for path in paths)
-        self._many("INSERT OR IGNORE INTO notes (path, folder, key, name) VALUES (?, ?, ?, ?)", rows)
+        rows = ((path, key_of(path), name_of(key_of(path))) for path in paths)
+        self._many("INSERT OR IGNORE INTO notes (path, key, name) VALUES (?, ?, ?)", rows)
 
     def drop(self, paths: Iterable[str]) -> None:
         """Forget files and what leads from them and to them."""
@@ -309,11 +297,6 @@ class Catalogue:
 
     # pages
 
-    def pages_in(self, folder: str) -> dict[str, Look]:
-        """Return how each file of a folder of the site looked when it was made, by path."""
-        rows = self._db.execute("SELECT path, size, mtime FROM pages WHERE folder = ?", (folder,))
-        return {path: Look(size, mtime) for path, size, mtime in rows}
-
     def page(self, path: str) -> Page | None:
         """Return what is known of a file of the site."""
         row = self._db.execute(f"SELECT {_PAGE} FROM pages WHERE path = ?", (path,)).fetchone()  # noqa: S608 - a part of ours
@@ -339,19 +322,14 @@ class Catalogue:
 
     def put_pages(self, pages: Iterable[Page]) -> None:
         """Remember files of the site."""
-        rows = ((page.path, folder_of(page.path), page.source, page.key, page.size, page.mtime) for page in pages)
-        self._many("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._many("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?)", pages)
 
     def doubt(self, pages: Iterable[tuple[str, str | None]]) -> None:
         """Mark files of the site (path, source) as not what they should be; the next build sees the mark."""
         self._many(
-            "INSERT INTO pages VALUES (?, ?, ?, '', -1, -1) ON CONFLICT (path) DO UPDATE SET key = ''",
-            ((path, folder_of(path), source) for path, source in pages),
+            "INSERT INTO pages VALUES (?, ?, '', -1, -1) ON CONFLICT (path) DO UPDATE SET key = ''",
+            pages,
         )
-
-    def drop_pages(self, paths: Iterable[str]) -> None:
-        """Forget files of the site."""
-        self._many("DELETE FROM pages WHERE path = ?", ((path,) for path in paths))
 
     def recall(self, name: str) -> str:
         """Return the value stored under a name, "" if there is none."""

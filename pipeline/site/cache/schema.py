@@ -5,12 +5,11 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-FORMAT = 2
+FORMAT = 3
 SCHEMA = """
 CREATE TABLE notes (
-  id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, folder TEXT, key TEXT, name TEXT, size INTEGER, mtime INTEGER, digest TEXT,
+  id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, key TEXT, name TEXT, size INTEGER, mtime INTEGER, digest TEXT,
   kind TEXT, title TEXT, created TEXT, status TEXT, description TEXT, facts TEXT, rest TEXT, terms TEXT);
-CREATE INDEX notes_by_folder ON notes (folder);
 CREATE INDEX notes_by_key ON notes (key);
 CREATE INDEX notes_by_name ON notes (name);
 CREATE INDEX by_kind ON notes (kind, created, path) WHERE kind IS NOT NULL;
@@ -28,12 +27,12 @@ CREATE TABLE tables (mark TEXT PRIMARY KEY, path TEXT, base TEXT, name TEXT) WIT
 CREATE TABLE ranked (mark TEXT, place BLOB, path TEXT, PRIMARY KEY (mark, place, path)) WITHOUT ROWID;
 CREATE INDEX ranked_by_path ON ranked (mark, path);
 CREATE TABLE blocks (src INTEGER, block TEXT, text TEXT, PRIMARY KEY (src, block)) WITHOUT ROWID;
-CREATE TABLE pages (path TEXT PRIMARY KEY, folder TEXT, source TEXT, key TEXT, size INTEGER, mtime INTEGER) WITHOUT ROWID;
-CREATE INDEX pages_by_folder ON pages (folder);
+CREATE TABLE pages (path TEXT PRIMARY KEY, source TEXT, key TEXT, size INTEGER, mtime INTEGER) WITHOUT ROWID;
 CREATE INDEX pages_of_files ON pages (source) WHERE source IS NOT NULL;
 CREATE INDEX pages_of_none ON pages (path) WHERE source IS NULL;
 CREATE INDEX pages_in_doubt ON pages (path) WHERE key = '';
-CREATE TABLE marks (root TEXT, folder TEXT, mark TEXT, PRIMARY KEY (root, folder)) WITHOUT ROWID;
+CREATE TABLE vault_folders (path TEXT PRIMARY KEY, mark TEXT) WITHOUT ROWID;
+CREATE TABLE site_folders (path TEXT PRIMARY KEY, mark TEXT) WITHOUT ROWID;
 CREATE TABLE made (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 """
 _COUNTING = """CREATE TRIGGER {name} AFTER {event} WHEN {row}.{sort} IS NOT NULL BEGIN

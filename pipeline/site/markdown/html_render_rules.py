@@ -57,6 +57,7 @@ def use(md: MarkdownIt) -> None:
         "embed": _embed,
         "image": _image,
         "tag": _tag,
+        "math": lambda tokens, number, *_: f'<span class="math">{escape(tokens[number].content)}</span>',
         "link_open": _link_open,
         "link_close": _link_close,
         "fence": _fence,

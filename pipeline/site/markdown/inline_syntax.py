@@ -1,4 +1,4 @@
-"""Obsidian's inline syntax as rules for markdown-it: wikilinks, embeds, comments, tags, highlights."""
+"""Obsidian's inline syntax as rules for markdown-it: wikilinks, embeds, comments, tags, highlights, formulas."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _LINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
 _TAG = re.compile(r"#([^\W_]*[\w/-]*)")
 _NOT_NUMBER = re.compile(r"[^\d/]")
 _MARKED = re.compile(r"==(?=[^\s=])([^\n]*?[^\s=])==(?!=)")
+_MATH = re.compile(r"\$(?=[^\s$])([^$`\n]+?)(?<=[^\s\\])\$(?![\w$])")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠᵍʰ", "0123456789abcdefgh")
 _SIGN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+[ᵃᵇᶜᵈᵉᶠᵍʰ]?")
 
@@ -62,6 +63,7 @@ def use(md: MarkdownIt) -> None:
     md.inline.ruler.push("comment", _comment)
     md.inline.ruler.push("tag", _tag)
     md.inline.ruler.push("mark", _mark)
+    md.inline.ruler.before("emphasis", "math", _math)
     md.block.ruler.before("paragraph", "comment", _comment_lines, {"alt": ["paragraph", "reference", "blockquote", "list"]})
 
 
@@ -110,6 +112,18 @@ def _mark(state: StateInline, silent: bool) -> bool:
         state.md.inline.tokenize(state)
         state.push("mark_close", "mark", -1)
         state.posMax = end
+    state.pos = found.end()
+    return True
+
+
+def _math(state: StateInline, silent: bool) -> bool:
+    """A formula between dollar signs; what stands in it is shown as it is written."""
+    before = state.src[state.pos - 1] if state.pos else " "
+    found = _MATH.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "$" else None
+    if not found or before.isalnum() or before in "$\\":
+        return False
+    if not silent:
+        state.push("math", "", 0).content = found[1]
     state.pos = found.end()
     return True
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pipeline.site.cache.built_files import BuiltFiles
 from pipeline.site.cache.catalogue import Catalogue
-from pipeline.site.changed_folders import is_seen, other_folders
 from pipeline.site.files import Staged, read
 from pipeline.site.invalidation import Change
 from pipeline.site.pages import feeds, list_pages
@@ -18,7 +17,7 @@ from pipeline.site.pages.pagination import NoteList, all_lists, moves_of
 from pipeline.site.paths import file_of, is_shortened, product_of, suffix_of
 from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.rendering.render_task import key_of
-from pipeline.system.folder_fingerprint import Look
+from pipeline.system.folder_fingerprint import NO_FOLDER, Look, all_folders, is_seen
 from pipeline.text.normalise import digest_of
 
 ASSETS = "assets"
@@ -113,5 +112,5 @@ def long_name_notice(path: str) -> str:
 
 def _below(folder: Path) -> Iterator[str]:
     """The paths of all files below a folder, except hidden ones."""
-    for path, found in other_folders(folder, {}):
-        yield from (f"{path}/{name}" if path else name for name in found.files if is_seen(name))
+    for path, found in all_folders(folder):
+        yield from (f"{path}/{name}" if path else name for name in (found or NO_FOLDER).files if is_seen(name))

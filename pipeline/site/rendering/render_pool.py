@@ -68,7 +68,7 @@ class RenderPool:
 
         Raises:
             TemplateInvalid: a template is faulty.
-            ResearchError: the disk cannot be written.
+            SystemRefused: the disk cannot be written.
         """
         answers = [self._result_or_error(work) for work in self._work]
         for answer in answers:

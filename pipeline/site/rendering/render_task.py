@@ -29,12 +29,13 @@ _KEPT_BYTES = 60_000_000  # of HTML, in all renderers together
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The folders and the catalogue file of a build."""
+    """The folders and the catalogue file of a build; ``compiled`` as in ``TemplateFolder``."""
 
     vault: Path
     templates: Path
     site: Path
     catalogue: Path
+    compiled: Path | None = None
 
 
 class Task(NamedTuple):
@@ -60,7 +61,7 @@ class PageRenderer:
         self._job = job
         self._places = places
         self._reader = Reader()
-        self._layout = Layout(job.templates)
+        self._layout = Layout(job.templates, job.compiled)
         self._drafts: dict[str, tuple[str, Draft]] = {}
         self._room = _KEPT_BYTES // renderers
         self._staged = Staged(job.site)
@@ -100,7 +101,7 @@ class PageRenderer:
 
         Raises:
             TemplateInvalid: a template is faulty.
-            ResearchError: the disk cannot be written.
+            SystemRefused: the disk cannot be written.
         """
         catalogue = Catalogue(self._job.catalogue)
         inside = EmbedRenderer(self._bytes, self._reader, self._places, catalogue)

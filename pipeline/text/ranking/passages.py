@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
+from pipeline.text.model_orders import gives_orders
 from pipeline.text.page_format import Block, blocks
 from pipeline.text.sentences import points_back, split_sentences
 
@@ -99,7 +100,10 @@ def text_key(body: str, heading: str) -> str:
 
 @lru_cache(maxsize=48)
 def passages(text: str) -> tuple[Passage, ...]:
-    """Return the passages of a stored page's ``text`` in order, without those that repeat another's letters and digits."""
+    """Return the passages of a stored page's ``text`` in order, without those that repeat another's letters and digits.
+
+    Blocks that give orders to language models are left out.
+    """
     found: list[Passage] = []
     seen: set[str] = set()
     for section in _sections(text):
@@ -136,6 +140,10 @@ def _sections(text: str) -> Iterator[list[Block]]:
             if len(section) > 1 or (section and section[0].kind != "heading"):
                 yield section
             section = [block]
+        elif gives_orders(block.text):  # it states no fact, and must not stand beside one
+            if len(section) > 1 or (section and section[0].kind != "heading"):
+                yield section
+            section = [one for one in section[:1] if one.kind == "heading"]
         else:
             section.append(block)
     if section and (len(section) > 1 or section[0].kind != "heading"):

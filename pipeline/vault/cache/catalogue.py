@@ -85,12 +85,12 @@ class Catalogue(CatalogueFile):
     def forget_derived(self) -> None:
         """Empty all tables derived from the log; the table of files is kept."""
         (known,) = self._base.execute("PRAGMA user_version").fetchone()
-        for table in DERIVED if known == FILES_FORMAT else (*DERIVED, "files"):
+        for table in DERIVED if known == FILES_FORMAT else (*DERIVED, "files", "folders"):
             self._base.execute(f"DROP TABLE IF EXISTS {table}")
         self._base.execute(f"PRAGMA user_version = {FILES_FORMAT}")
         for statement in TABLES:
             self._base.execute(statement)
-        self.files.list_folders()
+        self.files.compare_all()
         self._kept = {}
         self.keep("layout", self._layout)
 

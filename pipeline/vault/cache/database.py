@@ -6,13 +6,16 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from pipeline.errors import ResearchError
+from pipeline.errors import SystemRefused
+from pipeline.system.folder_fingerprint import digest_below
 from pipeline.vault.cache.built_files import Files
 
 FILE = "projection.sqlite"
 FILES_FORMAT = 1  # of the table `files`, which survives all other changes of the program
+# The catalogue's entry for the fingerprint of the templates with which the last build finished everything; "" if work was left.
+SETTLED = "settled"
 _BUSY_S = 60.0
-DERIVED = ("kept", "cards", "wholes", "stems", "batches", "readings", "places", "folders")
+DERIVED = ("kept", "cards", "wholes", "stems", "batches", "readings", "places")
 # `cards` has a small row for queries over all sessions; `wholes` has everything about each.
 TABLES = (
     "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -39,7 +42,7 @@ def open_catalogue(folder: Path) -> sqlite3.Connection:
     """Open the file in ``folder`` for one build; create it if it does not exist.
 
     Raises:
-        ResearchError: the file cannot be used.
+        SystemRefused: the file cannot be used.
     """
     path = folder / FILE
     try:
@@ -49,7 +52,7 @@ def open_catalogue(folder: Path) -> sqlite3.Connection:
         base.execute("PRAGMA synchronous = NORMAL")  # after a power cut it is consistent, perhaps without the latest commit
         base.execute("PRAGMA schema_version").fetchone()
     except (sqlite3.OperationalError, OSError) as error:
-        raise ResearchError(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
+        raise SystemRefused(f"{path} cannot be used: {error}", hint="check the folder's permissions and space") from error
     return base
 
 
@@ -82,12 +85,20 @@ def remove_damaged(folder: Path) -> None:
     """Remove a damaged file.
 
     Raises:
-        ResearchError: it cannot be removed.
+        SystemRefused: it cannot be removed.
     """
     try:
         (folder / FILE).unlink(missing_ok=True)
     except OSError as error:
-        raise ResearchError(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
+        raise SystemRefused(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
+
+
+def templates_fingerprint(folder: Path) -> str:
+    """Return a digest of all files in the templates' folder; "" if they cannot be read."""
+    try:
+        return digest_below(folder)
+    except OSError:
+        return ""
 
 
 class CatalogueFile:
@@ -96,7 +107,7 @@ class CatalogueFile:
     ``shared`` has the file open already: its connection is used. ``layout`` identifies the program that derived the tables.
 
     Raises:
-        ResearchError: the file cannot be used, or another build has it.
+        SystemRefused: the file cannot be used, or another build has it.
     """
 
     def __init__(self, folder: Path, layout: str, *, in_memory: bool = False, shared: CatalogueFile | None = None) -> None:

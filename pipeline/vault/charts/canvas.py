@@ -120,9 +120,9 @@ def _analysis(loaded: LoadedSession, number: int) -> Tile:
 
 def _analysis_lines(analysis: Analysis) -> Iterator[str]:
     validated = analysis.validated or ()
-    borne_out = sum(entry.standing == "corroborated" for entry in validated)
+    confirmed = sum(entry.standing == "corroborated" for entry in validated)
     yield f"**{formatting.count(len(validated), 'fact')}** checked"
-    yield f"{borne_out or 'none'} confirmed by other sources"
+    yield f"{confirmed or 'none'} confirmed by other sources"
     yield formatting.count(len(analysis.contradictions or ()), "disagreement")
     yield f"{formatting.count(len(analysis.gaps or ()), 'question')} open"
 

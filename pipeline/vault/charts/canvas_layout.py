@@ -1,4 +1,4 @@
-"""Boxes in columns: where the tiles of a drawing stand when each layer of the work is one column. Pure geometry, in pixels."""
+"""Boxes in columns: the positions of the tiles of a drawing, with one column for each layer of the work. Pure, in pixels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session's work added up to over its time: dollars and tokens where there are any, else facts and pages."""
+"""A session's totals over time: dollars and tokens if there are any, else facts and pages."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def cost_chart(loaded: LoadedSession, seconds: Sequence[float]) -> str:
 def curves_of(history: Sequence[e.EventBase], seconds: Sequence[float]) -> tuple[Curve, ...]:
     """Return one or two curves: what was spent; where nothing was, what was found; where neither, what was recorded."""
     for curves in (_spent, _found):
-        if telling := tuple(curve for curve in curves(history, seconds) if curve.total > 0):
-            return telling
+        if found := tuple(curve for curve in curves(history, seconds) if curve.total > 0):
+            return found
     return (_curve("Events recorded", _whole, history, seconds, lambda _event: 1),)
 
 
 def _spent(history: Sequence[e.EventBase], seconds: Sequence[float]) -> Iterator[Curve]:
-    yield _curve("Cost", _dollars, history, seconds, _charged(lambda cost: cost.usd))
+    yield _curve("Cost", _dollars, history, seconds, _charged(lambda cost: cost.charged_usd))
     yield _curve("Tokens", _whole, history, seconds, _charged(lambda cost: cost.total_tokens))
 
 
@@ -74,22 +74,8 @@ def _curve(
 
 
 def _charged(part: Callable[[Cost], float]) -> Amount:
-    """Count what answers cost; a call whose process died before its answer counts at its worst when the next run begins."""
-    sent: dict[str, list[Cost]] = {}
-
-    def amount(event: e.EventBase) -> float:
-        if isinstance(event, e.CallSent):
-            sent.setdefault(event.step, []).append(event.worst)
-        elif isinstance(event, e.RunStarted):
-            lost = sum(part(cost) for costs in sent.values() for cost in costs)
-            sent.clear()
-            return lost
-        elif isinstance(event, e.Answered):
-            sent.pop(event.step, None)
-            return part(event.cost)
-        return 0
-
-    return amount
+    """Count what answers cost."""
+    return lambda event: part(event.cost) if isinstance(event, e.Answered) else 0
 
 
 def _page(event: e.EventBase) -> float:
@@ -102,7 +88,7 @@ def _new_facts() -> Amount:
 
     def amount(event: e.EventBase) -> float:
         before = len(known)
-        if isinstance(event, e.FactsObserved):
+        if isinstance(event, e.FactsObserved | e.GapLookedUp):
             known.update(fact.id for fact in event.facts)
         return len(known) - before
 

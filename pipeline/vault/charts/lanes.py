@@ -11,10 +11,10 @@ from pipeline.domain.state import Worker, workers_in_order
 from pipeline.vault.vault_model import LoadedSession
 
 PLANNING, CHECKING, WRITING = "Survey and plan", "Cross-checking", "Writing"
-# What a mark may stand for, with its words in the legend.
+# The meanings of a mark, with the words of the legend.
 MARKS = {"thought": "answer", "search": "search", "page": "page read", "fact": "facts found", "failed": "failure"}
-_CHECKS = ("Validate", "Contrast", "FindGaps")
-_WRITES = ("MakeOutline", "WriteSection", "CheckSection", "ReviseSection")
+_CHECKS = ("Validate", "Contrast", "FindGaps", "LookUp")
+_WRITES = ("MakeOutline", "PlainOutline", "WriteSection", "CheckSection", "ReviseSection", "EditReport")
 
 
 @dataclass(slots=True)
@@ -89,6 +89,8 @@ def _lane_of_step(step: str, owners: _Owners) -> str:
         return owners.searches.get(rest, PLANNING)
     if kind == "Read":
         return owners.pages.get(rest, PLANNING)
+    if kind == "ObservePage":
+        return owners.pages.get(rest.partition(":")[2], PLANNING)
     if kind in {"Think", "Observe", "Evaluate", "Fold"}:
         return rest.partition(":")[0]
     return CHECKING if kind in _CHECKS else WRITING if kind in _WRITES else PLANNING
@@ -104,10 +106,12 @@ _LANES: dict[type[e.EventBase], str] = {
     e.FactsValidated: CHECKING,
     e.ContradictionsFound: CHECKING,
     e.AnalysisCompleted: CHECKING,
+    e.GapLookedUp: CHECKING,
     e.OutlineCreated: WRITING,
     e.SectionWritten: WRITING,
     e.ClaimsChecked: WRITING,
     e.ReportRevised: WRITING,
+    e.ReportEdited: WRITING,
     e.ChangesFound: WRITING,
     e.ReportGenerated: WRITING,
 }

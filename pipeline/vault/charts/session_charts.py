@@ -12,7 +12,7 @@ from pipeline.vault.vault_model import LoadedSession
 
 
 def chart_path(session_path: str, chart: str) -> str:
-    """Return where a chart of the session whose note stands at ``session_path`` stands: ``timeline`` or ``cost``."""
+    """Return the path of a chart (``timeline`` or ``cost``) of the session with the note ``session_path``."""
     return f"charts/{session_path.rpartition('/')[2]}-{chart}.svg"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from pipeline.text.normalise import clean
 
@@ -140,12 +140,16 @@ def _titled(title: str) -> str:
 def _quoted(value: Value) -> str:
     if not isinstance(value, str):
         return f'"{number(value)}"'
-    return f'"{value}"' if _HARMLESS.fullmatch(value) else quoteattr(_plain(value))
+    if _HARMLESS.fullmatch(value):
+        return f'"{value}"'
+    plain = _plain(value)
+    mark = "'" if '"' in plain and "'" not in plain else '"'
+    return f"{mark}{escape(plain, quote=False).replace(mark, '&quot;')}{mark}"
 
 
 @lru_cache(maxsize=4_096)
 def _escaped(words: str) -> str:
-    return words if _HARMLESS.fullmatch(words) else escape(_plain(words))
+    return words if _HARMLESS.fullmatch(words) else escape(_plain(words), quote=False)
 
 
 def _plain(words: str) -> str:

@@ -1,7 +1,7 @@
 """A session's time along one line: working time to scale, the pauses between its runs as narrow breaks.
 
 A session may last three seconds or three hours, and may lie still for days between two runs. To scale, the pauses would leave
-nothing of the work to be seen; so each is as wide as the next, and its length stands in words.
+nothing of the work to be seen; so each is as wide as the next, and its length is written in words.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class TimeAxis:
 
 
 def seconds_of(history: Sequence[e.EventBase]) -> tuple[float, ...]:
-    """Return each event's seconds since the first; a clock that was set back stands still instead."""
+    """Return each event's seconds since the first; a clock that was set back counts as stopped."""
     first = moment_of(history[0].at)
     latest, found = 0.0, []
     for event in history:
@@ -130,7 +130,7 @@ def _upright(x: float, y: float) -> dict[str, svg.Value]:
 
 
 def merged(places: Iterable[float], width: float) -> Iterator[tuple[float, int]]:
-    """Yield places in order, those closer than ``width`` pixels as one, each with how many it stands for."""
+    """Yield places in order, those closer than ``width`` pixels as one, each with the number of places it represents."""
     first, count = 0.0, 0
     for place in sorted(places):
         if count and place - first < width:

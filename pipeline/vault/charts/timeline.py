@@ -18,7 +18,7 @@ WIDTH, LEFT, RIGHT = 720, 196, 626
 _TOP, _LANE, _FOOT = 58, 30, 62
 _LABEL = 27  # characters that fit into the column of names
 _HALF = 4.0  # of a mark's width
-# The outline of each kind of mark: every kind has a shape of its own, so that colour is not needed to tell them apart.
+# The outline of each kind of mark: every kind has a shape of its own, so that they differ without colour.
 _SHAPES = {
     "thought": "M0-4L4 0L0 4L-4 0z",
     "search": "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
@@ -89,8 +89,8 @@ def _legend(lanes: Sequence[Lane], y: float) -> Iterator[Markup]:
 
 def _said(lane: Lane) -> str:
     """A lane in words."""
-    told = (f"{len(found)} × {MARKS[kind]}" for kind, found in lane.marks.items())
-    return f"{lane.name}: {', '.join(told)}"
+    counts = (f"{len(found)} × {MARKS[kind]}" for kind, found in lane.marks.items())
+    return f"{lane.name}: {', '.join(counts)}"
 
 
 def _description(loaded: LoadedSession, axis: TimeAxis, lanes: Sequence[Lane]) -> str:

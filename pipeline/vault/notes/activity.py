@@ -99,6 +99,8 @@ def _analyse(events: Sequence[e.EventBase]) -> Iterator[str]:
         yield f"found {count(len(found.contradictions), 'disagreement')}"
     for ended in _of(events, e.AnalysisCompleted):
         yield f"left {count(len(ended.gaps), 'question')} open"
+    answered = sum(bool(search.facts) for search in _of(events, e.GapLookedUp))
+    yield _counted(answered, "found answers in pages read for ", "of them", "of them")
 
 
 def _write(events: Sequence[e.EventBase]) -> Iterator[str]:
@@ -107,6 +109,8 @@ def _write(events: Sequence[e.EventBase]) -> Iterator[str]:
     yield _counted(len(verdicts), "checked ", "sentence")
     yield _counted(sum(not verdict.supported for verdict in verdicts), "found ", "of them unsupported", "of them unsupported")
     yield _counted(len(_of(events, e.ReportRevised)), "revised ", "section")
+    if _of(events, e.ReportEdited):
+        yield "edited the whole report"
     yield _counted(len(_of(events, e.ChangesFound)), "compared what was found with ", "earlier report")
 
 
@@ -132,6 +136,11 @@ def _approve(events: Sequence[e.EventBase]) -> Iterator[str]:
         yield "Plan approved"
 
 
+def _change(events: Sequence[e.EventBase]) -> Iterator[str]:
+    for event in _of(events, e.SettingsChanged):
+        yield f"Went on with {event.reasoner}, because the settings had changed"
+
+
 def _reopen(_events: Sequence[e.EventBase]) -> Iterator[str]:
     yield "FoldedSession again"
 
@@ -145,11 +154,13 @@ _SENTENCES: dict[str, Callable[[Sequence[e.EventBase]], Iterator[str]]] = {
     "end": _end,
     "cap": _cap,
     "reopen": _reopen,
+    "change": _change,
     "approve": _approve,
 }
 _PHASES: dict[type[e.EventBase], str] = {
     e.RunStarted: "start",
     e.ResearchStarted: "start",
+    e.SettingsChanged: "change",
     e.TopicSurveyed: "survey",
     e.PlanCreated: "plan",
     e.ApprovalRequested: "approve",
@@ -168,6 +179,7 @@ _PHASES: dict[type[e.EventBase], str] = {
     e.FactsValidated: "analyse",
     e.ContradictionsFound: "analyse",
     e.AnalysisCompleted: "analyse",
+    e.GapLookedUp: "analyse",
     e.SynthesisStarted: "write",
     e.OutlineCreated: "write",
     e.SectionWritten: "write",

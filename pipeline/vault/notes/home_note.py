@@ -120,7 +120,7 @@ def home_view(model: VaultModel, briefs: Sequence[Brief]) -> HomeView:
 
 def _latest(model: VaultModel, card: Card) -> Latest:
     first = cited(model, card.first) if card.first else None
-    return Latest(best_link(card), card.reported_at, first, card.sources)
+    return Latest(best_link(card), card.reported_at, first, len(card.drawn))
 
 
 def _reported_at(brief: Brief) -> tuple[str, str]:

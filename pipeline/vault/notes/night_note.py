@@ -64,6 +64,8 @@ class NightView:
     batches: tuple[BatchRow, ...]
     seconds: float
     usd: float
+    unknown_usd: float
+    likely_usd: float
     earlier: Link | None
     later: Link | None
 
@@ -103,6 +105,8 @@ def night_view(model: VaultModel, night: Night) -> NightView:
         batches=batches,
         seconds=sum(batch.seconds for batch in batches),
         usd=sum(batch.usd for batch in batches),
+        unknown_usd=sum(model.unknown[entry.id][0] for entry in night.ended),
+        likely_usd=sum(model.unknown[entry.id][1] for entry in night.ended),
         earlier=night_link(model.nights[place - 1]) if place else None,
         later=night_link(model.nights[place + 1]) if place + 1 < len(model.nights) else None,
     )
@@ -116,7 +120,7 @@ def _worked(model: VaultModel, entry: n.QueryEnded, all_ended: Iterable[n.QueryE
         session=session_link(card, "how") if card and card.report_path else None,
         outcome=_OUTCOMES.get(entry.status, "unfinished"),
         reason=entry.reason,
-        sources=card.sources if card else 0,
+        sources=len(card.drawn) if card else 0,
         facts=card.facts if card else 0,
         seconds=sum(seconds for _, seconds in mine),
         usd=sum(usd for usd, _ in mine),

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pipeline.domain.state import Report
-from pipeline.domain.values import Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
+from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text.normalise import one_line, slug
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault import paths
 from pipeline.vault.output import formatting
-from pipeline.vault.output.escaping import Link, host_of, plain
+from pipeline.vault.output.escaping import Inert, Link, fenced, host_of, plain
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import OWN_CLASS, Kind
 from pipeline.vault.output.page_markdown import Passage, flat
+from pipeline.vault.output.prose import prose
 from pipeline.vault.session_card import Card, CitedText
 from pipeline.vault.vault_model import LoadedSession, Night, SourceNotePlace, VaultModel
 
@@ -42,10 +43,16 @@ STATUS_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """One sentence and its citations, each a link to the quote that supports it."""
+    """One sentence and its citations, each a link to the quote that supports it; also a step, an item, a row, or code.
+
+    ``derived``: it follows from its quotes together. A row has ``cells``; code has its ``lines``, fence included.
+    """
 
     text: str
     citations: tuple[Link, ...] = ()
+    derived: bool = False
+    cells: tuple[Inert, ...] = ()
+    lines: tuple[Inert, ...] = ()
 
     @property
     def is_passage(self) -> bool:
@@ -54,6 +61,19 @@ class Cited:
 
 
 Said = Cited | Passage
+
+
+class Block(tuple[Said, ...]):
+    """A block of a report: its sentences, items, rows or passages, in a ``form``; a table has the names of its columns."""
+
+    form: BlockForm
+    header: tuple[Inert, ...]
+
+    def __new__(cls, said: Iterable[Said] = (), form: BlockForm = "paragraph", header: tuple[Inert, ...] = ()) -> Block:
+        """Return a block; a template that knows no forms can read it as a list of sentences."""
+        made = super().__new__(cls, said)
+        made.form, made.header = form, header
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +196,7 @@ def address_words(url: str) -> str:
 def cited(model: VaultModel, sentence: CitedText) -> Cited:
     """Return a card's sentence with its citations as links."""
     links = (quote_link(model.sources[cite.url], cite.fact, cite.sign) for cite in sentence.cites)
-    return Cited(sentence.text, tuple(links))
+    return Cited(prose(sentence.text) if sentence.prose else sentence.text, tuple(links))
 
 
 class Citer:
@@ -191,18 +211,27 @@ class Citer:
         self._model, self._loaded = model, loaded
         self._numbers = _numbers(loaded.state.report) if loaded.state.report else {}
 
-    def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[tuple[Said, ...], ...]:
+    def paragraphs(self, paragraphs: tuple[Paragraph, ...]) -> tuple[Block, ...]:
         """Return the paragraphs' sentences, or their passages, with their citations."""
-        found: list[tuple[Said, ...]] = []
+        found: list[Block] = []
         before = ""
         for paragraph in paragraphs:
             if paragraph.kind == "passages":
-                said = self.passages(paragraph.sentences, before)
+                found.append(Block(self.passages(paragraph.sentences, before)))
                 before = self._url(paragraph.sentences[-1]) if paragraph.sentences else before
             else:
-                said, before = tuple(map(self.sentence, paragraph.sentences)), ""
-            found.append(said)
+                found.append(self._block(paragraph))
+                before = ""
         return tuple(found)
+
+    def _block(self, paragraph: Paragraph) -> Block:
+        said = tuple(self.sentence(sentence, is_code=paragraph.form == "code") for sentence in paragraph.sentences)
+        width = max((len(one.cells) for one in said), default=0)
+        if paragraph.form != "table" or not width:
+            return Block(said, "bullets" if paragraph.form == "table" else paragraph.form)
+        named = tuple(prose(name, cell=True) for name in paragraph.header[:width])
+        rows = tuple(replace(one, cells=_filled(one.cells or (prose(one.text, cell=True),), width)) for one in said)
+        return Block(rows, "table", _filled(named, width))
 
     def passages(self, sentences: Iterable[Sentence], before: str = "") -> tuple[Said, ...]:
         """Return passages, each with its own headings; ``before`` is the address of the source of the passage above them."""
@@ -237,12 +266,18 @@ class Citer:
         """Return the facts nearest to an answer as passages without a number."""
         return self.passages(Sentence(text=fact.quote, facts=(fact.id,)) for fact in facts)
 
-    def sentence(self, sentence: Sentence) -> Cited:
+    def sentence(self, sentence: Sentence, *, is_code: bool = False) -> Cited:
         """Return a sentence with one citation for each fact; several quotes of one source are told apart by letters."""
         known = [name for name in dict.fromkeys(sentence.facts) if name in self._loaded.state.facts]
         numbers = [self._number(name) for name in known]
         places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
-        return Cited(sentence.text, tuple(map(self.citation, known, places)))
+        return Cited(
+            prose(sentence.text),
+            tuple(map(self.citation, known, places)),
+            sentence.basis == "derived",
+            tuple(prose(cell, cell=True) for cell in sentence.cells),
+            tuple(fenced(sentence.text)) if is_code else (),
+        )
 
     def citation(self, fact_id: str, place: int = -1) -> Link:
         """Return the link to a fact's quote, shown as its source's number in the report."""
@@ -265,6 +300,10 @@ class Citer:
         fact = self._loaded.state.facts[fact_id]
         source = self._model.sources[fact.url]
         return Side(flat(fact.quote), source_link(source), self.citation(fact_id), page_origin(fact.url))
+
+
+def _filled(cells: tuple[Inert, ...], width: int) -> tuple[Inert, ...]:
+    return (*cells, *[Inert("")] * (width - len(cells)))
 
 
 def _numbers(report: Report) -> dict[str, int]:

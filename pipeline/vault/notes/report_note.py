@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from pipeline.domain.state import Report, nearest_facts, workers_in_order, working_seconds
+from pipeline.domain.state import (
+    GIVES_ORDERS,
+    Report,
+    SessionState,
+    cost_of,
+    nearest_facts,
+    workers_in_order,
+    working_seconds,
+)
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.note_parts import (
+    Block,
     Citer,
     Disagreement,
     Open,
@@ -30,8 +40,9 @@ from pipeline.vault.notes.note_parts import (
 from pipeline.vault.notes.queue_snippet import queue_lines
 from pipeline.vault.notes.whats_new import Since, since
 from pipeline.vault.output import formatting
-from pipeline.vault.output.escaping import Inert, Link, plain
+from pipeline.vault.output.escaping import Inert, Link, inert, plain
 from pipeline.vault.output.note import Note
+from pipeline.vault.output.prose import prose
 from pipeline.vault.vault_model import LoadedSession, VaultModel
 
 # A heading that Obsidian finds again by its own words; signs in it would have to be left out of the link.
@@ -48,7 +59,7 @@ class Part:
     """A section: title and paragraphs of cited sentences, or of whole passages."""
 
     title: str
-    paragraphs: tuple[tuple[Said, ...], ...]
+    paragraphs: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +74,17 @@ class NotFound:
 
 @dataclass(frozen=True, slots=True)
 class Referred:
-    """One entry of the references. ``place`` is the host, or the document's path; ``origin`` is ``own`` or ``web``."""
+    """One entry of the references. ``place`` is the host, or the document's path; ``origin`` is ``own`` or ``web``.
+
+    ``gives_orders``: the page contains orders to language models.
+    """
 
     number: int
     source: Link
     place: str
     quotes: int
     origin: Origin
+    gives_orders: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +92,7 @@ class ReportView:
     """What ``report.md.j2`` is given."""
 
     title: str
+    heading: str
     query: str
     since: Since | None
     not_found: NotFound | None
@@ -103,11 +119,14 @@ class ReportView:
     search: tuple[str, ...]
     seconds: float
     usd: float
+    unknown_usd: float
+    likely_usd: float
     tokens: int
     events: int
     facts: int
     pages: int
     words: int
+    derived: bool
 
 
 _OWN = ("local",)  # the search services if only the user's documents are searched
@@ -128,7 +147,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
             "words": report.words,
             "disagreements": len(report.contradictions),
             "open_questions": len(report.unknowns),
-            "cost_usd": round(state.spent.usd, 6),
+            "cost_usd": round(cost_of(state).charged_usd, 6),
             "duration_s": working_seconds(state),
             **archived(model, loaded),
         }
@@ -147,26 +166,29 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
 def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportView:
     state = loaded.state
     citer = Citer(model, loaded)
-    parts = tuple(Part(section.title, citer.paragraphs(section.paragraphs)) for section in report.sections)
-    disagreements = citer.disagreements(report.contradictions)
     is_passages = any(part.kind == "passages" for section in report.sections for part in section.paragraphs)
+    shown: Callable[[str], str] = inert if is_passages or not report.sections else prose  # quotes are shown without marks
+    parts = tuple(Part(shown(section.title), citer.paragraphs(section.paragraphs)) for section in report.sections)
+    titles = tuple(section.title for section in report.sections)
+    disagreements = citer.disagreements(report.contradictions)
     unknowns = open_questions(report.unknowns)
-    limits = _limits(report)
+    limits = _limits(state, report)
     origins = [page_origin(entry.url) for entry in report.references]
     return ReportView(
         title=report.title or state.query,
+        heading=shown(report.title or state.query),
         query=state.query,
         since=since(model, loaded),
         not_found=_not_found(loaded, citer),
         missing=_missing(loaded, report),
         summary=citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
-        contents=_contents(parts, bool(disagreements), bool(unknowns), bool(limits)),
+        contents=_contents(titles, shown, bool(disagreements), bool(unknowns), bool(limits)),
         sections=parts,
         disagreements=disagreements,
         unknowns=unknowns,
         to_ask=queue_lines((gap.question for gap in report.unknowns), state.tags),
         limits=limits,
-        references=_references(model, report),
+        references=_references(model, state, report),
         own_sources=origins.count("own"),
         web_sources=origins.count("web"),
         session=session_link(loaded.card, "how this was researched"),
@@ -180,13 +202,21 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
         seconds=working_seconds(state),
-        usd=state.spent.usd,
+        usd=cost_of(state).charged_usd,
+        unknown_usd=cost_of(state).assumed_usd,
+        likely_usd=cost_of(state).expected_usd,
         tokens=state.spent.total_tokens,
         events=state.version,
         facts=len(state.facts),
         pages=len(state.pages),
         words=report.words,
+        derived=_has_derived(report),
     )
+
+
+def _has_derived(report: Report) -> bool:
+    body = (sentence for section in report.sections for paragraph in section.paragraphs for sentence in paragraph.sentences)
+    return any(sentence.basis == "derived" for sentence in (*report.summary, *body))
 
 
 def _not_found(loaded: LoadedSession, citer: Citer) -> NotFound | None:
@@ -206,28 +236,38 @@ def _missing(loaded: LoadedSession, report: Report) -> str:
     return f"No passage {where} mentions {named} together with the rest."
 
 
-def _contents(parts: tuple[Part, ...], *further: bool) -> tuple[Link | str, ...]:
+def _contents(sections: tuple[str, ...], shown: Callable[[str], str], *further: bool) -> tuple[Link | str, ...]:
     """The headings in order: links if Obsidian can find the heading, else plain text."""
     disagree, unknown, limited = further
-    titles = [*([DISAGREEMENTS] if disagree else []), *(part.title for part in parts)]
+    titles = [*([DISAGREEMENTS] if disagree else []), *sections]
     titles += [*([UNKNOWNS] if unknown else []), *([LIMITS] if limited else []), REFERENCES]
-    return tuple(_heading_link(title) for title in titles)
+    return tuple(_heading_link(title, shown) for title in titles)
 
 
-def _heading_link(title: str) -> Link | str:
+def _heading_link(title: str, shown: Callable[[str], str]) -> Link | str:
     plain_title = " ".join(title.split())
-    return Link(f"#{plain_title}", plain_title) if _LINKABLE.fullmatch(plain_title) else title
+    return Link(f"#{plain_title}", plain_title) if _LINKABLE.fullmatch(plain_title) else shown(title)
 
 
-def _limits(report: Report) -> tuple[str, ...]:
-    if not report.cut:
-        return report.limits
-    cut = formatting.count(report.cut, "sentence")
-    rest = "was cut, because its quotes do" if report.cut == 1 else "were cut, because their quotes do"
-    return (*report.limits, f"{cut} of the draft {rest} not support {'it' if report.cut == 1 else 'them'}.")
+def _limits(state: SessionState, report: Report) -> tuple[str, ...]:
+    found = list(report.limits)
+    if report.cut:
+        cut = formatting.count(report.cut, "sentence")
+        rest = "was cut, because its quotes do" if report.cut == 1 else "were cut, because their quotes do"
+        found.append(f"{cut} of the draft {rest} not support {'it' if report.cut == 1 else 'them'}.")
+    if ordering := [entry.number for entry in report.references if _gives_orders(state, entry.url)]:
+        sources = "Source" if len(ordering) == 1 else "Each of the sources"
+        named = ", ".join(map(str, ordering))
+        found.append(f"{sources} {named} contains orders to language models, which may be meant to mislead. Check what it says.")
+    return tuple(found)
 
 
-def _references(model: VaultModel, report: Report) -> tuple[Referred, ...]:
+def _gives_orders(state: SessionState, url: str) -> bool:
+    page = state.pages.get(url)
+    return page is not None and GIVES_ORDERS in page.notices
+
+
+def _references(model: VaultModel, state: SessionState, report: Report) -> tuple[Referred, ...]:
     return tuple(
         Referred(
             entry.number,
@@ -235,6 +275,7 @@ def _references(model: VaultModel, report: Report) -> tuple[Referred, ...]:
             address_words(entry.url),
             len(entry.facts),
             page_origin(entry.url),
+            _gives_orders(state, entry.url),
         )
         for entry in report.references
     )

@@ -9,6 +9,8 @@ from pipeline.domain.state import (
     SessionState,
     Worker,
     contradictions,
+    cost_of,
+    observed_pages,
     open_gaps,
     search_nodes,
     workers_in_order,
@@ -16,6 +18,7 @@ from pipeline.domain.state import (
 )
 from pipeline.domain.values import PlanNode
 from pipeline.vault.charts.canvas import canvas_path
+from pipeline.vault.charts.cost_table import CostRow, cost_rows
 from pipeline.vault.charts.session_charts import chart_path
 from pipeline.vault.notes.activity import Stretch, models, timeline
 from pipeline.vault.notes.note_parts import (
@@ -45,10 +48,13 @@ from pipeline.vault.vault_model import LoadedSession, VaultModel
 _STEPS = {
     "Survey": "the first survey",
     "Plan": "planning",
+    "PlainPlan": "planning without the model",
     "Validate": "cross-checking the facts",
     "Contrast": "looking for disagreements",
     "FindGaps": "looking for what is still unknown",
     "MakeOutline": "outlining the report",
+    "PlainOutline": "outlining the report without the model",
+    "EditReport": "editing the whole report",
 }
 _WORKER_STEPS = {"Think": "thinking", "Evaluate": "judging what was found", "Fold": "condensing what was found"}
 _SECTION_STEPS = {"WriteSection": "writing", "CheckSection": "checking", "ReviseSection": "revising"}
@@ -83,6 +89,10 @@ def _step_words(state: SessionState, key: str) -> str:
         return f"reading {rest}"
     if kind == "Observe":
         return f"taking facts from {rest.split(':', 2)[-1]}"
+    if kind == "ObservePage":
+        return f"taking facts from {rest.partition(':')[2]}"
+    if kind == "LookUp":
+        return "searching the pages read for an answer to an open question"
     if kind in _WORKER_STEPS:
         return f"{_WORKER_STEPS[kind]} ({_perspective(state, rest.partition(':')[0])})"
     if kind in _SECTION_STEPS:
@@ -160,8 +170,12 @@ class SessionView:
     seconds: float
     runs: int
     usd: float
+    unknown_usd: float
+    likely_usd: float
     calls: int
+    costs: tuple[CostRow, ...]
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
     events: int
     started_at: str
@@ -182,7 +196,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
             "searches": len(state.searches),
             "pages": len(state.pages),
             "facts": len(state.facts),
-            "cost_usd": round(state.spent.usd, 6),
+            "cost_usd": round(cost_of(state).charged_usd, 6),
             "tokens": state.spent.total_tokens,
             "duration_s": working_seconds(state),
             **archived(model, loaded),
@@ -197,6 +211,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
 def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
     state = loaded.state
     after = model.followers.get(loaded.card.id)
+    costs = cost_rows(loaded.events, state.spent)
     return SessionView(
         title=state.query,
         status=state.status,
@@ -230,9 +245,13 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         facts=len(state.facts),
         seconds=working_seconds(state),
         runs=len(state.runs),
-        usd=state.spent.usd,
+        usd=cost_of(state).charged_usd,
+        unknown_usd=cost_of(state).assumed_usd,
+        likely_usd=cost_of(state).expected_usd,
         calls=state.spent.calls,
+        costs=costs,
         input_tokens=state.spent.input_tokens,
+        cached_tokens=sum(row.cached_tokens for row in costs),
         output_tokens=state.spent.output_tokens,
         events=state.version,
         started_at=state.started_at,
@@ -249,7 +268,7 @@ def _planned(loaded: LoadedSession, node: PlanNode) -> PlannedView:
 def _row(loaded: LoadedSession, worker: Worker) -> WorkerRow:
     state = loaded.state
     asked = [query for step in worker.iterations for query in step.queries if query in state.searches]
-    pages = {url for step in worker.iterations for url in step.observed}
+    pages = {url for number in range(1, len(worker.iterations) + 1) for url in observed_pages(state, worker, number)}
     return WorkerRow(
         worker_link(loaded.card, worker.id),
         len(worker.iterations),

@@ -114,6 +114,7 @@ class SourceView:
     origin: Origin
     author: str
     published: str
+    notices: tuple[str, ...]
     media_type: str
     score: float
     score_reasons: tuple[str, ...]
@@ -166,6 +167,7 @@ def _view(model: VaultModel, source: Source, judged: Learnt | None, changes: tup
         origin=page_origin(source.url),
         author=page.author,
         published=page.published,
+        notices=page.notices,
         media_type=page.media_type,
         score=(judged.score if judged else None) or 0.0,
         score_reasons=judged.reasons if judged else (),

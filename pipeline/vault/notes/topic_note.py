@@ -149,7 +149,7 @@ def _asked(model: VaultModel, sessions: Sequence[Card]) -> Asked:
     first = cited(model, shown.first) if shown.first else None
     at = shown.reported_at or shown.ended_at or shown.started_at
     earlier = tuple(best_link(card) for card in reversed(sessions) if card is not shown and card.answered)
-    return Asked(best_link(shown), outcome, at, first, shown.sources, shown.facts, earlier)
+    return Asked(best_link(shown), outcome, at, first, len(shown.drawn), shown.facts, earlier)
 
 
 def _sources(model: VaultModel, latest: Iterable[Card]) -> tuple[CitedSource, ...]:

@@ -95,12 +95,13 @@ class _FactTexts:
     """Facts as statements with links to their quotes or sources."""
 
     def __init__(self, model: VaultModel, loaded: LoadedSession) -> None:
-        self._model, self._facts = model, loaded.state.facts
+        self._model, self._state, self._facts = model, loaded.state, loaded.state.facts
         self._citer = Citer(model, loaded)
 
     def of_fact(self, fact_id: str) -> PlacedStatement:
         fact = self._facts[fact_id]
-        return PlacedStatement(statement(fact.claim, fact.quote), self._citer.citation(fact_id))
+        claim = fact.claim if self._state.bears_claim(fact) else ""
+        return PlacedStatement(statement(claim, fact.quote), self._citer.citation(fact_id))
 
     def of_lost_fact(self, fact: Fact) -> PlacedStatement:
         return PlacedStatement(statement(fact.claim, fact.quote), self.place(fact.url))

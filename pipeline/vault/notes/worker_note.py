@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.domain.state import SessionState, Worker, chosen_pages
+from pipeline.domain.state import Failure, SessionState, Worker, chosen_pages, observed_pages
 from pipeline.domain.values import Fact, RejectedFact, ValidatedFact
 from pipeline.vault.notes.note_parts import (
     address_words,
@@ -146,7 +146,7 @@ def _view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerVie
         summary=worker.summary,
         rounds=tuple(_round(model, state, worker, number) for number in range(1, len(worker.iterations) + 1)),
         facts=tuple(_found(model, loaded, fact) for fact in loaded.facts[worker.id]),
-        rejected=tuple(_rejected(model, worker)),
+        rejected=tuple(_rejected(model, state, worker)),
         gaps=worker.iterations[-1].gaps if worker.iterations else (),
         timeline=timeline_link(loaded),
         canvas=canvas_link(loaded),
@@ -179,12 +179,18 @@ def _searched(state: SessionState, query: str) -> Searched:
 
 
 def _page(model: VaultModel, state: SessionState, worker: Worker, number: int, url: str) -> PageSeen:
-    observed = worker.iterations[number - 1].observed.get(url)
+    observed = observed_pages(state, worker, number).get(url)
     name: Link | str = source_link(model.sources[url]) if url in state.pages else url
-    failure = state.failures.get(f"Observe:{worker.id}:{number}:{url}" if url in state.pages else f"Read:{url}")
+    failure = _failure_of_page(state, worker, number, url)
     why = "" if observed else failure.message if failure else "not evaluated"
     facts, rejected = (len(observed.facts), len(observed.rejected)) if observed else (0, 0)
     return PageSeen(name, address_words(url), facts, rejected, why)
+
+
+def _failure_of_page(state: SessionState, worker: Worker, number: int, url: str) -> Failure | None:
+    if url not in state.pages:
+        return state.failures.get(f"Read:{url}")
+    return state.failures.get(f"ObservePage:1:{url}") or state.failures.get(f"Observe:{worker.id}:{number}:{url}")
 
 
 def _found(model: VaultModel, loaded: LoadedSession, fact: Fact) -> Found:
@@ -206,9 +212,9 @@ def standing_words(entry: ValidatedFact | None) -> str:
     return f"confirmed by {others} other quote{'' if others == 1 else 's'}" if others else "confirmed by another source"
 
 
-def _rejected(model: VaultModel, worker: Worker) -> Iterator[Rejected]:
-    for step in worker.iterations:
-        for url, observed in step.observed.items():
+def _rejected(model: VaultModel, state: SessionState, worker: Worker) -> Iterator[Rejected]:
+    for number in range(1, len(worker.iterations) + 1):
+        for url, observed in observed_pages(state, worker, number).items():
             yield from (_rejection(model, url, entry) for entry in observed.rejected)
 
 

@@ -36,7 +36,7 @@ _FIRST_SIGNS = re.compile(r"[-+(\d]")
 _TICKS = re.compile("`+")
 _LONG_NUMBER = re.compile(r"\A(\d{4,9})([.)])")
 # A last character that would join with what a template writes next: `!` with a link is an embed, `:` with a colon a field.
-# An entity keeps even the raw signs apart, which a plugin may look for; for the very common `!` a backslash must do.
+# An entity hides the raw characters from plugins that search for them; the very common `!` gets only a backslash.
 _JOINING = {"!": "\\!", ":": "&#58;", "[": "&#91;", "<": "&lt;"}
 _IN_LABEL = str.maketrans(
     {
@@ -64,7 +64,7 @@ _KEPT_IN_URL = "/?&=+,@%-._~:"
 
 
 class Inert(str):
-    """Text that may stand in a note as it is: escaped here, or written by this program."""
+    """Text that goes into a note unchanged: escaped here, or written by this program."""
 
     __slots__ = ()
 
@@ -89,7 +89,7 @@ class Link:
 
     @property
     def embed(self) -> Inert:
-        """What stands at the other end, shown in place; the words of a drawing are for those who do not see it."""
+        """The target, shown in place; the words of a drawing are its alternative text."""
         return Inert(f"![[{self.target}|{label(self.label)}]]" if self.path.endswith(".svg") else f"![[{self.target}]]")
 
     @property
@@ -106,7 +106,7 @@ def inert(text: str) -> Inert:
     return text if isinstance(text, Inert) else _inert(text)
 
 
-@lru_cache(maxsize=4_096)  # a title or a quote stands in several notes, most of them made one after the other
+@lru_cache(maxsize=4_096)  # a title or a quote occurs in several notes, most of them rendered one after the other
 def _inert(text: str) -> Inert:
     line = " ".join(clean(text).split())
     if text.isspace():
@@ -156,7 +156,7 @@ def address(url: str) -> Inert:
     return Inert(f"[{inert(shown)}]({safe})")
 
 
-@lru_cache(maxsize=4_096)  # the address of a source stands in its own note three times, and in those of all who read it
+@lru_cache(maxsize=4_096)  # the address of a source occurs three times in its own note, and in the notes of all its readers
 def web_address(url: str) -> str:
     """Return ``url`` as it may be followed: host in punycode, all else percent-encoded; "" if it may not.
 

@@ -48,6 +48,13 @@ def money(usd: float) -> str:
     return f"${usd:,.2f}" if usd >= 0.01 else f"${usd:.4f}"
 
 
+def bill(usd: float, unknown: float = 0.0, likely: float = 0.0) -> str:
+    """Return an amount; with calls of ``unknown`` cost as ``$0.04 charged, up to $0.58 not accounted for (about $0.09)``."""
+    if unknown <= 0:
+        return money(usd)
+    return f"{money(usd)} charged, up to {money(unknown)} not accounted for (about {money(likely)})"
+
+
 def day(at: str) -> str:
     """Return the day of an envelope's time, or of a date: ``21 November 2026``; "" stays ""."""
     if not at:

@@ -27,7 +27,7 @@ _FENCED = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.D
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 # A key at the start of a line, quoted or not; anything else belongs to the key above it.
 _KEY_LINE = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"\-\[\]{},&*!|>%@`?:][^:\n]*?)[ \t]*:(?=\s|\Z)""")
-# What YAML forbids or breaks lines at, and what plugins look for in the raw file: Templater's signs, comments, inline fields.
+# What YAML forbids or breaks lines at, and what plugins search for in the raw file: Templater's signs, comments, inline fields.
 _ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|(?<=[<%])%|%(?=>)|(?<=:):")
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -110,7 +110,7 @@ def _scalar(value: object) -> str:
 @lru_cache(maxsize=4_096)  # kinds, tags and titles come again and again
 def quoted(text: str) -> str:
     """Return ``text`` in double quotes, the same to JSON, YAML 1.1 and YAML 1.2; lone surrogates become U+FFFD."""
-    if text.isprintable() and "%" not in text and "::" not in text:  # nearly always: nothing to look for
+    if text.isprintable() and "%" not in text and "::" not in text:  # nearly always: nothing to escape
         return _as_json(text)
     whole = _as_json(_SURROGATE.sub("\ufffd", text))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", whole)

@@ -1,4 +1,4 @@
-"""What a person added to a note, and how a fresh note gets it back. Pure: text in, text out.
+"""Extracts what a person added to a note, and puts it into the newly rendered note. Pure: text in, text out.
 
 Theirs are the texts of user blocks, properties the program does not own, and further entries of ``tags``, ``aliases`` and
 ``cssclasses``. The rest is the program's; ``skeleton`` is the digest of that rest, by which an edit is noticed. It does not
@@ -44,7 +44,7 @@ class OnDisk:
 
     @property
     def is_ours(self) -> bool:
-        """Tell whether the program once made this note, by what it says of itself."""
+        """Return whether the program once made this note, by its properties."""
         tags = _entries(self.properties.get("tags"))
         return self.properties.get("kind") in KINDS and any(tag.startswith("research/") for tag in tags)
 
@@ -125,4 +125,6 @@ def _plain(value: object) -> object:
         return value.isoformat()
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
+    if isinstance(value, list | tuple):
+        return list(map(_plain, value))
     return value if isinstance(value, (str, bool)) or value is None else str(value)

@@ -34,7 +34,7 @@ class Passage:
 
     @property
     def is_passage(self) -> bool:
-        """Tell it from a sentence."""
+        """Always true: templates distinguish it from a sentence by this."""
         return True
 
 
@@ -49,7 +49,7 @@ def blocks_of(text: str) -> tuple[Block, ...]:
 
 
 def is_plain(text: str) -> bool:
-    """Tell whether a quote is one paragraph and nothing else."""
+    """Return whether a quote is one paragraph and nothing else."""
     return "\n" not in text.strip() and [block.kind for block in blocks_of(text)] in (["paragraph"], [])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.system.safe_tree import Obstacle, Tree
 
 PATH = ".obsidian/types.json"
-# What is neither a number, a moment nor one of Obsidian's own lists is text.
+# A property that is no number, time or one of Obsidian's own lists is text.
 _NUMBERS = (
     "cost_usd", "tokens", "duration_s", "words", "sources", "facts", "quotes", "searches", "pages", "versions", "cited_by",
     "quality", "disputed", "disagreements", "open_questions", "questions", "done", "not_found", "failed", "skipped",
@@ -31,7 +31,7 @@ TYPES: dict[str, str] = {
 
 
 def complete(tree: Tree, *, dry: bool = False) -> tuple[bool, str]:
-    """Add the types that the vault's ``types.json`` lacks; return whether it lacked any, and what stood in the way or "".
+    """Add the types that the vault's ``types.json`` lacks; return whether it lacked any, and the obstacle or "".
 
     ``dry``: nothing is written.
 
@@ -49,7 +49,7 @@ def complete(tree: Tree, *, dry: bool = False) -> tuple[bool, str]:
 
 
 def are_complete(tree: Tree) -> bool:
-    """Tell whether ``complete`` has nothing to do, and nothing to report."""
+    """Return whether ``complete`` has nothing to do, and nothing to report."""
     try:
         return complete(tree, dry=True) == (False, "")
     except OSError:
@@ -62,7 +62,7 @@ def completed(text: str | None) -> str | None:
     A type that its user chose for one of our properties stays.
 
     Raises:
-        ValueError: it is not what Obsidian writes; nobody but its user can say what was meant.
+        ValueError: it is not what Obsidian writes; only its user can say what was meant.
     """
     whole = _parsed(text) if text is not None and text.strip() else {}
     types = whole.get("types", {})

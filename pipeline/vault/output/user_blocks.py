@@ -6,8 +6,8 @@
     anything at all, kept byte for byte over every rebuild
     %% end notes %%
 
-A marker stands alone on its line. Markers inside a code fence are text. What is malformed (a block that does not end, ends
-twice, stands inside another, or has the name of another) is never guessed at.
+A marker is alone on its line. Markers inside a code fence are text. Malformed blocks (that do not end, end twice, are inside
+another, or have the name of another) are an error, never repaired by a guess.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Block:
 
 
 def empty_block(name: str) -> str:
-    """Return the two markers of a block, to stand in a template's output.
+    """Return the two markers of a block, for a template's output.
 
     Raises:
         ValueError: the name is not of ``[a-z0-9_-]``.
@@ -50,7 +50,7 @@ def empty_block(name: str) -> str:
     return f"%% begin {name} %%\n%% end {name} %%"
 
 
-@lru_cache(maxsize=8)  # one note's body is looked through when it is rendered, composed and compared
+@lru_cache(maxsize=8)  # one note's body is searched when it is rendered, composed and compared
 def find(body: str) -> tuple[Block, ...]:
     """Return the blocks of a note's body in order.
 

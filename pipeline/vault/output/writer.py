@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pipeline.errors import ResearchError
+from pipeline.domain import Summary
+from pipeline.errors import SystemRefused
 from pipeline.system.folder_fingerprint import Look, Step
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
@@ -25,10 +26,11 @@ _LEFT = "not changed, so that no text is lost; correct this and run `research bu
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did, as sorted vault paths with suffix; ``problems`` say what was not written, why, and what to do.
+    """The result of a build, as sorted vault paths with suffix; ``problems`` say what was not written, why, and what to do.
 
     ``unchanged`` is the number of unchanged files. ``steps`` has, by path ("" for the vault itself), each folder's mark before
-    and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams.
+    and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams;
+    ``sessions`` are those that were read, by id.
     """
 
     written: tuple[str, ...] = ()
@@ -38,11 +40,12 @@ class BuildReport:
     problems: tuple[str, ...] = ()
     steps: Mapping[str, Step] = field(default_factory=dict)
     marks: Mapping[str, str] = field(default_factory=dict)
+    sessions: Mapping[str, Summary] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class WriteResult:
-    """What a ``VaultWriter`` has done so far. ``refused`` are the files that it could not write.
+    """The work of a ``VaultWriter`` so far. ``refused`` are the files that it could not write.
 
     ``left`` has size and time of each file that it wrote or found unchanged; None for one that it removed.
     """
@@ -68,7 +71,7 @@ class VaultWriter:
         """Write ``files`` and remove the ``stale`` ones.
 
         Raises:
-            ResearchError: the disk cannot be written; no file is half written.
+            SystemRefused: the disk cannot be written; no file is half written.
         """
         try:
             for fresh in files:
@@ -78,7 +81,7 @@ class VaultWriter:
             self._complete_types()
         except OSError as error:
             where = error.filename or "the vault"
-            raise ResearchError(
+            raise SystemRefused(
                 f"the vault cannot be written: {where}: {error.strerror or error}",
                 hint="free some space or allow writing there, then run `research build`; no text is lost",
             ) from error
@@ -110,7 +113,7 @@ class VaultWriter:
             self._leave(whole, state if whole.data == disk else None, made, mixed=bool(additions))
 
     def _as_left(self, made: BuiltFile | None, state: Look) -> bool:
-        """Tell from size and time whether a file contains what was generated and nothing else."""
+        """Return whether, by its size and time, a file contains what was generated and nothing else."""
         return self._trusting and made is not None and made.digest != "" and state == Look(made.size, made.mtime)
 
     def _user_text(self, fresh: GeneratedFile, made: BuiltFile | None, data: bytes) -> merge_user_text.UserText | None:
@@ -124,7 +127,7 @@ class VaultWriter:
             self._refuse(fresh, "this program did not write the file that is there; rename or move it and build again")
             return None
         additions = merge_user_text.kept(disk, fresh.note, made.aliases if made else ())
-        edited = made is None or made.skeleton != disk.skeleton
+        edited = made is None or (made.digest != digest_of(data) and made.skeleton != disk.skeleton)
         if edited and _composed(fresh.note, additions) != data:
             self._set_aside(fresh.path, data)
         return additions
@@ -181,11 +184,11 @@ class VaultWriter:
             if not self._dry:
                 self._tree.remove(path)
             self.result.removed.append(path)
-        self._files.drop(path)
+        self._files.drop([path])
         self.result.left[path] = None
 
     def _was_edited(self, path: str, data: bytes) -> bool:
-        """Tell whether somebody edited a file since it was generated; a file that cannot be parsed counts as edited."""
+        """Return whether somebody edited a file since it was generated; a file that cannot be parsed counts as edited."""
         made = self._files.find(path)
         if made is not None and made.digest == digest_of(data):
             return False

@@ -27,7 +27,7 @@ class RenderPool:
     def __init__(self, model: VaultModel, renderer: Renderer) -> None:
         self._setup = model, renderer
         self._others = processors(_MOST) - 1
-        self._pool = Pool(self._others, self._setup, _set_up, (model, renderer.folder))
+        self._pool = Pool(self._others, self._setup, _set_up, (model, renderer.folder, renderer.compiled))
         self._started = False
 
     def close(self) -> None:
@@ -55,8 +55,9 @@ class RenderPool:
             yield from given.popleft().result()
 
 
-def _set_up(given: tuple[VaultModel, Path]) -> tuple[VaultModel, Renderer]:
-    return given[0], Renderer(given[1])
+def _set_up(given: tuple[VaultModel, Path, Path | None]) -> tuple[VaultModel, Renderer]:
+    model, templates, compiled = given
+    return model, Renderer(templates, compiled)
 
 
 def _render(setup: tuple[VaultModel, Renderer], orders: Sequence[Order]) -> list[RenderResult]:

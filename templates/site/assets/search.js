@@ -3,9 +3,9 @@
 "use strict";
 
 const SHOWN = 40;
-const WEIGHED = 120; // notes whose kind is looked at
+const WEIGHED = 120; // notes whose kind is considered
 const KINDS = { report: 2, topic: 1.4, source: 1.2, note: 1.6, worker: 0.6 };
-const PREFIXED = 40; // words that the last, unfinished word may stand for
+const PREFIXED = 40; // words that the last, unfinished word may match
 const PAUSE_MS = 150;
 const ID_LENGTH = 7;
 const CODE_LENGTH = ID_LENGTH + 1; // with the weight
@@ -38,8 +38,8 @@ function wordsOf(text, stop) {
     const letters = [...word];
     return letters.length < 2 ? [word] : letters.slice(1).map((letter, i) => letters[i] + letter);
   });
-  const telling = parts.filter((word) => !stop.includes(word));
-  return [...new Set(telling.length ? telling : parts)];
+  const content = parts.filter((word) => !stop.includes(word));
+  return [...new Set(content.length ? content : parts)];
 }
 
 function fileOf(word) {
@@ -47,7 +47,7 @@ function fileOf(word) {
   return /^[\x00-\x7f]{2}$/.test(first) ? `w-${first}` : `w-u${word.codePointAt(0).toString(16)}`;
 }
 
-// The words that `word` may stand for, each with its notes: codes by the folders of the segments that have some.
+// The words that `word` may match, each with its notes: codes by the folders of the segments that have some.
 async function spellings(word, open, segments) {
   const found = new Map();
   if (word.length < 2 && word < "\u2e80") return found;

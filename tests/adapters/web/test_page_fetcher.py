@@ -139,6 +139,9 @@ def test_requests_say_who_asks_and_bring_no_cookie_no_referrer_and_no_credential
         (response(status="500 Internal Server Error"), False),
         (response(status="503 Service Unavailable"), False),
         (response(status="429 Too Many Requests"), False),
+        (response(b"User-agent: *\nDisallow: /other\n" + b"# more\n" * 400_000 + b"Disallow: /page\n"), True),
+        (response(b"User-agent: *\nDisallow: /page\n" + b"# more\n" * 400_000), False),
+        (response(gzip.compress(b"User-agent: *\nDisallow: /page\n" + b"#" * 9_000_000), content_encoding="gzip"), False),
         (b"", False),
         (response(b"User-agent: *", content_length="99"), False),
         (redirect("/rules"), False),
@@ -320,6 +323,20 @@ def test_a_page_that_has_not_changed_is_not_sent_again(tmp_path: Path) -> None:
 
     server = against(site({"/page": conditional}), scenario, cache=PageCache(tmp_path))
     assert [request.headers.get("if-none-match") for request in server.seen] == [None, None, '"1"']
+
+
+def test_what_a_page_says_of_its_use_is_told_and_kept(tmp_path: Path) -> None:
+    body = HTML.replace(b"<title>", b"<meta name='robots' content='noindex, noai, noimageai'><title>")
+    headers = {"etag": '"1"', "tdm_reservation": "1", "x_robots_tag": "noai"}
+
+    def conditional(request: Request) -> bytes:
+        return response(status="304 Not Modified") if "if-none-match" in request.headers else page(body, **headers)
+
+    async def scenario(reading: Reading) -> None:
+        for _ in range(2):
+            assert (await reading.page()).notices == ("noai", "tdm-reservation", "noimageai")
+
+    against(site({"/page": conditional}), scenario, cache=PageCache(tmp_path))
 
 
 def test_a_page_that_has_changed_is_read_anew(tmp_path: Path) -> None:

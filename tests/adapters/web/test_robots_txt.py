@@ -81,7 +81,8 @@ def test_all_groups_of_an_agent_count_together_and_those_of_the_star_only_withou
 
 
 @pytest.mark.parametrize(
-    ("value", "delay"), [("3", 3.0), ("0.5", 0.5), ("86400", 10.0), ("-1", 0.0), ("abc", 0.0), ("1e9", 0.0), ("", 0.0)]
+    ("value", "delay"),
+    [("3", 3.0), ("0.5", 0.5), ("86400", 10.0), ("-1", 0.0), ("abc", 0.0), ("1e9", 10.0), ("nan", 0.0), ("", 0.0)],
 )
 def test_a_crawl_delay_is_honoured_up_to_ten_seconds(value: str, delay: float) -> None:
     assert parse_robots(f"User-agent: *\nCrawl-delay: {value}".encode(), AGENT).delay_s == delay
@@ -91,6 +92,26 @@ def test_what_lies_beyond_the_limit_does_not_count() -> None:
     padding = b"#" * 100 + b"\n"
     robots = b"User-agent: *\n" + padding * (MAX_BYTES // len(padding) + 1) + b"Disallow: /\n"
     assert parse_robots(robots, AGENT).allow("https://example.org/a")
+
+
+def test_a_rule_that_the_limit_cuts_is_ignored() -> None:
+    start = b"User-agent: *\nDisallow: /a\n"
+    robots = start + b"#" * (MAX_BYTES - len(start) - 12) + b"\nDisallow: /abc\n"
+    assert parse_robots(robots, AGENT).allow("https://example.org/b")
+
+
+@pytest.mark.parametrize(
+    "robots",
+    [
+        b"".join(b"User-agent: a%d\n" % number for number in range(15_000)) + b"Disallow: /x\n" * 20_000,
+        b"".join(b"user agent a%d\x0b" % number for number in range(15_000)) + b"Disallow: /x\x0b" * 20_000,
+        b"".join(b"User-agent: night-research*%d\n" % number for number in range(9_000)) + b"Disallow: /x\n" * 20_000,
+    ],
+)
+def test_many_crawlers_with_many_rules_cost_no_more_than_one(robots: bytes) -> None:
+    rules = parse_robots(robots, AGENT)
+    assert len(rules.parsed._user_agents) <= 2
+    assert rules.allow("https://example.org/y")
 
 
 def test_the_two_extremes() -> None:

@@ -35,7 +35,7 @@ def test_the_program_is_scored_offline_beside_the_baseline(folder: Path) -> None
     assert found["baseline: answer in the best passage (150 words)"] == 1.0
     assert found["nuggets in 1500 words, mean"] == 0.5
     assert found["vital nuggets in 1500 words, mean"] == 1.0
-    assert found["quotes that stand in the stored page"] == 1.0
+    assert found["quotes found in the stored page"] == 1.0
     assert found["citations that resolve"] == 1.0
     assert found["sessions that failed"] == 0.0
     assert {entry["id"] for entry in value["questions"]} == {"depth", "ships", "soup"}

@@ -37,6 +37,12 @@ def test_a_plan_that_waits_is_shown_with_its_questions(folder: Path) -> None:
         assert all(question in told for question in view["questions"])
 
 
+def test_resume_of_a_plan_that_waits_names_the_command_that_approves_it(folder: Path) -> None:
+    told = said(folder, "-q", "resume", "harbour")
+    assert told.code == 1
+    assert "  → research approve " in told.err
+
+
 def test_an_approved_plan_is_carried_out_by_the_next_run(folder: Path) -> None:
     assert action(folder) == "waiting"
     assert said(folder, "run").out.splitlines()[:2] == [

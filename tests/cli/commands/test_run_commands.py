@@ -326,21 +326,52 @@ def test_a_vault_that_cannot_be_built_is_part_of_the_account(folder: Path) -> No
     assert said(folder, "verify").code == 0
 
 
-@pytest.mark.parametrize("trouble", [OSError(28, "No space left on device"), ZeroDivisionError("a fault of ours")])
+@pytest.mark.parametrize(
+    ("trouble", "code"), [(OSError(28, "No space left on device"), 12), (ZeroDivisionError("a fault of ours"), 1)]
+)
 def test_whatever_keeps_the_vault_from_being_built_the_account_is_given(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+    folder: Path, monkeypatch: pytest.MonkeyPatch, trouble: Exception, code: int
 ) -> None:
     def broken(*_args: object, **_kwargs: object) -> None:
         raise trouble
 
     monkeypatch.setattr("pipeline.wiring.workspace_adapters.build", broken)
     told = said(folder, "run", "--json")
-    assert (told.code, agreeing(folder, told)["done"]) == (1, 2)
+    assert (told.code, agreeing(folder, told)["done"]) == (code, 2)
     assert "the vault is not up to date" in told.err
     monkeypatch.undo()
     (folder / "queries.yaml").write_text(f"queries:\n{NONSENSE}")
     monkeypatch.setattr("pipeline.wiring.workspace_adapters.build", broken)
     assert f"not up to date: {type(trouble).__name__}" in said(folder, "-q", "run").out
+
+
+def test_the_site_of_a_vault_that_cannot_be_built_is_not_called_up_to_date(folder: Path) -> None:
+    (folder / "vault").touch()
+    told = said(folder, "run")
+    assert told.code == 12
+    account_of_site = last_run(folder)["site"]
+    assert account_of_site == "it is built from the vault, which could not be built"
+    assert f"site        not up to date: {account_of_site}" in told.out
+    (folder / "vault").unlink()
+    assert said(folder, "run").code == 0
+    assert (last_run(folder)["vault"], last_run(folder)["site"]) == ("up to date", "up to date")
+
+
+def test_a_run_prints_once_that_a_session_cannot_be_read(folder: Path) -> None:
+    assert said(folder, "-q", "run", "harbour").code == 0
+    segment = next((folder / "events" / "sessions").rglob("*.jsonl"))
+    segment.write_bytes(segment.read_bytes()[:-40] + b"?" * 39 + b"\n" + segment.read_bytes())
+    told = said(folder, "run")
+    assert told.code == 20
+    assert told.err.count("cannot be read: the log of") == 1
+
+
+def test_a_quiet_run_after_a_cap_prints_neither_what_is_done_nor_what_was_skipped(folder: Path) -> None:
+    told = said(without_answers(folder), "-q", "run", "--limit", "1", "harbour", "more")
+    assert told.code == 3
+    reason, summary = told.out.splitlines()
+    assert reason == "stopped     the limit of 1 is reached"
+    assert summary == "1 report, 0 failed, 1 skipped; exit code 3"
 
 
 def test_a_night_without_work_leaves_the_last_account_alone(folder: Path) -> None:

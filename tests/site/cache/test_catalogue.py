@@ -34,7 +34,17 @@ def test_one_more_note_costs_no_more_beside_many_others(tmp_path: Path) -> None:
 
 
 # What may be gone through from one end to the other: it does not grow with the notes, or only with each hundredth of them.
-FEW = ("pages_in_doubt", "pages_of_none", "json_each", "watched", "tables", "counts", "COVERING INDEX notes_by_name")
+FEW = (
+    "pages_in_doubt",
+    "pages_of_none",
+    "json_each",
+    "vault_folders",
+    "site_folders",
+    "watched",
+    "tables",
+    "counts",
+    "COVERING INDEX notes_by_name",
+)
 
 
 def _followed(folder: Path, asked: set[str]) -> Scratch:

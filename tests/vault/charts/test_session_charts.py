@@ -119,7 +119,7 @@ def test_what_costs_money_is_drawn_in_dollars_and_tokens_what_does_not_in_finds(
     assert [curve.name for curve in curves_of(free[:3], seconds_of(free[:3]))] == ["Events recorded"]
 
 
-def test_a_call_whose_process_died_counts_at_its_worst() -> None:
+def test_a_call_whose_process_died_is_not_on_the_curve_of_what_was_charged() -> None:
     history = [
         e.RunStarted(at="2026-11-21T02:15:00.000Z"),
         e.CallSent(at="2026-11-21T02:15:01.000Z", step="Survey", worst=Cost(usd=0.5)),
@@ -128,7 +128,7 @@ def test_a_call_whose_process_died_counts_at_its_worst() -> None:
         e.TopicSurveyed(at="2026-11-21T02:16:02.000Z", step="Survey", cost=Cost(usd=0.1), provider="", hits=()),
     ]
     (curve,) = curves_of(history, seconds_of(history))
-    assert [round(total, 6) for _, total in curve.points] == [0.5, 0.6]
+    assert [round(total, 6) for _, total in curve.points] == [0.1]
 
 
 def test_a_pause_of_days_is_as_narrow_as_one_of_minutes() -> None:

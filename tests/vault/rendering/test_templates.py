@@ -37,7 +37,7 @@ VIEWS = {
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("report.md.j2", "# {{ title }}", "# {{ title }", r"report\.md\.j2, line 2: "),
+        ("report.md.j2", "# {{ heading }}", "# {{ heading }", r"report\.md\.j2, line 2: "),
         ("report.md.j2", "{% endif %}", "", r"report\.md\.j2, line \d+: "),
         ("night.md.j2", "{{ title }}", "{{ titel }}", r"night\.md\.j2, line 2: 'titel' is undefined"),
         ("source.md.j2", "{{ entry.number }}", "{{ entry.numero }}", r"source\.md\.j2, line \d+: .*numero"),

@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from pipeline.adapters.reasoners.extractive.claim_check import check
-from pipeline.adapters.reasoners.extractive.corroboration import find_contradictions, validate
+from pipeline.adapters.reasoners.extractive.corroboration import cross_check
 from pipeline.adapters.reasoners.extractive.gaps import evaluate, find_gaps
 from pipeline.adapters.reasoners.extractive.memory_summary import fold
 from pipeline.adapters.reasoners.extractive.page_findings import observe
 from pipeline.adapters.reasoners.extractive.planned_queries import perspectives, think
-from pipeline.adapters.reasoners.extractive.sections import outline, write
+from pipeline.adapters.reasoners.extractive.sections import edit, outline, revise, write
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.values import Cost, Value
@@ -33,11 +33,12 @@ _ANSWERS: Mapping[type[Question[Any]], Callable[[Any], Value]] = MappingProxyTyp
         q.ThoughtQuestion: think,
         q.ObservationQuestion: observe,
         q.EvaluationQuestion: evaluate,
-        q.ValidationQuestion: validate,
-        q.ContradictionsQuestion: find_contradictions,
+        q.CrossCheckQuestion: cross_check,
         q.GapsQuestion: find_gaps,
         q.OutlineQuestion: outline,
         q.SectionQuestion: write,
+        q.RevisionQuestion: revise,
+        q.EditingQuestion: edit,
         q.ClaimCheckQuestion: check,
         q.FoldQuestion: fold,
     }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from pipeline.domain.reasoner_questions import Contradictions, ContradictionsQuestion, Validation, ValidationQuestion
+from pipeline.domain.reasoner_questions import CrossCheck, CrossCheckQuestion
 from pipeline.domain.values import Contradiction, Fact, Standing, ValidatedFact
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.page_format import blocks
@@ -76,18 +76,26 @@ class _Statement:
     denies: bool
 
 
-def validate(question: ValidationQuestion) -> Validation:
-    """Return one entry for each fact of the groups: ``corroborated`` if a sentence from another origin says the same."""
+def cross_check(question: CrossCheckQuestion) -> CrossCheck:
+    """Return which facts of the groups other origins confirm, and the pairs that give different figures for the same thing.
+
+    A fact is ``corroborated`` if a sentence from another origin says the same. The pairs are in a fixed order, each once.
+    """
     entries: dict[str, ValidatedFact] = {}
+    found: dict[str, Contradiction] = {}
     for group in question.groups:
         support: dict[str, set[str]] = {fact.id: set() for fact in group}
-        for a, b, relation, _ in _related_sentences(group, question.origins):
+        for a, b, relation, pair in _related_sentences(group, question.origins):
             if relation == "same":
                 support[a.id].add(b.id)
                 support[b.id].add(a.id)
+            else:
+                difference = _difference(a, b, pair)
+                found.setdefault(difference.id, difference)
         for fact in group:
             entries.setdefault(fact.id, _entry(fact, support[fact.id], question.origins))
-    return Validation(facts=tuple(entries.values()))
+    pairs = sorted(found.values(), key=lambda entry: (entry.subject, entry.id))
+    return CrossCheck(facts=tuple(entries.values()), contradictions=tuple(pairs))
 
 
 def _entry(fact: Fact, support: set[str], origins: Mapping[str, str]) -> ValidatedFact:
@@ -102,23 +110,16 @@ def _entry(fact: Fact, support: set[str], origins: Mapping[str, str]) -> Validat
     )
 
 
-def find_contradictions(question: ContradictionsQuestion) -> Contradictions:
-    """Return the pairs of passages that give different figures for the same thing, each once, in a fixed order."""
-    found: dict[str, Contradiction] = {}
-    for group in question.groups:
-        for a, b, relation, pair in _related_sentences(group, question.origins):
-            if relation == "differs":
-                first, second = sorted((a, b), key=lambda fact: fact.id)
-                name = f"c-{digest_of(f'number {first.id} {second.id}'.encode())[:12]}"
-                found.setdefault(name, _difference(name, first, second, pair))
-    return Contradictions(contradictions=tuple(sorted(found.values(), key=lambda entry: (entry.subject, entry.id))))
-
-
-def _difference(name: str, a: Fact, b: Fact, pair: tuple[_Statement, _Statement]) -> Contradiction:
+def _difference(one: Fact, other: Fact, pair: tuple[_Statement, _Statement]) -> Contradiction:
+    a, b = sorted((one, other), key=lambda fact: fact.id)
     mine, yours = sorted(pair, key=lambda one: one.text not in a.quote)
-    explanation = f"“{_quoted_text(mine)}” against “{_quoted_text(yours)}”"
     return Contradiction(
-        id=name, subject=one_line(mine.text, 100).rstrip("."), kind="number", a=a.id, b=b.id, explanation=explanation
+        id=f"c-{digest_of(f'number {a.id} {b.id}'.encode())[:12]}",
+        subject=one_line(mine.text, 100).rstrip("."),
+        kind="number",
+        a=a.id,
+        b=b.id,
+        explanation=f"“{_quoted_text(mine)}” against “{_quoted_text(yours)}”",
     )
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from pipeline.domain.reasoner_questions import Finding, Observation, ObservationQuestion
 from pipeline.text.normalise import normalised
+from pipeline.text.ranking.answerability import judgement_of
 from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.scoring import BEST, StemmedText, coverage, scores, statistics_of, term_weights
@@ -14,24 +15,46 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import DEFAULT_LANGUAGE
 
 _NEIGHBOURED = 3  # best passages whose neighbours are returned too
+_GAP_PASSAGES = 3
 _LEAST_COVERAGE = 0.15  # a passage with less coverage of a question is about something else
+
+_Best = dict[int, tuple[float, str]]  # the score of a passage, and the question it is best for, by its place in the page
 
 
 def observe(question: ObservationQuestion) -> Observation:
-    """Return the page's passages on the query or the perspective's questions, best first."""
+    """Return the page's passages on the query or the questions of each perspective, best first."""
+    if question.part == "rest":
+        return Observation(findings=())
     language = question.statistics.language or DEFAULT_LANGUAGE
     cut, texts = passages(question.text), _stemmed_passages(question.text, language)
     known = question.statistics if question.statistics.passages else statistics_of(texts)
-    best: dict[int, tuple[float, str]] = {}
-    for asked in dict.fromkeys((question.query, *question.perspective.questions)):
-        for place, score in _scored(asked, language, texts, known):
-            best[place] = max(best.get(place, (0.0, "")), (score, asked))
-    ranked = sorted(best, key=lambda place: (-best[place][0], place))[: question.limit]
-    for place in _neighbours(ranked[:_NEIGHBOURED], cut):
-        best.setdefault(place, (0.0, ""))
-        ranked += [place] if place not in ranked else []
+    if question.part == "gap":
+        best = _answers(question.perspectives[0].questions[0], language, texts, known)
+        ranked = sorted(best, key=lambda place: (-best[place][0], place))[:_GAP_PASSAGES]
+    else:
+        best = _scored_best(question, language, texts, known)
+        ranked = sorted(best, key=lambda place: (-best[place][0], place))[: question.limit]
+        around = [place for place in _neighbours(ranked[:_NEIGHBOURED], cut) if place not in ranked]
+        ranked = [*ranked, *dict.fromkeys(around)][: question.limit]
     starts = _starts(question.text)
-    return Observation(findings=tuple(_finding(cut[place], *best[place], starts[place]) for place in ranked[: question.limit]))
+    return Observation(findings=tuple(_finding(cut[place], *best.get(place, (0.0, "")), starts[place]) for place in ranked))
+
+
+def _scored_best(question: ObservationQuestion, language: str, texts: Sequence[StemmedText], known: TermStatistics) -> _Best:
+    """Return the passages that are about the query or a question, with the best score and the question that gave it."""
+    asked = (question.query, *(text for view in question.perspectives for text in view.questions))
+    best: _Best = {}
+    for text in dict.fromkeys(asked):
+        for place, score in _scored(text, language, texts, known):
+            best[place] = max(best.get(place, (0.0, "")), (score, text))
+    return best
+
+
+def _answers(asked: str, language: str, texts: Sequence[StemmedText], known: TermStatistics) -> _Best:
+    """Return the passages that cover a question well and lack none of its names."""
+    query = parse_question(asked, language)
+    scored = _scored(asked, language, texts, known)
+    return {place: (score, asked) for place, score in scored if judgement_of(query, [texts[place]], known).outcome == "answered"}
 
 
 def _neighbours(ranked: list[int], cut: Sequence[Passage]) -> Iterator[int]:

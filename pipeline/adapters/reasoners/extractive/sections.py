@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.adapters.reasoners.extractive.question_subject import subject_of
 from pipeline.adapters.reasoners.extractive.report_passages import ChosenPassages, choose_passages
-from pipeline.domain.reasoner_questions import Outline, OutlineQuestion, SectionQuestion, SectionText
+from pipeline.domain.reasoner_questions import (
+    Edit,
+    Editing,
+    EditingQuestion,
+    Outline,
+    OutlineQuestion,
+    Revision,
+    RevisionQuestion,
+    SectionQuestion,
+    SectionText,
+)
 from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence
 from pipeline.text.normalise import one_line, slug
 from pipeline.text.ranking.query_terms import ParsedQuestion, content_stems, parse_question
@@ -127,9 +137,7 @@ def _role(fact: Fact) -> str:
 
 
 def write(question: SectionQuestion) -> SectionText:
-    """Return the section's passages as paragraphs; for a revision, the draft without its unsupported sentences."""
-    if question.draft:
-        return SectionText(paragraphs=_revised_paragraphs(question))
+    """Return the section's passages as paragraphs."""
     known = {fact.id: fact for fact in question.facts}
     if question.section.id == SUMMARY:
         facts: Sequence[Fact] = choose_passages(
@@ -147,13 +155,11 @@ def _passage_paragraph(fact: Fact, support: Sequence[str]) -> Paragraph:
     return Paragraph(sentences=(Sentence(text=fact.quote, facts=(fact.id, *support)),), kind="passages")
 
 
-def _revised_paragraphs(question: SectionQuestion) -> tuple[Paragraph, ...]:
-    bad = {verdict.sentence for verdict in question.unsupported if not verdict.supported}
-    kept: list[Paragraph] = []
-    place = 0
-    for paragraph in question.draft:
-        good = tuple(text for offset, text in enumerate(paragraph.sentences) if place + offset not in bad)
-        place += len(paragraph.sentences)
-        if good:
-            kept.append(paragraph.model_copy(update={"sentences": good}))
-    return tuple(kept)
+def revise(question: RevisionQuestion) -> Revision:
+    """Return that all unsupported sentences are dropped."""
+    return Revision(edits=tuple(Edit(place=place, drop=True) for place in range(len(question.sentences))))
+
+
+def edit(_question: EditingQuestion) -> Editing:
+    """Return that nothing is to be changed."""
+    return Editing()

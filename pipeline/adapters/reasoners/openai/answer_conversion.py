@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -27,7 +26,6 @@ from pipeline.text.normalise import digest_of, slug
 
 _RELEVANCE = {"high": 0.9, "medium": 0.6, "low": 0.3}
 _CONFIDENCE = {"high": 0.9, "medium": 0.7, "low": 0.5}
-_NUMBER = re.compile(r"\d+(?:[.,\u202f\u00a0]\d{3}(?!\d))*(?:[.,]\d+)?")
 
 
 def answer_of(question: q.Question[Any], said: w.Wire, keys: CitationKeys) -> Value:
@@ -75,33 +73,40 @@ def _thought(question: q.ThoughtQuestion, said: w.ThoughtWire, keys: CitationKey
 def _observation(question: q.ObservationQuestion, said: w.ObservationWire, keys: CitationKeys) -> q.Observation:
     findings = (
         q.Finding(
-            claim=keys.prose(finding.claim),
+            claim=keys.prose(finding.claim, [finding.quote, question.query]) or finding.quote,
             quote=finding.quote.strip().removeprefix('"').removesuffix('"'),
             question=(keys.name("Q", finding.question) or "") if finding.question.strip() else "",
             relevance=_RELEVANCE[finding.relevance],
         )
         for finding in said.findings[: question.limit]
     )
-    return q.Observation(findings=tuple(findings))
+    more = dict.fromkeys(name.strip() for name in said.more_sections if name.strip() and question.part == "page")
+    return q.Observation(findings=tuple(findings), more=tuple(more))
 
 
 def _evaluation(_question: q.EvaluationQuestion, said: w.EvaluationWire, keys: CitationKeys) -> q.Evaluation:
     return q.Evaluation(gaps=keys.names("Q", said.open_questions), reason=keys.prose(said.reason))
 
 
-def _validation(question: q.ValidationQuestion, said: w.ValidationWire, keys: CitationKeys) -> q.Validation:
-    """Only facts of one group and of different origins confirm each other, and they do so both ways."""
+def _cross_check(question: q.CrossCheckQuestion, said: w.CrossCheckWire, keys: CitationKeys) -> q.CrossCheck:
+    """Only facts of one group and of different origins count; what one confirms, the other does too."""
     peers = {fact.id: _peers(fact, group, question.origins) for group in question.groups for fact in group}
+    facts = tuple(_confirmations(peers, said.confirmations, question.origins, keys))
+    return q.CrossCheck(facts=facts, contradictions=tuple(_contradictions(peers, said.contradictions, keys)))
+
+
+def _confirmations(
+    peers: Mapping[str, set[str]], said: Iterable[w.SupportWire], origins: Mapping[str, str], keys: CitationKeys
+) -> Iterator[ValidatedFact]:
     support: dict[str, dict[str, None]] = {name: {} for name in peers}
     confidence: dict[str, float] = {}
-    for entry in said.entries:
-        fact = keys.name("E", entry.evidence)
-        for other in keys.names("E", entry.borne_out_by) if fact is not None else ():
-            if fact in peers and other in peers[fact]:
-                support[fact][other] = support[other][fact] = None
-        if fact is not None:
+    for entry in said:
+        if (fact := keys.name("E", entry.evidence)) in peers and fact is not None:
+            for other in keys.names("E", entry.confirmed_by):
+                if other in peers[fact]:
+                    support[fact][other] = support[other][fact] = None
             confidence[fact] = _CONFIDENCE[entry.confidence]
-    return q.Validation(facts=tuple(_validated(name, tuple(support[name]), confidence, question.origins) for name in peers))
+    return (_validated(name, tuple(support[name]), confidence, origins) for name in peers)
 
 
 def _peers(fact: Fact, group: Iterable[Fact], origins: Mapping[str, str]) -> set[str]:
@@ -116,14 +121,13 @@ def _validated(name: str, support: tuple[str, ...], confidence: dict[str, float]
     return ValidatedFact(fact_id=name, standing="corroborated", support=support, sources=sources, confidence=sure)
 
 
-def _contradictions(question: q.ContradictionsQuestion, said: w.ContradictionsWire, keys: CitationKeys) -> q.Contradictions:
-    peers = {fact.id: _peers(fact, group, question.origins) for group in question.groups for fact in group}
+def _contradictions(peers: Mapping[str, set[str]], said: Iterable[w.ClashWire], keys: CitationKeys) -> Iterable[Contradiction]:
     found: dict[frozenset[str], Contradiction] = {}
-    for clash in said.contradictions:
+    for clash in said:
         first, second = keys.name("E", clash.first), keys.name("E", clash.second)
         if first is not None and second is not None and second in peers.get(first, ()):
             found.setdefault(frozenset((first, second)), _clash(clash, first, second, keys))
-    return q.Contradictions(contradictions=tuple(found.values()))
+    return found.values()
 
 
 def _clash(clash: w.ClashWire, first: str, second: str, keys: CitationKeys) -> Contradiction:
@@ -154,66 +158,114 @@ def _gaps(_question: q.GapsQuestion, said: w.GapsWire, keys: CitationKeys) -> q.
 def _outline(question: q.OutlineQuestion, said: w.OutlineWire, keys: CitationKeys) -> q.Outline:
     """A fact belongs to the first section that names it; a section without a fact is left out."""
     free = {fact.id for fact in question.facts}
+    spoken = _spoken(question.facts, question.query).values()
     plans: list[SectionPlan] = []
     for section in said.sections:
         facts = tuple(name for name in keys.names("E", section.evidence) if name in free)
         free -= set(facts)
-        if facts and keys.prose(section.title):
-            title, purpose = keys.prose(section.title), keys.prose(section.purpose)
-            plans.append(SectionPlan(id=f"s-{len(plans) + 1}", title=title, facts=facts, purpose=purpose))
+        title, purpose = keys.prose(section.title, spoken), keys.prose(section.purpose, spoken)
+        if facts and title:
+            name = f"s-{len(plans) + 1}"
+            plans.append(SectionPlan(id=name, title=title, facts=facts, purpose=purpose, shape=section.shape))
     if not plans:
         raise UnusableReply("No section has a title and names a key of the evidence.")
-    return q.Outline(title=keys.prose(said.title), sections=tuple(plans[: question.max_sections]))
+    return q.Outline(title=keys.prose(said.title, spoken), sections=tuple(plans[: question.max_sections]))
 
 
 def _section(question: q.SectionQuestion, said: w.SectionWire, keys: CitationKeys) -> q.SectionText:
     """Sentences after the allowed number of words are left out."""
+    spoken = _spoken(question.facts, question.query)
     left = question.words
     paragraphs: list[Paragraph] = []
     for paragraph in said.paragraphs:
         sentences: list[Sentence] = []
-        for sentence in paragraph.sentences:
-            text = keys.prose(sentence.text)
-            left -= len(text.split())
-            if text and (left >= 0 or not (sentences or paragraphs)):
-                sentences.append(Sentence(text=text, facts=keys.names("E", sentence.evidence)))
+        for one in paragraph.sentences:
+            sentence = _sentence(one, keys, spoken, paragraph.form)
+            left -= len(sentence.text.split()) + sum(len(cell.split()) for cell in sentence.cells)
+            if (sentence.text or sentence.cells) and (left >= 0 or not (sentences or paragraphs)):
+                sentences.append(sentence)
         if sentences:
-            paragraphs.append(Paragraph(sentences=tuple(sentences)))
+            header = tuple(keys.prose(name, spoken.values()) for name in paragraph.header) if paragraph.form == "table" else ()
+            paragraphs.append(Paragraph(sentences=tuple(sentences), form=paragraph.form, header=header))
     if not any(sentence.facts for paragraph in paragraphs for sentence in paragraph.sentences):
         raise UnusableReply("No sentence cites a key of the evidence.")
     return q.SectionText(paragraphs=tuple(paragraphs))
 
 
+def _spoken(facts: Iterable[Fact], query: str) -> dict[str, str]:
+    """Return the texts whose words are no keys, even if they look like some: the quotes by fact id, and the user's question."""
+    return {"": query} | {fact.id: f"{fact.lead} {fact.quote}" for fact in facts}
+
+
+def _sentence(
+    said: w.SentenceWire | w.EditWire, keys: CitationKeys, spoken: Mapping[str, str], form: str = "paragraph"
+) -> Sentence:
+    facts = keys.names("E", said.evidence)
+    known = [spoken[""], *(spoken[name] for name in facts if name in spoken)]
+    text = said.text if form == "code" else keys.prose(said.text, known)
+    cells = tuple(keys.prose(cell, known) for cell in said.cells) if form in ("table", "") else ()
+    return Sentence(text=text, facts=facts, basis=said.basis, cells=cells)
+
+
 def _claim_check(question: q.ClaimCheckQuestion, said: w.ClaimCheckWire, keys: CitationKeys) -> q.ClaimCheck:
-    """A sentence with two verdicts needs both to be supported; a number that is in no quote is never supported."""
+    """A sentence with two verdicts needs both to be supported."""
     found: dict[int, w.VerdictWire] = {}
     for verdict in said.verdicts:
         place = keys.name("T", verdict.sentence)
         if place is not None and (int(place) not in found or not verdict.supported):
             found[int(place)] = verdict
-    missing = [f"T{place + 1}" for place in range(len(question.sentences)) if place not in found]
+    wanted = range(len(question.sentences) + len(question.headings))
+    missing = [f"T{place + 1}" for place in wanted if place not in found]
     if missing:
         raise UnusableReply(f"There is no verdict for {', '.join(missing[:20])}.")
-    quotes = {fact.id: fact.quote for fact in question.facts}
-    return q.ClaimCheck(verdicts=tuple(_verdict(place, found[place], question, quotes, keys) for place in sorted(found)))
+    spoken = _spoken(question.facts, question.query).values()
+    verdicts = (
+        Verdict(sentence=place, supported=found[place].supported, reason=keys.prose(found[place].reason, spoken))
+        for place in sorted(found)
+    )
+    overstated = tuple(name for name in keys.names("E", said.overstated) if name in question.claims)
+    return q.ClaimCheck(verdicts=tuple(verdicts), overstated=overstated)
 
 
-def _verdict(
-    place: int, said: w.VerdictWire, question: q.ClaimCheckQuestion, quotes: Mapping[str, str], keys: CitationKeys
-) -> Verdict:
-    sentence = question.sentences[place]
-    held = [quotes[name] for name in sentence.facts if name in quotes]
-    if not held:
-        return Verdict(sentence=place, supported=False, reason="It cites no known fact.")
-    unquoted = sorted(_numbers(sentence.text) - _numbers(" ; ".join([*held, question.query])))
-    if said.supported and unquoted:
-        return Verdict(sentence=place, supported=False, reason=f"No quote contains the number {unquoted[0]}.")
-    return Verdict(sentence=place, supported=said.supported, reason=keys.prose(said.reason))
+def _revision(question: q.RevisionQuestion, said: w.RevisionWire, keys: CitationKeys) -> q.Revision:
+    """A sentence without an edit is dropped: it is known to be unsupported."""
+    spoken = _spoken(question.facts, question.query)
+    edits = {edit.place: edit for edit in _edits(said.edits, keys, spoken)}
+    wanted = range(len(question.sentences))
+    title = keys.prose(said.title, spoken.values()) if question.heading else ""
+    return q.Revision(edits=tuple(edits.get(place) or q.Edit(place=place, drop=True) for place in wanted), title=title)
 
 
-def _numbers(text: str) -> set[str]:
-    """Return the numbers in a text, without thousands separators."""
-    return {re.sub(r"[.,\u202f\u00a0](?=\d{3}(?!\d))", "", number).rstrip(".,") for number in _NUMBER.findall(text)}
+def _edits(said: Iterable[w.EditWire], keys: CitationKeys, spoken: Mapping[str, str]) -> Iterable[q.Edit]:
+    """Yield the edits of known sentences; one without text is no edit unless it drops its sentence."""
+    for edit in said:
+        place = keys.name("T", edit.sentence)
+        if place is None:
+            continue
+        sentence = _sentence(edit, keys, spoken, "")
+        if edit.drop or sentence.text or sentence.cells:
+            yield q.Edit(place=int(place), drop=edit.drop, sentence=sentence)
+
+
+def _editing(question: q.EditingQuestion, said: w.EditingWire, keys: CitationKeys) -> q.Editing:
+    spoken = _spoken(question.facts, question.query)
+    return q.Editing(
+        edits=tuple(_edits(said.edits, keys, spoken)),
+        order=keys.names("R", said.order),
+        to_do=_within(said.to_do, question.words, keys, spoken),
+        certainty=_within(said.how_sure, question.words, keys, spoken),
+    )
+
+
+def _within(said: Iterable[w.SentenceWire], words: int, keys: CitationKeys, spoken: Mapping[str, str]) -> tuple[Sentence, ...]:
+    """Return the sentences up to the allowed number of words; the first one stays whatever its length."""
+    kept: list[Sentence] = []
+    for one in said:
+        sentence = _sentence(one, keys, spoken)
+        words -= len(sentence.text.split())
+        if sentence.text and (words >= 0 or not kept):
+            kept.append(sentence)
+    return tuple(kept)
 
 
 def _fold(_question: q.FoldQuestion, said: w.FoldWire, keys: CitationKeys) -> q.FoldedContext:
@@ -229,12 +281,13 @@ _ANSWERS: Mapping[type[q.Question[Any]], Callable[[Any, Any, CitationKeys], Valu
         q.ThoughtQuestion: _thought,
         q.ObservationQuestion: _observation,
         q.EvaluationQuestion: _evaluation,
-        q.ValidationQuestion: _validation,
-        q.ContradictionsQuestion: _contradictions,
+        q.CrossCheckQuestion: _cross_check,
         q.GapsQuestion: _gaps,
         q.OutlineQuestion: _outline,
         q.SectionQuestion: _section,
         q.ClaimCheckQuestion: _claim_check,
+        q.RevisionQuestion: _revision,
+        q.EditingQuestion: _editing,
         q.FoldQuestion: _fold,
     }
 )

@@ -1,10 +1,11 @@
-"""Capabilities of a server's models, learnt from its replies: the JSON response format and two request parameters."""
+"""What is learnt of a server's models from its replies: accepted parameters, room they need, and answers of no use."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Format = Literal["json_schema", "json_object", "prompt"]
@@ -12,22 +13,40 @@ Format = Literal["json_schema", "json_object", "prompt"]
 _LOWER: Mapping[Format, Format] = {"json_schema": "json_object", "json_object": "prompt"}
 _LIMIT_NAME = re.compile(r"max_completion_tokens")
 _TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
+_EFFORT = re.compile(r"reasoning|effort|think", re.IGNORECASE)
+_MOST_TOKENS = re.compile(
+    r"(?:max_(?:completion_)?tokens|(?:completion|output) tokens).{0,120}?"
+    r"(?:at most|maximum|less than or equal to|up to|<=|limit)\D{0,40}(\d[\d,]{2,8})", re.IGNORECASE | re.DOTALL
+)  # fmt: skip
+UNUSABLE_AT_MOST = 6  # answers of no use in a row, after which a model is not asked in that role any more
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The request options that one model accepts. ``proven``: the model has answered such a request."""
+    """The request options that one model accepts. ``proven``: the model has answered such a request.
+
+    ``most_tokens`` is the longest reply that may be asked for; ``effort`` is how much it is to think, "" to leave that to it.
+    """
 
     format: Format = "json_schema"
     limit_name: str = "max_tokens"
     temperature: bool = True
+    effort: str = ""
+    most_tokens: int = 1_000_000
     proven: bool = False
 
     def body(
         self, model: str, messages: list[dict[str, str]], max_tokens: int, name: str, schema: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the request's body; ``name`` and ``schema`` are those of the JSON reply."""
-        body: dict[str, Any] = {"model": model, self.limit_name: max_tokens, "messages": messages, "stream": False}
+        """Return the request's body; ``name`` and ``schema`` are those of the JSON reply.
+
+        A server that takes no schema finds it at the end of the prompt.
+        """
+        sent = messages if self.format == "json_schema" else _with_schema(messages, schema)
+        room = min(max_tokens, self.most_tokens)
+        body: dict[str, Any] = {"model": model, self.limit_name: room, "messages": sent, "stream": False}
+        if self.effort:
+            body["reasoning_effort"] = self.effort
         if self.temperature:
             body["temperature"] = 0
         if self.format == "json_schema":
@@ -46,20 +65,62 @@ class Capabilities:
             return replace(self, limit_name="max_completion_tokens")
         if _TEMPERATURE.search(complaint) and self.temperature:
             return replace(self, temperature=False)
+        if _EFFORT.search(complaint) and self.effort:
+            return replace(self, effort="")
+        if (named := _MOST_TOKENS.search(complaint)) and 0 < (most := int(named[1].replace(",", ""))) < self.most_tokens:
+            return replace(self, most_tokens=most)
         if self.format in _LOWER and (about_format or not self.proven):
             return replace(self, format=_LOWER[self.format], proven=False)
         return None
 
 
-class KnownCapabilities:
-    """The known capabilities of a server's models, by model name; shared by all reasoners of the server."""
+def _with_schema(messages: list[dict[str, str]], schema: dict[str, Any]) -> list[dict[str, str]]:
+    system, user, *rest = messages
+    shape = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    return [system, {**user, "content": f"{user['content']}\n\nThe schema of your reply:\n{shape}"}, *rest]
 
-    def __init__(self) -> None:
-        self._known: dict[str, Capabilities] = {}
+
+@dataclass
+class KnownCapabilities:
+    """What is known of a server's models, by model name; shared by all reasoners of the server. ``effort`` is the setting."""
+
+    effort: str = ""
+    _known: dict[str, Capabilities] = field(default_factory=dict)
+    _rooms: dict[str, int] = field(default_factory=dict)
+    _materials: dict[str, int] = field(default_factory=dict)
+    _unusable: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def of(self, model: str) -> Capabilities:
         """Return the capabilities of a model, the defaults if it is unknown."""
-        return self._known.get(model, Capabilities())
+        return self._known.get(model, Capabilities(effort=self.effort))
+
+    def room(self, model: str, usual: int) -> int:
+        """Return the tokens to allow for a reply: more than ``usual`` if the model has needed more."""
+        return max(usual, self._rooms.get(model, 0))
+
+    def learn_room(self, model: str, needed: int) -> None:
+        """Store that a reply of the model needed that many tokens, thoughts included."""
+        self._rooms[model] = max(needed, self._rooms.get(model, 0))
+
+    def material(self, model: str, usual: int) -> int:
+        """Return the tokens of fetched text in a prompt: less than ``usual`` if the model's context has no space for more."""
+        return min(usual, self._materials.get(model, usual))
+
+    def learn_material(self, model: str, fits: int) -> None:
+        """Store how much fetched text a prompt for the model may hold."""
+        self._materials[model] = fits
+
+    def count_unusable(self, role: str, model: str) -> None:
+        """Count a question that the model answered with nothing of use."""
+        self._unusable[role, model] = self._unusable.get((role, model), 0) + 1
+
+    def count_usable(self, role: str, model: str) -> None:
+        """Start the count of a role again after an answer of use."""
+        self._unusable.pop((role, model), None)
+
+    def is_of_no_use(self, role: str, model: str) -> bool:
+        """Return whether the model has failed so often in this role that it is not asked any more."""
+        return self._unusable.get((role, model), 0) >= UNUSABLE_AT_MOST
 
     def learn(self, model: str, dialect: Capabilities) -> None:
         """Store the capabilities of a model."""

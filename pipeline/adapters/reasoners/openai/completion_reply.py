@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.adapters.http.call_and_reply import Again, Failed, Refused, Reply
+from pipeline.adapters.http.call_and_reply import DOWN, Again, Failed, Refused, Reply
 from pipeline.errors import Malformed
 from pipeline.text.normalise import one_line
 
 Hide = Callable[[str], str]
 
 _TOOL = "A tool was called, but there are no tools; the answer itself is wanted."
+_EMPTY = "The reply is empty; the answer itself is wanted."
 _ACCOUNT = "check the model server's key and the account's credit (`research doctor --online`), then run again"
 _MODEL = "correct the model's name in queries.yaml (`reasoner:`)"
 
@@ -23,6 +24,7 @@ _REFUSING = frozenset(
         "authentication_error",
         "billing_hard_limit_reached",
         "billing_not_active",
+        "budget_exceeded",
         "enforced_spend_limit_reached",
         "insufficient_quota",
         "invalid_api_key",
@@ -33,8 +35,26 @@ _REFUSING = frozenset(
 )
 _FILTERING = frozenset({"content_policy_violation", "content_filter", "refusal", "moderation"})
 _TOO_LONG = frozenset(
-    {"context_length_exceeded", "max_tokens_exceeded", "token_limit_exceeded", "string_too_long", "payload_too_large"}
+    {
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "max_tokens_exceeded",
+        "payload_too_large",
+        "string_too_long",
+        "token_limit_exceeded",
+    }
 )
+# What OpenAI, vLLM, litellm, llama.cpp, Ollama, LM Studio, Anthropic, Google, Mistral and others say; some give no code.
+_TOO_LONG_WORDS = re.compile(
+    r"maximum context length|context.?window.?exceeded|context (?:length|size|window)\b.{0,80}\b(?:exceed|only|overflow|too)"
+    r"|exceeds?\b.{0,60}\bcontext|(?:prompt|input)\b.{0,20}\bis too (?:long|large)|reduce the length of the (?:messages|prompt)"
+    r"|(?:input )?token count\b.{0,40}\bexceeds|inputs?.? tokens \+ .?max_new_tokens",
+    re.I | re.S,
+)
+_LIMIT = re.compile(r"(?:context (?:length|size|window)|maximum|limit|max)\D{0,60}?(\d[\d,]{2,9})", re.I)
+_FILTER_WORDS = re.compile(r"ContentPolicyViolationError")
+_DOWN_WORDS = re.compile(r"ServiceUnavailableError|APIConnectionError|overloaded|no healthy|connection refused", re.I)
+_AGAIN_IN = re.compile(r"(?:try again|retry(?: after)?|wait)(?: in)? (\d{1,6}(?:\.\d{1,6})?) ?s(?:ec|\b)", re.I)
 _NO_MODEL = re.compile(r"not a valid model|model\b.{0,200}\b(?:not found|does not exist|not available|unknown)", re.I | re.S)
 _FORMAT = re.compile(r"response_format|json_schema|json_object|json mode|structured output|grammar|requested parameters", re.I)
 
@@ -77,6 +97,14 @@ class NoCapacity:
 
 
 @dataclass(frozen=True, slots=True)
+class TooLong:
+    """The prompt does not fit into the model's context of ``limit`` tokens; 0 if the server names no limit."""
+
+    why: str
+    limit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class BadRequest:
     """The server rejects the request. ``about_format``: its complaint is about the response format."""
 
@@ -84,13 +112,13 @@ class BadRequest:
     about_format: bool
 
 
-Meaning = Content | CutOff | Withheld | NoModel | NoCapacity | BadRequest | Again | Refused | Failed
+Meaning = Content | CutOff | Withheld | TooLong | NoModel | NoCapacity | BadRequest | Again | Refused | Failed
 
 
 def body_of(reply: Reply) -> dict[str, Any]:
     """Return the reply's JSON object, or an empty one if it has none."""
     try:
-        return reply.json_object()
+        return reply.envelope()
     except Malformed:
         return {}
 
@@ -98,7 +126,7 @@ def body_of(reply: Reply) -> dict[str, Any]:
 def meaning_of(reply: Reply, hide: Hide = str) -> Meaning:
     """Return the meaning of a reply. ``hide`` masks secrets in the server's messages. Never raises."""
     try:
-        body = reply.json_object()
+        body = reply.envelope()
     except Malformed as fault:
         return Again(fault.message) if reply.status < 300 else _meaning_of_status(reply.status, f"status {reply.status}")
     error = _error_in(body, reply.status)
@@ -141,11 +169,13 @@ def _meaning_of_error(error: Mapping[str, Any], status: int, hide: Hide) -> Mean
     for judge in (_meaning_of_refusal, _meaning_of_model_error, _meaning_of_filter):
         if (found := judge(error, words, number, why, hide)) is not None:
             return found
-    if words & _TOO_LONG or number == 413:
-        return Failed(f"the prompt is too long for the model: {why}")
+    if words & _TOO_LONG or number == 413 or (number in (400, 422, 500) and _TOO_LONG_WORDS.search(why)):
+        named = _LIMIT.search(why)
+        return TooLong(why, int(named[1].replace(",", "")) if named else 0)
     if number in (400, 404, 415, 422, 500, 501) and _FORMAT.search(why):
         return BadRequest(why, about_format=True)
-    return _meaning_of_status(number, why, _retry_after(error))
+    said_again = _AGAIN_IN.search(why)
+    return _meaning_of_status(number, why, _retry_after(error) or (float(said_again[1]) if said_again else None))
 
 
 def _error_codes(error: Mapping[str, Any]) -> Iterator[str]:
@@ -186,7 +216,7 @@ def _meaning_of_filter(error: Mapping[str, Any], words: set[str], number: int, w
     metadata = error.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     given = [metadata.get(name) for name in ("flagged_input", "patterns", "reasons")]
-    if not words & _FILTERING and not (number in (400, 403) and any(given)):
+    if not words & _FILTERING and not _FILTER_WORDS.search(why) and not (number in (400, 403) and any(given)):
         return None
     flagged = [*_strings(metadata.get("flagged_input")), *_strings(metadata.get("patterns"))]
     return Withheld(why, tuple(hide(one_line(text, 300)) for text in flagged if text.strip()))
@@ -213,7 +243,7 @@ def _meaning_of_status(number: int, why: str, after_s: float | None = None) -> M
     if number in (401, 402, 403):
         return Refused(why, _ACCOUNT)
     if number in (408, 409, 425, 429) or number >= 500:
-        return Again(why, after_s)
+        return Again(why, after_s, down=number in DOWN or (number >= 500 and bool(_DOWN_WORDS.search(why))))
     return BadRequest(why, about_format=False) if number in (400, 422) else Failed(why)
 
 
@@ -227,7 +257,7 @@ def _meaning_of_choice(choices: object, hide: Hide) -> Meaning:
     finish, error = first.get("finish_reason"), first.get("error")
     if finish == "error" or error:
         found = _meaning_of_error(error, 200, hide) if isinstance(error, dict) else Again("the model's provider broke off")
-        return Again(found.why) if isinstance(found, Failed | BadRequest) else found
+        return Again(found.why) if isinstance(found, Failed | BadRequest | TooLong) else found
     if finish in ("length", "max_tokens", "max_output_tokens"):
         return CutOff()
     message = first.get("message")
@@ -235,13 +265,31 @@ def _meaning_of_choice(choices: object, hide: Hide) -> Meaning:
 
 
 def _meaning_of_message(message: Mapping[str, Any], finish: object, hide: Hide) -> Meaning:
-    refusal, content = message.get("refusal"), message.get("content")
+    refusal, content = message.get("refusal"), _text_of(message.get("content"))
     if finish == "content_filter":
         return Withheld("the provider's filter stopped the reply")
     if isinstance(refusal, str) and refusal.strip():
         return Withheld(f"the model refuses: {hide(one_line(refusal))}")
     if finish == "tool_calls" or message.get("tool_calls"):
         return Content("", unusable=_TOOL)
-    if not isinstance(content, str) or not content.strip():
-        return Again("the reply is empty")
+    if not content.strip():
+        return _content_of_thoughts(message)
     return Content(content)
+
+
+def _text_of(content: object) -> str:
+    """Return the text of a message's content: a string, or a list of parts, of which thoughts are left out."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _content_of_thoughts(message: Mapping[str, Any]) -> Content:
+    """Return the answer that some servers put where the thoughts belong; it is checked like any other."""
+    for name in ("reasoning_content", "reasoning"):
+        thought = message.get(name)
+        if isinstance(thought, str) and thought.strip().startswith("{"):
+            return Content(thought)
+    return Content("", unusable=_EMPTY)

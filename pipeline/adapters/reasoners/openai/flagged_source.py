@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pipeline.domain.reasoner_questions import Question
+from pipeline.domain.reasoner_questions import Question, ThoughtQuestion
 from pipeline.domain.values import Fact, Hit, Value
+from pipeline.text.model_orders import orders_in
 from pipeline.text.normalise import normalised
 
 A = TypeVar("A", bound=Value)
-
-_COMMANDING = re.compile(
-    r"(?:ignore|disregard|forget) (?:all |any |the )*(?:previous|prior|above|earlier)|system prompt|you are now|new instructions"
-    r"|developer (?:message|mode)|do not tell the user",
-    re.IGNORECASE,
-)
 
 
 def without_flagged_source(question: Question[A], flagged: Sequence[str]) -> Question[A] | None:
@@ -42,7 +36,11 @@ def _texts_by_source(question: Question[Any]) -> dict[str, str]:
 
 def _facts(question: Question[Any]) -> list[Fact]:
     grouped: tuple[tuple[Fact, ...], ...] = getattr(question, "groups", ())
-    return [*getattr(question, "facts", ()), *(fact for group in grouped for fact in group)]
+    return [*getattr(question, "facts", ()), *_facts_of_others(question), *(fact for group in grouped for fact in group)]
+
+
+def _facts_of_others(question: Question[Any]) -> tuple[Fact, ...]:
+    return question.others.facts if isinstance(question, ThoughtQuestion) else ()
 
 
 def _flagged_source(texts: Mapping[str, str], flagged: Sequence[str]) -> str | None:
@@ -52,7 +50,7 @@ def _flagged_source(texts: Mapping[str, str], flagged: Sequence[str]) -> str | N
 
 
 def _most_commanding_source(texts: Mapping[str, str]) -> str | None:
-    counts = {url: len(_COMMANDING.findall(text)) for url, text in texts.items()}
+    counts = {url: orders_in(text) for url, text in texts.items()}
     worst = max(counts, key=lambda url: counts[url], default=None)
     return worst if worst is not None and counts[worst] else None
 
@@ -62,6 +60,9 @@ def _without(question: Question[A], url: str) -> Question[A]:
     for name in ("facts", "hits"):
         if hasattr(question, name):
             update[name] = tuple(entry for entry in getattr(question, name) if entry.url != url)
+    if isinstance(question, ThoughtQuestion):
+        told = tuple(fact for fact in question.others.facts if fact.url != url)
+        update["others"] = question.others.model_copy(update={"facts": told})
     if hasattr(question, "groups"):
         update["groups"] = tuple(tuple(fact for fact in group if fact.url != url) for group in question.groups)
     return question.model_copy(update=update)

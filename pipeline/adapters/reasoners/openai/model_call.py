@@ -19,7 +19,7 @@ from pipeline.adapters.reasoners.openai.completion_reply import (
     may_be_billed,
     meaning_of,
 )
-from pipeline.adapters.reasoners.openai.pricing import Prices, answered_by, states_usage, total
+from pipeline.adapters.reasoners.openai.pricing import Prices, answered_by, is_absurd, states_usage, total
 from pipeline.adapters.reasoners.openai.transcript import Transcript
 from pipeline.domain.budget import CombinedBudget, Reservation
 from pipeline.domain.values import Cost
@@ -27,6 +27,8 @@ from pipeline.errors import ServiceFailed, ServiceUnavailable
 from pipeline.text.normalise import tokens
 from pipeline.text.redaction import Redaction, Secret
 
+MODEL_TIMEOUT_S = 240.0
+_WAITS_S = 120.0  # what waits that the server asks for may add to the two tries of a call
 _PER_MESSAGE = 16  # tokens that a server adds around a message
 
 
@@ -34,13 +36,14 @@ _PER_MESSAGE = 16  # tokens that a server adds around a message
 class Server:
     """A chat-completions server. ``name`` is that of its circuit breaker; ``base_url`` ends before ``/chat/completions``.
 
-    ``deadline_s`` is the most wall-clock time for one exchange, in seconds.
+    ``deadline_s`` is the most wall-clock time for one exchange, in seconds. ``effort``: how much its models are to think.
     """
 
     name: str
     base_url: str
     key: Secret | None = None
-    deadline_s: float = 240.0
+    deadline_s: float = MODEL_TIMEOUT_S
+    effort: str = ""
 
     @property
     def redaction(self) -> Redaction:
@@ -51,7 +54,8 @@ class Server:
         """Return the call that sends ``body``. The key is in one header only."""
         headers = {"authorization": f"Bearer {self.key.reveal()}"} if self.key else {}
         url = f"{self.base_url.rstrip('/')}/chat/completions"
-        return Call(self.name, "POST", url, headers=headers, json=body, deadline_s=self.deadline_s)
+        total_s = 2 * self.deadline_s + _WAITS_S
+        return Call(self.name, "POST", url, headers=headers, json=body, deadline_s=self.deadline_s, total_s=total_s)
 
 
 @dataclass
@@ -61,6 +65,11 @@ class AnswerCalls:
     transcript: Transcript
     costs: list[Cost] = field(default_factory=list)
     model: str = ""
+
+    @property
+    def paid(self) -> int:
+        """The number of calls that were charged, or may have been."""
+        return sum(cost.total_tokens > 0 for cost in self.costs)
 
     def cost(self, asked: str) -> Cost:
         """Return the total cost of the calls; ``asked`` is the requested model."""
@@ -118,12 +127,12 @@ class ModelClient:
         self, http: HttpClient, server: Server, prices: Prices, budget: CombinedBudget, capabilities: KnownCapabilities
     ) -> None:
         self._http, self._server, self._prices = http, server, prices
-        self._budget, self._capabilities = budget, capabilities
+        self._budget, self.capabilities = budget, capabilities
         self._redaction = server.redaction
 
     def with_budget(self, budget: CombinedBudget) -> ModelClient:
         """Return a client that charges another budget and shares the known capabilities of the server."""
-        return ModelClient(self._http, self._server, self._prices, budget, self._capabilities)
+        return ModelClient(self._http, self._server, self._prices, budget, self.capabilities)
 
     def calls(self) -> AnswerCalls:
         """Return an empty record for the calls of a new answer."""
@@ -138,17 +147,17 @@ class ModelClient:
             BudgetSpent: the call's worst case would exceed a cap.
         """
         while True:
-            dialect = self._capabilities.of(wanted.model)
+            dialect = self.capabilities.of(wanted.model)
             body = dialect.body(wanted.model, wanted.messages, wanted.max_tokens, wanted.name, wanted.schema)
             found = await self._sent(body, wanted, calls)
             if not isinstance(found, BadRequest):
                 if isinstance(found, Content):
-                    self._capabilities.prove(wanted.model)
+                    self.capabilities.prove(wanted.model)
                 return found
             other = dialect.after(found.why, about_format=found.about_format)
             if other is None:
                 raise ServiceFailed(f"{self._server.name} rejects the request: {found.why}")
-            self._capabilities.learn(wanted.model, other)
+            self.capabilities.learn(wanted.model, other)
 
     async def _sent(self, body: dict[str, Any], wanted: ModelRequest, calls: AnswerCalls) -> Meaning:
         worst = self._worst(wanted)
@@ -171,8 +180,10 @@ class ModelClient:
         self, wanted: ModelRequest, worst: Cost, calls: AnswerCalls, meter: AttemptCharges, found: list[Meaning]
     ) -> Callable[[Reply], Verdict]:
         def judge(reply: Reply) -> Verdict:
-            said = meaning_of(reply, self._redaction.text)
+            said: Meaning = meaning_of(reply, self._redaction.text)
             cost = self._billed(reply, wanted, worst)
+            if is_absurd(cost, worst):
+                said, cost = _absurd(cost, worst), worst
             meter.replied(cost)
             calls.transcript.replied(reply, whole=isinstance(said, Content | CutOff))
             calls.model = cost.model if isinstance(said, Content) else calls.model
@@ -195,8 +206,17 @@ class ModelClient:
         return self._prices.worst(wanted.model, sent + tokens(str(wanted.schema)), wanted.max_tokens)
 
 
+def _absurd(stated: Cost, worst: Cost) -> Refused:
+    """Return the end of the night for a bill that cannot be true; it is charged at the call's worst case."""
+    claimed = f"{stated.usd:,.2f} USD and {stated.total_tokens:,} tokens"
+    why = f"a reply states {claimed} for one call, which can cost {worst.usd:.4f} USD and {worst.total_tokens:,} tokens at most"
+    return Refused(
+        why, "look at the account's bill before the next run; the reply is kept with the event", "states an absurd cost"
+    )
+
+
 def _verdict(said: Meaning, *, last: bool) -> Verdict:
     """Return what the retry policy should do; meanings that the reasoner handles itself count as good."""
     if isinstance(said, NoCapacity) and last:
-        return Again(said.why, said.after_s)
+        return Again(said.why, said.after_s, down=True)
     return said if isinstance(said, Again | Refused | Failed) else Good()

@@ -19,8 +19,9 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
         "gaps": "work",
         "fold": "work",
         "section": "write",
-        "validation": "check",
-        "contradictions": "check",
+        "revision": "write",
+        "editing": "write",
+        "cross_check": "check",
         "claim_check": "check",
     }
 )
@@ -30,7 +31,7 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
 class Role:
     """A model and its fallbacks, in order.
 
-    Limits in tokens: ``max_tokens`` of a reply, ``cap`` after doubling it, ``material`` of fetched text in a prompt.
+    Limits in tokens: ``max_tokens`` of a reply, ``cap`` of one that was cut off, ``material`` of fetched text in a prompt.
     """
 
     model: str

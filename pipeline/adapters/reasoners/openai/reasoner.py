@@ -10,14 +10,22 @@ from typing import Any, TypeVar, cast
 
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.reasoners.openai.answer_conversion import answer_of
-from pipeline.adapters.reasoners.openai.capabilities import KnownCapabilities
-from pipeline.adapters.reasoners.openai.completion_reply import Content, CutOff, Meaning, NoCapacity, NoModel, Withheld
+from pipeline.adapters.reasoners.openai.capabilities import UNUSABLE_AT_MOST, KnownCapabilities
+from pipeline.adapters.reasoners.openai.completion_reply import (
+    Content,
+    CutOff,
+    Meaning,
+    NoCapacity,
+    NoModel,
+    TooLong,
+    Withheld,
+)
 from pipeline.adapters.reasoners.openai.flagged_source import without_flagged_source
 from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
 from pipeline.adapters.reasoners.openai.model_call import AnswerCalls, ModelClient, ModelRequest, Server
 from pipeline.adapters.reasoners.openai.model_roles import ROLE_OF, Role, Roles
 from pipeline.adapters.reasoners.openai.pricing import Prices
-from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
+from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys, SessionKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, harmless
 from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
@@ -25,12 +33,15 @@ from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.values import Value
-from pipeline.errors import AnswerInvalid, AnswerWithheld, ServiceFailed, ServiceUnavailable, StepError
+from pipeline.errors import AnswerInvalid, AnswerWithheld, Outage, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.ports import Answer
 
 A = TypeVar("A", bound=Value)
 
-MAX_REASKS = 2
+MOST_PAID = 3  # calls of one answer that may be charged, those of the fallbacks included
+_SPARE = 1.25  # of the tokens that a reply needed, what the next replies of the model are allowed
+_PROMPT = 1_500  # tokens of a prompt without fetched text, at most
+_LEAST_MATERIAL = 500
 _ECHOED = 8_000  # characters of an unusable reply that a re-ask contains
 
 _log = logging.getLogger("pipeline.adapters.reasoners.openai")
@@ -39,7 +50,7 @@ _log = logging.getLogger("pipeline.adapters.reasoners.openai")
 class OpenAIReasoner:
     """Answers every question of ``pipeline.domain.reasoner_questions`` by asking the model that ``roles`` names for it.
 
-    Every call is charged to all ``budgets``. ``entropy`` returns random bytes for the delimiters around fetched text.
+    Every call is charged to all ``budgets``. ``entropy`` returns random bytes: the secret of the delimiters around fetched text.
     """
 
     def __init__(
@@ -55,12 +66,17 @@ class OpenAIReasoner:
     ) -> None:
         self.name = server.name
         self._roles, self._prompts, self._entropy = roles, prompts, entropy
-        self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities())
+        self._delimiters, self._keys = Delimiters(entropy(32)), SessionKeys()
+        self._client = ModelClient(http, server, prices, CombinedBudget(tuple(budgets)), KnownCapabilities(server.effort))
 
-    def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None) -> OpenAIReasoner:
-        """Return a reasoner with other budgets (and other models) that shares the known capabilities of the server."""
+    def for_query(self, budgets: Sequence[Budget], roles: Roles | None = None, keys: SessionKeys | None = None) -> OpenAIReasoner:
+        """Return a reasoner for one session: with its budgets, perhaps other models, citation keys and delimiters of its own.
+
+        It shares the known capabilities of the server.
+        """
         other = OpenAIReasoner.__new__(OpenAIReasoner)
         other.name, other._roles, other._prompts, other._entropy = self.name, roles or self._roles, self._prompts, self._entropy
+        other._delimiters, other._keys = Delimiters(self._entropy(32)), keys or SessionKeys()
         other._client = self._client.with_budget(CombinedBudget(tuple(budgets)))
         return other
 
@@ -68,7 +84,8 @@ class OpenAIReasoner:
         """Answer one question. A raised error has the ``cost`` and ``exchange`` of the calls made before it.
 
         Raises:
-            AnswerInvalid: no reply fits the question, even after re-asking and from the fallbacks.
+            AnswerInvalid: no reply fits the question, even after a changed retry and from the fallbacks. With an ``outage``: the
+                model is not asked any more, because too many of its answers in this role were of no use.
             AnswerWithheld: the model or provider refuses to answer on this material.
             ServiceUnavailable, ServiceFailed: the server cannot be reached, or rejects the request.
             ProviderRefused: key, quota or credit.
@@ -93,34 +110,66 @@ class OpenAIReasoner:
         """Ask one model after another; a final refusal, a spent budget and a content filter end this at once."""
         failed: StepError | None = None
         for model in role.models:
-            delimiters, last = Delimiters(self._entropy(16)), model == role.models[-1]
+            if failed is not None and calls.paid >= MOST_PAID:
+                break
             try:
-                return await self._one_model(_ModelAttempt(self._prompts, delimiters, role, model, question, last), calls)
+                return await self._one_model(model, question, role, calls)
             except (AnswerInvalid, ServiceUnavailable, ServiceFailed) as error:
-                _log.warning("%s could not answer a question of %s: %s", model, question.name, error)
+                _log.info("%s could not answer a question of %s: %s", model, question.name, error)
                 failed = error
         raise failed or AnswerInvalid("no model is named for this role", hint="set `reasoner:` in queries.yaml")
 
-    async def _one_model(self, effort: _ModelAttempt, calls: AnswerCalls) -> Value:
+    async def _one_model(self, model: str, question: Question[Any], role: Role, calls: AnswerCalls) -> Value:
+        """Ask one model, and count whether its answers in this role are of use."""
+        known, name = self._client.capabilities, ROLE_OF[question.name]
+        if known.is_of_no_use(name, model):
+            raise _of_no_use(model, name)
+        last = model == role.models[-1]
+        attempt = _ModelAttempt(self._prompts, known, self._delimiters, self._keys, role, model, question, last)
+        try:
+            value = await self._attempted(attempt, calls)
+        except AnswerInvalid:
+            known.count_unusable(name, model)
+            raise
+        known.count_usable(name, model)
+        return value
+
+    async def _attempted(self, attempt: _ModelAttempt, calls: AnswerCalls) -> Value:
         while True:
-            found = await self._client.ask(effort.wanted(), calls)
+            attempt.retried = attempt.retried or calls.paid >= MOST_PAID - 1
+            found = await self._client.ask(attempt.wanted(), calls)
             if isinstance(found, Content):
                 try:
-                    value = effort.value(found)
+                    value = attempt.value(found)
                 except UnusableReply as fault:
-                    effort.ask_again(found, str(fault))
+                    attempt.ask_again(found, str(fault))
                     continue
-                calls.transcript.removed += effort.keys.removed
+                attempt.learn(calls.costs[-1].output_tokens)
+                calls.transcript.removed += attempt.keys.removed
                 return value
-            effort.meet(found)
+            attempt.meet(found)
+
+
+def _of_no_use(model: str, role: str) -> AnswerInvalid:
+    error = AnswerInvalid(
+        f"{model} is not asked any more in this run: {UNUSABLE_AT_MOST} of its answers in a row were of no use (role {role})",
+        hint=f"name another model in queries.yaml (`reasoner: {{roles: {{{role}: …}}}}`); the next run goes on",
+    )
+    error.outage = Outage(model)
+    return error
 
 
 @dataclass
 class _ModelAttempt:
-    """One model's attempt at one question: the current prompt, and which remedies were tried."""
+    """One model's attempt at one question: the current prompt, and which remedies were tried.
+
+    What was paid for is tried again once, and never in the same way: with more room, or with the error in the prompt.
+    """
 
     prompts: PromptTemplates
+    known: KnownCapabilities
     delimiters: Delimiters
+    session_keys: SessionKeys
     role: Role
     model: str
     question: Question[Any]
@@ -128,18 +177,20 @@ class _ModelAttempt:
     keys: CitationKeys = field(init=False)
     messages: list[dict[str, str]] = field(init=False)
     max_tokens: int = field(init=False)
-    reasked: int = 0
-    enlarged: bool = False
+    retried: bool = False
+    cut_off: bool = False
     reduced: bool = False
+    shortened: bool = False
 
     def __post_init__(self) -> None:
-        self.max_tokens = self.role.max_tokens
+        self.max_tokens = min(self.known.room(self.model, self.role.max_tokens), self.role.cap)
         self._put(self.question)
 
     def _put(self, question: Question[Any]) -> None:
-        self.question, self.keys = question, CitationKeys()
-        view = view_of(question, PromptParts(self.keys, self.delimiters, self.role.material))
-        self.messages = self.prompts.messages(question.name, view, schema_of(WIRES[question.name]))
+        self.question, self.keys = question, CitationKeys(self.session_keys)
+        material = self.known.material(self.model, self.role.material)
+        view = view_of(question, PromptParts(self.keys, self.delimiters, material))
+        self.messages = self.prompts.messages(question.name, view)
 
     def wanted(self) -> ModelRequest:
         """Return the next call."""
@@ -154,12 +205,12 @@ class _ModelAttempt:
 
     def ask_again(self, found: Content, why: str) -> None:
         """Prepare a re-ask: the same prompt, the unusable reply, and the reason ``why``."""
-        if self.reasked == MAX_REASKS:
+        if self.retried:
             raise AnswerInvalid(
-                f"{self.model} gave no usable answer in {MAX_REASKS + 1} tries: {why[:500]}",
+                f"{self.model} gave no usable answer: {why[:500]}",
                 hint="the exchange is kept with the event; another model may follow the format better",
             )
-        self.reasked += 1
+        self.retried = True
         said = harmless(found.text[:_ECHOED]) or "(no text)"
         again = f"That reply cannot be used. {harmless(why)} Reply again, with one JSON object of the schema and nothing else."
         self.messages = [*self.messages[:2], {"role": "assistant", "content": said}, {"role": "user", "content": again}]
@@ -170,22 +221,45 @@ class _ModelAttempt:
             self._enlarge()
         elif isinstance(found, Withheld):
             self._reduce(found)
+        elif isinstance(found, TooLong):
+            self._shorten(found)
         elif isinstance(found, NoModel):
             raise ServiceFailed(f"the model {self.model} cannot be asked: {found.why}", hint=found.hint)
         elif isinstance(found, NoCapacity):
-            raise ServiceUnavailable(f"the model {self.model} has no capacity now: {found.why}")
+            error = ServiceUnavailable(f"the model {self.model} has no capacity now: {found.why}")
+            error.outage = Outage(self.model, found.after_s or 0.0)
+            raise error
         else:
             raise AnswerInvalid(f"{self.model} gave no answer")
 
+    def learn(self, used: int) -> None:
+        """Remember the room that the reply needed, if an earlier one was cut off."""
+        if self.cut_off:
+            self.known.learn_room(self.model, min(self.max_tokens, round(used * _SPARE)))
+
     def _enlarge(self) -> None:
-        """Prepare the same prompt with twice the tokens for the reply, once."""
-        larger = min(2 * self.max_tokens, self.role.cap)
-        if self.enlarged or larger <= self.max_tokens:
+        """Prepare the same prompt with all the room that a reply may have, once."""
+        most = min(self.role.cap, self.known.of(self.model).most_tokens)
+        if self.retried or most <= self.max_tokens:
+            self.known.learn_room(self.model, self.max_tokens)
             raise AnswerInvalid(
                 f"{self.model}'s reply was cut off at {self.max_tokens:,} tokens",
-                hint="a model that thinks less, or a larger cap, may fit",
+                hint="give it more room, or let it think less, in queries.yaml: `reasoner: {max_tokens: 32000, effort: low}`",
             )
-        self.enlarged, self.max_tokens = True, larger
+        self.retried, self.cut_off, self.max_tokens = True, True, most
+
+    def _shorten(self, found: TooLong) -> None:
+        """Prepare the question with less fetched text, once."""
+        now = self.known.material(self.model, self.role.material)
+        fits = (found.limit - self.max_tokens - _PROMPT) * 3 // 4 if found.limit else now // 4
+        if self.shortened or not _LEAST_MATERIAL <= fits < now:
+            raise ServiceFailed(
+                f"the prompt is too long for {self.model}: {found.why}",
+                hint="give the model a larger context at its server, or name one that has it in queries.yaml",
+            )
+        self.shortened = True
+        self.known.learn_material(self.model, fits)
+        self._put(self.question)
 
     def _reduce(self, found: Withheld) -> None:
         """Prepare the question without the flagged source, once."""

@@ -1,7 +1,8 @@
 """Pydantic models of a model's replies: their JSON schemas are sent with the prompt, and replies are validated against them.
 
 A model cites opaque keys (``E3`` for a piece of evidence, ``Q1`` for a question); the code adds ids, addresses, citation numbers
-and scores. Every field is required and no other field is allowed, as servers with strict schemas demand.
+and scores. In the schema every field is required and no other field is allowed, as servers with strict schemas demand; a reply
+from another server may leave out what has a default here.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pipeline.text.normalise import clean
 
 Text = Annotated[str, AfterValidator(clean)]
 Level = Literal["high", "medium", "low"]
+Form = Literal["paragraph", "steps", "bullets", "table", "code"]
 
 
 class Wire(BaseModel):
@@ -60,6 +62,7 @@ class ObservationWire(Wire):
     """The findings in a page, best first."""
 
     findings: list[FindingWire]
+    more_sections: list[Text] = Field(description="headings of sections to read too, as listed; empty if none")
 
 
 class EvaluationWire(Wire):
@@ -73,14 +76,8 @@ class SupportWire(Wire):
     """One piece of evidence and those from other sources that confirm it."""
 
     evidence: Text
-    borne_out_by: list[Text] = Field(description="keys of evidence")
+    confirmed_by: list[Text] = Field(description="keys of evidence")
     confidence: Level
-
-
-class ValidationWire(Wire):
-    """Which pieces of evidence confirm each other."""
-
-    entries: list[SupportWire]
 
 
 class ClashWire(Wire):
@@ -93,9 +90,10 @@ class ClashWire(Wire):
     explanation: Text
 
 
-class ContradictionsWire(Wire):
-    """All contradictions."""
+class CrossCheckWire(Wire):
+    """Which pieces of evidence confirm each other, and which contradict each other."""
 
+    confirmations: list[SupportWire]
     contradictions: list[ClashWire]
 
 
@@ -119,6 +117,7 @@ class OutlineSectionWire(Wire):
 
     title: Text
     purpose: Text
+    shape: Form = "paragraph"
     evidence: list[Text] = Field(description="keys of evidence")
 
 
@@ -130,15 +129,19 @@ class OutlineWire(Wire):
 
 
 class SentenceWire(Wire):
-    """One sentence and the evidence that it cites."""
+    """One sentence, step, item, table row or piece of code, and the evidence that it cites."""
 
     text: Text
     evidence: list[Text] = Field(description="keys of evidence")
+    basis: Literal["quoted", "derived"] = "quoted"
+    cells: list[Text] = Field(default=[], description="of a table's row, else empty")
 
 
 class ParagraphWire(Wire):
-    """A paragraph."""
+    """A paragraph or another block."""
 
+    form: Form = "paragraph"
+    header: list[Text] = Field(default=[], description="a table's columns, else empty")
     sentences: list[SentenceWire]
 
 
@@ -160,6 +163,34 @@ class ClaimCheckWire(Wire):
     """One verdict a sentence."""
 
     verdicts: list[VerdictWire]
+    overstated: list[Text] = Field(default=[], description="keys of evidence whose claim says more than its quote")
+
+
+class EditWire(Wire):
+    """A change of one sentence: a new text with its evidence, or ``drop``."""
+
+    sentence: Text = Field(description="key of the sentence")
+    drop: bool
+    text: Text
+    evidence: list[Text] = Field(description="keys of evidence")
+    basis: Literal["quoted", "derived"] = "quoted"
+    cells: list[Text] = Field(default=[], description="of a table's row, else empty")
+
+
+class RevisionWire(Wire):
+    """Changes of unsupported sentences, and a new title if one was asked for."""
+
+    edits: list[EditWire]
+    title: Text = ""
+
+
+class EditingWire(Wire):
+    """Changes of the whole report."""
+
+    order: list[Text] = Field(description="keys of all sections in their best order, or empty")
+    edits: list[EditWire]
+    to_do: list[SentenceWire]
+    how_sure: list[SentenceWire]
 
 
 class FoldWire(Wire):
@@ -175,12 +206,13 @@ WIRES: Mapping[str, type[Wire]] = MappingProxyType(
         "thought": ThoughtWire,
         "observation": ObservationWire,
         "evaluation": EvaluationWire,
-        "validation": ValidationWire,
-        "contradictions": ContradictionsWire,
+        "cross_check": CrossCheckWire,
         "gaps": GapsWire,
         "outline": OutlineWire,
         "section": SectionWire,
         "claim_check": ClaimCheckWire,
+        "revision": RevisionWire,
+        "editing": EditingWire,
         "fold": FoldWire,
     }
 )
@@ -196,6 +228,8 @@ def schema_of(wire: type[Wire]) -> dict[str, Any]:
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title", None)
         part.pop("description", None)
+        part["required"] = list(part["properties"])
         for field in part["properties"].values():
             field.pop("title", None)
+            field.pop("default", None)
     return schema

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.adapters.documents.page_writer import Document, squash
-from pipeline.adapters.search.local.file_types import Format, Kind, default_title, format_of, kind_of, unpack
+from pipeline.adapters.search.local.file_types import Kind, default_title, format_of, kind_of, unpack
 from pipeline.errors import ReadFailed
 
 MAX_BYTES = 10_000_000
@@ -69,7 +68,23 @@ def _parse_as(data: bytes, kind: Kind, name: str) -> Document:
 
         return read_pdf(data, name)
     text = decoded(data)
-    return _READERS[format_of(kind, text)](text, name)
+    form = format_of(kind, text)
+    if form == "html":
+        from pipeline.adapters.documents.html.html_to_page import read_html
+
+        return read_html(text, name)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if form == "markdown":
+        from pipeline.adapters.documents.markdown.markdown_to_page import read_markdown
+
+        return read_markdown(text, name)
+    if form == "manual":
+        from pipeline.adapters.documents.manual.manual_to_page import read_manual
+
+        return read_manual(text, name)
+    from pipeline.adapters.documents.plaintext.plaintext_to_page import read_text
+
+    return read_text(text, name, markup=form == "rst")
 
 
 def decoded(data: bytes) -> str:
@@ -92,42 +107,3 @@ def decoded(data: bytes) -> str:
 def _declared_charset(data: bytes) -> str:
     found = _CHARSET.search(data[:2048])
     return _CHARSETS.get(found[1].decode("ascii").lower(), "cp1252") if found else "cp1252"
-
-
-def _html(source: str, name: str) -> Document:
-    from pipeline.adapters.documents.html.html_to_page import read_html
-
-    return read_html(source, name)
-
-
-def _markdown(source: str, name: str) -> Document:
-    from pipeline.adapters.documents.markdown.markdown_to_page import read_markdown
-
-    return read_markdown(source.replace("\r\n", "\n").replace("\r", "\n"), name)
-
-
-def _text(source: str, name: str) -> Document:
-    from pipeline.adapters.documents.plaintext.plaintext_to_page import read_text
-
-    return read_text(source.replace("\r\n", "\n").replace("\r", "\n"), name)
-
-
-def _rst(source: str, name: str) -> Document:
-    from pipeline.adapters.documents.plaintext.plaintext_to_page import read_text
-
-    return read_text(source.replace("\r\n", "\n").replace("\r", "\n"), name, markup=True)
-
-
-def _manual(source: str, name: str) -> Document:
-    from pipeline.adapters.documents.manual.manual_to_page import read_manual
-
-    return read_manual(source.replace("\r\n", "\n").replace("\r", "\n"), name)
-
-
-_READERS: dict[Format, Callable[[str, str], Document]] = {
-    "markdown": _markdown,
-    "html": _html,
-    "text": _text,
-    "rst": _rst,
-    "manual": _manual,
-}

@@ -7,6 +7,7 @@ from itertools import islice
 from xml.etree import ElementTree
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Reply, Verdict, judged_by_status
+from pipeline.adapters.search.providers.provider import Provider
 from pipeline.adapters.search.providers.reply_parsing import checked_count, hit, message
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed
@@ -39,7 +40,7 @@ _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _STOP_WORD = re.compile(r"and|or|andnot|to|the|an?|of|in|on|for|is|are|was|were|how|what|why|does|do|did|with|by|at")
 
 
-class Arxiv:
+class Arxiv(Provider):
     """Needs no key."""
 
     name = "arxiv"
@@ -58,7 +59,7 @@ class Arxiv:
     def judge(self, reply: Reply) -> Verdict:
         """Return the verdict on a reply."""
         if reply.status == 429:
-            return Again("it asks for fewer requests", GAP_S)
+            return Again("it asks for fewer requests", GAP_S, down=True)
         if reply.status not in (200, 400):
             return judged_by_status(reply)
         error = next((entry for entry in parse_feed(reply.body).iter(f"{ATOM}entry") if _is_error(entry)), None)
@@ -75,10 +76,6 @@ class Arxiv:
         if total == "" or (listed and not hits):
             raise Malformed("shape", "the feed has no count, or no entry with an address")
         return checked_count(int(total) if total.isdecimal() and len(total) < 12 else 0, hits)
-
-    def usd(self, _reply: Reply) -> float:
-        """Return 0: a search is free."""
-        return self.price
 
 
 def _is_error(entry: Element) -> bool:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
+from pipeline.adapters.search.providers.provider import Provider
 from pipeline.adapters.search.providers.rate_limit import pace_of
 from pipeline.adapters.search.providers.reply_parsing import checked_count, error_in, hit, hits_from, list_at, message, value_at
 from pipeline.domain.values import Hit
@@ -16,7 +17,7 @@ _HINT = "check BRAVE_API_KEY, and the plan's limits at api-dashboard.search.brav
 _NO_ACCESS = ("QUOTA_LIMITED", "SUBSCRIPTION_TOKEN_INVALID", "SUBSCRIPTION_NOT_FOUND")
 
 
-class Brave:
+class Brave(Provider):
     """Needs a key. 1,000 searches cost 5 USD; failed ones are free."""
 
     name = "brave"
@@ -51,10 +52,6 @@ class Brave:
         if "web" not in body and body.get("type") == "search":
             return checked_count(_expected_count(body), ())
         return hits_from(list_at(body, "web", "results"), _hit)
-
-    def usd(self, _reply: Reply) -> float:
-        """Return the price of one search in USD."""
-        return self.price
 
 
 def _hit(row: Any) -> Hit | None:

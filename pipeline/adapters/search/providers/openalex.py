@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
+from pipeline.adapters.search.providers.provider import Provider
 from pipeline.adapters.search.providers.reply_parsing import checked_count, error_in, hit, hits_from, list_at, message, value_at
 from pipeline.domain.values import Hit
 from pipeline.text.normalise import one_line
@@ -17,7 +18,7 @@ _DAY_SPENT = re.compile(r"insufficient budget", re.IGNORECASE)
 _MOST_WORDS = 2_000
 
 
-class Openalex:
+class Openalex(Provider):
     """Works without a key, within a small daily budget; each reply states its price."""
 
     name = "openalex"

@@ -10,6 +10,7 @@ from pipeline.adapters.http.call_and_reply import Call, Good, Reply, Verdict
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.search.providers.rate_limit import Pacer, pace_of
 from pipeline.adapters.search.url_normalisation import distinct
+from pipeline.domain.budget import announce_call
 from pipeline.domain.values import Cost, Hit
 from pipeline.errors import SearchFailed, ServiceFailed, ServiceUnavailable
 from pipeline.ports import SearchResult
@@ -21,7 +22,7 @@ _LONGEST_QUERY = 1_000
 
 
 class Provider(Protocol):
-    """The pure functions that differ between providers: request, verdict, hits and price. None of them sends or waits."""
+    """The base of all providers: functions for request, verdict, hits and price. None of them sends or waits."""
 
     @property
     def name(self) -> str:
@@ -49,9 +50,9 @@ class Provider(Protocol):
         """
         ...
 
-    def usd(self, reply: Reply) -> float:
-        """Return the cost in USD of a reply with the verdict ``Good``."""
-        ...
+    def usd(self, reply: Reply) -> float:  # noqa: ARG002 - for providers whose replies state a price
+        """Return the cost in USD of a reply with the verdict ``Good``: the usual price, unless the reply states another."""
+        return self.price
 
 
 class WebSearch:
@@ -94,11 +95,16 @@ class WebSearch:
 
     async def _send(self, call: Call) -> Reply:
         try:
-            return await self._pacer.run(lambda: self._http.send(call, self._judge))
+            return await self._pacer.run(lambda: self._http.send(call, self._judge, self._announce))
         except (ServiceUnavailable, ServiceFailed) as error:
             failure = SearchFailed(f"no search at {error.message}", hint=error.hint)
+            failure.outage = error.outage
             failure.cost = _cost(error.lost * self._provider.price) if error.lost else None
             raise failure from error
+
+    async def _announce(self) -> None:
+        if self.price:
+            await announce_call(_cost(self.price))
 
     def _judge(self, reply: Reply) -> Verdict:
         self._pacer.slow_down(pace_of(reply.headers))

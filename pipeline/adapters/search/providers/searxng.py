@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
+from pipeline.adapters.search.providers.provider import Provider
 from pipeline.adapters.search.providers.reply_parsing import hit, hits_from, list_at, message
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed
@@ -16,7 +17,7 @@ _HINT = "add json to search.formats in the server's settings.yml, and check SEAR
 _COMMAND = re.compile(r"(?<!\S)[!:]+(?=\S)")
 
 
-class Searxng:
+class Searxng(Provider):
     """Needs the server's address and no key; searches are free."""
 
     name = "searxng"
@@ -50,15 +51,13 @@ class Searxng:
             if error.kind == "html":
                 return Refused(_NO_JSON, _HINT)
             raise
-        return Again(f"it found nothing, and engines did not respond: {unresponsive}") if unresponsive and not found else Good()
+        if unresponsive and not found:
+            return Again(f"it found nothing, and engines did not respond: {unresponsive}", down=True)
+        return Good()
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
         return hits_from(list_at(reply.json_object(), "results"), _hit)
-
-    def usd(self, _reply: Reply) -> float:
-        """Return 0: a search is free."""
-        return self.price
 
 
 def _hit(row: Any) -> Hit | None:

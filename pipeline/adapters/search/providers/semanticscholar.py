@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
+from pipeline.adapters.search.providers.provider import Provider
 from pipeline.adapters.search.providers.reply_parsing import checked_count, error_in, hit, hits_from, list_at, message, value_at
 from pipeline.domain.values import Hit
 from pipeline.text.normalise import one_line
@@ -15,7 +16,7 @@ _FIELDS = "title,url,abstract,year,publicationDate,openAccessPdf,externalIds"
 _HINT = "check SEMANTIC_SCHOLAR_API_KEY"
 
 
-class SemanticScholar:
+class SemanticScholar(Provider):
     """Often refuses requests without a key; with a key, one request a second is allowed."""
 
     name = "semanticscholar"
@@ -50,10 +51,6 @@ class SemanticScholar:
         if body.get("total") == 0 and "data" not in body:
             return ()
         return checked_count(body.get("total"), hits_from(list_at(body, "data"), _hit))
-
-    def usd(self, _reply: Reply) -> float:
-        """Return 0: a search is free."""
-        return self.price
 
 
 def _hit(row: Any) -> Hit | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
+from pipeline.adapters.search.providers.provider import Provider
 from pipeline.adapters.search.providers.reply_parsing import error_in, hit, hits_from, list_at, message, value_at
 from pipeline.domain.values import Hit
 from pipeline.text.normalise import one_line
@@ -13,7 +14,7 @@ from pipeline.text.redaction import Secret
 _HINT = "check TAVILY_API_KEY, and the plan's limits at app.tavily.com"
 
 
-class Tavily:
+class Tavily(Provider):
     """Needs a key. A search costs one credit, counted as 0.008 USD, the price without a plan."""
 
     name = "tavily"

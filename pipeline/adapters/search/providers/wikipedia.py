@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pipeline.adapters.http.call_and_reply import Again, Call, Failed, Good, Refused, Reply, Verdict, judged_by_status
+from pipeline.adapters.search.providers.provider import Provider
 from pipeline.adapters.search.providers.reply_parsing import checked_count, hit, hits_from, list_at, message, value_at
 from pipeline.domain.values import Hit
 from pipeline.errors import Malformed
@@ -15,7 +16,7 @@ _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error", "cirrusse
 _HINT = "write `contact:` with an e-mail address or a page under settings in queries.yaml; Wikipedia requires it"
 
 
-class Wikipedia:
+class Wikipedia(Provider):
     """Needs no key. ``base_url`` selects the language."""
 
     name = "wikipedia"
@@ -49,7 +50,7 @@ class Wikipedia:
             return Good()
         why = message(value_at(error, "info"), "an error without a message")
         passing = str(value_at(error, "code")).startswith(_PASSING)
-        return Again(why) if passing else Failed(why)
+        return Again(why, down=True) if passing else Failed(why)
 
     def hits(self, reply: Reply) -> tuple[Hit, ...]:
         """Return the hits, best first. Raises ``Malformed`` for a reply of another shape."""
@@ -59,10 +60,6 @@ class Wikipedia:
         return checked_count(
             value_at(body, "query", "searchinfo", "totalhits"), hits_from(list_at(body, "query", "search"), self._hit)
         )
-
-    def usd(self, _reply: Reply) -> float:
-        """Return 0: a search is free."""
-        return self.price
 
     def _hit(self, row: Any) -> Hit | None:
         title = row.get("title")

@@ -7,12 +7,15 @@ from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from pipeline.adapters.documents.page_writer import Document, squash
+from pipeline.adapters.web.extraction.charset import is_mojibake
 from pipeline.adapters.web.extraction.content_type import Detected, detect
+from pipeline.adapters.web.extraction.usage_notices import notices_in_html
 from pipeline.errors import ReadFailed
 
 MAX_HTML = 3_000_000
 MAX_TEXT = 3_000_000
 MAX_MARKDOWN = 500_000
+_JUDGED = 20_000
 
 _LD_DATE = re.compile(r'"datePublished"\s{0,9}:\s{0,9}"(\d{4}-\d{2}-\d{2})')
 _LD_AUTHOR = re.compile(
@@ -33,7 +36,10 @@ def page_text(data: bytes, content_type: str, url: str) -> Document:
         from pipeline.adapters.documents.pdf_to_page import read_pdf
 
         return read_pdf(data, name)
-    return _READERS[found.kind](found, name)
+    document = _READERS[found.kind](found, name)
+    if is_mojibake(document.text[:_JUDGED]):
+        raise ReadFailed("its text is garbled: its bytes were once read in a wrong charset")
+    return document
 
 
 def _html(found: Detected, name: str) -> Document:
@@ -59,6 +65,7 @@ def _with_metadata(document: Document, source: str) -> Document:
         document,
         published=document.published or (date[1] if date else ""),
         author=document.author or (squash(author[1]) if author else ""),
+        notices=notices_in_html(source),
     )
 
 

@@ -122,4 +122,5 @@ class Extractor:
 def _document(answer: dict[str, Any]) -> Document:
     if "failed" in answer:
         raise ReadFailed(str(answer["failed"]))
-    return Document(**answer["document"])
+    found = answer["document"]
+    return Document(**{**found, "notices": tuple(found["notices"])})

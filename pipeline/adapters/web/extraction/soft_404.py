@@ -1,61 +1,144 @@
-"""Detection of soft 404s: captchas, log-ins, consent walls, errors, parked domains and empty shells sent with status 200."""
+"""Detection of soft 404s: pages sent with status 200 in place of the page asked for, such as errors, walls and empty shells.
+
+They are recognised by what their title, their headings and the beginnings of their sentences say, in the languages of
+``soft_pages.toml``. What stands between quotation marks does not count: an article on error pages quotes them.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from html import unescape
+from pathlib import Path
+from typing import Any
 
-MOST_WORDS = 250
+# Sizes of pages in words.
+_BARE = 20  # no more than a message
+_LITTLE = 25  # no content beside the message
+_SHORT = 80  # read as a whole; of a longer page only the lead is
+_LEAD = 60
+_TEASER = 250  # the beginning of an article in front of a paywall
 _SHELL_WORDS = 40
 
-_CHECKS = (
-    (
-        "it shows a captcha instead of the page",
-        r"just a moment|verify(?:ing)? (?:that )?you are (?:a )?human|are you (?:a )?(?:human|robot)|not a robot|captcha"
-        r"|unusual traffic|checking (?:if the site connection is secure|your browser)|ddos protection by|bot detection"
-        r"|attention required! \| cloudflare|press (?:&|and) hold to confirm|enable javascript and cookies to continue",
-    ),
-    (
-        "it requires a log-in or a subscription",
-        r"(?:log|sign) ?in to (?:continue|view|read|access|your account)|please (?:log|sign) ?in"
-        r"|you must (?:be logged|log|sign) ?in|login required"
-        r"|subscribe to (?:continue|read|unlock)|subscribers? only|create (?:a free|an) account to"
-        r"|already a (?:subscriber|member)\?|this (?:content|article) is (?:reserved )?for (?:subscribers|members)",
-    ),
-    ("it requires consent before it shows the page", r"before you continue|we value your privacy|accept (?:all )?cookies to"),
-    (
-        "it says that there is no such page",
-        r"\A\W*(?:error )?404\b|page (?:was )?not found|(?:page|file) (?:you (?:are looking for|requested) )?(?:does not|doesn.t)"
-        r" exist|page (?:is )?no longer (?:available|exists)",
-    ),
-    (
-        "it is an error or a block in place of the page",
-        r"access (?:to this page has been )?denied|request blocked|403 forbidden|service (?:is )?(?:temporarily )?unavailable"
-        r"|bad gateway|internal server error|under maintenance|too many requests|rate limit(?:ed| exceeded)",
-    ),
-    ("the domain is parked", r"domain (?:name )?(?:is|may be) for sale|buy this domain|domain is parked"),
-)
-_PATTERNS = tuple((why, re.compile(pattern, re.IGNORECASE)) for why, pattern in _CHECKS)
-_PASSWORD = re.compile(r"""<input[^>]{0,300}type\s{0,5}=\s{0,5}["']?password""", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,500})", re.IGNORECASE)
+_PARTS = re.compile(r"\s[-–—|·•»«:]\s|[|｜]")
+_AROUND = " \t.!…,;:()[]-–—。！，"
+_QUOTATION_MARKS = ("“”", "„“", "„”", "«»", '""', "「」", "『』", "‘’")
+_QUOTED = re.compile("|".join(f"{mark[0]}[^{mark[1]}]{{1,200}}{mark[1]}" for mark in _QUOTATION_MARKS))
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_LONGEST = 300
+_LONGEST_LINE = 5_000
+_HEADINGS = 3
+_MARKUP = 300_000  # characters of HTML in which titles and marks are looked for
+_NEVER = r"(?!)"
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
 _NO_WORDS = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.IGNORECASE | re.DOTALL)
-_SHELL = "it is an empty shell that JavaScript would fill"
 _WANTS_SCRIPT = re.compile(r"(?:enable|requires?|needs?|turn on|without) javascript", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One table of ``soft_pages.toml``."""
+
+    name: str
+    why: str
+    title: re.Pattern[str]
+    weak: re.Pattern[str]
+    sentence: re.Pattern[str]
+    marks: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What a page says, in lower case: parts of titles and headings, and its lines of text, in all ``size`` words."""
+
+    source: str
+    heads: tuple[str, ...]
+    lines: tuple[str, ...]
+    size: int
+
+    def sentences(self, most: int) -> Iterator[str]:
+        """Yield the sentences of the first ``most`` words, without quotations."""
+        for line in self.lines:
+            if most <= 0:
+                return
+            most -= _size(line)
+            sentences = _SENTENCE_END.split(_QUOTED.sub("“”", line[:_LONGEST_LINE]))
+            yield from (_opened(sentence[:_LONGEST]) for sentence in sentences)
 
 
 def soft_404_reason(source: str, title: str, text: str) -> str:
     """Return why a reply with status 200 is no real page, or "". ``source`` is its HTML, ``text`` the extracted text.
 
-    A page with more than ``MOST_WORDS`` words always counts as real: it may be an article about captchas.
+    A title that says it beyond doubt decides at any length; other signs count on short pages, or at the beginning.
     """
-    words = len(text.split())
-    if words > MOST_WORDS:
-        return ""
-    for why, pattern in _PATTERNS:
-        if pattern.search(title) or pattern.search(text):
-            return why
-    if _PASSWORD.search(source):
-        return "it requires a log-in or a subscription"
-    return _SHELL if words < _SHELL_WORDS and _is_shell(source) else ""
+    page = _page(source, title, text)
+    found = next((kind.why for kind in _kinds() if _is_of(kind, page)), "")
+    return found or (_kind("script").why if page.size < _SHELL_WORDS and _is_shell(source) else "")
+
+
+def _page(source: str, title: str, text: str) -> _Page:
+    declared = _TITLE.search(source[:_MARKUP])
+    lines = [line for line in _plain(text).split("\n") if line.strip()]
+    headings = [line.lstrip("# ").partition(" {#")[0] for line in lines if line.startswith("#")]
+    heads = [head for said in (unescape(declared[1]) if declared else "", title, *headings[:_HEADINGS]) for head in _heads(said)]
+    own = tuple(line.removeprefix("- ").strip() for line in lines if not line.startswith("#"))
+    return _Page(source[:_MARKUP], tuple(heads), own, sum(map(_size, own)))
+
+
+def _is_of(kind: _Kind, page: _Page) -> bool:
+    clear = any(kind.title.fullmatch(head) for head in page.heads)
+    weak = any(kind.weak.fullmatch(head) for head in page.heads)
+    marked = bool(kind.marks.search(page.source))
+    if kind.name == "consent":
+        return _is_consent_alone(page) and (clear or _says(kind, page, _TEASER) or (weak and page.size < _BARE))
+    if kind.name == "paywall":
+        return page.size <= _TEASER and (marked or _says(kind, page, _TEASER))
+    if clear or (weak and page.size < _BARE) or (marked and page.size < _LITTLE):
+        return True
+    short = page.size <= _SHORT
+    return (short or weak or (marked and page.size <= _TEASER)) and _says(kind, page, _SHORT if short else _LEAD)
+
+
+def _says(kind: _Kind, page: _Page, most: int) -> bool:
+    return any(kind.sentence.match(sentence) for sentence in page.sentences(most))
+
+
+def _is_consent_alone(page: _Page) -> bool:
+    """Return whether hardly any line is about something else than consent."""
+    consent = _kind("consent")
+    others = (line for line in page.lines if not consent.marks.search(line) and not consent.sentence.match(line))
+    return page.size <= _TEASER and sum(map(_size, others)) < _LITTLE
+
+
+def _heads(title: str) -> list[str]:
+    """Return the title and its parts, without site names, interjections, "error 404:" and final signs."""
+    plain = _plain(title)[:_LONGEST]
+    code = ["404"] if "(404)" in plain else []
+    return code + [_opened(part) for part in dict.fromkeys((plain, *_PARTS.split(plain))) if part.strip()]
+
+
+def _opened(sentence: str) -> str:
+    """Return a sentence or title without what comes before its message; "404" if there is no more to it."""
+    rest = sentence.strip(_AROUND)
+    while (shorter := _openers().sub("", rest, count=1).strip(_AROUND)) != rest:
+        if not shorter:
+            return "404" if "404" in rest else rest
+        rest = shorter
+    return rest
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace("\u2019", "'").replace("\xa0", " ")
+
+
+def _size(line: str) -> int:
+    """Return the number of words; two signs of Chinese or Japanese count as a word."""
+    return len(line.split()) + len(_WIDE.findall(line)) // 2
 
 
 def _is_shell(source: str) -> bool:
@@ -64,3 +147,29 @@ def _is_shell(source: str) -> bool:
         return False
     written = len(_NO_WORDS.sub(" ", source).split())
     return written < _SHELL_WORDS and (len(source) > 1_000 or bool(_WANTS_SCRIPT.search(source)))
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("soft_pages.toml").read_text("utf-8"))
+
+
+@cache
+def _kinds() -> tuple[_Kind, ...]:
+    return tuple(_compiled(name, entry) for name, entry in _table().items() if isinstance(entry, dict))
+
+
+def _compiled(name: str, entry: dict[str, Any]) -> _Kind:
+    title, weak, sentence = ("|".join(entry.get(key, ())) or _NEVER for key in ("title", "weak", "sentence"))
+    marks = re.compile(entry.get("marks", _NEVER), re.IGNORECASE)
+    return _Kind(name, entry["why"], re.compile(title), re.compile(weak), re.compile(sentence), marks)
+
+
+def _kind(name: str) -> _Kind:
+    return next(kind for kind in _kinds() if kind.name == name)
+
+
+@cache
+def _openers() -> re.Pattern[str]:
+    openers, code = _table()["openers"].replace("\n", ""), _table()["not_found_code"]
+    return re.compile(rf"\A(?:(?:{openers})(?![\w-])|{code}(?!\w))|(?<=\w)\W+{code}\Z")

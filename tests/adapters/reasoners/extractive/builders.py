@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipeline.adapters.reasoners.extractive.page_findings import observe
 from pipeline.domain.reasoner_questions import Finding, Observation, ObservationQuestion
 from pipeline.domain.values import Fact, Perspective
-from pipeline.research.gathering import _facts_and_rejected
+from pipeline.research.gathering.quoted_facts import facts_and_rejected
 from pipeline.text.normalise import digest_of
 from pipeline.text.ranking.passages import passages
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -25,12 +25,10 @@ def view(*questions: str, name: str = "basic-facts", keywords: tuple[str, ...] =
 def asked(query: str, text: str, *, limit: int = 8, known: TermStatistics | None = None) -> ObservationQuestion:
     return ObservationQuestion(
         query=query,
-        perspective=view(query),
-        searches=(),
+        perspectives=(view(query),),
         url="corpus:a.md",
         title="Append-only logs",
         text=text,
-        focus=(),
         limit=limit,
         statistics=known or TermStatistics(),
     )
@@ -44,7 +42,7 @@ def facts_of_page(text: str, url: str = "corpus:a.md") -> tuple[Fact, ...]:
     """All passages of a page as facts, made as a session makes them."""
     question = asked("q", text, limit=1_000).model_copy(update={"url": url})
     findings = tuple(Finding(claim=one.text, quote=one.text, lead=one.lead) for one in passages(text))
-    facts, rejected = _facts_and_rejected(findings, question, digest_of(text.encode()))
+    facts, rejected = facts_and_rejected(findings, question, digest_of(text.encode()))
     assert not rejected
     return facts
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.adapters.reasoners.extractive.corroboration import find_contradictions, validate
-from pipeline.domain.reasoner_questions import ContradictionsQuestion, ValidationQuestion
+from pipeline.adapters.reasoners.extractive.corroboration import cross_check
+from pipeline.domain.reasoner_questions import CrossCheckQuestion
 from pipeline.domain.values import Contradiction, Fact, ValidatedFact
 from tests.adapters.reasoners.extractive.builders import fact
 
@@ -15,15 +15,15 @@ from tests.adapters.reasoners.extractive.builders import fact
 def differing(first: str, second: str, origins: tuple[str, str] = ("a", "b")) -> tuple[Contradiction, ...]:
     a, b = fact(first, "corpus:a.md"), fact(second, "corpus:b.md")
     named = {a.id: origins[0], b.id: origins[1]}
-    forth = find_contradictions(ContradictionsQuestion(query="q", groups=((a, b),), origins=named)).contradictions
-    back = find_contradictions(ContradictionsQuestion(query="q", groups=((b, a),), origins=named)).contradictions
+    forth = cross_check(CrossCheckQuestion(query="q", groups=((a, b),), origins=named)).contradictions
+    back = cross_check(CrossCheckQuestion(query="q", groups=((b, a),), origins=named)).contradictions
     assert forth == back
     return forth
 
 
 def validated(*facts: Fact, origins: dict[str, str] | None = None) -> dict[str, ValidatedFact]:
     named = origins or {entry.id: entry.url for entry in facts}
-    return {entry.fact_id: entry for entry in validate(ValidationQuestion(query="q", groups=(facts,), origins=named)).facts}
+    return {entry.fact_id: entry for entry in cross_check(CrossCheckQuestion(query="q", groups=(facts,), origins=named)).facts}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_sentence_inside_a_longer_passage_is_compared_too() -> None:
     assert "11%" in pair.explanation
 
 
-def test_another_origin_that_says_the_same_bears_a_fact_out() -> None:
+def test_another_origin_that_says_the_same_confirms_a_fact() -> None:
     same = fact("A record survives a power cut only after fsync has returned.", "corpus:a.md")
     again = fact("A record survives a power cut only after fsync has returned.", "corpus:b.md")
     other = fact("The garden of the palace is open to visitors in summer.", "corpus:c.md")
@@ -91,5 +91,5 @@ def test_any_facts_are_compared_and_each_has_one_entry(texts: list[str]) -> None
     facts = tuple(fact(text, f"corpus:{place}.md") for place, text in enumerate(texts))
     origins = {entry.id: entry.url for entry in facts}
     assert set(validated(*facts)) == set(origins)
-    pairs = find_contradictions(ContradictionsQuestion(query="q", groups=(facts,), origins=origins)).contradictions
+    pairs = cross_check(CrossCheckQuestion(query="q", groups=(facts,), origins=origins)).contradictions
     assert all({pair.a, pair.b} <= set(origins) and pair.a != pair.b for pair in pairs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -32,12 +32,9 @@ def _all_questions(query: str, texts: list[str], facts: tuple[Fact, ...]) -> lis
         q.ThoughtQuestion(
             query=query, perspective=view, iteration=2, facts=facts, gaps=words, asked=words, summary=query, limit=5
         ),
-        q.ObservationQuestion(
-            query=query, perspective=view, searches=words, url="u", title=query, text="\n\n".join(texts), focus=words, limit=8
-        ),
+        q.ObservationQuestion(query=query, perspectives=(view,), url="u", title=query, text="\n\n".join(texts), limit=8),
         q.EvaluationQuestion(query=query, perspective=view, iteration=1, facts=facts, summary=query),
-        q.ValidationQuestion(query=query, groups=groups, origins=origins),
-        q.ContradictionsQuestion(query=query, groups=groups, origins=origins),
+        q.CrossCheckQuestion(query=query, groups=groups, origins=origins),
         q.GapsQuestion(**known, perspectives=(view,), open_questions=words),
         q.OutlineQuestion(**known, perspectives=(view,), min_sections=4, max_sections=6, words=200),
         q.SectionQuestion(**known, **written, section=section),
@@ -73,12 +70,12 @@ def test_any_question_gets_an_answer_of_its_type_and_the_same_one_twice(
 def test_the_order_in_which_facts_were_found_does_not_change_the_report(claims: list[str]) -> None:
     facts = tuple(fact(claim, f"corpus:{claim[-2]}") for claim in claims)
     for question in _all_questions("How does an append-only log survive?", [], facts):
-        if isinstance(question, q.OutlineQuestion | q.SectionQuestion | q.ContradictionsQuestion | q.FoldQuestion):
-            sorted_facts = tuple(sorted(facts, key=lambda entry: entry.id))
-            update: dict[str, Any] = (
-                {"groups": (sorted_facts,)} if isinstance(question, q.ContradictionsQuestion) else {"facts": sorted_facts}
-            )
-            assert _answered(question) == _answered(question.model_copy(update=update))
+        sorted_facts = tuple(sorted(facts, key=lambda entry: entry.id))
+        if isinstance(question, q.OutlineQuestion | q.SectionQuestion | q.FoldQuestion):
+            assert _answered(question) == _answered(question.model_copy(update={"facts": sorted_facts}))
+        elif isinstance(question, q.CrossCheckQuestion):
+            again = question.model_copy(update={"groups": (sorted_facts,)})
+            assert cast(q.CrossCheck, _answered(question)).contradictions == cast(q.CrossCheck, _answered(again)).contradictions
 
 
 def test_a_question_of_an_unknown_kind_is_refused() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.adapters.reasoners.extractive.sections import SUMMARY, outline, title_of, write
-from pipeline.domain.reasoner_questions import OutlineQuestion, SectionQuestion
-from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence, ValidatedFact, Verdict
+from pipeline.adapters.reasoners.extractive.sections import SUMMARY, edit, outline, revise, title_of, write
+from pipeline.domain.reasoner_questions import Editing, EditingQuestion, OutlineQuestion, RevisionQuestion, SectionQuestion
+from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence, ValidatedFact
 from tests.adapters.reasoners.extractive.builders import fact
 from tests.adapters.reasoners.extractive.test_report_passages import BROAD, NUMBER, PARTS, known_of
 
@@ -90,12 +90,18 @@ def test_a_passage_cites_what_bears_it_out_as_well() -> None:
     assert paragraph.sentences[0].facts == (first.id, second.id)
 
 
-def test_a_revision_is_the_draft_without_what_is_unsupported() -> None:
-    draft = tuple(Paragraph(sentences=(Sentence(text=f"{n}."), Sentence(text=f"{n}b.")), kind="passages") for n in range(2))
-    verdicts = (Verdict(sentence=1, supported=False), Verdict(sentence=2, supported=False), Verdict(sentence=3, supported=False))
+def test_a_revision_drops_every_unsupported_sentence() -> None:
     plan = SectionPlan(id="s-1", title="T", facts=())
-    (kept,) = written(plan, draft=draft, unsupported=verdicts)
-    assert ([sentence.text for sentence in kept.sentences], kept.kind) == (["0."], "passages")
+    faulty = (Sentence(text="0."), Sentence(text="1."))
+    answer = revise(RevisionQuestion(query="q", section=plan, sentences=faulty, reasons=("a", "b"), facts=FACTS))
+    assert [(edit.place, edit.drop) for edit in answer.edits] == [(0, True), (1, True)]
+
+
+def test_a_report_of_passages_is_not_edited() -> None:
+    question = EditingQuestion(
+        query="q", title="T", sections=(), facts=FACTS, validated=(), contradictions=(), gaps=(), words=100
+    )
+    assert edit(question) == Editing()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import httpx
 
 from pipeline.adapters.http.client import HttpClient
-from pipeline.adapters.http.retry_policy import Policy
+from pipeline.adapters.http.retry_policy import SERVICES
 from pipeline.adapters.reasoners.openai.model_call import Server
 from pipeline.adapters.reasoners.openai.model_roles import Role, Roles
 from pipeline.adapters.reasoners.openai.pricing import Price, Prices
@@ -21,7 +21,7 @@ from pipeline.adapters.reasoners.openai.prompting.prompt_templates import Prompt
 from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget
-from pipeline.domain.values import Contradiction, Fact, Hit, Paragraph, Perspective, SectionPlan, Sentence, Value, Verdict
+from pipeline.domain.values import Contradiction, Fact, Hit, Paragraph, Perspective, ReportSection, SectionPlan, Sentence, Value
 from pipeline.ports import Answer
 from pipeline.text.redaction import Secret
 
@@ -61,7 +61,7 @@ async def _no_sleep(_seconds: float) -> None:
 
 
 def http_for(script: Script) -> HttpClient:
-    return HttpClient(Policy(), transport=httpx.MockTransport(script), sleep=_no_sleep, random=Random(1))
+    return HttpClient(SERVICES, transport=httpx.MockTransport(script), sleep=_no_sleep, random=Random(1))
 
 
 def reasoner_for(
@@ -124,12 +124,10 @@ THOUGHT = q.ThoughtQuestion(
 )
 OBSERVATION = q.ObservationQuestion(
     query=QUERY,
-    perspective=VIEW,
-    searches=("wal",),
+    perspectives=(VIEW,),
     url=URL_A,
     title="WAL",
     text="# WAL\n\nThe log holds 45 records.",
-    focus=(),
     limit=3,
 )
 EVALUATION = q.EvaluationQuestion(query=QUERY, perspective=VIEW, iteration=1, facts=(FACT_A,), summary="")
@@ -151,8 +149,7 @@ QUESTIONS: dict[str, q.Question[Any]] = {
     "thought": THOUGHT,
     "observation": OBSERVATION,
     "evaluation": EVALUATION,
-    "validation": q.ValidationQuestion(query=QUERY, groups=((FACT_A, FACT_B),), origins=ORIGINS),
-    "contradictions": q.ContradictionsQuestion(query=QUERY, groups=((FACT_A, FACT_B),), origins=ORIGINS),
+    "cross_check": q.CrossCheckQuestion(query=QUERY, groups=((FACT_A, FACT_B),), origins=ORIGINS),
     "gaps": q.GapsQuestion(
         query=QUERY, perspectives=(VIEW,), facts=(FACT_A, FACT_B), validated=(), contradictions=(CLASH,), open_questions=("Why?",)
     ),
@@ -168,14 +165,32 @@ QUESTIONS: dict[str, q.Question[Any]] = {
     ),
     "section": SECTION,
     "claim_check": q.ClaimCheckQuestion(query=QUERY, sentences=SENTENCES, facts=(FACT_A, FACT_B)),
+    "revision": q.RevisionQuestion(
+        query=QUERY,
+        section=SECTION.section,
+        sentences=SENTENCES[1:],
+        reasons=("not said",),
+        facts=(FACT_A, FACT_B),
+        today="2026-11-21",
+    ),
+    "editing": q.EditingQuestion(
+        query=QUERY,
+        title="Logs",
+        sections=(
+            ReportSection(id="summary", title="Summary", paragraphs=(Paragraph(sentences=SENTENCES[:1]),)),
+            ReportSection(id="section_1", title="The log", paragraphs=(Paragraph(sentences=SENTENCES),)),
+        ),
+        facts=(FACT_A, FACT_B),
+        validated=(),
+        contradictions=(CLASH,),
+        gaps=(),
+        words=20,
+        today="2026-11-21",
+    ),
     "fold": q.FoldQuestion(
         query=QUERY, perspective=VIEW, facts=(FACT_A,), searches=("wal",), summary="", limit_tokens=100, context=THOUGHT.context
     ),
 }
-REVISION = SECTION.model_copy(
-    update={"draft": (Paragraph(sentences=SENTENCES),), "unsupported": (Verdict(sentence=1, supported=False, reason="not said"),)}
-)
-
 GOOD: dict[str, dict[str, Any]] = {
     "perspectives": {
         "perspectives": [
@@ -185,17 +200,30 @@ GOOD: dict[str, dict[str, Any]] = {
         ]
     },
     "thought": {"reasoning": "More is needed.", "queries": ["wal fsync", "wal fsync", "wal torn write", "one too many"]},
-    "observation": {"findings": [{"claim": "45.", "quote": "The log holds 45 records.", "question": "Q1", "relevance": "high"}]},
+    "observation": {
+        "findings": [{"claim": "45.", "quote": "The log holds 45 records.", "question": "Q1", "relevance": "high"}],
+        "more_sections": [],
+    },
     "evaluation": {"open_questions": ["Q2"], "reason": "Nothing on it."},
-    "validation": {"entries": [{"evidence": "E1", "borne_out_by": ["E2"], "confidence": "high"}]},
-    "contradictions": {
-        "contradictions": [{"first": "E1", "second": "E2", "subject": "records", "kind": "number", "explanation": "45 or 54"}]
+    "cross_check": {
+        "confirmations": [{"evidence": "E1", "confirmed_by": ["E2"], "confidence": "high"}],
+        "contradictions": [{"first": "E1", "second": "E2", "subject": "records", "kind": "number", "explanation": "45 or 54"}],
     },
     "gaps": {"gaps": [{"question": "Why 45?", "importance": "high", "reason": "one source", "perspective": "P1"}]},
     "outline": {"title": "Logs", "sections": [{"title": "The log", "purpose": "p", "evidence": ["E1", "E2"]}]},
     "section": {"paragraphs": [{"sentences": [{"text": "The log holds 45 records.", "evidence": ["E1"]}]}]},
     "claim_check": {
         "verdicts": [{"sentence": "T1", "supported": True, "reason": "r"}, {"sentence": "T2", "supported": False, "reason": "r"}]
+    },
+    "revision": {
+        "edits": [{"sentence": "T1", "drop": False, "text": "It holds 54.", "evidence": ["E2"], "basis": "quoted", "cells": []}],
+        "title": "",
+    },
+    "editing": {
+        "edits": [{"sentence": "T3", "drop": True, "text": "", "evidence": [], "basis": "quoted", "cells": []}],
+        "order": ["R1"],
+        "to_do": [{"text": "Count the records.", "evidence": ["E1", "E2"], "basis": "derived", "cells": []}],
+        "how_sure": [],
     },
     "fold": {"mode": "deep", "summary": "The log holds 45 records."},
 }

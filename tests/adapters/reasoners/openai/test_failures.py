@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import httpx
 import pytest
 
 from pipeline import errors
+from pipeline.adapters.reasoners.openai.capabilities import Capabilities
 from pipeline.adapters.reasoners.openai.model_roles import Role, Roles
+from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from tests.adapters.reasoners.openai import kit
 from tests.adapters.reasoners.openai.kit import GOOD, MODEL, QUESTIONS, Script, Scripted, ask, finished, reasoner_for, said
 
@@ -67,11 +70,7 @@ PASSING: dict[str, Scripted] = {
     "no choices": reply(200, {"id": "gen-1"}),
     "empty choices": said("", choices=[]),
     "null choices": said("", choices=None),
-    "null content": finished("stop", None),
-    "blank content": finished("stop", "  \n"),
-    "content of another type": said("", choices=[{"finish_reason": "stop", "message": {"content": {"a": 1}}}]),
     "a choice of another type": said("", choices=["x"]),
-    "a message of another type": said("", choices=[{"finish_reason": "stop", "message": "x"}]),
     "a web page": httpx.Response(200, html="<html>Just a moment...</html>"),
     "cut JSON": httpx.Response(200, content=b'{"choices": [{"mess'),
     "a list": reply(200, []),
@@ -100,11 +99,103 @@ def test_what_may_pass_is_tried_again_and_then_answered(fault: str) -> None:
 
 
 @pytest.mark.parametrize("fault", sorted(PASSING))
-def test_what_does_not_pass_is_a_typed_failure_after_three_tries(fault: str) -> None:
+def test_what_does_not_pass_is_a_typed_failure_after_two_tries(fault: str) -> None:
     script, reasoner = thinking(PASSING[fault])
     with pytest.raises(errors.ServiceUnavailable):
         ask(reasoner, QUESTIONS["thought"])
-    assert len(script.requests) == 3
+    assert len(script.requests) == 2
+
+
+DOWN = ("F6 rate", "F7 capacity", "F11 overloaded", "bad gateway", "no connection")
+
+
+@pytest.mark.parametrize("fault", sorted(PASSING))
+def test_a_server_that_is_down_is_told_from_a_call_that_failed(fault: str) -> None:
+    _, reasoner = thinking(said(GOOD["thought"]), PASSING[fault])
+    ask(reasoner, QUESTIONS["thought"])
+    with pytest.raises(errors.ServiceUnavailable) as caught:
+        ask(reasoner, QUESTIONS["thought"])
+    assert (caught.value.outage is not None) == (fault in DOWN or fault.startswith(("F1 ", "F2 ", "F3 ")))
+
+
+@pytest.mark.parametrize("fault", sorted(PASSING))
+def test_a_server_that_has_not_answered_at_all_is_down(fault: str) -> None:
+    _, reasoner = thinking(PASSING[fault])
+    with pytest.raises(errors.ServiceUnavailable) as caught:
+        ask(reasoner, QUESTIONS["thought"])
+    assert caught.value.outage is not None
+    assert not caught.value.outage.was_up
+
+
+EMPTY: dict[str, Scripted] = {
+    "null": finished("stop", None),
+    "blank": finished("stop", "  \n"),
+    "of another type": said("", choices=[{"finish_reason": "stop", "message": {"content": {"a": 1}}}]),
+    "no parts": said("", choices=[{"finish_reason": "stop", "message": {"content": []}}]),
+    "only thoughts": said(
+        "", choices=[{"finish_reason": "stop", "message": {"content": [{"type": "thinking", "thinking": []}]}}]
+    ),
+    "a message of another type": said("", choices=[{"finish_reason": "stop", "message": "x"}]),
+}
+
+
+@pytest.mark.parametrize("fault", sorted(EMPTY))
+def test_an_empty_reply_is_asked_for_again_once_and_is_told_so(fault: str) -> None:
+    script, reasoner = thinking(EMPTY[fault])
+    with pytest.raises(errors.AnswerInvalid, match="is empty"):
+        ask(reasoner, QUESTIONS["thought"])
+    assert len(script.requests) == 2
+    assert "is empty" in script.bodies[1]["messages"][-1]["content"]
+
+
+JSON = json.dumps(GOOD["thought"])
+SERVED: dict[str, Scripted] = {
+    "thoughts": said(f"<think>\nThe log {{ ... }}.\n</think>\n\n{JSON}"),
+    "thoughts without their beginning": said(f"Let me see: {{braces}}.</think>{JSON}"),
+    "thoughts in capitals": said(f"[THINK]so[/THINK]{JSON}"),
+    "thoughts twice": said(f"<thinking>a</thinking> <reasoning>b</reasoning> {JSON}"),
+    "thoughts and a fence": said(f"<think>a</think>\n```json\n{JSON}\n```"),
+    "channels": said(f"<|channel|>analysis<|message|>so<|end|><|start|>assistant<|channel|>final<|message|>{JSON}<|return|>"),
+    "parts": said(
+        "", choices=[{"message": {"content": [{"type": "text", "text": JSON[:9]}, {"type": "text", "text": JSON[9:]}]}}]
+    ),
+    "parts with thoughts": said(
+        "", choices=[{"message": {"content": [{"type": "thinking", "thinking": "so"}, {"type": "text", "text": JSON}]}}]
+    ),
+    "an answer among the thoughts": said("", choices=[{"message": {"content": None, "reasoning_content": JSON}}]),
+    "NaN in the envelope": httpx.Response(
+        200, content=json.dumps({"choices": [{"message": {"content": JSON}}], "usage": {"cost": 0.001}, "x": math.nan}).encode()
+    ),
+    "a key twice in the envelope": httpx.Response(
+        200, content=b'{"id": 1, "id": 2, "choices": [{"message": {"content": ' + json.dumps(JSON).encode() + b"}}]}"
+    ),
+    "a huge number in the envelope": httpx.Response(
+        200, content=b'{"created": ' + b"9" * 99 + b', "choices": [{"message": {"content": ' + json.dumps(JSON).encode() + b"}}]}"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", sorted(SERVED))
+def test_what_servers_put_around_an_answer_costs_no_second_call(form: str) -> None:
+    script, reasoner = thinking(SERVED[form])
+    assert ask(reasoner, QUESTIONS["thought"]).value.queries
+    assert len(script.requests) == 1
+
+
+def test_an_answer_may_speak_of_thoughts() -> None:
+    _, reasoner = thinking(said({"reasoning": "A tag </think> ends thoughts.", "queries": ["wal"]}))
+    assert "</think>" in ask(reasoner, QUESTIONS["thought"]).value.reasoning
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("<think>endless", "only thoughts"), ("<answer>x</answer>", "faulty at 0"), ("<html><body>x", "is a web page")],
+)
+def test_the_message_about_an_unusable_reply_is_true(content: str, told: str) -> None:
+    script, reasoner = thinking(said(content))
+    with pytest.raises(errors.AnswerInvalid, match=told):
+        ask(reasoner, QUESTIONS["thought"])
+    assert len(script.requests) == 2
 
 
 REFUSING = {
@@ -162,9 +253,45 @@ def test_a_model_without_capacity_is_replaced_without_waiting() -> None:
 
 
 def test_a_model_that_fails_again_and_again_is_replaced() -> None:
-    script, reasoner = thinking(*[said("no json")] * 3, said(GOOD["thought"]), fallbacks=("acme/two",))
-    assert ask(reasoner, QUESTIONS["thought"]).cost.total_tokens == 440
-    assert [body["model"] for body in script.bodies] == [MODEL, MODEL, MODEL, "acme/two"]
+    script, reasoner = thinking(*[said("no json")] * 2, said(GOOD["thought"]), fallbacks=("acme/two",))
+    assert ask(reasoner, QUESTIONS["thought"]).cost.total_tokens == 330
+    assert [body["model"] for body in script.bodies] == [MODEL, MODEL, "acme/two"]
+
+
+def test_no_answer_costs_four_calls_however_many_models_may_be_asked() -> None:
+    script, reasoner = thinking(said("no json"), fallbacks=("acme/two", "acme/three", "acme/four"))
+    with pytest.raises(errors.AnswerInvalid):
+        ask(reasoner, QUESTIONS["thought"])
+    assert len(script.requests) == 3
+
+
+@pytest.mark.parametrize("bad", [said("no json"), finished("length", "x"), finished("stop", "")])
+def test_a_model_whose_answers_stay_useless_is_not_asked_any_more_in_that_role(bad: httpx.Response) -> None:
+    script, reasoner = thinking(bad)
+    for _ in range(6):
+        with pytest.raises(errors.AnswerInvalid) as caught:
+            ask(reasoner, QUESTIONS["thought"])
+        assert caught.value.outage is None
+    asked = len(script.requests)
+    with pytest.raises(errors.AnswerInvalid, match="role work") as caught:
+        ask(reasoner.for_query(()), QUESTIONS["observation"])
+    assert (len(script.requests), caught.value.cost) == (asked, None)
+    assert caught.value.outage is not None
+    assert "roles" in caught.value.hint
+    script.replies = [said(GOOD["outline"])]
+    assert ask(reasoner, QUESTIONS["outline"]).value.sections
+
+
+def test_an_answer_of_use_ends_the_count_of_useless_ones() -> None:
+    script, reasoner = thinking(said("no json"))
+    for _ in range(4):
+        for _ in range(5):
+            with pytest.raises(errors.AnswerInvalid):
+                ask(reasoner, QUESTIONS["thought"])
+        script.requests.clear()
+        script.replies = [said(GOOD["thought"])]
+        assert ask(reasoner, QUESTIONS["thought"]).value.queries
+        script.replies = [said("no json")]
 
 
 def test_a_cut_reply_is_asked_for_once_more_with_twice_the_room_and_the_same_prompt() -> None:
@@ -185,13 +312,12 @@ def test_a_reply_that_is_cut_twice_is_never_parsed(content: str) -> None:
 
 
 def test_an_unusable_reply_is_asked_for_again_with_the_validators_words() -> None:
-    script, reasoner = thinking(said({"reasoning": 1, "more": 2}), said("Sure! Here it is:"), said(GOOD["thought"]))
-    ask(reasoner, QUESTIONS["thought"])
-    words = [body["messages"][-1]["content"] for body in script.bodies]
-    assert "queries: Field required" in words[1]
-    assert "not one JSON object" in words[2]
-    assert all(body["messages"][:2] == script.bodies[0]["messages"] for body in script.bodies)
-    assert [len(body["messages"]) for body in script.bodies] == [2, 4, 4]
+    for bad, why in (({"reasoning": 1, "more": 2}, "queries: Field required"), ("Sure! Here it is:", "not one JSON object")):
+        script, reasoner = thinking(said(bad), said(GOOD["thought"]))
+        ask(reasoner, QUESTIONS["thought"])
+        assert why in script.bodies[1]["messages"][-1]["content"]
+        assert all(body["messages"][:2] == script.bodies[0]["messages"] for body in script.bodies)
+        assert [len(body["messages"]) for body in script.bodies] == [2, 4]
 
 
 UNFIT: dict[str, Any] = {
@@ -213,14 +339,14 @@ UNFIT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("fault", sorted(UNFIT))
-def test_what_does_not_fit_is_never_repaired_and_fails_after_two_re_asks(fault: str) -> None:
+def test_what_does_not_fit_is_never_repaired_and_fails_after_one_re_ask(fault: str) -> None:
     script, reasoner = thinking(said(UNFIT[fault]))
-    with pytest.raises(errors.AnswerInvalid, match="3 tries") as caught:
+    with pytest.raises(errors.AnswerInvalid, match="no usable answer") as caught:
         ask(reasoner, QUESTIONS["thought"])
-    assert len(script.requests) == 3
+    assert len(script.requests) == 2
     assert caught.value.cost is not None
-    assert caught.value.cost.usd == pytest.approx(0.003)
-    assert len(json.loads(caught.value.exchange)["calls"]) == 3
+    assert caught.value.cost.usd == pytest.approx(0.002)
+    assert len(json.loads(caught.value.exchange)["calls"]) == 2
 
 
 @pytest.mark.parametrize("calls", [[{"id": "c", "function": {"name": "web_search", "arguments": '{"q'}}], [1], "x"])
@@ -328,6 +454,69 @@ def test_a_prompt_too_long_for_the_model_goes_to_the_fallback() -> None:
     assert len(script.requests) == 2
 
 
+TOO_LONG = {
+    "litellm": (400, "litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException - This model's maximum "
+                     "context length is 8192 tokens. However, your messages resulted in 21000 tokens.", 8192),
+    "litellm without the upstream's words": (400, "litellm.ContextWindowExceededError: too much", 0),
+    "vllm": (400, "This model's maximum context length is 8,192 tokens. However, you requested 9000 tokens", 8192),
+    "llama.cpp": (400, "the request exceeds the available context size. try increasing it", 0),
+    "ollama": (500, "input length exceeds the context length", 0),
+    "lm studio": (400, "Trying to keep the first 9000 tokens when context overflows. However, the model is loaded with context "
+                       "length of only 8192 tokens, which is not enough", 8192),
+    "anthropic": (400, "prompt is too long: 208310 tokens > 200000 maximum", 0),
+    "google": (400, "The input token count (40000) exceeds the maximum number of tokens allowed (32768).", 0),
+    "tgi": (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9000", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("server", sorted(TOO_LONG))
+def test_a_prompt_that_is_too_long_is_shortened_once_and_the_model_s_size_is_remembered(server: str) -> None:
+    status, words, _ = TOO_LONG[server]
+    script, reasoner = thinking(reply(status, {"error": {"message": words, "code": str(status)}}), said(GOOD["observation"]))
+    long = kit.OBSERVATION.model_copy(update={"text": "# WAL\n\n" + "The log holds 45 records.\n\n" * 9_000})
+    assert ask(reasoner, long).value.findings
+    first, second = (len(body["messages"][1]["content"]) for body in script.bodies)
+    assert second < 0.6 * first
+    ask(reasoner, long)
+    assert len(script.requests) == 3
+    assert len(script.bodies[2]["messages"][1]["content"]) == second
+
+
+@pytest.mark.parametrize("server", sorted(TOO_LONG))
+def test_a_prompt_that_stays_too_long_is_named_so(server: str) -> None:
+    status, words, _ = TOO_LONG[server]
+    script, reasoner = thinking(reply(status, {"error": {"message": words, "code": str(status)}}))
+    with pytest.raises(errors.ServiceFailed, match="too long for acme/one"):
+        ask(reasoner, QUESTIONS["thought"])
+    assert len(script.requests) == 2
+
+
+LITELLM = {
+    "budget": (400, "Budget has been exceeded! Current cost: 3.0, Max budget: 2.0", "budget_exceeded", errors.ProviderRefused),
+    "key": (
+        401,
+        "litellm.AuthenticationError: AuthenticationError: OpenAIException - Incorrect API key",
+        None,
+        errors.ProviderRefused,
+    ),
+    "filter": (400, "litellm.ContentPolicyViolationError: blocked", None, errors.AnswerWithheld),
+    "model": (400, "litellm.BadRequestError: LLM Provider NOT provided; model acme/one not found", None, errors.ServiceFailed),
+    "rate": (429, "litellm.RateLimitError: try again in 7 seconds", None, errors.ServiceUnavailable),
+    "upstream": (500, "litellm.APIConnectionError: cannot connect", None, errors.ServiceUnavailable),
+    "down": (503, "litellm.ServiceUnavailableError: overloaded", None, errors.ServiceUnavailable),
+}
+
+
+@pytest.mark.parametrize("name", sorted(LITELLM))
+def test_the_errors_of_a_proxy_mean_what_they_say(name: str) -> None:
+    status, words, kind, error = LITELLM[name]
+    script, reasoner = thinking(reply(status, {"error": {"message": words, "type": kind, "param": None, "code": str(status)}}))
+    with pytest.raises(error) as caught:
+        ask(reasoner, QUESTIONS["observation"])
+    assert len(script.requests) <= 2
+    assert (caught.value.outage is not None) == (error is errors.ServiceUnavailable)
+
+
 @pytest.mark.parametrize("after", ["54000", "-5", "abc", "1e309"])
 def test_no_retry_after_makes_it_spin_or_sleep_past_the_cap(after: str) -> None:
     script, reasoner = thinking(reply(429, LIMITED, retry_after=after))
@@ -342,3 +531,18 @@ def test_a_template_with_an_unknown_name_is_one_clear_message(tmp_path: Any) -> 
     (tmp_path / "thought.md.j2").write_text("{{ query }}\n{{ nobody }}\n", "utf-8")
     with pytest.raises(errors.TemplateInvalid, match=r"thought\.md\.j2, line 2: 'nobody' is undefined"):
         ask(reasoner_for(Script([said("x")]), templates=tmp_path), QUESTIONS["thought"])
+
+
+def test_the_schema_is_in_the_prompt_only_where_the_server_takes_none() -> None:
+    schema, messages = {"type": "object"}, [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+    bodies = [Capabilities(format=form).body("m", messages, 9, "n", schema) for form in ("json_schema", "json_object", "prompt")]
+    assert [body["messages"][0] for body in bodies] == [messages[0]] * 3
+    assert [body["messages"][1]["content"].startswith("u") for body in bodies] == [True] * 3
+    assert ['{"type":"object"}' in body["messages"][1]["content"] for body in bodies] == [False, True, True]
+
+
+def test_a_template_that_a_workspace_does_not_have_is_the_supplied_one(tmp_path: Any) -> None:
+    (tmp_path / "_shared.md.j2").write_text("Mine. {{ schema }}", "utf-8")
+    prompts = PromptTemplates(tmp_path, kit.TEMPLATES)
+    system, user = prompts.messages("cross_check", {"query": "Why so?", "groups": [], "today": ""})
+    assert (system["content"], "Why so?" in user["content"]) == ("Mine.", True)

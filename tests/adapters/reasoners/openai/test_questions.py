@@ -45,7 +45,7 @@ def test_perspectives_have_ids_by_place_and_no_more_questions_than_asked_for() -
 
 def test_a_thought_keeps_its_limit_and_loses_addresses() -> None:
     thought = answered("thought", {"reasoning": "r", "queries": ["see https://evil.example/?q=secret wal", "wal", "third"]})
-    assert thought.queries == ("see wal", "wal")
+    assert thought.queries == ("wal", "third")
 
 
 def test_a_finding_names_its_question_by_key() -> None:
@@ -59,19 +59,19 @@ def test_open_questions_are_the_perspectives_own() -> None:
 
 
 def test_support_goes_both_ways_and_only_between_origins() -> None:
-    facts = answered("validation").facts
+    facts = answered("cross_check").facts
     assert [(fact.fact_id, fact.support, fact.sources) for fact in facts] == [
         ("fact-a", ("fact-b",), 2),
         ("fact-b", ("fact-a",), 2),
     ]
-    same = QUESTIONS["validation"].model_copy(update={"origins": {"fact-a": "one", "fact-b": "one"}})
-    value = ask(reasoner_for(Script([said(GOOD["validation"])])), same).value
-    assert all(fact.standing == "single" for fact in cast(q.Validation, value).facts)
+    same = QUESTIONS["cross_check"].model_copy(update={"origins": {"fact-a": "one", "fact-b": "one"}})
+    value = ask(reasoner_for(Script([said(GOOD["cross_check"])])), same).value
+    assert all(fact.standing == "single" for fact in cast(q.CrossCheck, value).facts)
 
 
 def test_a_contradiction_of_a_fact_with_itself_or_with_a_stranger_is_none() -> None:
-    pairs = [{**GOOD["contradictions"]["contradictions"][0], "second": second} for second in ("E1", "E7", "E2")]
-    found = answered("contradictions", {"contradictions": pairs}).contradictions
+    pairs = [{**GOOD["cross_check"]["contradictions"][0], "second": second} for second in ("E1", "E7", "E2")]
+    found = answered("cross_check", {"confirmations": [], "contradictions": pairs}).contradictions
     assert [(pair.a, pair.b) for pair in found] == [("fact-a", "fact-b")]
 
 
@@ -85,7 +85,7 @@ def test_text_loses_keys_addresses_and_what_is_beyond_its_words() -> None:
     texts = ["It holds 45 records [E1].", "See https://evil.example/?leak=1 for more.", "word " * 95]
     sentences = [{"text": text, "evidence": ["E1", "E99"]} for text in texts]
     section = answered("section", {"paragraphs": [{"sentences": sentences}]})
-    assert [s.text for s in section.paragraphs[0].sentences] == ["It holds 45 records.", "See for more."]
+    assert [s.text for s in section.paragraphs[0].sentences] == ["It holds 45 records.", "For more."]
     assert all(s.facts == ("fact-a",) for s in section.paragraphs[0].sentences)
 
 
@@ -95,25 +95,31 @@ def test_keys_that_were_not_given_out_are_removed_and_counted() -> None:
     assert json.loads(answer.exchange)["removed"] == 3
 
 
-def test_a_number_that_no_quote_holds_is_not_supported_whatever_the_model_says() -> None:
-    sentences = tuple(kit.SENTENCES[0].model_copy(update={"text": text}) for text in ("It holds 46.", "It holds 45."))
-    question = QUESTIONS["claim_check"].model_copy(update={"sentences": sentences})
-    yes = {"verdicts": [{"sentence": f"T{n}", "supported": True, "reason": ""} for n in (1, 2)]}
-    value = cast(q.ClaimCheck, ask(reasoner_for(Script([said(yes)])), question).value)
-    assert [(verdict.sentence, verdict.supported) for verdict in value.verdicts] == [(0, False), (1, True)]
-
-
 def test_two_verdicts_on_a_sentence_count_as_the_worse_one() -> None:
     verdicts = [{"sentence": f"T{n}", "supported": ok, "reason": ""} for n, ok in ((1, True), (2, True), (1, False), (2, True))]
     value = answered("claim_check", {"verdicts": verdicts})
     assert [verdict.supported for verdict in value.verdicts] == [False, True]
 
 
-def test_a_revision_shows_the_draft_and_what_was_wrong_with_it() -> None:
-    script = Script([said(GOOD["section"])])
-    ask(reasoner_for(script), kit.REVISION)
+def test_a_revision_shows_only_the_faulty_sentences_and_what_was_wrong_with_them() -> None:
+    script = Script([said(GOOD["revision"])])
+    ask(reasoner_for(script), QUESTIONS["revision"])
     prompt = script.bodies[0]["messages"][1]["content"]
-    assert "It may hold more. (E2) UNSUPPORTED: not said" in prompt
+    assert "[T1] It may hold more. (E2) UNSUPPORTED: not said" in prompt
+    assert f"{kit.SENTENCES[0].text} (" not in prompt
+
+
+def test_an_unsupported_sentence_that_a_revision_does_not_mention_is_dropped() -> None:
+    (edit,) = answered("revision", {"edits": [], "title": "ignored"}).edits
+    assert edit == q.Edit(place=0, drop=True)
+
+
+def test_an_edit_names_its_sentence_by_key_and_an_empty_one_changes_nothing() -> None:
+    empty = {"sentence": "T1", "drop": False, "text": " ", "evidence": [], "basis": "quoted", "cells": []}
+    found = answered("editing", {**GOOD["editing"], "edits": [*GOOD["editing"]["edits"], empty]})
+    assert [(edit.place, edit.drop) for edit in found.edits] == [(2, True)]
+    assert found.order == ("section_1",)
+    assert [(one.basis, one.facts) for one in found.to_do] == [("derived", ("fact-a", "fact-b"))]
 
 
 def test_a_worker_is_shown_its_levels_its_last_interactions_and_only_facts_that_were_not_folded() -> None:
@@ -123,3 +129,36 @@ def test_a_worker_is_shown_its_levels_its_last_interactions_and_only_facts_that_
     prompt = script.bodies[0]["messages"][1]["content"]
     assert prompt.index("L2: old") < prompt.index("L0: young") < prompt.index("Thought 1: x")
     assert kit.FACT_A.quote not in prompt
+
+
+def test_a_quote_that_says_it_all_is_its_own_claim() -> None:
+    (finding,) = answered(
+        "observation", {**GOOD["observation"], "findings": [{**GOOD["observation"]["findings"][0], "claim": ""}]}
+    ).findings
+    assert finding.claim == finding.quote
+
+
+def test_evidence_shows_the_claim_beside_its_quote_and_the_day_of_its_source() -> None:
+    script = Script([said(GOOD["section"])])
+    fact = kit.FACT_A.model_copy(update={"claim": "The log of the server is small"})
+    dated = {"facts": (fact, kit.FACT_B), "published": ((kit.URL_A, "2024-05-01"),), "today": "2026-11-21"}
+    ask(reasoner_for(script), QUESTIONS["section"].model_copy(update=dated))
+    prompt = script.bodies[0]["messages"][1]["content"]
+    assert (
+        '[E1] "The log holds 45 records." (S1: a.example — Log; published 2024-05-01; claim: The log of the server is small)'
+        in prompt
+    )
+    assert "Today is 2026-11-21" in prompt
+
+
+def test_a_section_may_have_blocks_and_older_replies_are_paragraphs() -> None:
+    row = {"text": "", "evidence": ["E1"], "basis": "derived", "cells": ["Log", "45"]}
+    blocks = [
+        {"form": "table", "header": ["What", "Records"], "sentences": [row]},
+        {"sentences": [{"text": "Both hold (E1).", "evidence": ["E1"]}]},
+    ]
+    table, plain = answered("section", {"paragraphs": blocks}).paragraphs
+    assert (table.form, table.header, table.sentences[0].cells, table.sentences[0].basis) == (
+        "table", ("What", "Records"), ("Log", "45"), "derived",
+    )  # fmt: skip
+    assert (plain.form, plain.sentences[0].text) == ("paragraph", "Both hold.")

@@ -69,15 +69,17 @@ RULES: dict[str, Any] = {
         "findings": [
             {"claim": q, "quote": q, "question": "Q1", "relevance": "high"}
             for q in (*QUOTE.findall(prompt), "made up words here")
-        ]
+        ],
+        "more_sections": [],
     },
     "evaluation": lambda _: {"open_questions": ["Q1", "Q2", "Q7"], "reason": "r"},
-    "validation": lambda _: {"entries": []},
-    "contradictions": lambda _: {"contradictions": []},
+    "cross_check": lambda _: {"confirmations": [], "contradictions": []},
     "gaps": lambda _: {"gaps": []},
     "outline": _outline,
     "section": _section,
     "claim_check": _verdicts,
+    "revision": lambda _: {"edits": [], "title": ""},
+    "editing": lambda _: {"edits": [], "order": [], "to_do": [], "how_sure": []},
     "fold": lambda _: {"mode": "deep", "summary": "Pumps deliver litres."},
 }
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.web.extraction.content_type import decoded, detect
+from pipeline.adapters.web.extraction.charset import decoded
+from pipeline.adapters.web.extraction.content_type import detect
 from pipeline.errors import ReadFailed
 
 HTML = b"<!doctype html><title>T</title><p>x"

@@ -1,7 +1,8 @@
 """Delimiters around fetched text in a prompt, which no page can guess, and the removal of look-alikes from the text.
 
-The random part of a delimiter derives from a new secret for each answer and from the material's key. A page that quotes an
-earlier prompt, or that guesses a delimiter, therefore cannot close its own.
+The code in a delimiter derives from a secret, from the material's key and from the material itself. So the same material has the
+same delimiters in all prompts of a session, and a cache can serve it. The secret is never stored. The log's exchanges show codes,
+but a page cannot contain its own code: with the code in it, it would be other material and have another code.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ class Material(str):
 
 
 class Delimiters:
-    """Makes the delimiters of one answer's prompts from ``secret`` (16 random bytes or more)."""
+    """Makes the delimiters of one session's prompts from ``secret`` (16 random bytes or more)."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
     def block(self, key: str, text: str) -> Material:
-        """Return ``text`` between an opening and a closing line that carry ``key`` and its random part."""
-        label = f"material {key} {self.token(key)}"
-        return Material(f"<<{label}>>\n{harmless(text).replace(self.token(key), '…')}\n<<end {label}>>")
+        """Return ``text`` between an opening and a closing line that carry ``key`` and a code."""
+        safe = harmless(text)
+        label = f"material {key} {self.code(key, safe)}"
+        return Material(f"<<{label}>>\n{safe}\n<<end {label}>>")
 
-    def token(self, key: str) -> str:
-        """Return the random part for a key: 16 hex digits."""
-        return hmac.new(self._secret, key.encode(), "sha256").hexdigest()[:16]
+    def code(self, key: str, text: str) -> str:
+        """Return the code for a key and its material: 16 hex digits."""
+        return hmac.new(self._secret, f"{key}\n{text}".encode("utf-8", "replace"), "sha256").hexdigest()[:16]
 
 
 def harmless(text: str) -> str:

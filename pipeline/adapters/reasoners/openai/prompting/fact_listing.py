@@ -1,15 +1,21 @@
-"""Lists of facts for a prompt, each with its key, quote, source key and place. A model may cite only these."""
+"""Lists of facts for a prompt, each with its key, claim, quote, source key and place. A model may cite only these.
+
+A list is cut into blocks with delimiters of their own. So a longer list of the same session begins with the same text as a
+shorter one, and a cache can serve it. What is known of the facts otherwise (which are confirmed) comes after the list.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
 from pipeline.domain.values import Contradiction, Fact, ValidatedFact
-from pipeline.text.normalise import one_line, tokens
+from pipeline.text.normalise import holds_quote, one_line, tokens
 
+_BLOCK = 16  # facts
 _WEIGHT = {"corroborated": 0.2, "disputed": 0.1, "single": 0.0}
 
 
@@ -19,21 +25,39 @@ def evidence(
     delimiters: Delimiters,
     limit: int,
     validated: Sequence[ValidatedFact] = (),
-    label: str = "EVIDENCE",
+    published: Mapping[str, str] = MappingProxyType({}),
 ) -> Material:
-    """Return the facts as one block: ``[E3] "quote" (S1: place)``, with the result of cross-checking if it is known.
+    """Return the facts in blocks, a line each: ``[E3] "quote" (S1: place; published 2026-03-01; claim: …)``.
 
-    If they exceed ``limit`` tokens, the least relevant facts are left out.
+    The claim, where it is not part of the quote, says what the quote is about. ``published`` gives the dates of pages by address.
+    If the facts exceed ``limit`` tokens, the least relevant ones are left out.
     """
-    standings = {entry.fact_id: str(entry.standing) for entry in validated}
-    kept = _within_tokens(facts, standings, limit)
-    lines = [_line(fact, keys, fact.url, standings.get(fact.id, "")) for fact in kept]
-    return delimiters.block(label, "\n".join(lines) or "(none)")
+    kept = _within_tokens(facts, {entry.fact_id: str(entry.standing) for entry in validated}, limit)
+    lines = list(_lines(kept, keys, published)) or ["(none)"]
+    blocks = (lines[at : at + _BLOCK] for at in range(0, len(lines), _BLOCK))
+    return Material("\n".join(delimiters.block("EVIDENCE", "\n".join(block)) for block in blocks))
 
 
-def group(facts: Sequence[Fact], keys: CitationKeys, delimiters: Delimiters, origins: Mapping[str, str], label: str) -> Material:
+def confirmed(validated: Iterable[ValidatedFact], keys: CitationKeys) -> list[str]:
+    """Return the keys of the shown facts that another source confirms."""
+    return keys.given("E", (entry.fact_id for entry in validated if entry.support))
+
+
+def group(
+    facts: Sequence[Fact],
+    keys: CitationKeys,
+    delimiters: Delimiters,
+    origins: Mapping[str, str],
+    label: str,
+    published: Mapping[str, str] = MappingProxyType({}),
+) -> Material:
     """Return a group of similar facts as a block; facts of one origin share their source's key."""
-    return delimiters.block(label, "\n".join(_line(fact, keys, origins.get(fact.id, fact.url), "") for fact in facts))
+    return delimiters.block(label, "\n".join(_lines(facts, keys, published, origins)))
+
+
+def fact_tokens(fact: Fact) -> int:
+    """Return an estimate of a fact's tokens in a prompt."""
+    return tokens(fact.quote) + (0 if fact.claim == fact.quote else tokens(fact.claim)) + 60
 
 
 def contradiction_lines(pairs: Iterable[Contradiction], keys: CitationKeys) -> list[str]:
@@ -55,17 +79,30 @@ def place_of(url: str, heading: str = "") -> str:
     return one_line(" — ".join(filter(None, (where or url, heading))), 120)
 
 
-def _line(fact: Fact, keys: CitationKeys, source: str, standing: str) -> str:
-    known = f"; {standing}" if standing else ""
-    shown = f'"{" ".join(fact.quote.split())}" ({keys.give("S", source)}: {place_of(fact.url, fact.heading)}{known})'
-    return f"[{keys.give('E', fact.id)}] {shown}"
+def _lines(
+    facts: Iterable[Fact], keys: CitationKeys, published: Mapping[str, str], origins: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[str]:
+    """Yield a line for each fact. The place of a source is named once; later its key is enough, with the heading if it is new."""
+    last: dict[str, str] = {}
+    for fact in facts:
+        source = keys.give("S", origins.get(fact.id, fact.url))
+        known = []
+        if source not in last:
+            date = published.get(fact.url, "")
+            known = [place_of(fact.url, fact.heading), f"published {one_line(date, 40)}" if date else ""]
+        elif fact.heading != last[source]:
+            known = [f"— {one_line(fact.heading, 60)}" if fact.heading else ""]
+        last[source] = fact.heading
+        known.append("" if holds_quote(fact.quote, fact.claim) else f"claim: {one_line(fact.claim, 300)}")
+        where = ": ".join(filter(None, (source, "; ".join(filter(None, known)))))
+        yield f'[{keys.give("E", fact.id)}] "{" ".join(fact.quote.split())}" ({where})'
 
 
 def _within_tokens(facts: Sequence[Fact], standings: dict[str, str], limit: int) -> list[Fact]:
     ranked = sorted(facts, key=lambda fact: (-fact.relevance - _WEIGHT.get(standings.get(fact.id, ""), 0.0), fact.id))
     kept: set[str] = set()
     for fact in ranked:
-        limit -= tokens(fact.quote) + 60
+        limit -= fact_tokens(fact)
         if limit < 0:
             break
         kept.add(fact.id)

@@ -6,7 +6,6 @@ unchanged. A page's text is a value, never a template: ``{{ … }}`` in it is pr
 
 from __future__ import annotations
 
-import json
 import traceback
 from collections.abc import Mapping
 from functools import cache
@@ -25,21 +24,26 @@ _RESTORE = "put it back: `research init` in an empty folder makes a fresh copy o
 
 
 class PromptTemplates:
-    """Renders prompts from the folder ``templates``: ``<question>.md.j2``, and ``_shared.md.j2`` for the system message."""
+    """Renders prompts from the folder ``templates``: ``<question>.md.j2``, and ``_shared.md.j2`` for the system message.
 
-    def __init__(self, templates: Path) -> None:
+    What it does not contain is taken from ``supplied``: a workspace may be older than a question.
+    """
+
+    def __init__(self, templates: Path, supplied: Path | None = None) -> None:
         self._folder = templates
-        self._environment = _environment_of(templates)
+        self._environment = _environment_of((templates, supplied or templates))
 
-    def messages(self, name: str, view: Mapping[str, Any], schema: Mapping[str, Any]) -> list[dict[str, str]]:
+    def messages(self, name: str, view: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return the system and the user message of the question ``name``.
+
+        The system message is the same for all questions, so that a cache can serve it. The reply's schema is not part of the
+        prompt: it goes with the request, or behind the prompt where the server takes none (``Capabilities.body``).
 
         Raises:
             TemplateInvalid: a template is missing, cannot be parsed, uses an unknown name, or fails.
         """
-        shape = Material(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
         return [
-            {"role": "system", "content": self._rendered(SYSTEM, {"schema": shape})},
+            {"role": "system", "content": self._rendered(SYSTEM, {"schema": ""})},  # a template of an earlier version prints it
             {"role": "user", "content": self._rendered(name, view)},
         ]
 
@@ -66,10 +70,10 @@ class PromptTemplates:
 
 
 @cache
-def _environment_of(templates: Path) -> Environment:
-    """Return one environment for each folder, so that a template is compiled once; Jinja reloads a changed file."""
+def _environment_of(folders: tuple[Path, ...]) -> Environment:
+    """Return one environment for the same folders, so that a template is compiled once; Jinja reloads a changed file."""
     return Environment(
-        loader=FileSystemLoader(templates),
+        loader=FileSystemLoader(folders),
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701 - prompts are no HTML; ``_printed`` guards what is printed
         trim_blocks=True,

@@ -16,7 +16,7 @@ from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone,
 from pipeline.domain.steps import Fold
 from pipeline.domain.values import Fact, Hit, Perspective, ResearchConfig
 from pipeline.engine.loop import run_session
-from pipeline.research.context_compression import RECENT, context_of, fold_context
+from pipeline.research.gathering.context_compression import RECENT, context_of, fold_context
 from pipeline.text.normalise import tokens
 from tests.engine.test_loop import begin
 from tests.fakes import FakeReasoner, Journal, MemoryStore, context_for, desk_for

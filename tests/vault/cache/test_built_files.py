@@ -18,7 +18,6 @@ from pipeline.vault.build import layout_id
 from pipeline.vault.cache.built_files import Files
 from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.cache.database import FILE
-from pipeline.vault.cache.drift import VaultDrift
 from tests.fakes import MemoryStore
 from tests.vault.builders import Failing, Story, Workplace, a_store, afresh, change, changed_templates
 
@@ -33,7 +32,7 @@ def place(tmp_path: Path) -> Workplace:
 def _drifted(place: Workplace) -> set[str]:
     """The files that the next build will see not to be as they were left."""
     with closing(Catalogue(place.state, layout_id())) as catalogue, closing(Tree(place.vault)) as tree:
-        return set(VaultDrift(tree, catalogue.files).drifted)
+        return set(catalogue.files.drift(tree).files)
 
 
 def _marks(place: Workplace) -> dict[str, str]:
@@ -85,8 +84,8 @@ def test_a_folder_that_cannot_be_entered_counts_as_all_its_files_unlike(place: W
 
 def test_a_file_beside_ours_costs_one_comparison_and_no_more(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    within = Files.within
-    monkeypatch.setattr(Files, "within", lambda files, folder: asked.append(folder) or within(files, folder))  # type: ignore[func-returns-value]
+    looks_in = Files.looks_in
+    monkeypatch.setattr(Files, "looks_in", lambda files, folder: asked.append(folder) or looks_in(files, folder))  # type: ignore[func-returns-value]
     (place.note("sources/").parent / "mine.md").write_text("mine")
     place.build()
     assert asked == [_path(place, place.note("sources/")).rpartition("/")[0]]
@@ -192,7 +191,7 @@ def _gone(place: Workplace) -> set[str]:
 
 
 def test_the_report_tells_what_was_done_in_the_folders(place: Workplace) -> None:
-    marks = {folder: mark for folder, mark in _marks(place).items() if folder != ".obsidian/snippets"}
+    marks = _marks(place)
     assert {folder: step[:2] for folder, step in place.build().steps.items()} == {
         path: (mark, mark) for path, mark in marks.items()
     }
@@ -228,9 +227,9 @@ def _cost(tmp_path: Path, sessions: int, monkeypatch: pytest.MonkeyPatch) -> tup
     place.build()
     cards: list[str] = []
     compared: list[str] = []
-    card, within = Catalogue.card, Files.within
+    card, looks_in = Catalogue.card, Files.looks_in
     monkeypatch.setattr(Catalogue, "card", lambda catalogue, name: cards.append(name) or card(catalogue, name))  # type: ignore[func-returns-value]
-    monkeypatch.setattr(Files, "within", lambda files, folder: compared.append(folder) or within(files, folder))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(Files, "looks_in", lambda files, folder: compared.append(folder) or looks_in(files, folder))  # type: ignore[func-returns-value]
     _a_story(place.store, 99)
     place.build()
     monkeypatch.undo()

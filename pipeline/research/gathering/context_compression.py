@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pipeline.domain.agenda import context_tokens
 from pipeline.domain.events import session_events as e
 from pipeline.domain.reasoner_questions import FoldedContext, FoldQuestion, WorkerContext
-from pipeline.domain.state import Iteration, SessionState, Worker, asked_queries, chosen_pages, facts_of
+from pipeline.domain.state import SessionState, Worker, asked_queries, facts_of, observed_pages
 from pipeline.domain.steps import Fold
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.normalise import clean, counted, one_line, tokens
@@ -27,43 +27,38 @@ def context_of(state: SessionState, worker: Worker) -> WorkerContext:
     """Return a worker's context apart from its facts."""
     return WorkerContext(
         levels=worker.levels,
-        folded=_folded_facts(worker),
+        folded=_folded_facts(state, worker),
         recent=tuple(_interactions(state, worker))[-RECENT:],
         queries=asked_queries(worker),
         pages=tuple(_page_titles(state, worker)),
     )
 
 
-def _folded_facts(worker: Worker) -> tuple[str, ...]:
-    folded = worker.iterations[: worker.folded]
-    facts = (fact.id for step in folded for url in sorted(step.observed) for fact in step.observed[url].facts)
-    return tuple(dict.fromkeys(facts))
+def _folded_facts(state: SessionState, worker: Worker) -> tuple[str, ...]:
+    pages = (seen for number in range(1, worker.folded + 1) for seen in observed_pages(state, worker, number).values())
+    return tuple(dict.fromkeys(fact.id for seen in pages for fact in seen.facts))
 
 
 def _interactions(state: SessionState, worker: Worker) -> Iterator[str]:
     """Yield the worker's interactions in words: thoughts, pages in the order of choice, evaluations."""
     for number, step in enumerate(worker.iterations, start=1):
         yield f"Thought {number}: {one_line(step.reasoning, 600)} Searched for: {'; '.join(step.queries) or 'nothing'}."
-        for url in _observed_pages(state, worker, number, step):
-            yield f"Read {one_line(state.pages[url].title)}: {counted(len(step.observed[url].facts), 'fact')}."
+        for url, seen in observed_pages(state, worker, number).items():
+            yield f"Read {one_line(state.pages[url].title)}: {counted(len(seen.facts), 'fact')}."
         if step.evaluated:
             yield f"Evaluation {number}: still open: {'; '.join(step.gaps) or 'nothing'}."
 
 
-def _observed_pages(state: SessionState, worker: Worker, number: int, step: Iteration) -> Iterator[str]:
-    return (url for url in chosen_pages(state, worker, number) if url in step.observed and url in state.pages)
-
-
 def _page_titles(state: SessionState, worker: Worker) -> Iterator[str]:
-    for number, step in enumerate(worker.iterations, start=1):
-        for url in _observed_pages(state, worker, number, step):
+    for number in range(1, len(worker.iterations) + 1):
+        for url in observed_pages(state, worker, number):
             yield one_line(state.pages[url].title)
 
 
 async def fold_context(step: Fold, state: SessionState, step_context: StepContext) -> Outcome:
     """Condense the new part of a worker's context, alone or with lower levels, to an eighth of the context budget."""
     worker = state.workers[step.worker_id]
-    before, levels = context_tokens(worker), worker.levels
+    before, levels = context_tokens(state, worker), worker.levels
     question = _fold_question(state, worker)
     answer = await step_context.reasoner.answer(question)
     level = question.deep_level if answer.value.mode == "deep" else 0

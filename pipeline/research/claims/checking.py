@@ -1,0 +1,191 @@
+"""The claim check: sentences, headings, title and the facts' claims against the quotes, by code first, then by the reasoner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipeline.domain.events import session_events as e
+from pipeline.domain.reasoner_questions import ClaimCheckQuestion
+from pipeline.domain.state import SUMMARY, Section, SessionState
+from pipeline.domain.steps import CheckSection
+from pipeline.domain.values import Fact, Paragraph, Sentence, Verdict
+from pipeline.errors import AnswerInvalid
+from pipeline.research.claims.code_check import bridge_objection, code_objection, objection
+from pipeline.research.claims.dates import published_of, today_of
+from pipeline.research.step_context import Outcome, StepContext, paid
+from pipeline.text.normalise import holds_quote
+from pipeline.text.quantities.comparison import unsupported_quantity
+
+TO_DO, CERTAINTY = "what-to-do", "how-sure"  # the sections that the editing pass adds, under titles of ours
+
+
+def sentences_of(paragraphs: Iterable[Paragraph]) -> tuple[Sentence, ...]:
+    """Return a text's sentences in order."""
+    return tuple(sentence for paragraph in paragraphs for sentence in paragraph.sentences)
+
+
+def supported_sentences(section: Section, state: SessionState) -> tuple[Sentence, ...]:
+    """Return the sentences of a section that the report may contain, in order."""
+    return tuple(sentence for sentence in _kept(section, state) if sentence is not None)
+
+
+def supported_paragraphs(section: Section, state: SessionState) -> tuple[Paragraph, ...]:
+    """Return a section's paragraphs without unsupported sentences; one that says nothing of its own is left out."""
+    kept = iter(_kept(section, state))
+    paragraphs = []
+    for paragraph in section.paragraphs or ():
+        sentences = tuple(one for _ in paragraph.sentences if (one := next(kept)) is not None)
+        if any(sentence.facts for sentence in sentences):
+            paragraphs.append(paragraph.model_copy(update={"sentences": sentences}))
+    return tuple(paragraphs)
+
+
+def _kept(section: Section, state: SessionState) -> list[Sentence | None]:
+    """Return for each sentence what the report may contain: itself, the checked one that it replaced, or None.
+
+    A section that could not be checked keeps the sentences that occur verbatim in a cited quote.
+    """
+    sentences = sentences_of(section.paragraphs or ())
+    replaced = {entry.place: entry.sentence for entry in section.replaced}
+    if section.verdicts is None:
+        carried = {verdict.sentence for verdict in section.carried if verdict.supported}
+        good = {place for place, sentence in enumerate(sentences) if place in carried or _is_quote(sentence, state)}
+    else:
+        good = {verdict.sentence for verdict in section.verdicts if verdict.supported}
+    return [sentence if place in good else replaced.get(place) for place, sentence in enumerate(sentences)]
+
+
+def _is_quote(sentence: Sentence, state: SessionState) -> bool:
+    return any(holds_quote(state.facts[name].quote, sentence.text) for name in sentence.facts if name in state.facts)
+
+
+def title_of(section: Section, number: int) -> str:
+    """Return a section's title, or a neutral one if its evidence does not support it."""
+    return section.plan.title if section.heading is None or section.heading.supported else f"Part {number}"
+
+
+def report_title(state: SessionState) -> str:
+    """Return the report's title, or the user's question if the evidence does not support the title."""
+    summary = state.sections.get(SUMMARY)
+    heading = summary.heading if summary else None
+    return state.title if heading is None or heading.supported else state.query
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """What is to be checked of a section: new sentences by place, a heading or "", the cited facts, claims without a verdict."""
+
+    sentences: dict[int, Sentence]
+    forms: dict[int, Paragraph]
+    heading: str
+    facts: dict[str, Fact]
+    claims: tuple[str, ...]
+
+
+async def check_section(step: CheckSection, state: SessionState, context: StepContext) -> Outcome:
+    """Check the sentences of a section that have no verdict yet. Those that code refuses are not shown to the reasoner.
+
+    Raises:
+        AnswerInvalid: the verdicts do not match the sentences.
+    """
+    check = _check_of(step.section_id, state)
+    refused = dict(_refused(check, state))
+    open_places = [place for place in check.sentences if place not in refused]
+    found = e.ClaimsChecked(section_id=step.section_id, revision=step.revision, verdicts=tuple(refused.values()))
+    if not open_places:
+        return Outcome((found.model_copy(update={"verdicts": tuple(refused[place] for place in sorted(refused))}),))
+    question = ClaimCheckQuestion(
+        query=state.query,
+        sentences=tuple(check.sentences[place] for place in open_places),
+        facts=tuple(check.facts[name] for name in sorted(check.facts)),
+        headings=(check.heading,) if check.heading else (),
+        claims=check.claims,
+        today=today_of(state),
+        published=published_of(state, check.facts.values()),
+    )
+    answer = await context.reasoner.answer(question)
+    verdicts = _by_place(answer.value.verdicts, [*open_places, *([-1] if check.heading else [])])
+    heading = _heading_verdict(verdicts.pop(-1, None), check)
+    verdicts |= refused
+    cost = paid(answer)
+    event = found.model_copy(
+        update={
+            "verdicts": tuple(_verdict_with_citation(verdicts[place], check.sentences[place]) for place in sorted(verdicts)),
+            "heading": heading,
+            "claims": check.claims,
+            "overstated": _overstated(check, answer.value.overstated),
+            "cost": cost.cost,
+            "exchange": cost.exchange,
+        }
+    )
+    return Outcome((event,), cost.objects)
+
+
+def _check_of(section_id: str, state: SessionState) -> _Check:
+    section = state.sections[section_id]
+    done = {verdict.sentence for verdict in section.carried}
+    placed = list(enumerate((paragraph, sentence) for paragraph in section.paragraphs or () for sentence in paragraph.sentences))
+    sentences = {place: sentence for place, (_, sentence) in placed if place not in done}
+    prose = any(paragraph.kind == "prose" for paragraph in section.paragraphs or ())
+    unchecked = prose and section.heading is None and section_id not in (TO_DO, CERTAINTY)
+    heading = "" if not unchecked else state.title if section_id == SUMMARY else section.plan.title
+    told = sentences if not heading else dict(enumerate(sentences_of(section.paragraphs or ())))
+    cited = {name: state.facts[name] for sentence in told.values() for name in sentence.facts if name in state.facts}
+    claims = tuple(name for name in sorted(cited) if prose and name not in state.claims and not _is_plain_claim(cited[name]))
+    return _Check(sentences, {place: paragraph for place, (paragraph, _) in placed}, heading, cited, claims)
+
+
+def _is_plain_claim(fact: Fact) -> bool:
+    """Return whether a claim needs no check, because it is a part of its quote."""
+    return not fact.claim or holds_quote(fact.quote, fact.claim)
+
+
+def _refused(check: _Check, state: SessionState) -> Iterable[tuple[int, Verdict]]:
+    """Yield the verdicts that code gives alone: objections to prose, and all of code."""
+    for place, sentence in check.sentences.items():
+        paragraph = check.forms[place]
+        facts = [check.facts[name] for name in sentence.facts if name in check.facts]
+        if paragraph.kind == "passages":
+            continue
+        if paragraph.form == "code":
+            why = code_objection(sentence.text, facts) if facts else "It cites nothing."
+            yield place, Verdict(sentence=place, supported=not why, reason=why or "Each line occurs in a quote.")
+        elif sentence.basis == "bridge":
+            if why := bridge_objection(sentence.text, check.facts.values(), state.query):
+                yield place, Verdict(sentence=place, supported=False, reason=why)
+        elif why := objection(sentence, facts, state.query, today_of(state)):
+            yield place, Verdict(sentence=place, supported=False, reason=why)
+
+
+def _by_place(verdicts: tuple[Verdict, ...], places: list[int]) -> dict[int, Verdict]:
+    found = {verdict.sentence: verdict for verdict in verdicts}
+    if set(found) != set(range(len(places))):
+        raise AnswerInvalid(
+            f"the answer has {len(found)} verdicts for {len(places)} sentences", hint="the step will be tried again"
+        )
+    return {place: found[number].model_copy(update={"sentence": place}) for number, place in enumerate(places)}
+
+
+def _heading_verdict(verdict: Verdict | None, check: _Check) -> Verdict | None:
+    if verdict is None or not verdict.supported:
+        return verdict
+    quotes = [f"{fact.lead} {fact.quote}" for fact in check.facts.values()]
+    missing = unsupported_quantity(check.heading, quotes, derived=True)
+    return verdict.model_copy(update={"supported": False, "reason": f"No quote says it: {missing}."}) if missing else verdict
+
+
+def _overstated(check: _Check, said: Iterable[str]) -> tuple[str, ...]:
+    """Return the facts whose claim says more than the quote, in the reasoner's judgement or by its numbers."""
+    named = set(said)
+    return tuple(name for name in check.claims if name in named or _claims_other_numbers(check.facts[name]))
+
+
+def _claims_other_numbers(fact: Fact) -> bool:
+    return bool(unsupported_quantity(fact.claim, [f"{fact.lead} {fact.quote}"], f"{' '.join(fact.path)} {fact.heading}"))
+
+
+def _verdict_with_citation(verdict: Verdict, sentence: Sentence) -> Verdict:
+    if sentence.facts or sentence.basis == "bridge":
+        return verdict
+    return Verdict(sentence=verdict.sentence, supported=False, reason="it cites nothing")

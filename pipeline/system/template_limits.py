@@ -1,0 +1,105 @@
+"""The limits of templates: time, memory and size, so that one without end does not stop a build."""
+
+from __future__ import annotations
+
+import operator
+import resource
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+TEMPLATE_S = 10.0  # of the processor's time, for one note or page; they take some milliseconds
+TEMPLATE_BYTES = 512_000_000  # of memory, beyond what the process holds
+LARGEST = 32_000_000  # characters of a note or page
+LONGEST = 1_000_000  # steps of a range
+_BITS = 4_096  # of a whole number
+
+
+class TooMuch(Exception):
+    """A template takes more time, memory or room than a note or page can need."""
+
+
+class Bounded:
+    """A Jinja environment, mixed into one of its own, whose templates cannot calculate for ever: see ``bounded`` for the rest.
+
+    No signal interrupts the multiplication of very large numbers, so there are none; nor a sum over a very long range.
+    """
+
+    sandboxed = True  # so that Jinja asks ``call_binop``; attributes and calls are as free as ever
+    intercepted_binops = frozenset({"*", "**"})
+    intercepted_unops: frozenset[str] = frozenset()
+
+    def call_binop(self, _context: object, sign: str, left: Any, right: Any) -> Any:
+        """Multiply, or raise to a power."""
+        if isinstance(left, int) and isinstance(right, int):
+            bits = left.bit_length() * right if sign == "**" else left.bit_length() + right.bit_length()
+            if bits > _BITS:
+                raise TooMuch("it works out too large a number")
+        return (operator.pow if sign == "**" else operator.mul)(left, right)
+
+    @staticmethod
+    def call(context: Any, called: Any, *arguments: Any, **named: Any) -> Any:
+        """Call what a template calls."""
+        return context.call(_range if called is range else called, *arguments, **named)
+
+    @staticmethod
+    def is_safe_attribute(*_about: object) -> bool:
+        """Allow every attribute: templates are their user's own."""
+        return True
+
+
+def _range(*limits: int) -> range:
+    found = range(*limits)
+    if found[LONGEST:]:
+        raise TooMuch(f"a range has more than {LONGEST:,} steps")
+    return found
+
+
+@contextmanager
+def bounded() -> Iterator[Callable[[str], str]]:
+    """Bound the time and memory of what a template does meanwhile; what it made is to be passed through what is given.
+
+    Raises:
+        TooMuch: it takes more than a note or page can need.
+    """
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    timed = threading.current_thread() is threading.main_thread()  # no other can be interrupted
+    before = signal.signal(signal.SIGPROF, _end_of_time) if timed else None
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (_memory_limit(*limits), limits[1]))
+        if timed:
+            signal.setitimer(signal.ITIMER_PROF, TEMPLATE_S, 1.0)
+        yield _of_a_size
+    except MemoryError as error:
+        raise TooMuch(f"it takes more than {TEMPLATE_BYTES // 1_000_000} MB of memory").with_traceback(
+            error.__traceback__
+        ) from None
+    except RecursionError as error:
+        raise TooMuch("it includes or calls itself without end").with_traceback(error.__traceback__) from None
+    finally:
+        if timed:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def _end_of_time(*_signal: object) -> None:
+    raise TooMuch(f"it does not come to an end within {TEMPLATE_S:g} s")
+
+
+def _memory_limit(soft: int, hard: int) -> int:
+    """What may be held in all, ``soft`` where the system does not tell what is."""
+    try:
+        held = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+    except OSError:
+        return soft
+    return min(limit for limit in (held + TEMPLATE_BYTES, soft, hard) if limit != resource.RLIM_INFINITY)
+
+
+def _of_a_size(text: str) -> str:
+    if len(text) > LARGEST:
+        raise TooMuch(f"it makes more than {LARGEST // 1_000_000} million characters")
+    return text

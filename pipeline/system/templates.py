@@ -1,0 +1,206 @@
+"""``TemplateFolder``: Jinja templates that the user may edit, with their versions, compiled once.
+
+An error names the template, the line, and what to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import jinja2
+from jinja2 import Environment, FileSystemBytecodeCache, FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
+from jinja2.bccache import Bucket
+from jinja2.loaders import split_template_path
+
+from pipeline.errors import TemplateInvalid
+from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.system.template_limits import Bounded, bounded
+
+# Where a template draws on another, and the plain way of naming it.
+_DRAWING = re.compile(rb"{%[-+]?\s*(?:import|include|extends|from)\b(.*?)%}", re.DOTALL)
+_NAMED = re.compile(rb"""\s*(?:"([^"]*)"|'([^']*)')(?:\s+(?!if\b)[\w\s,]*)?[-+]?\s*""")
+_OTHERS_MAY_WRITE = 0o022
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a message about a faulty template adds: the page that lists what templates are given, and what was left as it was."""
+
+    readme: str
+    outcome: str
+
+    @property
+    def correct(self) -> str:
+        """What to do about a fault."""
+        return f"correct it ({self.readme} lists what each template is given), then run `research build`; {self.outcome}"
+
+    @property
+    def restore(self) -> str:
+        """What to do about a missing template."""
+        return f"put it back: `research init` in an empty folder makes a fresh copy of all templates; {self.outcome}"
+
+
+class TemplateEnvironment(Bounded, Environment):
+    """Jinja as all templates use it: bounded, strict about unknown names, nothing computed when compiling."""
+
+    def __init__(self, **options: Any) -> None:
+        defaults: dict[str, Any] = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+        super().__init__(**{**defaults, "auto_reload": False, "optimized": False, **options})
+
+
+class TemplateFolder:
+    """The templates ``*.j2`` in ``folder``, read once, rendered in ``environment``.
+
+    Compiled templates are kept in the folder ``compiled`` (None: nowhere), which must be the user's own.
+    """
+
+    def __init__(self, folder: Path, environment: Environment, advice: Advice, compiled: Path | None = None) -> None:
+        self.folder, self._environment, self._advice = folder, environment, advice
+        self._source = cache(self._read)
+        environment.loader = FunctionLoader(self._load)
+        environment.bytecode_cache = _CompiledTemplates(compiled, type(environment)) if compiled and _is_own(compiled) else None
+        self.version_of = cache(self._version_of)
+
+    def _version_of(self, name: str) -> str:
+        """Return a name for a template's text and those of all templates that it draws on; a missing one counts as empty.
+
+        Raises:
+            TemplateInvalid: one of them cannot be read.
+        """
+        parts = sorted((part, self._source(part)) for part in self._parts(name))
+        return _digest(repr([(part, source or b"") for part, source in parts]))
+
+    def check(self, name: str) -> None:
+        """Compile a template and those that it draws on.
+
+        Raises:
+            TemplateInvalid: one of them is missing or cannot be parsed.
+        """
+        for part in self._parts(name):
+            self._explained(part, "", partial(self._environment.get_template, part))
+
+    def render(self, name: str, given: Mapping[str, Any], target: str, finish: Callable[[str], str] = str) -> str:
+        """Return the text of the file ``target``, made from a template and passed through ``finish``.
+
+        Raises:
+            TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this text, or does not end.
+        """
+
+        def text() -> str:
+            with bounded() as sized:
+                return finish(sized(self._environment.get_template(name).render(given)))
+
+        return self._explained(name, f" (while writing {target})", text)
+
+    def _explained(self, name: str, when: str, act: Callable[[], T]) -> T:
+        try:
+            return act()
+        except TemplateInvalid:
+            raise
+        except TemplateNotFound as error:
+            raise TemplateInvalid(f"{self.folder / str(error.name)}: is missing{when}", hint=self._advice.restore) from error
+        except TemplateSyntaxError as error:
+            raise self._invalid(error.name or name, error.lineno, (error.message or "syntax error") + when) from error
+        except Exception as error:
+            raise self._invalid(*self._place_of(error, name), (str(error) or type(error).__name__) + when) from error
+
+    def _place_of(self, error: BaseException, name: str) -> tuple[str, int]:
+        """The place in a template that raised the error: the innermost, or that which calls itself."""
+        frames = [(Path(frame.filename), frame.lineno or 0) for frame in reversed(traceback.extract_tb(error.__traceback__))]
+        places = Counter((path.relative_to(self.folder), line) for path, line in frames if path.is_relative_to(self.folder))
+        if not places:
+            return name, 0
+        path, line = places.most_common(1)[0][0]
+        return str(path), line
+
+    def _invalid(self, file: str, line: int, what: str) -> TemplateInvalid:
+        where = str(self.folder / file) + (f", line {line}" if line else "")
+        return TemplateInvalid(f"{where}: {what}", hint=self._advice.correct)
+
+    def _load(self, name: str) -> tuple[str, str, None] | None:
+        source = self._source(name)
+        return None if source is None else (source.decode("utf-8"), str(self.folder / name), None)
+
+    def _read(self, name: str) -> bytes | None:
+        """The bytes of a template; None if there is none of that name."""
+        try:
+            return plain_bytes(self.folder.joinpath(*split_template_path(name)))
+        except (TemplateNotFound, FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise TemplateInvalid(f"{self.folder / name}: cannot be read: {error.strerror}", hint=self._advice.restore) from error
+
+    def _parts(self, name: str) -> set[str]:
+        """A template and all that it draws on, directly or not."""
+        parts: set[str] = set()
+        waiting = [name]
+        while waiting:
+            part = waiting.pop()
+            if part not in parts:
+                parts.add(part)
+                waiting += self._drawn_on(self._source(part) or b"")
+        return parts
+
+    def _drawn_on(self, source: bytes) -> Iterable[str]:
+        """The templates that one may draw on; all of them if it computes a name."""
+        named = [_NAMED.fullmatch(drawing) for drawing in _DRAWING.findall(source)]
+        if all(named):
+            return [(found[1] or found[2] or b"").decode("utf-8", "replace") for found in named if found]
+        return [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.j2")]
+
+
+class _CompiledTemplates(FileSystemBytecodeCache):
+    """Compiled templates of one kind of environment. Code is run from here, so only its user may be able to write here.
+
+    Any failure to read or write means that a template is compiled again.
+    """
+
+    def __init__(self, folder: Path, kind: type[Environment]) -> None:
+        super().__init__(str(folder), "%s")
+        self._compiler = _compiler_id(kind)
+
+    def get_source_checksum(self, source: str) -> str:
+        """Return a digest of a template and of what compiles it."""
+        return _digest(f"{self._compiler}\0{source}")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill the bucket if the template was compiled before."""
+        with suppress(Exception):  # what a damaged file raises is anybody's guess
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what was compiled."""
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _compiler_id(kind: type[Environment]) -> str:
+    """A name for what decides how a template is compiled, beside Python's version, which Jinja checks."""
+    modules = [sys.modules[part.__module__] for part in kind.__mro__ if part.__module__.startswith("pipeline.")]
+    sources = [Path(str(module.__file__)).read_bytes() for module in modules]
+    return _digest(repr((jinja2.__version__, kind.__qualname__, sources)))
+
+
+def _is_own(folder: Path) -> bool:
+    """Tell whether a folder belongs to this user and nobody else may write in it; create it if it does not exist."""
+    with suppress(OSError):
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+        return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_MAY_WRITE
+    return False

@@ -1,0 +1,112 @@
+"""Folders compared with what a build left in them."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from pipeline.system import folder_fingerprint
+from pipeline.system.folder_fingerprint import NO_FOLDER, Folder, Look, all_folders, look
+from pipeline.system.manifest import Drift, Manifest
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for path in ("a.md", "one/b.md", "one/two/c.md", ".hidden/d.md", "attic/e.md", "one/attic/f.md"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(path)
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    return tmp_path
+
+
+@pytest.fixture
+def manifest() -> Manifest:
+    base = sqlite3.connect(":memory:", isolation_level=None)
+    base.execute("CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER, mtime INTEGER)")
+    base.execute("CREATE TABLE folders (path TEXT PRIMARY KEY, mark TEXT)")
+    return Manifest(base)
+
+
+def found_in(root: Path) -> dict[str, Folder]:
+    return {path: found for path, found in all_folders(root, aside={"attic"}) if found}
+
+
+def left(manifest: Manifest, root: Path) -> None:
+    """Record the tree as a build that made all of it would."""
+    found = found_in(root)
+    paths = {f"{folder}/{name}".lstrip("/"): look for folder, one in found.items() for name, look in one.files.items()}
+    manifest._base.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", ((path, *look) for path, look in paths.items()))
+    Drift(manifest, found).record(paths)
+
+
+def test_hidden_folders_links_and_what_is_aside_at_the_top_are_passed_over(root: Path) -> None:
+    assert found_in(root).keys() == {"", "one", "one/two", "one/attic"}
+
+
+def test_a_folder_that_is_passed_is_not_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+    monkeypatch.setattr(folder_fingerprint, "look", lambda place: looked_at.append(place) or look(place))  # type: ignore[func-returns-value]
+    found = dict(all_folders(root, {"", "one/two"}, aside={"attic"}))
+    assert {path for path, content in found.items() if content is None} == {"", "one/two"}
+    assert looked_at == [f"{root}/one", f"{root}/one/attic"]
+
+
+def test_a_tree_that_is_not_there_has_no_folders(tmp_path: Path) -> None:
+    assert list(all_folders(tmp_path / "none")) == []
+
+
+def test_only_folders_with_another_mark_are_compared(root: Path, manifest: Manifest) -> None:
+    left(manifest, root)
+    assert Drift(manifest, found_in(root)).folders == {}
+    (root / "one" / "two" / "c.md").write_text("changed in place")
+    drift = Drift(manifest, found_in(root))
+    assert drift.folders.keys() == {"one/two"}
+    assert drift.files == {"one/two/c.md": drift.look("one/two/c.md")}
+
+
+def test_a_folder_that_is_gone_is_seen_with_all_below_it(root: Path, manifest: Manifest) -> None:
+    left(manifest, root)
+    (root / "one").rename(root / "attic" / "one")
+    drift = Drift(manifest, found_in(root))
+    assert drift.folders == dict.fromkeys(("one", "one/attic", "one/two"), NO_FOLDER)
+    assert drift.files == dict.fromkeys(("one/b.md", "one/attic/f.md", "one/two/c.md"))
+
+
+def test_a_file_that_was_not_made_good_is_seen_again(root: Path, manifest: Manifest) -> None:
+    left(manifest, root)
+    (root / "one" / "b.md").unlink()
+    Drift(manifest, found_in(root)).record({})
+    assert Drift(manifest, found_in(root)).files == {"one/b.md": None}
+    Drift(manifest, found_in(root)).record({}, {"one/b.md"})
+    assert Drift(manifest, found_in(root)).folders == {}
+
+
+def test_what_somebody_writes_during_the_build_is_seen_at_the_next(root: Path, manifest: Manifest) -> None:
+    left(manifest, root)
+    drift = Drift(manifest, found_in(root))
+    (root / "one" / "b.md").write_text("by the build")
+    now = found_in(root)["one"].files["b.md"]
+    manifest._base.execute("UPDATE files SET size = ?, mtime = ? WHERE path = 'one/b.md'", now)
+    (root / "one" / "mine.md").write_text("by somebody else")
+    steps = drift.record({"one/b.md": now})
+    assert steps["one"].files == {"b.md": now}
+    assert Drift(manifest, found_in(root)).folders.keys() == {"one"}
+
+
+def test_an_empty_folder_needs_no_mark(root: Path, manifest: Manifest) -> None:
+    left(manifest, root)
+    (root / "empty").mkdir()
+    assert Drift(manifest, found_in(root)).folders == {}
+    steps = Drift(manifest, found_in(root)).record({"one/two/c.md": None})
+    assert "one/two" in steps
+    assert "one/two" not in manifest.marks()
+
+
+def test_only_the_files_directly_in_a_folder_are_its_own(manifest: Manifest) -> None:
+    paths = ("a", "one/b", "one/two/c", "one.d", "one0/e", "\U0010fffe", "oneé/f")
+    manifest._base.executemany("INSERT INTO files VALUES (?, 1, 2)", ((path,) for path in paths))
+    manifest._base.execute("INSERT INTO files VALUES ('unread', NULL, NULL)")
+    assert manifest.looks_in("") == dict.fromkeys(("a", "one.d", "\U0010fffe"), Look(1, 2))
+    assert manifest.looks_in("one") == {"one/b": Look(1, 2)}

@@ -1,0 +1,44 @@
+"""A report's blocks in its note: steps, bullets, a table, code, and the mark of what is derived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pipeline.vault.notes.note_parts import Block, Cited
+from pipeline.vault.output.escaping import Inert, Link, fenced
+from pipeline.vault.output.note import Note
+from pipeline.vault.rendering.templates import Renderer
+
+TEMPLATES = Path(__file__).resolve().parents[3] / "templates" / "vault"
+CITE = Link("sources/2026-11/a", "¹", "q-1")
+MARK = "[[sources/2026-11/a#^q-1|¹]]"
+
+
+@dataclass(frozen=True)
+class Shown:
+    said: Block
+
+
+def rendered(block: Block) -> str:
+    with TemporaryDirectory() as folder:
+        Path(folder, "_macros.md.j2").write_bytes((TEMPLATES / "_macros.md.j2").read_bytes())
+        Path(folder, "home.md.j2").write_text('{% import "_macros.md.j2" as m %}\n{{ m.paragraph(said) }}\n')
+        return Renderer(Path(folder)).render(Note("Home", "home", {}, Shown(block))).body.strip()
+
+
+def test_each_form_is_markdown_with_its_citations() -> None:
+    one, two = Cited(Inert("First."), (CITE,)), Cited(Inert("Then."), (CITE,), derived=True)
+    assert rendered(Block((one, two))) == f"First.{MARK} Then. ∴ {MARK}"
+    assert rendered(Block((one, two), "steps")) == f"1. First.{MARK}\n2. Then. ∴ {MARK}"
+    assert rendered(Block((one, two), "bullets")) == f"- First.{MARK}\n- Then. ∴ {MARK}"
+
+
+def test_a_row_ends_in_its_citations_and_code_is_followed_by_them() -> None:
+    row = Cited(Inert("a"), (CITE,), cells=(Inert("a"), Inert("`b`")))
+    cell_mark = MARK.replace("|", "\\|")
+    table = rendered(Block((row,), "table", (Inert("A"), Inert("B"))))
+    assert table == f"| A | B |\n| --- | --- |\n| a | `b`{cell_mark} |"
+    code = rendered(Block((Cited(Inert(""), (CITE,), lines=tuple(fenced("a = 1\nb = 2"))),), "code"))
+    assert code == f"```\na = 1\nb = 2\n```\n\n{MARK}"
