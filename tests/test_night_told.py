@@ -9,7 +9,6 @@ import re
 import select
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -86,7 +85,7 @@ def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Server, st
     assert (code, err) == (0, "")
     stored = said(folder, "log", "harbour-0").stdout.decode()
     assert out == stored
-    time.sleep(1)
+    everything.until_printed('"batch.ended"')
     everything.process.send_signal(signal.SIGINT)
     code, out, err = everything.ended()
     assert (code, err) == (130, "")
