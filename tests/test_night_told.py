@@ -9,7 +9,6 @@ import re
 import select
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,10 +86,14 @@ def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Server, st
     assert (code, err) == (0, "")
     stored = said(folder, "log", "harbour-0").stdout.decode()
     assert out == stored
+<<<<<<< HEAD
     patience = time.monotonic() + PATIENCE_S
     while b"batch.ended" not in (out := (tmp_path / "seen").read_bytes()):
         assert time.monotonic() < patience, out.decode()
         time.sleep(0.1)
+=======
+    everything.until_printed('"batch.ended"')
+>>>>>>> fix
     everything.process.send_signal(signal.SIGINT)
     assert everything.process.wait(PATIENCE_S) == 130
     assert everything.process.stderr.read() == b""

@@ -95,6 +95,7 @@ class Running:
 
     process: subprocess.Popen[bytes]
     heard: bytes = b""
+    printed: bytes = b""
 
     def until(self, text: str) -> None:
         patience = time.monotonic() + PATIENCE_S
@@ -105,9 +106,18 @@ class Running:
             assert data, self.heard.decode()
             self.heard += data
 
+    def until_printed(self, text: str) -> None:
+        patience = time.monotonic() + PATIENCE_S
+        assert self.process.stdout is not None
+        while text.encode() not in self.printed:
+            assert time.monotonic() < patience, self.printed.decode()
+            data = os.read(self.process.stdout.fileno(), 65_536)
+            assert data, self.printed.decode()
+            self.printed += data
+
     def ended(self) -> tuple[int, str, str]:
         out, err = self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode, out.decode(), (self.heard + err).decode()
+        return self.process.returncode, (self.printed + out).decode(), (self.heard + err).decode()
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from pipeline.research.source_quality import source_quality
 from pipeline.research.step_context import Outcome, Paid, StepContext, paid
 from pipeline.text.normalise import one_line
 
+MAX_GAPS = 6  # of a round, the most important first; a model is asked for no more
 Groups = tuple[tuple[Fact, ...], ...]
 
 
@@ -135,7 +136,7 @@ def _valid_contradictions(pairs: tuple[Contradiction, ...], origins: dict[str, s
 
 
 async def find_gaps(step: FindGaps, state: SessionState, context: StepContext) -> Outcome:
-    """Ask which questions are still open, and compute the quality of the sources."""
+    """Ask which questions are still open, keep the first ``MAX_GAPS``, and compute the quality of the sources."""
     analysis = state.analyses[step.round]
     validated = tuple(standings(state).values())
     quality = source_quality(all_facts(state), validated, state.pages)
@@ -151,7 +152,7 @@ async def find_gaps(step: FindGaps, state: SessionState, context: StepContext) -
     )
     answer = await context.reasoner.answer(question)
     cost = paid(answer)
-    gaps = tuple(_cleaned_gap(gap) for gap in answer.value.gaps if gap.question.strip())
+    gaps = tuple(_cleaned_gap(gap) for gap in answer.value.gaps if gap.question.strip())[:MAX_GAPS]
     event = e.AnalysisCompleted(round=step.round, gaps=gaps, source_quality=quality, cost=cost.cost, exchange=cost.exchange)
     return Outcome((event,), cost.objects)
 

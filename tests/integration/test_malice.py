@@ -12,8 +12,10 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from pipeline.adapters.store.file_store import FileStore
+from pipeline.domain.agenda import MAX_LOOK_UPS
 from pipeline.domain.state import SessionState
 from pipeline.ops.citation_audit import check
+from pipeline.research.cross_checking import MAX_GAPS
 from tests.integration.stage import KEYS, QUESTION, SEARCHES, Ended, Stage, queue_text
 from tests.integration.test_refusals import research
 from tests.integration.verdicts import assert_correct_or_honest, tracebacks
@@ -42,7 +44,8 @@ def assert_planned(standin: Standin, state: SessionState) -> None:
     pages = workers * config.iterations * config.pages_per_iteration
     assert sum(len(log.of(name)) for name in SEARCHES) <= searches
     assert len(log.of("pages")) <= pages
-    assert len(log.of("chat")) <= 3 * (2 + 2 * workers * config.iterations + pages + 3 * (1 + config.gap_rounds) + 4 * 7 + 1 + 9)
+    rounds = (2 + MAX_GAPS * MAX_LOOK_UPS) * (1 + config.gap_rounds)
+    assert len(log.of("chat")) <= 3 * (2 + 2 * workers * config.iterations + 2 * pages + rounds + 4 * 7 + 1 + 9)
 
 
 @pytest.mark.parametrize(("search", "evil"), drawn(2, ("brave", "tavily", "searxng", "semanticscholar"), (0.0, 0.3, 0.6, 1.0)))

@@ -42,7 +42,8 @@ def by_query(entry: object) -> str:
 
 def assert_cited(state: SessionState) -> None:
     assert state.report is not None
-    sentences = [s for section in state.report.sections for paragraph in section.paragraphs for s in paragraph.sentences]
+    body = [s for section in state.report.sections for paragraph in section.paragraphs for s in paragraph.sentences]
+    sentences = [*state.report.summary, *body]
     assert sentences
     assert all(sentence.facts for sentence in sentences)
     assert state.report.references

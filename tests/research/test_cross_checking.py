@@ -9,11 +9,12 @@ from typing import Any, cast
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import Analysis, Iteration, PageDone, PageObserved, SearchDone, SessionState, Worker
-from pipeline.domain.steps import Contrast, Validate
-from pipeline.domain.values import Contradiction, Cost, Fact, Hit, PlanNode, ValidatedFact
+from pipeline.domain.steps import Contrast, FindGaps, Validate
+from pipeline.domain.values import Contradiction, Cost, Fact, Gap, Hit, PlanNode, ValidatedFact
 from pipeline.ports import Answer
-from pipeline.research.cross_checking import contrast, validate
+from pipeline.research.cross_checking import MAX_GAPS, contrast, find_gaps, validate
 from pipeline.research.step_context import Outcome, StepContext
+from tests.fakes import FakeReasoner, Journal
 
 DEPTH, LIGHT, CRANE = "The harbour is {} metres deep.", "The lighthouse has burned since {}.", "The crane lifts {} tonnes."
 
@@ -115,3 +116,17 @@ def test_a_log_with_the_contradictions_only_gets_the_confirmations_and_the_other
     (event,) = performed(Contrast(0), state, Judge()).drafts
     assert isinstance(event, e.ContradictionsFound)
     assert event.cost.usd == 0.01
+
+
+def test_a_round_keeps_the_first_gaps_only() -> None:
+    """Each is looked up in the pages read, at the price of calls."""
+    gaps = tuple(Gap(question=f"What of pump {n}?", importance=0.5, reason="no fact") for n in range(100))
+
+    class Curious(FakeReasoner):
+        def _gaps(self, _question: q.GapsQuestion) -> q.Gaps:
+            return q.Gaps(gaps=gaps)
+
+    context = StepContext(Curious(Journal()), cast(Any, None), cast(Any, None), str)
+    (event,) = asyncio.run(find_gaps(FindGaps(0), state_with(fact(DEPTH.format(9), "a.md")), context)).drafts
+    assert isinstance(event, e.AnalysisCompleted)
+    assert event.gaps == gaps[:MAX_GAPS]

@@ -96,7 +96,8 @@ async def check_section(step: CheckSection, state: SessionState, context: StepCo
     open_places = [place for place in check.sentences if place not in refused]
     found = e.ClaimsChecked(section_id=step.section_id, revision=step.revision, verdicts=tuple(refused.values()))
     if not open_places:
-        return Outcome((found.model_copy(update={"verdicts": tuple(refused[place] for place in sorted(refused))}),))
+        by_code = tuple(refused[place] for place in sorted(refused))
+        return Outcome((found.model_copy(update={"verdicts": by_code, "heading": _heading_of_nothing(check)}),))
     question = ClaimCheckQuestion(
         query=state.query,
         sentences=tuple(check.sentences[place] for place in open_places),
@@ -178,6 +179,12 @@ def _by_place(verdicts: tuple[Verdict, ...], places: list[int]) -> dict[int, Ver
             f"the answer has {len(found)} verdicts for {len(places)} sentences", hint="the step will be tried again"
         )
     return {place: found[number].model_copy(update={"sentence": place}) for number, place in enumerate(places)}
+
+
+def _heading_of_nothing(check: _Check) -> Verdict | None:
+    """Return the verdict on a heading whose sentences were all refused, None if there is no heading or no new sentence."""
+    refused = check.heading and check.sentences
+    return Verdict(sentence=-1, supported=False, reason="Code refused all sentences below it.") if refused else None
 
 
 def _heading_verdict(verdict: Verdict | None, check: _Check) -> Verdict | None:

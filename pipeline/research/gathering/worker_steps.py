@@ -106,10 +106,10 @@ async def read(step: Read, _state: SessionState, step_context: StepContext) -> O
     text = clean(page.text).strip()
     if not text:
         raise ReadFailed(f"{step.url} has no text")
-    data = text.encode()
+    data, title = text.encode(), one_line(page.title)
     event = e.PageRead(
         url=step.url,
-        title=one_line(page.title) or step.url,
+        title=title if title and not gives_orders(title) else step.url,
         digest=digest_of(data),
         characters=len(text),
         final_url=page.url if page.url != step.url else "",

@@ -137,6 +137,22 @@ def test_a_title_that_its_evidence_does_not_bear_gives_way_to_the_question() -> 
     assert refused.report.title == refused.query
 
 
+def test_a_title_over_sentences_that_code_refuses_is_not_taken_over_unchecked() -> None:
+    author = Author(Journal(), title="The moon is made of cheese")
+    plain = author._section
+
+    def section(question: q.SectionQuestion) -> q.SectionText:
+        if question.section.id != SUMMARY:
+            return plain(question)
+        sentences = (Sentence(text=FALSE, facts=(question.facts[0].id,)),)
+        return q.SectionText(paragraphs=(Paragraph(sentences=sentences),))
+
+    author._section = section  # type: ignore[method-assign]
+    state, _ = written(author)
+    assert state.report is not None
+    assert state.report.title == state.query
+
+
 def test_a_heading_that_falls_twice_becomes_neutral() -> None:
     state, _ = written(Author(Journal(), refused=("Section 0",)))
     assert state.report is not None
