@@ -13,7 +13,7 @@ from pipeline.text.ranking.scoring import StemmedText, scores, statistics_of
 from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
 
 OMITTED = "[…]"
-PAGE_TOKENS = 6_000  # of a page in a prompt; a longer one is sent in parts
+PAGE_TOKENS = 4_000  # of a page in a prompt; a longer one is sent in parts
 
 _PART_TOKENS = 500  # at which a part of a section is closed
 _HITS = 4  # best parts for each question whose neighbours come before other parts
