@@ -43,8 +43,8 @@ class _Part:
 def excerpt(text: str, asked: Sequence[str], limit: int, sections: Sequence[str] | None = None) -> Excerpt:
     """Return a page in at most about ``limit`` tokens.
 
-    The parts that rank best for the questions ``asked`` come first, then their neighbours, then the others. With ``sections``
-    only those of that name are shown.
+    The parts with enough words of one of the questions ``asked`` come first, the best of each question in turn. Others, their
+    neighbours first, are added only up to ``_FILL_TOKENS``. With ``sections`` only those of that name are shown.
     """
     if sections is None and tokens(text) <= min(limit, _FILL_TOKENS):
         return Excerpt(text)
@@ -106,12 +106,12 @@ def _by_priority(parts: Sequence[_Part], asked: Sequence[str], text: str) -> tup
     questions = [parse_question(question, language) for question in asked]
     rankings = [_ranking(scores(question, stemmed, known)) for question in questions]
     covered = [_covered(question, stemmed, known) for question in questions]
-    about = _in_turn([[place for place in ranking if place in held] for ranking, held in zip(rankings, covered, strict=True)])
-    hits = [place for ranking in rankings for place in ranking[:_HITS]]
+    about = [[place for place in ranking if place in held] for ranking, held in zip(rankings, covered, strict=True)]
+    best = list(dict.fromkeys((0, *_in_turn(about))))
+    hits = _in_turn([ranking[:_HITS] for ranking in rankings])
     around = [place + step for place in dict.fromkeys(hits) for step in (1, -1) if 0 <= place + step < len(parts)]
-    best = list(dict.fromkeys((0, *about)))
-    rest = dict.fromkeys(chain(_in_turn(rankings), range(len(parts))))
-    return best, [place for place in dict.fromkeys((*_in_turn([r[:_HITS] for r in rankings]), *around, *rest)) if place not in best]
+    others = dict.fromkeys(chain(hits, around, _in_turn(rankings), range(len(parts))))
+    return best, [place for place in others if place not in set(best)]
 
 
 def _in_turn(rankings: Sequence[Sequence[int]]) -> list[int]:
