@@ -77,7 +77,8 @@ def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Server, st
     night = start(folder, "run")
     night.until("research.started")
     following = start(folder, "log", "--follow", "harbour-0")
-    everything = start(folder, "--json", "log", "--follow")
+    with (tmp_path / "seen").open("wb") as sink:
+        everything = start(folder, "--json", "log", "--follow", stdout=sink)
     while night.process.poll() is None:
         shown = said(folder, "--json", "show", "harbour-0")
         assert shown.returncode == 0, shown.stderr
@@ -86,11 +87,14 @@ def test_a_night_can_be_looked_at_while_it_runs(tmp_path: Path, slow: Server, st
     assert (code, err) == (0, "")
     stored = said(folder, "log", "harbour-0").stdout.decode()
     assert out == stored
-    time.sleep(1)
+    patience = time.monotonic() + PATIENCE_S
+    while b"batch.ended" not in (out := (tmp_path / "seen").read_bytes()):
+        assert time.monotonic() < patience, out.decode()
+        time.sleep(0.1)
     everything.process.send_signal(signal.SIGINT)
-    code, out, err = everything.ended()
-    assert (code, err) == (130, "")
-    seen = [json.loads(line) for line in out.splitlines()]
+    assert everything.process.wait(PATIENCE_S) == 130
+    assert everything.process.stderr.read() == b""
+    seen = [json.loads(line) for line in (tmp_path / "seen").read_bytes().splitlines()]
     assert {"research.completed", "batch.ended"} <= {event["type"] for event in seen}
     assert len({(event["session_id"], event["version"]) for event in seen}) == len(seen)
 

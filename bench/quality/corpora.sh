@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copies the documentation that the question sets are about out of installed Debian 12 packages: corpora.sh FOLDER
 # Packages: python3.11-doc postgresql-doc-15 git-doc man-db manpages systemd openssh-client debian-handbook
-#           debian-reference-en developers-reference
+#           debian-reference-en developers-reference sqlite3-doc postfix-doc gimp-help-en
 # A set whose packages are not installed is left out.
 set -euo pipefail
 out=${1:?name the folder to copy to: corpora.sh FOLDER}
@@ -48,3 +48,24 @@ if [ -d /usr/share/doc/debian-handbook/html/en-US ]; then
     cp -L "$file" "$out/debian/corpus/readme/$(basename "$(dirname "$file")")-$(basename "$file")"
   done
 fi
+
+# Pages of one set, without images and lists of links: pages FOLDER-OF-THE-PACKAGE SET
+pages() {
+  if [ -d "$1" ]; then
+    mkdir -p "$out/$2/corpus"
+    (cd "$1" && find . -follow -name '*.html' -type f -exec cp --parents {} "$out/$2/corpus/" \;)
+  fi
+}
+
+pages /usr/share/doc/sqlite3 sqlite
+pages /usr/share/doc/postfix/html postfix
+pages /usr/share/gimp/2.0/help/en gimp
+for set in sqlite postfix gimp; do
+  if [ -d "$out/$set/corpus" ]; then
+    (cd "$out/$set/corpus" && rm -rf releaselog syntax syntax{,diagrams}.html doc_*link*.html doc_*crossref.html \
+      {c3ref,session}/{const,func,obj}list.html \
+      {index,capi3ref,doclist,docs,download,fileformat,hp1,keyword_index,requirements,sitemap,sqlite,postfix-manuals}.html \
+      {become-a-gimp-wizard,bibliography,dialogs,filters,getting-started,gimp-function-reference,gimp-help-index}.html \
+      {help-missing,menus}.html gfdl-*.html)
+  fi
+done

@@ -193,7 +193,8 @@ def _iteration_ahead(state: SessionState, worker: Worker | None) -> int:
 
 
 def _checks_open(analysis: Analysis) -> int:
-    return sum(not done for _, done in _cross_checks(analysis)) + (analysis.gaps is None)
+    """Count what is left of the two steps of a round: the cross-check, which ends in two events, and the search for gaps."""
+    return (analysis.validated is None) + (analysis.gaps is None)
 
 
 # ---- the plan's nodes ------------------------------------------------------------------------------------------

@@ -22,8 +22,13 @@ _NAMED_WORDS = 4  # missing words in a reason
 
 
 def step_after_gathering(state: SessionState) -> StartSynthesis | Fail:
-    """Return the step that follows the gathering: the synthesis, or the end for lack of evidence."""
+    """Return the step that follows the gathering: the synthesis, or the end for lack of evidence.
+
+    A session that was cut short does not say that its sources have no answer.
+    """
     judgement = _judgement(state)
+    if judgement.outcome == "unanswered" and state.exhausted:
+        return Fail("budget", f"stopped before enough evidence was found: {state.exhausted} exhausted")
     if judgement.outcome == "unanswered":
         return no_evidence_step(state, judgement)
     return StartSynthesis(judgement.missing, judgement.outcome == "partly" and not judgement.missing)

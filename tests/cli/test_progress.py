@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.progress import Lines, Live, Tally, progress_on
+from pipeline.domain.agenda import progress
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState
@@ -37,10 +38,10 @@ def research(
 
 
 def test_steps_sessions_and_money_are_counted_as_the_session_counts_them() -> None:
-    tally, journal = Tally(), Journal()
-    first = research(tally.take, journal)
-    second = research(tally.take, journal, "s2")
-    assert tally.steps == len(journal.calls)
+    tally = Tally()
+    first = research(tally.take)
+    second = research(tally.take, name="s2")
+    assert tally.steps == progress(first)[0] + progress(second)[0]
     assert tally.usd == pytest.approx(first.spent.usd + second.spent.usd)
     assert tally.tokens == first.spent.total_tokens + second.spent.total_tokens
     assert tally.line(3) == f"2 of 3 sessions, {tally.steps} steps, {tally.usd:.4f} USD"

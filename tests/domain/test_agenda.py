@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.domain import fold
@@ -153,6 +153,7 @@ def test_every_schedule_without_failures_ends_complete(seed: int, workers: int, 
 
 
 @settings(max_examples=150, deadline=None)
+@example(seed=36045, failing=20, exhausted_at=20, cancelled_at=20, workers=1)  # facts, but no admitted one when the cap is spent
 @given(
     seed=st.integers(0, 2**32),
     failing=st.sampled_from([5, 20, 50, 90]),

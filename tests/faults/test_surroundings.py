@@ -90,13 +90,13 @@ def test_a_part_that_may_not_be_written_is_named(evening: Workspace, tmp_path: P
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system with little room, where the system lets us have one."""
+    """A real file system with little room, where the system lets us have one: enough for a site written beside the one before."""
     place = tmp_path / "small"
     place.mkdir()
     mount = shutil.which("mount")
     if mount is None or os.geteuid() != 0:
         pytest.skip("only root can mount a small file system")
-    options = ["-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", str(place)]
+    options = ["-t", "tmpfs", "-o", "size=3m,mode=700", "tmpfs", str(place)]
     if subprocess.run([mount, *options], capture_output=True, check=False).returncode != 0:
         pytest.skip("no file system can be mounted here")
     try:

@@ -14,7 +14,7 @@ from pipeline.research.gathering.page_observation import found_in, observation_o
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.ranking.passages import passages
 from pipeline.text.ranking.query_terms import parse_question
-from pipeline.text.ranking.scoring import StemmedText, coverage, scores, statistics_of
+from pipeline.text.ranking.scoring import StemmedText, coverage, scores, statistics_of, term_weights
 from pipeline.text.stemming import DEFAULT_LANGUAGE
 
 _GAP = {"part": "gap", "limit": 5}
@@ -45,8 +45,8 @@ def _best_page(gap: Gap, state: SessionState, pages: dict[str, str]) -> PageDone
     language = survey_statistics(state).language or DEFAULT_LANGUAGE
     texts = [text for url in sorted(pages) for text in _stemmed_passages(pages[url], url, language)]
     query, known = parse_question(gap.question, language), statistics_of(texts, language)
-    ranked = zip(scores(query, texts, known), texts, strict=True)
-    about = [(score, text.page) for score, text in ranked if score > 0 and coverage(query, known, _stems(text)) >= LEAST_COVERAGE]
+    ranked, weights = zip(scores(query, texts, known), texts, strict=True), term_weights(query, known)
+    about = [(score, text.page) for score, text in ranked if score > 0 and coverage(weights, _stems(text)) >= LEAST_COVERAGE]
     best = min(about, key=lambda entry: (-entry[0], entry[1]), default=None)
     return state.pages[best[1]] if best else None
 

@@ -16,11 +16,11 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 
 POOL = 150  # ranked passages to select from
 _SEEDS = 2  # best passages of the whole question, and of each part, that are selected first
-_PASSAGE_COST = 15  # words added to the cost of each passage, so that short ones are not preferred
-_BEST_PASSAGES = 30  # ranked passages from which the best pages are determined
+_PASSAGE_COST = 80  # words added to the cost of each passage, so that short ones are not preferred
+_BEST_PASSAGES = 5  # ranked passages from which the best pages are determined
 _INDEX_FACTOR = 4  # an index with fewer passages than this times the ranked ones has no useful statistics
 _UNKNOWN_SHARE = 0.002  # assumed share of passages that contain a stem, where no index knows it
-_PAGE_WEIGHT = 2.0  # how much the page counts
+_PAGE_WEIGHT = 8.0  # how much the page counts
 
 
 def chosen_passages(

@@ -24,10 +24,13 @@ _CLAUSE_BOUNDARY = re.compile(
     re.IGNORECASE,
 )
 _CONJOINED = re.compile(r",?\s+(?:and|or|versus|vs\.?|compared (?:to|with)|as well as|rather than|instead of)\s+", re.IGNORECASE)
+# Read at the start of each sentence: "My server is overloaded. What can I do?"
 _BROAD = re.compile(
-    r"^\s*(?:how (?:do(?:es)?|should|can|could|is|are|would|did|to)\b"
+    r"(?:^|[.!?]\s)\s*(?:how (?:do(?:es)?|should|can|could|is|are|would|did|to)\b"
     r"|what (?:are|is|should|do|does) .*\b(?:ways?|options?|steps?|kinds?|types?|considerations?|practices?|trade-?offs?|pros"
     r"|differences?|limits|rules|methods|features|mechanisms|problems|risks)\b"
+    r"|what (?:can|could|should|must) (?:i|we|you|one)\b|what(?:['’]s| is| are) (?:new|different)\b"
+    r"|what (?:\w+ ){0,2}\w+[^s\W]s (?:are there|exist|can|could|should|must|do) ?"
     r"|(?:explain|describe|compare|overview|give me|tell me)\b"
     r"|what (?:changed|is known|happens)|why\b.*\band\b|when (?:is|should|are)\b)",
     re.IGNORECASE,

@@ -1,6 +1,7 @@
 """Passage scores for a question: BM25 over text and headings, coverage of the question, answer types, place in the section.
 
-score = BM25 / best BM25 + 1.6 · coverage + 0.2 · answer types + 0.1 · coverage by the headings if the passage opens its section.
+score = BM25 / best BM25 + 1.6 · coverage + 0.2 · answer types + 0.1 · answer types in the sentence that covers most of the
+question + 0.1 · coverage by the headings if the passage opens its section.
 For a broad question the weight of coverage is 0.8. The weights were set on 180 questions over four collections of documentation.
 BM25 after Robertson and Zaragoza (2009), k1 = 1.2, b = 0.75.
 """
@@ -12,15 +13,18 @@ import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pipeline.text.ranking.answer_types import kind_match
 from pipeline.text.ranking.query_terms import ParsedQuestion, Term
 from pipeline.text.ranking.term_statistics import TermStatistics
+from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import stems
 
-COVERAGE, KINDS, OPENING = 1.6, 0.2, 0.1
+COVERAGE, KINDS, SENTENCE, OPENING = 1.6, 0.2, 0.1, 0.1
 _BROAD_COVERAGE = 0.8  # a passage that answers one part of a broad question need not cover the rest
-BEST = 1.0 + COVERAGE + KINDS + OPENING
+BEST = 1.0 + COVERAGE + KINDS + SENTENCE + OPENING
+_READ_BY_SENTENCE = 60  # best passages whose sentences are read: the others cannot become the first
 ASSUMED_PASSAGES = 50  # passages on other subjects, added to those of an index for the rarity of words
 _K1, _B = 1.2, 0.75
 _PART_WEIGHT = 0.5
@@ -90,9 +94,16 @@ def importance(query: ParsedQuestion, known: TermStatistics) -> dict[str, float]
     return found
 
 
-def coverage(query: ParsedQuestion, known: TermStatistics, held: Container[str]) -> float:
+Weights = tuple[tuple[Term, float], ...]
+
+
+def term_weights(query: ParsedQuestion, known: TermStatistics) -> Weights:
+    """Return the question's words, each with its weight times its rarity."""
+    return tuple((term, term.weight * _term_rarity(term, known)) for term in query.terms)
+
+
+def coverage(weights: Weights, held: Container[str]) -> float:
     """Return the share, 0 to 1, of the question's words, by weight and rarity, that a text with the stems ``held`` contains."""
-    weights = [(term, term.weight * _term_rarity(term, known)) for term in query.terms]
     total = sum(weight for _, weight in weights)
     return sum(weight for term, weight in weights if term.is_in(held)) / total if total else 0.0
 
@@ -106,21 +117,43 @@ def _term_rarity(term: Term, known: TermStatistics) -> float:
 
 def scores(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics) -> list[float]:
     """Return a score for each passage, 0 to ``BEST``, relative to the best of them."""
-    wanted = importance(query, known)
+    wanted, weights = importance(query, known), term_weights(query, known)
     plain = [_bm25(wanted, text.body, known.body_stems) + _bm25(wanted, text.heads, known.heading_stems) for text in texts]
     best = max(plain, default=0.0) or 1.0
-    return [
-        strength / best + _bonus(query, known, text) if strength else 0.0 for strength, text in zip(plain, texts, strict=True)
+    found = [
+        strength / best + _bonus(query, weights, text) if strength else 0.0 for strength, text in zip(plain, texts, strict=True)
     ]
+    for place in _best_places(found) if query.kinds else ():
+        found[place] += SENTENCE * _sentence_match(query, weights, texts[place])
+    return found
 
 
-def _bonus(query: ParsedQuestion, known: TermStatistics, text: StemmedText) -> float:
+def _best_places(found: Sequence[float]) -> list[int]:
+    ranked = sorted(range(len(found)), key=lambda place: (-round(found[place], 9), place))
+    return [place for place in ranked[:_READ_BY_SENTENCE] if found[place] > 0]
+
+
+def _sentence_match(query: ParsedQuestion, weights: Weights, text: StemmedText) -> float:
+    """Return the share of the answer types that the sentence which covers most of the question contains."""
     heads = frozenset(text.heads)
-    opening = coverage(query, known, heads) if text.opens else 0.0
+    sentences = _stemmed_sentences(text.text, query.language)
+    best = max(sentences, key=lambda sentence: coverage(weights, heads | sentence[1]), default=None)
+    return kind_match(query.kinds, best[0]) if best else 0.0
+
+
+@lru_cache(maxsize=4_096)
+def _stemmed_sentences(text: str, language: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return the sentences of a passage with their stems; cached, as a passage is ranked for several questions and steps."""
+    return tuple((sentence, frozenset(stems(sentence, language))) for sentence in split_sentences(text))
+
+
+def _bonus(query: ParsedQuestion, weights: Weights, text: StemmedText) -> float:
+    heads = frozenset(text.heads)
+    opening = coverage(weights, heads) if text.opens else 0.0
     penalty = _CHANGE_LOG_PENALTY if text.change_log and not _HISTORICAL.intersection(query.kinds) else 0.0
     held = heads.union(text.body)
     weight = _BROAD_COVERAGE if query.broad else COVERAGE
-    return weight * coverage(query, known, held) + KINDS * kind_match(query.kinds, text.text) + OPENING * opening - penalty
+    return weight * coverage(weights, held) + KINDS * kind_match(query.kinds, text.text) + OPENING * opening - penalty
 
 
 def _bm25(wanted: Mapping[str, float], held: Sequence[str], average: float) -> float:

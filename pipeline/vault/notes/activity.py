@@ -142,7 +142,7 @@ def _change(events: Sequence[e.EventBase]) -> Iterator[str]:
 
 
 def _reopen(_events: Sequence[e.EventBase]) -> Iterator[str]:
-    yield "FoldedSession again"
+    yield "Opened again"
 
 
 _SENTENCES: dict[str, Callable[[Sequence[e.EventBase]], Iterator[str]]] = {

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pipeline.text.ranking.answerability import Judgement, judgement_of
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.scoring import statistics_of
+from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.text.ranking.pages import ranked
 
 LIBRARY = ranked(
@@ -94,3 +95,14 @@ def test_any_question_is_judged_and_names_only_its_own_words(question: str, text
     assert 0.0 <= found.coverage <= 1.0 + 1e-9
     assert all(word in question for word in found.missing)
     assert found == judgement_of(parse_question(question), held[::-1], statistics_of(held))
+
+
+def test_a_question_about_a_name_in_no_document_is_refused_though_half_of_its_words_are_known() -> None:
+    found = _judged("Which checkpoint interval is best for a record on Zebrastore, roughly?")
+    assert (found.outcome, found.missing[0]) == ("unanswered", "Zebrastore")
+
+
+def test_without_an_index_no_name_counts_as_unknown() -> None:
+    query = parse_question("Which checkpoint interval is best for a record on Zebrastore, roughly?")
+    assert judgement_of(query, LIBRARY, KNOWN).outcome == "unanswered"
+    assert judgement_of(query, LIBRARY, TermStatistics()).outcome != "unanswered"

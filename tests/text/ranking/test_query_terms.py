@@ -119,3 +119,16 @@ def test_a_question_of_a_thousand_characters_is_taken_apart(unit: str) -> None:
 
 def test_content_stems_are_those_of_the_words_that_carry_meaning() -> None:
     assert content_stems("Which of the pumps is the loudest?") == content_stems("pump loudest")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "My mail server is overloaded. What can I do about it?",
+        "The pump does not do what I expect. How can I find the cause?",
+        "What is new in the third edition?",
+        "I know boats and ships. What surprises should I expect from a raft?",
+    ],
+)
+def test_a_question_is_broad_whatever_sentence_comes_before_it(question: str) -> None:
+    assert parse_question(question).broad

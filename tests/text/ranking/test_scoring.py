@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.text.ranking.query_terms import parse_question
-from pipeline.text.ranking.scoring import BEST, StemmedText, coverage, importance, rarity, scores, statistics_of
+from pipeline.text.ranking.scoring import BEST, StemmedText, coverage, importance, rarity, scores, statistics_of, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
 from tests.text.ranking.pages import ranked
 
@@ -73,16 +73,16 @@ def test_a_rare_stem_weighs_more_than_a_frequent_one_and_what_stands_nowhere_mos
 def test_more_words_never_cover_less(some: list[str], more: list[str]) -> None:
     query, known = parse_question(QUESTION), statistics_of(TEXTS)
     few, many = _of(some).body, (*_of(some).body, *_of(more).body)
-    assert 0.0 <= coverage(query, known, few) <= coverage(query, known, many) <= 1.0
+    assert 0.0 <= coverage(term_weights(query, known), few) <= coverage(term_weights(query, known), many) <= 1.0
 
 
 @pytest.mark.parametrize("held", [("os.replac",), ("os", "replac")])
 def test_a_compound_is_covered_whole_or_by_all_its_parts(held: tuple[str, ...]) -> None:
     query = parse_question("What is os.replace?")
     known = statistics_of(ranked(["os.replace renames a file", "another file"]))
-    assert coverage(query, known, held) == 1.0
-    assert coverage(query, known, held[:1]) in (0.0, 1.0)
-    assert coverage(query, known, ()) == 0.0
+    assert coverage(term_weights(query, known), held) == 1.0
+    assert coverage(term_weights(query, known), held[:1]) in (0.0, 1.0)
+    assert coverage(term_weights(query, known), ()) == 0.0
 
 
 def test_the_parts_of_a_compound_count_less_than_the_whole() -> None:
@@ -101,3 +101,11 @@ def test_a_passage_that_its_own_heading_announces_is_the_better_one() -> None:
     texts = [StemmedText.of("It takes place at the end.", "Flush", "english", opens=opens) for opens in (True, False)]
     first, second = scores(parse_question("the flush"), [*texts, *TEXTS], statistics_of([*texts, *TEXTS]))[:2]
     assert first > second
+
+
+def test_a_number_counts_more_in_the_sentence_about_the_question_than_in_another() -> None:
+    here = "The limit of open ships in the harbour is 40. The weather was fine that day."
+    there = "The limit of open ships in the harbour is high. The weather was fine on 40 days."
+    texts = ranked([there, here])
+    found = scores(parse_question("What is the limit of open ships?"), texts, statistics_of(texts))
+    assert found[1] > found[0]

@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborNode
 
 from pipeline.adapters.documents.html.html_table import holds_data, rows
 from pipeline.adapters.documents.html.raised_and_lowered import without_double_encoding
+from pipeline.adapters.documents.manual.printed_manual import is_printed_manual, write_printed_manual
 from pipeline.adapters.documents.page_writer import PageText, squash
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -115,12 +116,18 @@ class HtmlWalker:
         elif tag == "pre":
             self._write_lead()
             self._repeat_heading()
-            self._page.code(node.text(deep=True))
+            self._preformatted(node.text(deep=True))
         elif tag == "dt":
             self._term(node)
         else:
             self._write_lead()
             self._heading(_HEADINGS[tag], node)
+
+    def _preformatted(self, text: str) -> None:
+        if is_printed_manual(text):
+            write_printed_manual(text, self._page)
+        else:
+            self._page.code(text)
 
     def _heading(self, level: int, node: LexborNode) -> None:
         text, address = squash(node.text(deep=True)), self._anchor_of(node)

@@ -10,7 +10,7 @@ from pipeline.text.normalise import normalised
 from pipeline.text.ranking.answerability import judgement_of
 from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.query_terms import parse_question
-from pipeline.text.ranking.scoring import BEST, StemmedText, coverage, scores, statistics_of
+from pipeline.text.ranking.scoring import BEST, StemmedText, coverage, scores, statistics_of, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import DEFAULT_LANGUAGE
 
@@ -89,11 +89,12 @@ def _starts(text: str) -> tuple[int, ...]:
 
 def _scored(asked: str, language: str, texts: Sequence[StemmedText], known: TermStatistics) -> list[tuple[int, float]]:
     query = parse_question(asked, language)
+    weights = term_weights(query, known)
     found = enumerate(zip(scores(query, texts, known), texts, strict=True))
     return [
         (place, round(score / BEST, 4))
         for place, (score, text) in found
-        if score > 0 and coverage(query, known, frozenset((*text.body, *text.heads))) >= _LEAST_COVERAGE
+        if score > 0 and coverage(weights, frozenset((*text.body, *text.heads))) >= _LEAST_COVERAGE
     ]
 
 

@@ -11,21 +11,19 @@ from pipeline.text.normalise import normalised
 from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.passages import text_key
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
-from pipeline.text.ranking.scoring import StemmedText, scores
+from pipeline.text.ranking.scoring import StemmedText, coverage, scores, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import points_back
 
 NUMBERS = frozenset({"duration", "count", "default", "date", "version"})
-_NUMBER_WORDS = 300  # most words of a report whose answer is a number
-_NARROW_WORDS = 1_000  # most words of a report with another single answer
-_LEAST_SHARE = 0.45  # least share of the best score for a passage of a narrow report
+_NUMBER_WORDS = 400  # most words of a report whose answer is a number, if a passage covers the question
+_COVERED = 0.6  # least coverage of such a passage
+_FIRST_BY_RANK = 5  # best passages that precede their neighbours
+_LEAST_SHARE = 0.3  # least share of the best score for a passage of a narrow report
 _NEIGHBOURED = 2  # best passages whose neighbours are added
 _EACH_SIDE = 2  # neighbours on each side
 _ALWAYS_KEPT = 3  # best passages that are kept even if they refer to a missing sentence
 _SUMMARY_CANDIDATES = 8  # best passages that the summary may contain
-_SUMMARY_SHARE = 0.6  # least share of the best score for such a candidate
-_FOLLOWING_SHARE = 0.4  # least share of the best score for the passage after the best one
-_SUMMARY_LEAST_WORDS = 15  # least words of such a candidate
 _GAP = 160  # most characters, such as a heading, between a passage and the next one
 
 
@@ -53,10 +51,13 @@ def choose_passages(text: str, facts: Sequence[Fact], known: TermStatistics, sum
         order = chosen_passages([ranking, *(_ranking(part) for part in parts)], strength, texts, known, words + summary_words)
     else:
         parts = []
-        order = _narrow_order(query, own, ranking, strength, texts, words)
+        order = _narrow_order(own, ranking, strength)
+        words = min(words, _NUMBER_WORDS) if _is_short_answer(query, known, ranking, texts) else words
     order = _with_antecedents(order, ranking, own)
-    summary = _within_words(_summary_order(own, ranking, strength, parts), texts, summary_words)
-    body = _within_words([place for place in order if place not in summary], texts, words) or order[:1]
+    summary = _within_words(_summary_order(ranking, parts), texts, summary_words)
+    body = _within_words([place for place in order if place not in summary], texts, words)
+    if not body:  # everything fits into the summary, but a report has a section
+        summary, body = (summary[:-1], summary[-1:]) if len(summary) > 1 and not parts else (summary, order[:1])
     part = {own[place].id: max(range(len(parts)), key=lambda number: parts[number][place]) for place in body} if parts else {}
     return ChosenPassages(tuple(own[place] for place in summary), tuple(own[place] for place in body), part)
 
@@ -89,19 +90,19 @@ def _scores_by_part(query: ParsedQuestion, texts: Sequence[StemmedText], known: 
     return [scores(parse_question(clause, query.language), texts, known) for clause in query.clauses]
 
 
-def _narrow_order(
-    query: ParsedQuestion,
-    facts: Sequence[Fact],
-    ranking: Sequence[int],
-    strength: Sequence[float],
-    texts: Sequence[StemmedText],
-    words: int,
-) -> list[int]:
-    """Return the best passages with their neighbours in the page, then the other good ones by rank."""
-    most = min(words, _NUMBER_WORDS if NUMBERS.intersection(query.kinds) else _NARROW_WORDS)
+def _narrow_order(facts: Sequence[Fact], ranking: Sequence[int], strength: Sequence[float]) -> list[int]:
+    """Return the best passages, the neighbours of the first ones in the page, then the other good ones by rank."""
     worth = [place for place in ranking if strength[place] >= _LEAST_SHARE * strength[ranking[0]]]
-    around = [other for place in ranking[:_NEIGHBOURED] for other in (place, *_neighbours(place, facts))]
-    return _within_words(list(dict.fromkeys([*around, *worth])), texts, most)
+    around = [other for place in ranking[:_NEIGHBOURED] for other in _neighbours(place, facts)]
+    return list(dict.fromkeys([*worth[:_FIRST_BY_RANK], *around, *worth]))
+
+
+def _is_short_answer(query: ParsedQuestion, known: TermStatistics, ranking: Sequence[int], texts: Sequence[StemmedText]) -> bool:
+    """Return whether the question asks for a number and one of the best passages contains most of its words."""
+    best = (frozenset((*texts[place].body, *texts[place].heads)) for place in ranking[:_ALWAYS_KEPT])
+    weights = term_weights(query, known)
+    covered = max((coverage(weights, stems) for stems in best), default=0.0)
+    return bool(NUMBERS.intersection(query.kinds)) and covered >= _COVERED
 
 
 def _neighbours(place: int, facts: Sequence[Fact]) -> list[int]:
@@ -122,20 +123,10 @@ def _adjacent(place: int, facts: Sequence[Fact], beside: Callable[[Fact, Fact], 
     return found
 
 
-def _summary_order(
-    facts: Sequence[Fact], ranking: Sequence[int], strength: Sequence[float], parts: Sequence[Sequence[float]]
-) -> list[int]:
-    """Return the passages for the summary: the best of each part, or else the best one and the one that follows it."""
-    if not ranking:
-        return []
-    others = [place for place in ranking[1:_SUMMARY_CANDIDATES] if strength[place] >= _SUMMARY_SHARE * strength[ranking[0]]]
-    others = [place for place in others if len(facts[place].quote.split()) >= _SUMMARY_LEAST_WORDS]
-    if parts:
-        heads = (place for part in parts for place in _ranking(part)[:1])
-        return list(dict.fromkeys([*heads, ranking[0], *others]))
-    near = (place for place in ranking[1:] if strength[place] >= _FOLLOWING_SHARE * strength[ranking[0]])
-    following = [place for place in near if _follows(facts[place], facts[ranking[0]])]
-    return list(dict.fromkeys([ranking[0], *following, *others]))
+def _summary_order(ranking: Sequence[int], parts: Sequence[Sequence[float]]) -> list[int]:
+    """Return the passages for the summary: the best of each part first, then by rank."""
+    heads = (place for part in parts for place in _ranking(part)[:1])
+    return list(dict.fromkeys([*heads, *ranking[:_SUMMARY_CANDIDATES]]))
 
 
 def _follows(fact: Fact, before: Fact) -> bool:

@@ -19,13 +19,14 @@ from pipeline.domain.reasoner_questions import (
     SectionText,
 )
 from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence
-from pipeline.text.normalise import slug
-from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
+from pipeline.text.normalise import one_line, slug
+from pipeline.text.ranking.query_terms import ParsedQuestion, content_stems, parse_question
 
 SUMMARY = "summary"
 _SUMMARY_WORDS = 150
 _LEAST_PASSAGES = 2  # a smaller section is merged into the first
 _NEAR_WORDS = 350  # words of the first section of a narrow report
+_LONGEST_HEADING = 80  # characters of a page's heading that becomes a section's
 _WORKING = "how it works"
 # For each role of a passage: a pattern, and how often it must match.
 _ROLES: Mapping[str, tuple[re.Pattern[str], int]] = {
@@ -52,9 +53,8 @@ def outline(question: OutlineQuestion) -> Outline:
     picked = choose_passages(question.query, question.facts, question.statistics, _SUMMARY_WORDS, question.words)
     query = parse_question(question.query, question.statistics.language)
     sections = _sections_by_part(picked, query) if picked.part else _sections_by_role(picked, query)
-    plans = (
-        SectionPlan(id=f"s-{slug(title, 40)}", title=title, facts=tuple(fact.id for fact in facts)) for title, facts in sections
-    )
+    sections = _with_own_headings(sections, query.language)
+    plans = (SectionPlan(id=_section_id(title), title=title, facts=tuple(fact.id for fact in facts)) for title, facts in sections)
     return Outline(title=title_of(question.query), sections=tuple(plans))
 
 
@@ -63,6 +63,29 @@ def title_of(query: str) -> str:
     plain = " ".join(query.split())
     first = plain.split(" ", 1)[0]
     return plain[:1].upper() + plain[1:] if first.isalpha() and first.islower() else plain
+
+
+def _with_own_headings(sections: Sequence[tuple[str, list[Fact]]], language: str) -> list[tuple[str, list[Fact]]]:
+    """Return the sections without the passages that have no word of their title; these follow under headings of their pages."""
+    found: dict[str, tuple[str, list[Fact]]] = {_section_id(title): (title, []) for title, _ in sections}
+    for title, facts in sections:
+        for fact in facts:
+            heading = title if _shares_word(fact, title, language) else _own_heading(fact, language) or title
+            found.setdefault(_section_id(heading), (heading, []))[1].append(fact)
+    return [(title, facts) for title, facts in found.values() if facts]
+
+
+def _own_heading(fact: Fact, language: str) -> str:
+    """Return the first of the page's title and the headings above a passage that has a word in common with it, or ""."""
+    return next((one_line(name, _LONGEST_HEADING) for name in fact.path if _shares_word(fact, name, language)), "")
+
+
+def _section_id(title: str) -> str:
+    return f"s-{slug(title, 40)}"
+
+
+def _shares_word(fact: Fact, title: str, language: str) -> bool:
+    return not content_stems(title, language).isdisjoint(content_stems(fact.quote, language))
 
 
 def _sections_by_part(picked: ChosenPassages, query: ParsedQuestion) -> list[tuple[str, list[Fact]]]:

@@ -35,6 +35,7 @@ from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.values import Value
 from pipeline.errors import AnswerInvalid, AnswerWithheld, Outage, ServiceFailed, ServiceUnavailable, StepError
 from pipeline.ports import Answer
+from pipeline.text.normalise import tokens
 
 A = TypeVar("A", bound=Value)
 
@@ -249,10 +250,11 @@ class _ModelAttempt:
         self.retried, self.cut_off, self.max_tokens = True, True, most
 
     def _shorten(self, found: TooLong) -> None:
-        """Prepare the question with less fetched text, once."""
-        now = self.known.material(self.model, self.role.material)
-        fits = (found.limit - self.max_tokens - _PROMPT) * 3 // 4 if found.limit else now // 4
-        if self.shortened or not _LEAST_MATERIAL <= fits < now:
+        """Prepare the question with less fetched text, once. A stated limit that the prompt seems to keep says nothing."""
+        now = min(self.known.material(self.model, self.role.material), tokens(self.messages[1]["content"]))
+        fits = (found.limit - self.max_tokens - _PROMPT) * 3 // 4
+        fits = fits if found.limit and fits < now else now // 4
+        if self.shortened or fits < _LEAST_MATERIAL:
             raise ServiceFailed(
                 f"the prompt is too long for {self.model}: {found.why}",
                 hint="give the model a larger context at its server, or name one that has it in queries.yaml",

@@ -110,3 +110,12 @@ def test_a_report_of_passages_is_not_edited() -> None:
 )
 def test_a_title_is_the_question_on_one_line(query: str, title: str) -> None:
     assert title_of(query) == title
+
+
+def test_a_passage_without_a_word_of_the_title_stands_under_a_heading_of_its_page() -> None:
+    page = {"path": ("The manual", "Weather by day")}
+    days = tuple(fact(f"On day {n} it survives by luck, {FILLER}.", f"corpus:{n}.md").model_copy(update=page) for n in range(30))
+    sections = outlined(BROAD, (*FACTS, *days))
+    titles = {name: plan.title for plan in sections for name in plan.facts}
+    assert {titles[one.id] for one in days if one.id in titles} == {"Weather by day"}
+    assert len({plan.id for plan in sections}) == len(sections)
