@@ -87,7 +87,8 @@ def _observation(prompt: Prompt) -> dict[str, Any]:
 
 
 def _evaluation(prompt: Prompt) -> dict[str, Any]:
-    return {"open_questions": [prompt.asked[question] for question in _open(prompt)], "reason": "Two sources are wanted."}
+    open_keys = [prompt.asked[question] for question in _open(prompt)]
+    return {"open_questions": open_keys, "reason": "Two sources are wanted.", "queries": _thought(prompt)["queries"]}
 
 
 def _open(prompt: Prompt) -> list[str]:

@@ -254,8 +254,7 @@ def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
     elif searches := open_searches(state, worker):
         yield from searches
     else:
-        reading = list(_page_steps(state, worker, done))
-        yield from reading or [_closing_step(state, worker, done)]
+        yield from list(_page_steps(state, worker, done)) or _closing_steps(state, worker, done)
 
 
 def _next_iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
@@ -324,6 +323,13 @@ def _page_step(state: SessionState, worker: Worker, iteration: int, url: str) ->
     return None if seen.is_done else ObservePage(2, url)
 
 
+def _closing_steps(state: SessionState, worker: Worker, iteration: int) -> list[Step]:
+    """Return the end of an iteration; an evaluation that thinks ahead is told the searches of others, as a thought is."""
+    step = _closing_step(state, worker, iteration)
+    waits = isinstance(step, Evaluate) and thinks_ahead(state) and _waits_for_others(state, worker, iteration)
+    return [] if waits else [step]
+
+
 def _closing_step(state: SessionState, worker: Worker, iteration: int) -> Step:
     """Return the evaluation of an iteration, or the failure of the worker if all its searches or all its pages failed."""
     asked: list[Step] = [SearchFor(query) for query in worker.iterations[-1].queries]
@@ -332,7 +338,17 @@ def _closing_step(state: SessionState, worker: Worker, iteration: int) -> Step:
     for steps in (asked, tried):
         if steps and all(state.failed_for_good(step.key) for step in steps) and not facts_of(state, worker):
             return FailWorker(worker.id, steps[0].key)
+    if thinks_ahead(state) and iteration >= state.config.iterations:
+        return FinishWorker(worker.id, counted(iteration, "iteration"))
     return _step_or_fail_worker(state, worker, Evaluate(worker.id, iteration))
+
+
+def thinks_ahead(state: SessionState) -> bool:
+    """Return whether an evaluation also says what to search for next: with a model, which is paid for each prompt.
+
+    Then the last iteration is not evaluated, because nothing follows; what is open is a question of the analysis.
+    """
+    return state.config.shares_pages
 
 
 def _step_or_fail_worker(state: SessionState, worker: Worker, step: Step) -> Step:

@@ -192,6 +192,7 @@ def _gap_looked_up(state: SessionState, event: e.GapLookedUp) -> None:
 def _worker_evaluated(state: SessionState, event: e.WorkerEvaluated) -> None:
     iteration = state.workers[event.worker_id].iterations[event.iteration - 1]
     iteration.evaluated, iteration.sufficient, iteration.gaps = True, event.sufficient, event.gaps
+    iteration.reason, iteration.next_queries = event.reason, event.queries
 
 
 def _context_folded(state: SessionState, event: e.ContextFolded) -> None:

@@ -69,10 +69,14 @@ class Observation(Value):
 
 
 class Evaluation(Value):
-    """The questions of a worker that are still open after an iteration."""
+    """The questions of a worker that are still open after an iteration.
+
+    ``queries`` are its next searches, none if nothing is left to ask; None if the reasoner was not asked for them.
+    """
 
     gaps: tuple[str, ...]
     reason: str = ""
+    queries: tuple[str, ...] | None = None
 
 
 class CrossCheck(Value):
@@ -249,7 +253,11 @@ class ObservationQuestion(Question[Observation]):
 
 
 class EvaluationQuestion(Question[Evaluation]):
-    """Which of the perspective's questions are still open, given these facts?"""
+    """Which of the perspective's questions are still open, given these facts, and what should be searched for next?
+
+    At most ``limit`` queries, none of those ``asked``; with 0 only the open questions are wanted. ``others`` is what other
+    workers did.
+    """
 
     name = "evaluation"
     answer_type = Evaluation
@@ -258,6 +266,9 @@ class EvaluationQuestion(Question[Evaluation]):
     facts: tuple[Fact, ...]
     summary: str
     context: WorkerContext = WorkerContext()
+    asked: tuple[str, ...] = ()
+    limit: int = 0
+    others: OthersWork = OthersWork()
 
 
 class CrossCheckQuestion(Question[CrossCheck]):

@@ -136,7 +136,10 @@ class PageObserved:
 
 @dataclass(slots=True)
 class Iteration:
-    """One iteration of a worker: thought, searches, evaluation; ``observed`` by page address only in older logs."""
+    """One iteration of a worker: thought, searches, evaluation; ``observed`` by page address only in older logs.
+
+    ``reason`` and ``next_queries`` are the evaluation's; None: it does not say what to search for next.
+    """
 
     reasoning: str
     queries: tuple[str, ...]
@@ -144,6 +147,8 @@ class Iteration:
     evaluated: bool = False
     sufficient: bool = False
     gaps: tuple[str, ...] = ()
+    reason: str = ""
+    next_queries: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True)

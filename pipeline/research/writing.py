@@ -10,7 +10,7 @@ from pipeline.domain.steps import MakeOutline, PlainOutline, ReviseSection, Star
 from pipeline.domain.values import Fact, SectionPlan
 from pipeline.errors import AnswerInvalid
 from pipeline.research.claims import editing
-from pipeline.research.claims.checking import supported_sentences
+from pipeline.research.claims.checking import facts_with_support, supported_sentences
 from pipeline.research.claims.dates import published_of, today_of
 from pipeline.research.claims.text import valid_paragraphs
 from pipeline.research.step_context import Outcome, StepContext, charged_to, paid
@@ -130,7 +130,5 @@ def _section_scope(state: SessionState, section_id: str, sections: int) -> tuple
         plan = SectionPlan(id=SUMMARY, title="Summary", facts=tuple(fact.id for fact in facts))
         return plan, facts, config.summary_words
     plan = state.sections[section_id].plan
-    known = standings(state)
-    wanted = set(plan.facts).union(*(known[name].support for name in plan.facts if name in known))
-    facts = tuple(fact for fact in admitted_facts(state) if fact.id in wanted)
+    facts = facts_with_support(plan.facts, state)
     return plan, facts, plan.words or (config.report_words - config.summary_words) // max(1, sections)

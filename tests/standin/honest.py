@@ -76,10 +76,11 @@ def _likeness(sentence: str, prompt: Prompt) -> int:
 
 
 def evaluation(prompt: Prompt) -> dict[str, Any]:
-    """The questions that no fact speaks to."""
+    """The questions that no fact speaks to, and a search for each."""
     gaps = _unanswered(prompt)
     keys = [prompt.asked[question] or question for question in gaps]
-    return {"open_questions": keys, "reason": f"{len(prompt.facts)} facts, {len(gaps)} questions open."}
+    reason = f"{len(prompt.facts)} facts, {len(gaps)} questions open."
+    return {"open_questions": keys, "reason": reason, "queries": thought(prompt)["queries"]}
 
 
 def cross_check(prompt: Prompt) -> dict[str, Any]:

@@ -185,7 +185,10 @@ class FactsObserved(Answered):
 
 
 class WorkerEvaluated(Answered):
-    """Whether a worker's facts suffice after an iteration, and which of its questions are open (``gaps``)."""
+    """Whether a worker's facts suffice after an iteration, and which of its questions are open (``gaps``).
+
+    ``queries`` are what to search for next, if the same answer says it; then the next thought needs no call.
+    """
 
     type: Literal["worker.evaluated"] = "worker.evaluated"
     worker_id: str
@@ -193,6 +196,7 @@ class WorkerEvaluated(Answered):
     sufficient: bool
     gaps: tuple[str, ...]
     reason: str = ""
+    queries: tuple[str, ...] | None = None
 
 
 class ContextFolded(Answered):

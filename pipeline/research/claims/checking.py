@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.reasoner_questions import ClaimCheckQuestion
-from pipeline.domain.state import SUMMARY, Section, SessionState
+from pipeline.domain.state import SUMMARY, Section, SessionState, admitted_facts, standings
 from pipeline.domain.steps import CheckSection
 from pipeline.domain.values import Fact, Paragraph, Sentence, Verdict
 from pipeline.errors import AnswerInvalid
@@ -98,14 +98,15 @@ async def check_section(step: CheckSection, state: SessionState, context: StepCo
     if not open_places:
         by_code = tuple(refused[place] for place in sorted(refused))
         return Outcome((found.model_copy(update={"verdicts": by_code, "heading": _heading_of_nothing(check)}),))
+    facts = _listed(step, check.facts, state)
     question = ClaimCheckQuestion(
         query=state.query,
         sentences=tuple(check.sentences[place] for place in open_places),
-        facts=tuple(check.facts[name] for name in sorted(check.facts)),
+        facts=facts,
         headings=(check.heading,) if check.heading else (),
         claims=check.claims,
         today=today_of(state),
-        published=published_of(state, check.facts.values()),
+        published=published_of(state, facts),
     )
     answer = await context.reasoner.answer(question)
     verdicts = _by_place(answer.value.verdicts, [*open_places, *([-1] if check.heading else [])])
@@ -123,6 +124,25 @@ async def check_section(step: CheckSection, state: SessionState, context: StepCo
         }
     )
     return Outcome((event,), cost.objects)
+
+
+def _listed(step: CheckSection, cited: dict[str, Fact], state: SessionState) -> tuple[Fact, ...]:
+    """Return the facts for the check: of a new section all that it was written from, in the same order, else those cited.
+
+    The prompt then begins as the one that wrote the section, which a cache has just seen.
+    """
+    named = tuple(cited[name] for name in sorted(cited))
+    if step.revision or state.edited or step.section_id == SUMMARY or not state.config.shares_pages:
+        return named
+    own = facts_with_support(state.sections[step.section_id].plan.facts, state)
+    return (*own, *(fact for fact in named if fact not in own))
+
+
+def facts_with_support(names: Iterable[str], state: SessionState) -> tuple[Fact, ...]:
+    """Return the admitted facts of these ids and those that confirm them, in the order of ``all_facts``."""
+    known, named = standings(state), tuple(names)
+    wanted = set(named).union(*(known[name].support for name in named if name in known))
+    return tuple(fact for fact in admitted_facts(state) if fact.id in wanted)
 
 
 def _check_of(section_id: str, state: SessionState) -> _Check:

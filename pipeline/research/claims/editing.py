@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.reasoner_questions import Edit, Editing, EditingQuestion, RevisionQuestion
-from pipeline.domain.state import SUMMARY, Section, SessionState, contradictions, open_gaps, standings
+from pipeline.domain.state import SUMMARY, Section, SessionState, all_facts, contradictions, open_gaps, standings
 from pipeline.domain.steps import EditReport, ReviseSection
 from pipeline.domain.values import (
     EditedSection,
@@ -142,8 +142,9 @@ def _shown_sections(state: SessionState) -> tuple[ReportSection, ...]:
 
 
 def _cited(sections: Iterable[ReportSection], state: SessionState) -> tuple[Fact, ...]:
+    """Return the facts that the sections cite, in the order in which the summary was shown them."""
     names = {name for part in sections for sentence in sentences_of(part.paragraphs) for name in sentence.facts}
-    return tuple(state.facts[name] for name in state.facts if name in names)
+    return tuple(fact for fact in all_facts(state) if fact.id in names)
 
 
 def _edited_sections(

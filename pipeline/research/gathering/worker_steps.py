@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.domain.agenda import thinks_ahead
 from pipeline.domain.events import session_events as e
-from pipeline.domain.reasoner_questions import EvaluationQuestion, ThoughtQuestion
-from pipeline.domain.state import GIVES_ORDERS, SessionState, asked_queries, facts_of
+from pipeline.domain.reasoner_questions import Evaluation, EvaluationQuestion, ThoughtQuestion
+from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries, facts_of
 from pipeline.domain.steps import Evaluate, FailWorker, FinishWorker, Read, SearchFor, StartWorker, Think
 from pipeline.domain.values import Fact
 from pipeline.errors import ReadFailed
@@ -41,9 +42,12 @@ def fail_worker(step: FailWorker, state: SessionState) -> Outcome:
 
 
 async def think(step: Think, state: SessionState, step_context: StepContext) -> Outcome:
-    """Ask what to search for next; queries that the worker has made before are dropped."""
+    """Ask what to search for next, unless the evaluation before said it; queries that the worker has made before are dropped."""
     worker = state.workers[step.worker_id]
     asked = asked_queries(worker)
+    if worker.iterations and (said := worker.iterations[-1].next_queries) is not None:
+        reason = worker.iterations[-1].reason
+        return Outcome((e.WorkerThought(worker_id=worker.id, iteration=step.iteration, reasoning=reason, queries=said),))
     question = ThoughtQuestion(
         query=state.query,
         perspective=state.perspectives[worker.perspective_id],
@@ -132,6 +136,7 @@ async def evaluate(step: Evaluate, state: SessionState, step_context: StepContex
         facts=facts,
         summary=worker.summary,
         context=context_of(state, worker),
+        **_for_next_thought(state, worker, step.iteration),
     )
     config = state.config
     answer = await step_context.reasoner.answer(question)
@@ -143,10 +148,25 @@ async def evaluate(step: Evaluate, state: SessionState, step_context: StepContex
         sufficient=len(_own(facts, question)) >= config.sufficient_facts and len(gaps) < config.max_open_gaps,
         gaps=gaps,
         reason=one_line(answer.value.reason, 1_000),
+        queries=_next_queries(answer.value, question),
         cost=cost.cost,
         exchange=cost.exchange,
     )
     return Outcome((event,), cost.objects)
+
+
+def _for_next_thought(state: SessionState, worker: Worker, iteration: int) -> dict[str, Any]:
+    """Return the fields of an evaluation that also says what to search for next, if it is to."""
+    if not thinks_ahead(state):
+        return {}
+    others = others_work(state, worker, iteration + 1)
+    return {"asked": asked_queries(worker), "limit": state.config.queries_per_thought, "others": others}
+
+
+def _next_queries(said: Evaluation, question: EvaluationQuestion) -> tuple[str, ...] | None:
+    if said.queries is None or not question.limit:
+        return None
+    return _new_queries(said.queries, question.asked, question.limit)
 
 
 def _own(facts: tuple[Fact, ...], question: EvaluationQuestion) -> list[Fact]:

@@ -84,8 +84,13 @@ def _observation(question: q.ObservationQuestion, said: w.ObservationWire, keys:
     return q.Observation(findings=tuple(findings), more=tuple(more))
 
 
-def _evaluation(_question: q.EvaluationQuestion, said: w.EvaluationWire, keys: CitationKeys) -> q.Evaluation:
-    return q.Evaluation(gaps=keys.names("Q", said.open_questions), reason=keys.prose(said.reason))
+def _evaluation(question: q.EvaluationQuestion, said: w.EvaluationWire, keys: CitationKeys) -> q.Evaluation:
+    """A reply without queries says nothing about them: a worker is finished only if it has an empty list."""
+    gaps, reason = keys.names("Q", said.open_questions), keys.prose(said.reason)
+    if said.queries is None or not question.limit:
+        return q.Evaluation(gaps=gaps, reason=reason)
+    queries = dict.fromkeys(filter(None, map(keys.prose, said.queries)))
+    return q.Evaluation(gaps=gaps, reason=reason, queries=tuple(queries)[: question.limit])
 
 
 def _cross_check(question: q.CrossCheckQuestion, said: w.CrossCheckWire, keys: CitationKeys) -> q.CrossCheck:

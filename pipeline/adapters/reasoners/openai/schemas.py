@@ -12,13 +12,16 @@ from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from pipeline.text.normalise import clean
 
 Text = Annotated[str, AfterValidator(clean)]
 Level = Literal["high", "medium", "low"]
 Form = Literal["paragraph", "steps", "bullets", "table", "code"]
+
+
+_QUERIES = {"type": "array", "items": {"type": "string"}, "description": "what to search for next; empty if nothing is left"}
 
 
 class Wire(BaseModel):
@@ -66,10 +69,11 @@ class ObservationWire(Wire):
 
 
 class EvaluationWire(Wire):
-    """Questions that are still open."""
+    """Questions that are still open, and what to search for next."""
 
     open_questions: list[Text] = Field(description="keys of questions")
     reason: Text
+    queries: Annotated[list[Text] | None, WithJsonSchema(_QUERIES)] = None
 
 
 class SupportWire(Wire):

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from pipeline.text.normalise import one_line, tokens
-from pipeline.text.ranking.query_terms import parse_question
-from pipeline.text.ranking.scoring import StemmedText, scores, statistics_of
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
+from pipeline.text.ranking.scoring import StemmedText, coverage, scores, statistics_of, term_weights
+from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
 
 OMITTED = "[…]"
-PAGE_TOKENS = 6_000  # of a page in a prompt; a longer one is sent in parts
+PAGE_TOKENS = 4_000  # of a page in a prompt; a longer one is sent in parts
 
 _PART_TOKENS = 500  # at which a part of a section is closed
+_FILL_TOKENS = 2_000  # up to which parts are shown that are not known to be about a question
+_LEAST_COVERAGE = 0.34  # of a question's words by a part: below it, the part is about something else
 _HITS = 4  # best parts for each question whose neighbours come before other parts
 _MOST_HEADINGS = 80
 _HEADING = re.compile(r"#{1,6} +(.*?)(?: \{#[^{}\s]+\})?\Z")
@@ -40,23 +43,25 @@ class _Part:
 def excerpt(text: str, asked: Sequence[str], limit: int, sections: Sequence[str] | None = None) -> Excerpt:
     """Return a page in at most about ``limit`` tokens.
 
-    The parts that rank best for the questions ``asked`` come first, then their neighbours, then the others. With ``sections``
-    only those of that name are shown.
+    The parts with enough words of one of the questions ``asked`` come first, the best of each question in turn. Others, their
+    neighbours first, are added only up to ``_FILL_TOKENS``. With ``sections`` only those of that name are shown.
     """
-    if sections is None and tokens(text) <= limit:
+    if sections is None and tokens(text) <= min(limit, _FILL_TOKENS):
         return Excerpt(text)
     parts = list(_parts(text))
+    others: Sequence[int] = ()
     if sections is None:
-        order: Sequence[int] = _by_priority(parts, asked, text)
+        order, others = _by_priority(parts, asked, text)
     else:
         wanted = {name.strip("# ").casefold() for name in sections}
         order = [place for place, part in enumerate(parts) if part.heading.casefold() in wanted]
     kept = _within(parts, order, limit)
+    kept += _within(parts, others, min(limit, _FILL_TOKENS) - sum(map(_cost, (parts[place] for place in kept))))
     if order and not kept:
         return Excerpt(parts[order[0]].text.encode()[: limit * 3].decode("utf-8", "ignore") + f"\n\n{OMITTED}")
     shown = {parts[place].heading for place in kept}
     left_out = dict.fromkeys(part.heading for part in parts if part.heading and part.heading not in shown)
-    return Excerpt("\n\n".join(_with_omissions(parts, kept)), tuple(left_out)[:_MOST_HEADINGS])
+    return Excerpt("\n\n".join(_with_omissions(parts, sorted(kept))), tuple(left_out)[:_MOST_HEADINGS])
 
 
 def _parts(text: str) -> Iterator[_Part]:
@@ -90,17 +95,34 @@ def _pieces(block: str) -> Iterator[str]:
     yield glue.join(held)
 
 
-def _by_priority(parts: Sequence[_Part], asked: Sequence[str], text: str) -> list[int]:
-    """Return the parts' places: the first, the best of each question in turn, their neighbours, the others by rank."""
+def _by_priority(parts: Sequence[_Part], asked: Sequence[str], text: str) -> tuple[list[int], list[int]]:
+    """Return the places of the parts on the questions, the best of each in turn after the page's beginning, and the others.
+
+    Of the others, the neighbours of the best parts come first, then those with a word of a question, then the rest.
+    """
     language = language_of(text[:4_000]) or DEFAULT_LANGUAGE
     stemmed = [StemmedText.of(part.text, part.heading, language) for part in parts]
     known = statistics_of(stemmed, language)
-    rankings = [_ranking(scores(parse_question(question, language), stemmed, known)) for question in asked]
-    in_turn = [place for places in zip_longest(*rankings) for place in places if place is not None]
-    hits = [place for ranking in rankings for place in ranking[:_HITS]]
+    questions = [parse_question(question, language) for question in asked]
+    rankings = [_ranking(scores(question, stemmed, known)) for question in questions]
+    covered = [_covered(question, stemmed, known) for question in questions]
+    about = [[place for place in ranking if place in held] for ranking, held in zip(rankings, covered, strict=True)]
+    best = list(dict.fromkeys((0, *_in_turn(about))))
+    hits = _in_turn([ranking[:_HITS] for ranking in rankings])
     around = [place + step for place in dict.fromkeys(hits) for step in (1, -1) if 0 <= place + step < len(parts)]
-    first = in_turn[: _HITS * len(rankings)]
-    return list(dict.fromkeys(chain([0], first, around, in_turn, range(len(parts)))))
+    others = dict.fromkeys(chain(hits, around, _in_turn(rankings), range(len(parts))))
+    return best, [place for place in others if place not in set(best)]
+
+
+def _in_turn(rankings: Sequence[Sequence[int]]) -> list[int]:
+    return [place for places in zip_longest(*rankings) for place in places if place is not None]
+
+
+def _covered(question: ParsedQuestion, parts: Sequence[StemmedText], known: TermStatistics) -> set[int]:
+    """Return the places of the parts that contain enough of a question's words."""
+    weights = term_weights(question, known)
+    held = ({*part.body, *part.heads} for part in parts)
+    return {place for place, stems in enumerate(held) if coverage(weights, stems) >= _LEAST_COVERAGE}
 
 
 def _ranking(found: Sequence[float]) -> list[int]:
@@ -110,11 +132,15 @@ def _ranking(found: Sequence[float]) -> list[int]:
 def _within(parts: Sequence[_Part], order: Sequence[int], limit: int) -> list[int]:
     kept: list[int] = []
     for place in order:
-        cost = tokens(parts[place].text) + 4
+        cost = _cost(parts[place])
         if cost <= limit:
             kept.append(place)
             limit -= cost
-    return sorted(kept)
+    return kept
+
+
+def _cost(part: _Part) -> int:
+    return tokens(part.text) + 4
 
 
 def _with_omissions(parts: Sequence[_Part], kept: Sequence[int]) -> Iterator[str]:

@@ -26,8 +26,9 @@ from pipeline.text.normalise import one_line, tokens
 SUMMARY = "summary"
 _SNIPPET = 400  # characters of a hit's snippet
 _GAP_TOKENS = 1_500  # of a page in which an answer to one question is looked for
-_OTHERS_TOKENS = 1_500  # of what other workers found
-_SHOWN = 8  # facts on one question that a worker is shown, to tell what is still open
+_OTHERS_TOKENS = 750  # of what other workers found, and of what a worker found on other questions
+_LIST_TOKENS = 8_000  # of the evidence for gaps and outline; of more, the best of each page on each question is shown
+_SHOWN = 2  # facts of one page on one question that a worker is shown, to tell what is still open
 
 View = dict[str, Any]
 
@@ -78,11 +79,11 @@ def _memory(context: q.WorkerContext, tools: PromptParts) -> View:
 def _known(facts: Sequence[Fact], view: Perspective, context: q.WorkerContext, tools: PromptParts, most: int = 0) -> View:
     """Return the worker's facts since its last fold: its own questions' as evidence, those of other questions as claims.
 
-    ``most``: of each question only that many, the most relevant ones; ``more`` counts the others. 0: all.
+    ``most``: of each page and question only that many, the most relevant ones; ``more`` counts the others. 0: all.
     """
     fresh = [fact for fact in facts if fact.id not in set(context.folded)]
     own = [fact for fact in fresh if not fact.question or fact.question in view.questions]
-    also = _claims([fact for fact in fresh if fact not in own], min(tools.limit, _OTHERS_TOKENS))
+    also = _claims(_best([fact for fact in fresh if fact not in own], 1), min(tools.limit, _OTHERS_TOKENS))
     shown = _best(own, most) if most else own
     return {
         "evidence": evidence(shown, tools.keys, tools.delimiters, tools.limit),
@@ -92,12 +93,15 @@ def _known(facts: Sequence[Fact], view: Perspective, context: q.WorkerContext, t
 
 
 def _best(facts: Sequence[Fact], most: int) -> list[Fact]:
-    """Return the most relevant facts of each question, in the order of ``facts``."""
-    kept: Counter[str] = Counter()
+    """Return the most relevant facts of each page on each question, in the order of ``facts``.
+
+    What is read later does not change the choice among the pages before, so a longer list begins with the shorter one.
+    """
+    kept: Counter[tuple[str, str]] = Counter()
     best: set[str] = set()
     for fact in sorted(facts, key=lambda fact: (-fact.relevance, fact.id)):
-        kept[fact.question] += 1
-        if kept[fact.question] <= most:
+        kept[fact.url, fact.question] += 1
+        if kept[fact.url, fact.question] <= most:
             best.add(fact.id)
     return [fact for fact in facts if fact.id in best]
 
@@ -117,10 +121,11 @@ def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
     }
 
 
-def _others(question: q.ThoughtQuestion, tools: PromptParts) -> View:
+def _others(question: q.ThoughtQuestion | q.EvaluationQuestion, tools: PromptParts) -> View:
     """Return what other workers did, shortly: their facts as claims without keys, because they are cited by others."""
     others, own = question.others, {fact.id for fact in question.facts}
-    claims = _claims([fact for fact in others.facts if fact.id not in own], min(tools.limit, _OTHERS_TOKENS))
+    known = _best([fact for fact in others.facts if fact.id not in own], 1)
+    claims = _claims(known, min(tools.limit, _OTHERS_TOKENS))
     return {
         "searches": list(others.queries),
         "pages": tools.delimiters.block("OTHERS-PAGES", "\n".join(others.pages)) if others.pages else "",
@@ -189,6 +194,9 @@ def _evaluation(question: q.EvaluationQuestion, tools: PromptParts) -> View:
         "perspective": _perspective(question.perspective, tools),
         "iteration": question.iteration,
         **_known(question.facts, question.perspective, question.context, tools, _SHOWN),
+        "asked": list(question.asked),
+        "limit": question.limit,
+        "others": _others(question, tools),
     }
 
 
@@ -209,8 +217,17 @@ def _cross_check(question: q.CrossCheckQuestion, tools: PromptParts) -> View:
     return {"groups": blocks, "today": question.today}
 
 
+def _surveyed(question: q.GapsQuestion | q.OutlineQuestion) -> Sequence[Fact]:
+    """Return the facts of which gaps and outline are made: all, or the best, those that confirm and those that contradict."""
+    if sum(map(fact_tokens, question.facts)) <= _LIST_TOKENS:
+        return question.facts
+    named = {name for pair in question.contradictions for name in (pair.a, pair.b)}
+    named |= {fact.id for fact in _best(question.facts, _SHOWN)}
+    return [fact for fact in question.facts if fact.id in named]
+
+
 def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
-    shown = _evidence(question.facts, question, tools)
+    shown = _evidence(_surveyed(question), question, tools)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
@@ -221,7 +238,7 @@ def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
 
 
 def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
-    shown = _evidence(question.facts, question, tools)
+    shown = _evidence(_surveyed(question), question, tools)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
