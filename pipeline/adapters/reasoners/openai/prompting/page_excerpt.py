@@ -9,7 +9,7 @@ from itertools import chain, zip_longest
 
 from pipeline.text.normalise import one_line, tokens
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
-from pipeline.text.ranking.scoring import StemmedText, coverage, scores, statistics_of
+from pipeline.text.ranking.scoring import StemmedText, coverage, scores, statistics_of, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
 
@@ -120,8 +120,9 @@ def _in_turn(rankings: Sequence[Sequence[int]]) -> list[int]:
 
 def _covered(question: ParsedQuestion, parts: Sequence[StemmedText], known: TermStatistics) -> set[int]:
     """Return the places of the parts that contain enough of a question's words."""
-    held = ({*part.body, *part.heads} for part in parts)
-    return {place for place, stems in enumerate(held) if coverage(question, known, stems) >= _LEAST_COVERAGE}
+    weights = term_weights(question, known)
+    held = (frozenset((*part.body, *part.heads)) for part in parts)
+    return {place for place, stems in enumerate(held) if coverage(weights, stems) >= _LEAST_COVERAGE}
 
 
 def _ranking(found: Sequence[float]) -> list[int]:
