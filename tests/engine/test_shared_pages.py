@@ -111,6 +111,46 @@ def test_a_thought_is_told_the_searches_of_the_iteration_before_and_the_facts_of
     assert all(one.others.facts for one in by_iteration[3])
 
 
+class ThinksAhead(Asked):
+    """Says with each evaluation what to search for next."""
+
+    def _evaluation(self, question: q.EvaluationQuestion) -> q.Evaluation:
+        queries = (f"{question.perspective.id} next {question.iteration}", *question.asked, "common next")
+        said = super()._evaluation(question)
+        return said.model_copy(update={"reason": "More is wanted.", "queries": queries[: question.limit]})
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("workers", [5, 2])
+def test_an_evaluation_that_thinks_ahead_saves_the_next_thought_in_any_order_of_events(seed: int, workers: int) -> None:
+    store = MemoryStore()
+    first, other = ThinksAhead(Journal()), ThinksAhead(Journal(latency=seeded_latency(seed)))
+    reports = [report_bytes(research(first, store, max_workers=workers)), report_bytes(research(other, max_workers=workers))]
+    assert reports[0] == reports[1]
+    assert other.of("evaluation") == first.of("evaluation")
+    thoughts = [q.ThoughtQuestion.model_validate_json(text.partition(" ")[2]) for text in first.of("thought")]
+    assert {thought.iteration for thought in thoughts} == {1}
+    later = [event for event in _events(store) if isinstance(event, e.WorkerThought) and event.iteration == 2]
+    assert later
+    assert all(event.reasoning == "More is wanted." and not event.exchange for event in later)
+    made = [(event.worker_id, query) for event in _events(store) if isinstance(event, e.WorkerThought) for query in event.queries]
+    assert len(set(made)) == len(made), "a worker searched twice for the same"
+
+
+def test_with_a_model_the_last_iteration_is_not_evaluated(in_order: tuple[Asked, bytes]) -> None:
+    iterations = {
+        q.EvaluationQuestion.model_validate_json(text.partition(" ")[2]).iteration for text in in_order[0].of("evaluation")
+    }
+    assert iterations == {1, 2}
+    asked = Asked(Journal())
+    research(asked, shares_pages=False)
+    assert any('"iteration":3' in text for text in asked.of("evaluation"))
+
+
+def _events(store: MemoryStore) -> list[Any]:
+    return list(decode_all(record.data for record in store.load("s1")))
+
+
 def test_a_session_that_stops_after_any_event_resumes_to_the_same_report(in_order: tuple[Asked, bytes]) -> None:
     whole = MemoryStore()
     research(Asked(Journal()), whole)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,15 +13,17 @@ from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationK
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import OMITTED, PAGE_TOKENS, excerpt
 from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
-from pipeline.domain.reasoner_questions import ObservationQuestion, OthersWork, ThoughtQuestion, WrongQuote
-from pipeline.domain.values import Perspective
+from pipeline.domain.reasoner_questions import ObservationQuestion, OthersWork, Question, ThoughtQuestion, WrongQuote
+from pipeline.domain.values import Fact, Perspective
 from pipeline.text.normalise import tokens
 from tests.adapters.reasoners.openai.kit import (
+    CLASH,
     EVALUATION,
     FACT_A,
     FACT_B,
     GOOD,
     OBSERVATION,
+    QUESTIONS,
     THOUGHT,
     VIEW,
     Script,
@@ -56,6 +61,14 @@ def test_of_a_large_page_the_parts_on_the_questions_are_sent_and_the_other_headi
     assert OMITTED in prompt
     assert "\nChapter 33\n" in prompt
     assert "\nChapter 27\n" not in prompt
+
+
+def test_a_large_page_on_something_else_takes_half_the_room_and_is_never_left_out() -> None:
+    pages = ["# M\n\n" + "\n\n".join(f"## Part {n}\n\n{words * 30}" for n in range(60)) for words in ("The WAL lasts. ", FILLER)]
+    shown = [excerpt(page, VIEW.questions, PAGE_TOKENS) for page in pages]
+    assert 0.7 * PAGE_TOKENS < tokens(shown[0].text) <= PAGE_TOKENS + 8
+    assert 0.2 * PAGE_TOKENS < tokens(shown[1].text) <= PAGE_TOKENS // 2 + 8
+    assert "Part 59" in shown[1].left_out
 
 
 def test_sections_are_asked_for_by_name_and_sent() -> None:
@@ -121,6 +134,60 @@ def test_what_others_did_is_told_shortly_and_is_no_evidence() -> None:
     prompt = script.bodies[0]["messages"][1]["content"]
     assert all(part in prompt for part in ("- wal torn pages", "The WAL", f"- {FACT_B.claim} (", "reading Page 9"))
     assert FACT_B.quote not in prompt
+
+
+def _facts(pages: int, each: int) -> tuple[Fact, ...]:
+    text = "Fact {} of page {} says what a WAL is and why it is written before the data."
+    made = (
+        {"id": f"f{page}-{n}", "url": f"https://a.example/{page}", "quote": text.format(n, page), "relevance": n / each}
+        for page in range(pages)
+        for n in range(each)
+    )
+    return tuple(FACT_A.model_copy(update={**one, "question": VIEW.questions[0]}) for one in made)
+
+
+def _messages(question: Question[Any]) -> str:
+    script = Script([said(GOOD[question.name])])
+    ask(reasoner_for(script), question)
+    return str(script.bodies[0]["messages"][1]["content"])
+
+
+def test_the_evidence_of_a_later_evaluation_begins_with_that_of_the_one_before() -> None:
+    facts = _facts(pages=40, each=6)
+    early, late = (_messages(EVALUATION.model_copy(update={"facts": facts[:count]})) for count in (120, 240))
+    shown = re.findall(r"^\[E\d+\] .*$", early, re.M)
+    assert len(shown) == 2 * 20
+    assert re.findall(r"^\[E\d+\] .*$", late, re.M)[: len(shown)] == shown
+    assert "Fact 5 of page 0" in early
+
+
+def test_gaps_and_outline_are_shown_the_best_of_each_page_and_what_contradicts() -> None:
+    facts = _facts(pages=40, each=6)
+    clash = CLASH.model_copy(update={"a": "f0-0", "b": "f1-1"})
+    for asked in (QUESTIONS["gaps"], QUESTIONS["outline"]):
+        prompt = _messages(asked.model_copy(update={"facts": facts, "contradictions": (clash,)}))
+        assert len(re.findall(r"^\[E\d+\] ", prompt, re.M)) == 2 * 40 + 2
+        assert all(f'"Fact {n} of page {page} ' in prompt for page, n in ((0, 0), (1, 1), (39, 5)))
+        few = _messages(asked.model_copy(update={"facts": facts[:30]}))
+        assert len(re.findall(r"^\[E\d+\] ", few, re.M)) == 30
+
+
+def test_an_evaluation_also_says_what_to_search_for_next() -> None:
+    question = EVALUATION.model_copy(update={"limit": 2, "asked": ("wal torn pages",)})
+    reply = {**GOOD["evaluation"], "queries": ["wal fsync (E1)", "power cut", "a third"]}
+    script = Script([said(reply)])
+    answer = ask(reasoner_for(script), question)
+    assert answer.value.queries == ("wal fsync", "power cut")
+    prompt = script.bodies[0]["messages"][1]["content"]
+    assert "- wal torn pages" in prompt
+    assert "at most 2 search queries" in prompt
+
+
+def test_an_evaluation_without_queries_leaves_them_to_a_thought() -> None:
+    reply = {name: value for name, value in GOOD["evaluation"].items() if name != "queries"}
+    asked = EVALUATION.model_copy(update={"limit": 2})
+    assert ask(reasoner_for(Script([said(reply)])), asked).value.queries is None
+    assert ask(reasoner_for(Script([said({**reply, "queries": ["x y"]})])), EVALUATION).value.queries is None
 
 
 def test_facts_on_other_questions_are_shown_as_claims() -> None:

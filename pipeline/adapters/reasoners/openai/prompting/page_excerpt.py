@@ -121,7 +121,7 @@ def _in_turn(rankings: Sequence[Sequence[int]]) -> list[int]:
 def _covered(question: ParsedQuestion, parts: Sequence[StemmedText], known: TermStatistics) -> set[int]:
     """Return the places of the parts that contain enough of a question's words."""
     weights = term_weights(question, known)
-    held = ({*part.body, *part.heads} for part in parts)
+    held = (frozenset((*part.body, *part.heads)) for part in parts)
     return {place for place, stems in enumerate(held) if coverage(weights, stems) >= _LEAST_COVERAGE}
 
 
