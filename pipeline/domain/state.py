@@ -6,6 +6,7 @@ which step ended first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -362,8 +363,8 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
 
     The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60). With
     ``reads_survey``, the first worker's first iteration also uses the survey's hits. Pages from the worker's earlier iterations
-    are left out. If own documents and the web were both searched, each gets its share. With ``reads_first_hits``, the first hit
-    of each query is read: fusing prefers pages that all queries touch a little. The result depends only on the worker's own
+    are left out. If own documents and the web were both searched, each gets its share. With ``reads_first_hits``, the best
+    page of each query is read: fusing prefers pages that all queries touch a little. The result depends only on the worker's own
     history and on the survey.
     """
     earlier: set[str] = set()
@@ -374,20 +375,25 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
         most = state.config.pages_per_iteration
         chosen = with_shares(ranked, most, page_origin) if _searched_both(state, step.queries) else tuple(ranked[:most])
         if state.config.reads_first_hits:
-            chosen = _with_first_hits(chosen, ranked, _first_hits(state, step.queries), most)
+            chosen = _with_best_pages(chosen, ranked, _best_pages(state, step.queries), most)
         earlier.update(chosen)
     return chosen
 
 
-def _first_hits(state: SessionState, queries: tuple[str, ...]) -> set[str]:
-    searched = (state.searches[query].hits for query in queries if query in state.searches)
-    return {page_of(hits[0].url) for hits in searched if hits}
+def _best_pages(state: SessionState, queries: tuple[str, ...]) -> set[str]:
+    """Return of each query the page with at least half of its hits, of which a folder may give several, or that of the first."""
+    best = set()
+    for hits in (state.searches[query].hits for query in queries if query in state.searches):
+        pages = [page_of(hit.url) for hit in hits]
+        for page, count in Counter(pages).most_common(1):
+            best.add(page if count > 1 and 2 * count >= len(pages) else pages[0])
+    return best
 
 
-def _with_first_hits(chosen: tuple[str, ...], ranked: list[str], first: set[str], most: int) -> tuple[str, ...]:
-    """Return the chosen pages and the first hits, best first; other pages make room for first hits."""
-    wanted = [url for url in ranked if url in first]
-    others = [url for url in chosen if url not in first][: max(0, most - len(wanted))]
+def _with_best_pages(chosen: tuple[str, ...], ranked: list[str], best: set[str], most: int) -> tuple[str, ...]:
+    """Return the chosen pages and the best of each query, best first; other pages make room for those."""
+    wanted = [url for url in ranked if url in best]
+    others = [url for url in chosen if url not in best][: max(0, most - len(wanted))]
     return tuple(url for url in ranked if url in {*wanted, *others})
 
 

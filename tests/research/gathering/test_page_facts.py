@@ -124,3 +124,11 @@ def test_the_first_hit_of_every_query_is_read() -> None:
     assert _first_hits() == ("corpus:x.md", "corpus:y.md", "corpus:z.md", "corpus:a.md")
     assert _first_hits(reads_first_hits=True) == tuple(f"corpus:{query}.md" for query in "abcde")
     assert _first_hits(reads_first_hits=True, pages_per_iteration=6)[0] == "corpus:x.md"
+
+
+def test_of_a_query_whose_hits_lie_mostly_in_one_page_that_page_is_read() -> None:
+    state = SessionState(config=ResearchConfig(reads_first_hits=True, pages_per_iteration=1))
+    worker = Worker("search_0", "basic-facts", 0, "", iterations=[Iteration("", ("merge",))])
+    addresses = ("corpus:policy.md#a", "corpus:merge.md#a", "corpus:merge.md#b", "corpus:merge.md#c", "corpus:other.md#a")
+    state.searches["merge"] = SearchDone("local", tuple(Hit(url=address, title="x") for address in addresses))
+    assert chosen_pages(state, worker, 1) == ("corpus:merge.md",)
