@@ -62,6 +62,8 @@ def _plain(text: str, before: str) -> str:
     if before and body.startswith("\\") and text.lstrip()[:1] in "-+(.":
         body = body[1:]
     lead, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    if tail:  # the space keeps the colon from a colon that might follow
+        body = body.removesuffix("&#58;") + ":" * body.endswith("&#58;")
     return f"{lead}{body}{tail}"
 
 

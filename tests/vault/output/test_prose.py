@@ -142,3 +142,7 @@ def test_every_word_is_kept(text: str) -> None:
 def test_in_a_table_a_bar_in_code_does_not_end_the_cell() -> None:
     table = f"| a | b |\n| --- | --- |\n| {prose('`x | y`', cell=True)} | {prose('p | q', cell=True)} |\n"
     assert "<td><code>x | y</code></td>\n<td>p | q</td>" in re.sub(r"\s*\n\s*", "\n", read(table).html)
+
+
+def test_a_colon_before_code_stays_a_colon() -> None:
+    assert prose("Two settings: `wal_level` and `archive_mode`.") == "Two settings: `wal_level` and `archive_mode`."
