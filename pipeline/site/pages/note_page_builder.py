@@ -24,6 +24,7 @@ _IN_A_ROW = {"night", "report", "session"}
 _MARKUP = re.compile("<[^>]*>")
 _VERBATIM = '<p class="verbatim">Word for word</p>'
 _ASIDE = 240  # characters of a quote beside the text
+_BESIDE = 4  # quotes beside a paragraph, or one of each source if there are more sources; the references show all
 _TOP = "index.html"
 
 
@@ -133,7 +134,8 @@ def _aside(aside: Aside, quotes: dict[str, tuple[Citation, Quote]], before: str)
     if before.endswith("</blockquote>\n") and all(_letters(quote.text) in said for _, quote in entries):
         return ""  # a passage says itself where it stands
     numbers = sorted({int(citation.number) for citation, _ in entries})
-    items = "".join(_beside([entry for entry in entries if int(entry[0].number) == number], said) for number in numbers)
+    most = max(1, _BESIDE // len(numbers)) if numbers else 0
+    items = "".join(_beside([entry for entry in entries if int(entry[0].number) == number], said, most) for number in numbers)
     words = f"Source{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
     return f'<div class="side"><details><summary>{words}</summary>\n<ul>\n{items}</ul>\n</details></div>\n' if items else ""
 
@@ -143,12 +145,13 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _beside(entries: Sequence[tuple[Citation, Quote]], said: str) -> str:
-    """One source with those of its quotes that the text before does not say in the same words."""
+def _beside(entries: Sequence[tuple[Citation, Quote]], said: str, most: int) -> str:
+    """One source with those of its quotes that the text before does not say in the same words, at most ``most`` of them."""
     citation, first = entries[0]
     title = f'<a class="internal" href="{escape(first.href)}"><b>{citation.number}</b> {escape(citation.source.title)}</a>'
     others = [one_line(quote.text, _ASIDE) for _, quote in entries if quote.text and _letters(quote.text) not in said]
-    shown = "".join(f"<blockquote><p>“{escape(text)}”</p></blockquote>" for text in others)
+    shown = "".join(f"<blockquote><p>“{escape(text)}”</p></blockquote>" for text in others[:most])
+    shown += f"<p>and {len(others) - most} more</p>" if len(others) > most else ""
     return f"<li>{title}{shown or _VERBATIM}</li>\n"
 
 
