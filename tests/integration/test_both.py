@@ -16,7 +16,7 @@ from pipeline.ops.citation_audit import check
 from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.vault import build_vault
 from tests.integration.stage import Ended, Stage, queue_text
-from tests.integration.test_deaths import QUERIES, Night, broken
+from tests.integration.test_deaths import QUERIES, SUBJECTS, Night, broken
 from tests.integration.test_refusals import research
 from tests.integration.verdicts import assert_charged, assert_cited, tracebacks
 from tests.standin.fixtures import hosted
@@ -178,6 +178,8 @@ def night_of(folder: Path, seed: str) -> Iterator[OwnToo]:
     with hosted(Options(latency_s=0.03)) as standin:
         text = queue_text(standin, search=BOTH, queries=QUERIES, limits="concurrency: 16")
         (documents(folder) / "queries.yaml").write_text(text)
+        for subject in SUBJECTS[1:]:  # or the program would say that nothing answers these questions
+            (folder / "corpus" / f"{subject}.md").write_text(f"# {subject}\n\n{HOUSE.replace('heat pumps', subject)}")
         yield OwnToo(folder, standin, random.Random(f"both {seed}"))
 
 

@@ -11,7 +11,7 @@ from pipeline.domain.state import SUMMARY, Section, SessionState, admitted_facts
 from pipeline.domain.steps import CheckSection
 from pipeline.domain.values import Fact, Paragraph, Sentence, Verdict
 from pipeline.errors import AnswerInvalid
-from pipeline.research.claims.code_check import bridge_objection, code_objection, is_limit, objection
+from pipeline.research.claims.code_check import bridge_objection, code_objection, heading_objection, is_limit, objection
 from pipeline.research.claims.dates import published_of, today_of
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.normalise import holds_quote
@@ -110,7 +110,7 @@ async def check_section(step: CheckSection, state: SessionState, context: StepCo
     )
     answer = await context.reasoner.answer(question)
     verdicts = _by_place(answer.value.verdicts, [*open_places, *([-1] if check.heading else [])])
-    heading = _heading_verdict(verdicts.pop(-1, None), check)
+    heading = _heading_verdict(verdicts.pop(-1, None), check, state.query, title=step.section_id == SUMMARY)
     verdicts |= refused
     cost = paid(answer)
     event = found.model_copy(
@@ -207,12 +207,11 @@ def _heading_of_nothing(check: _Check) -> Verdict | None:
     return Verdict(sentence=-1, supported=False, reason="Code refused all sentences below it.") if refused else None
 
 
-def _heading_verdict(verdict: Verdict | None, check: _Check) -> Verdict | None:
+def _heading_verdict(verdict: Verdict | None, check: _Check, query: str, *, title: bool) -> Verdict | None:
     if verdict is None or not verdict.supported:
         return verdict
-    quotes = [f"{fact.lead} {fact.quote}" for fact in check.facts.values()]
-    missing = unsupported_quantity(check.heading, quotes, derived=True)
-    return verdict.model_copy(update={"supported": False, "reason": f"No quote says it: {missing}."}) if missing else verdict
+    why = heading_objection(check.heading, check.facts.values(), query, title=title)
+    return verdict.model_copy(update={"supported": False, "reason": why}) if why else verdict
 
 
 def _overstated(check: _Check, said: Iterable[str]) -> tuple[str, ...]:

@@ -78,6 +78,7 @@ _NAME = re.compile(
     r"(?<![\w/.:-])(?:[A-Za-z]\w*(?:_\w+)+|--?[a-z][\w-]{2,}|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z]{3,}[a-z]?"
     r"|\w+\.(?:py|md|toml|yaml|json|db|conf|ini|txt|sh|sql)|\w+\(\))(?![\w])"
 )
+_SENTENCE = re.compile(r"\w{2}[.!](?:\s+[A-Z]|\s*\Z)|[\[\]]")
 _GENERIC = frozenset(["RAM", "CPU", "GPU", "SSD", "HDD", "API", "URL", "HTTP", "HTTPS", "GUI", "CLI", "FAQ", "UTC", "WWW"])
 _PROPER = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})*(?![\w])")
 _FIRST = re.compile(
@@ -119,13 +120,33 @@ def is_bridge(text: str) -> bool:
 
 def bridge_objection(text: str, facts: Iterable[Fact], query: str) -> str:
     """Return why a sentence without citation may not stand between sentences that cite ``facts``, or ""."""
-    known = " ".join([query, *(f"{fact.quote} {fact.claim} {' '.join(fact.path)}" for fact in facts)])
+    quotes = [f"{fact.lead} {fact.quote} {' '.join(fact.path)}" for fact in facts]
+    known = " ".join([query, *quotes])
     if is_limit(text):
         stranger = unsupported_quantity(text, [known]) or _unknown_name(text, [known])
         return f"It cites nothing, and no quote names {stranger}." if stranger else ""
-    own = content_stems(text) - content_stems(known)
+    words = content_stems(text)
+    if len(words) > _MOST_OWN_WORDS and any(words <= content_stems(quote) for quote in quotes):
+        return "It says what a quote says, and does not cite it."
+    own = words - content_stems(known)
     most = _MOST_LEADING_WORDS if _LEADS.search(text) else _MOST_OWN_WORDS
     return "" if is_bridge(text) and len(own) <= most and not _unknown_name(text, [known]) else "It cites nothing."
+
+
+def heading_objection(text: str, facts: Iterable[Fact], query: str, *, title: bool) -> str:
+    """Return why a heading may not stand over sentences that cite ``facts``, or "".
+
+    A heading makes no statement of its own; most words of a ``title`` are the question's or the quotes'.
+    """
+    quotes = [f"{fact.lead} {fact.quote}" for fact in facts]
+    if missing := unsupported_quantity(text, quotes, query, derived=True):
+        return f"No quote says it: {missing}."
+    if _SENTENCE.search(text):
+        return "It is a sentence of its own, which cites nothing."
+    words = content_stems(text)
+    own = words - content_stems(" ".join([query, *quotes, *(" ".join(fact.path) for fact in facts)]))
+    strange = title and len(own) > _MOST_OWN_WORDS and 2 * len(own) > len(words)
+    return "Most of its words stand neither in the question nor in the quotes." if strange else ""
 
 
 def objection(sentence: Sentence, facts: Sequence[Fact], query: str, today: str = "") -> str:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.values import Fact, Paragraph, Sentence
-from pipeline.research.claims.code_check import bridge_objection, code_objection, is_bridge, is_limit, objection
+from pipeline.research.claims.code_check import (
+    bridge_objection,
+    code_objection,
+    heading_objection,
+    is_bridge,
+    is_limit,
+    objection,
+)
 from pipeline.research.claims.text import valid_sentence
 from tests.research.claims.planted import FALSE, QUOTES, TRUE
 
@@ -167,3 +174,39 @@ def test_a_sentence_that_leads_to_what_comes_after_it_is_a_bridge(text: str) -> 
 
 def test_a_sentence_that_leads_on_names_nothing_that_the_evidence_lacks() -> None:
     assert bridge_objection("The simplest command for Windows is this:", FACTS.values(), QUERY)
+
+
+def _said(quote: str, claim: str = "") -> Fact:
+    return Fact(id="f1", claim=claim, quote=quote, url="https://example.org/", digest="0" * 64)
+
+
+def test_a_bridge_does_not_say_what_a_quote_says() -> None:
+    assert bridge_objection("The moon is made of green cheese.", [_said("The moon is made of green cheese.")], "") != ""
+
+
+def test_the_words_of_a_claim_are_no_evidence_for_a_bridge() -> None:
+    fact = _said("Pumps move heat from outside.", "The moon is made of green cheese.")
+    assert bridge_objection("The moon is made of green cheese.", [fact], "") != ""
+
+
+PUMPS = [_said("Heat pumps lose capacity below 15 degrees of frost.")]
+
+
+@pytest.mark.parametrize(
+    "text", ["The moon is made of green cheese. See [[]] and [E999].", "Pumps fail.", "See [S1]", "12 pumps"]
+)
+def test_a_heading_that_is_a_statement_of_its_own_does_not_stand(text: str) -> None:
+    assert heading_objection(text, PUMPS, "How do heat pumps work?", title=False) != ""
+
+
+@pytest.mark.parametrize(
+    "text", ["Where it ends", "Heat pumps v. gas: what frost changes", "Check whether it is worth its price"]
+)
+def test_a_heading_in_its_own_words_stands(text: str) -> None:
+    assert heading_objection(text, PUMPS, "How do heat pumps work?", title=False) == ""
+
+
+def test_a_title_shares_words_with_the_question_or_the_quotes() -> None:
+    assert heading_objection("Heat pumps in frost", PUMPS, "How do heat pumps work?", title=True) == ""
+    assert heading_objection("Heat pumps since 2019", PUMPS, "What changed in heat pumps since 2019?", title=True) == ""
+    assert heading_objection("The moon consists of green cheese", PUMPS, "How do heat pumps work?", title=True) != ""
