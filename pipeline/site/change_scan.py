@@ -47,7 +47,7 @@ class ChangeScan:
     """
 
     def __init__(self, catalogue: Catalogue, vault: Path, steps: Mapping[str, Step], *, everything: bool) -> None:
-        self._catalogue, self._vault = catalogue, vault
+        self._catalogue, self._vault, self._everything = catalogue, vault, everything
         self.unreadable: list[str] = []
         self._marks: dict[str, str] = {}
         self.changed: dict[str, Look] = {}
@@ -104,7 +104,7 @@ class ChangeScan:
     def read_changes(self, read: Read) -> ScanResult:
         """Read the changed files into the catalogue; return what has to be rendered again."""
         catalogue = self._catalogue
-        if len(self.to_read) > max(_FEW, _MASS * (catalogue.count() + len(self._fresh) - len(self.gone))):
+        if self._everything or len(self.to_read) > max(_FEW, _MASS * (catalogue.count() + len(self._fresh) - len(self.gone))):
             return self._read_everything(read)
         before = {path: file_state(catalogue, path) for path in (*self.to_read, *self.gone)}
         old = catalogue.terms(before)

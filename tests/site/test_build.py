@@ -12,9 +12,11 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from pipeline.errors import ResearchError, TemplateInvalid
 from pipeline.site.paths import encoded
+from pipeline.site.rendering import render_task
 from tests.site.scratch import Scratch, cold, note
 
 VAULT = {
@@ -314,6 +316,16 @@ def test_long_lists_come_in_leaves_of_which_a_new_note_changes_the_first(scratch
     written = scratch.build().written
     assert "browse/reports.html" in written
     assert "browse/reports.1.html" not in written
+
+
+def test_building_everything_renders_each_page_again(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch.write("reports/2026/r1.md", note("One", "x", "report"))
+    scratch.build()
+    monkeypatch.setattr(render_task, "filled", lambda *_given: Markup("another program's page"))
+    scratch.build()
+    assert "another program" not in scratch.html("reports/2026/r1.html")
+    scratch.build(everything=True)
+    assert "another program" in scratch.html("reports/2026/r1.html")
 
 
 def test_links_and_hidden_files_and_the_attic_are_left_alone(scratch: Scratch, tmp_path: Path) -> None:
