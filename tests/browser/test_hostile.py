@@ -32,6 +32,7 @@ def test_hostile_text_becomes_no_element_no_script_no_request_and_no_address(
     hostile_site: Site, site: Site, visitor: Visitor
 ) -> None:
     usual = {seen for path in site.pages for seen in visitor.pass_by(f"{site.url}/{path}").evaluate(CENSUS)}
+    usual.add("span.math")  # a harmless formula is text in an element of its own
     visitor.requests.clear()
     for path in hostile_site.pages:
         page = visitor.pass_by(f"{hostile_site.url}/{path}")

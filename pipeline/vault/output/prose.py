@@ -33,7 +33,7 @@ _COMMANDS = (
 )
 _SAFE_COMMANDS = frozenset(_COMMANDS.split())
 _LIKE_MATH = re.compile(r"[\\^_=+*/<>()|-]|\A[A-Za-z]\Z|\A\d+[A-Za-z]\Z|\A[a-zA-Z]['’]?\Z")
-_OBEYED_IN_MATH = re.compile(r"<%|%>|::|%%|\[\[|\]\]|\{\{|\}\}(?=\})|://|\^[A-Za-z0-9-]*\Z(?<=\^)")
+_OBEYED_IN_MATH = re.compile(r"(?<!\\)#|<%|%>|::|%%|\[\[|\]\]|\{\{|\}\}(?=\})|://|\^[A-Za-z0-9-]*\Z(?<=\^)")
 
 
 @lru_cache(maxsize=4_096)
