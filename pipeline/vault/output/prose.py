@@ -62,7 +62,7 @@ def _plain(text: str, before: str) -> str:
     if before and body.startswith("\\") and text.lstrip()[:1] in "-+(.":
         body = body[1:]
     lead, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-    if tail:  # the space keeps the colon from a colon that might follow
+    if tail and not body.endswith(":&#58;"):  # the space keeps the colon from one that might follow
         body = body.removesuffix("&#58;") + ":" * body.endswith("&#58;")
     return f"{lead}{body}{tail}"
 
