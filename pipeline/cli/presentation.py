@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
-from pipeline.domain.agenda import agenda, node_ended, summary_of
+from pipeline.domain.agenda import agenda
+from pipeline.domain.agenda.node_agenda import node_ended
+from pipeline.domain.agenda.progress import summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import SessionState, cost_of, facts_of, nearest_facts, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.domain.agenda import worthwhile_gaps
+from pipeline.domain.agenda.analysis_agenda import worthwhile_gaps
 from pipeline.domain.events import session_events as e
 from pipeline.domain.plan import first_plan, gap_plan
 from pipeline.domain.reasoner_questions import PerspectivesQuestion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.domain.agenda import look_ups
+from pipeline.domain.agenda.analysis_agenda import look_ups
 from pipeline.domain.events import session_events as e
 from pipeline.domain.state import (
     SUMMARY,

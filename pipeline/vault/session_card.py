@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
-from pipeline.domain.agenda import summary_of
+from pipeline.domain.agenda.progress import summary_of
 from pipeline.domain.state import (
     PageDone,
     SessionState,

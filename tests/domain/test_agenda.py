@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from pipeline.domain import fold
 from pipeline.domain import steps as s
-from pipeline.domain.agenda import agenda, worthwhile_gaps
+from pipeline.domain.agenda import agenda
+from pipeline.domain.agenda.analysis_agenda import worthwhile_gaps
 from pipeline.domain.events import session_events as e
 from pipeline.domain.session import ResearchSession, stamped
 from pipeline.domain.state import SessionState

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from pipeline.adapters.store.file_store import FileStore
-from pipeline.domain.agenda import MAX_LOOK_UPS
+from pipeline.domain.agenda.analysis_agenda import MAX_LOOK_UPS
 from pipeline.domain.state import SessionState
 from pipeline.ops.citation_audit import check
 from pipeline.research.cross_checking import MAX_GAPS

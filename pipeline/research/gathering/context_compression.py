@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.domain.agenda import context_tokens
+from pipeline.domain.agenda.worker_agenda import context_tokens
 from pipeline.domain.events import session_events as e
 from pipeline.domain.reasoner_questions import FoldedContext, FoldQuestion, WorkerContext
 from pipeline.domain.state import SessionState, Worker, asked_queries, facts_of, observed_pages

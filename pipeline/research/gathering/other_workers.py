@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pipeline.domain.agenda import others_of
+from pipeline.domain.agenda.worker_agenda import others_of
 from pipeline.domain.reasoner_questions import OthersWork
 from pipeline.domain.state import SessionState, Worker, chosen_pages, observed_pages, page_of, workers_in_order
 from pipeline.domain.steps import Read, SearchFor

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.domain.agenda import open_searches
+from pipeline.domain.agenda.worker_agenda import open_searches
 from pipeline.domain.events import session_events as e
 from pipeline.domain.not_found_gate import survey_statistics
 from pipeline.domain.reasoner_questions import Observation, ObservationQuestion, WrongQuote

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.domain.agenda import thinks_ahead
+from pipeline.domain.agenda.worker_agenda import thinks_ahead
 from pipeline.domain.events import session_events as e
 from pipeline.domain.reasoner_questions import Evaluation, EvaluationQuestion, ThoughtQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries, facts_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.agenda import progress
+from pipeline.domain.agenda.progress import progress
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.fold import apply

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import excerpt
 from pipeline.domain import fold
-from pipeline.domain.agenda import look_ups
+from pipeline.domain.agenda.analysis_agenda import look_ups
 from pipeline.domain.events import session_events as e
 from pipeline.domain.reasoner_questions import Finding, Observation, ObservationQuestion
 from pipeline.domain.state import Analysis, PageDone, SessionState, all_facts, open_gaps

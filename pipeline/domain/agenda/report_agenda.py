@@ -1,0 +1,84 @@
+"""The next steps of the report: outline, sections, summary, editing pass, comparison with the earlier session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.domain.agenda.endings import no_evidence, with_substitute
+from pipeline.domain.state import SUMMARY, Section, SessionState
+from pipeline.domain.steps import (
+    CheckSection,
+    Compare,
+    Complete,
+    EditReport,
+    Fail,
+    MakeOutline,
+    MakeReport,
+    PlainOutline,
+    Read,
+    ReviseSection,
+    Step,
+    WriteSection,
+)
+
+MAX_REVISIONS = 1
+
+
+def synthesis_steps(state: SessionState) -> Iterator[Step]:
+    """Yield the outline, then all sections in parallel (write, check, revise), the summary, the editing pass, the report."""
+    body = [section for name, section in state.sections.items() if name != SUMMARY]
+    if not body:
+        yield with_substitute(state, MakeOutline(), PlainOutline())
+        return
+    open_steps = [step for section in body for step in _section_steps(state, section, section.plan.id)]
+    open_steps = open_steps or list(_section_steps(state, state.sections.get(SUMMARY), SUMMARY))
+    yield from open_steps or editing_steps(state) or _comparison_steps(state) or [_final_step(state)]
+
+
+def editing_steps(state: SessionState) -> list[Step]:
+    """Return the editing pass if it is due: only prose is edited, only once, only if all of it is checked and no cap is spent."""
+    sections = [section for section in state.sections.values() if section.paragraphs]
+    prose = any(paragraph.kind == "prose" for section in sections for paragraph in section.paragraphs or ())
+    checked = all(section.verdicts is not None for section in sections)
+    due = prose and checked and not (state.edited or state.exhausted or state.report)
+    return [EditReport()] if due and not state.failed_for_good(EditReport().key) else []
+
+
+def _comparison_steps(state: SessionState) -> list[Step]:
+    """Return what a recurring query needs before its report: reading the earlier sources again, then comparing the sessions."""
+    if state.earlier is None or state.changes is not None or state.failed_for_good(Compare().key):
+        return []
+    return list(reread_steps(state)) or [Compare()]
+
+
+def reread_steps(state: SessionState) -> Iterator[Step]:
+    """Yield the reads of the earlier report's sources that are still due, to compare their texts."""
+    for url in state.earlier.cited if state.earlier and not state.exhausted else ():
+        if url not in state.pages and not state.failed_for_good(Read(url).key):
+            yield Read(url)
+
+
+def _section_steps(state: SessionState, section: Section | None, name: str) -> Iterator[Step]:
+    """Yield the next step of one section, if any; a section that cannot be written or checked stays unchanged."""
+    step: Step | None = None
+    if section is None or section.paragraphs is None:
+        step = WriteSection(name)
+    elif section.verdicts is None:
+        step = CheckSection(name, section.revision)
+    elif _is_faulty(section) and section.revision < MAX_REVISIONS and not state.edited:
+        step = ReviseSection(name, section.revision + 1)
+    if step is not None and not state.failed_for_good(step.key):
+        yield step
+
+
+def _is_faulty(section: Section) -> bool:
+    return bool(section.unsupported()) or (section.heading is not None and not section.heading.supported)
+
+
+def _final_step(state: SessionState) -> Step:
+    if state.report is not None:
+        return Complete()
+    if any(section.paragraphs for name, section in state.sections.items() if name != SUMMARY):
+        return MakeReport()
+    failed = [failure for key, failure in state.failures.items() if key.startswith("WriteSection:")]
+    return Fail(failed[-1].error, f"no section could be written: {failed[-1].message}") if failed else no_evidence(state)
