@@ -7,7 +7,8 @@ made once, for whoever asks first. Folded contexts are not counted: the chain wo
 
 from __future__ import annotations
 
-from pipeline.domain.state import SUMMARY, Section, SessionState, Worker, all_facts, chosen_pages, workers_in_order
+from pipeline.domain.findings import all_facts, chosen_pages
+from pipeline.domain.state import SUMMARY, Section, SessionState, Worker, workers_in_order
 from pipeline.research.clustering import like_groups
 
 Asked = dict[str, int]  # after how many calls a query or a page's address is first asked for

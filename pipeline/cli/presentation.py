@@ -10,7 +10,8 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.agenda.node_agenda import node_ended
 from pipeline.domain.agenda.progress import summary_of
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SessionState, cost_of, facts_of, nearest_facts, workers_in_order, working_seconds
+from pipeline.domain.findings import facts_of, nearest_facts
+from pipeline.domain.state import SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.domain.values import Cost, Perspective
 from pipeline.text.normalise import clean, counted, one_line
 

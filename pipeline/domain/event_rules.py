@@ -7,7 +7,8 @@ from typing import Any
 
 from pipeline.domain import plan
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SUMMARY, SessionState, Worker, chosen_pages
+from pipeline.domain.findings import chosen_pages
+from pipeline.domain.state import SUMMARY, SessionState, Worker
 
 MAX_QUERY = 1_000
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.domain.events.session_events import NO_EVIDENCE
-from pipeline.domain.state import SessionState, admitted_facts, all_facts
+from pipeline.domain.findings import admitted_facts, all_facts
+from pipeline.domain.state import SessionState
 from pipeline.domain.steps import Fail, StartSynthesis
 from pipeline.domain.values import Fact
 from pipeline.text.ranking.answerability import Judgement, is_unindexed, judgement_of

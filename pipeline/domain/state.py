@@ -1,4 +1,4 @@
-"""The state of a session, computed from its events, and functions that query it. No I/O, no clock.
+"""The state of a session, computed from its events, with its workers, time and cost. No I/O, no clock.
 
 ``fold`` applies the events. Snapshots store the state as JSON. All collections have an order that depends on the plan, never on
 which step ended first.
@@ -6,10 +6,8 @@ which step ended first.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Literal
 
 from pipeline.domain import ENDED
@@ -38,7 +36,6 @@ from pipeline.domain.values import (
     Verdict,
 )
 from pipeline.text.normalise import holds_quote
-from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.times import moment_of
 
@@ -353,135 +350,6 @@ def workers_in_order(state: SessionState) -> Iterator[Worker]:
     return (state.workers[node.id] for node in search_nodes(state) if node.id in state.workers)
 
 
-def page_of(url: str) -> str:
-    """Return a hit's page address: the url without its fragment."""
-    return url.partition("#")[0]
-
-
-def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[str, ...]:
-    """Return the pages that a worker reads in an iteration (1-based), best first.
-
-    The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60). With
-    ``reads_survey``, the first worker's first iteration also uses the survey's hits. Pages from the worker's earlier iterations
-    are left out. If own documents and the web were both searched, each gets its share. With ``reads_first_hits``, the best
-    page of each query is read: fusing prefers pages that all queries touch a little. The result depends only on the worker's own
-    history and on the survey.
-    """
-    earlier: set[str] = set()
-    chosen: tuple[str, ...] = ()
-    for number, step in enumerate(worker.iterations[:iteration]):
-        surveyed = _survey_hits(state, worker) if number == 0 else ()
-        ranked = [url for url in _fused_pages(state, step.queries, surveyed) if url not in earlier]
-        most = state.config.pages_per_iteration
-        chosen = with_shares(ranked, most, page_origin) if _searched_both(state, step.queries) else tuple(ranked[:most])
-        if state.config.reads_first_hits:
-            chosen = _with_best_pages(chosen, ranked, _best_pages(state, step.queries), most)
-        earlier.update(chosen)
-    return chosen
-
-
-def _best_pages(state: SessionState, queries: tuple[str, ...]) -> set[str]:
-    """Return of each query the page with at least half of its hits, of which a folder may give several, or that of the first."""
-    best = set()
-    for hits in (state.searches[query].hits for query in queries if query in state.searches):
-        pages = [page_of(hit.url) for hit in hits]
-        for page, count in Counter(pages).most_common(1):
-            best.add(page if count > 1 and 2 * count >= len(pages) else pages[0])
-    return best
-
-
-def _with_best_pages(chosen: tuple[str, ...], ranked: list[str], best: set[str], most: int) -> tuple[str, ...]:
-    """Return the chosen pages and the best of each query, best first; other pages make room for those."""
-    wanted = [url for url in ranked if url in best]
-    others = [url for url in chosen if url not in best][: max(0, most - len(wanted))]
-    return tuple(url for url in ranked if url in {*wanted, *others})
-
-
-def _searched_both(state: SessionState, queries: tuple[str, ...]) -> bool:
-    """Return whether one search covered own documents and the web; older logs have no such search and no shares."""
-    return any("+" in done.provider for query in queries if (done := state.searches.get(query)))
-
-
-def _survey_hits(state: SessionState, worker: Worker) -> tuple[Hit, ...]:
-    first = next((node.id for node in search_nodes(state)), "")
-    return state.survey.hits if state.survey and state.config.reads_survey and worker.id == first else ()
-
-
-def _fused_pages(state: SessionState, queries: tuple[str, ...], surveyed: tuple[Hit, ...]) -> list[str]:
-    scores: dict[str, float] = {}
-    searched = [state.searches[query].hits for query in queries if query in state.searches]
-    for hits in (*searched, surveyed):
-        for rank, url in enumerate(dict.fromkeys(page_of(hit.url) for hit in hits), start=1):
-            scores[url] = scores.get(url, 0.0) + rank_score(rank)
-    return sorted(scores, key=lambda url: (-round(scores[url], 9), url))
-
-
-def observed_pages(state: SessionState, worker: Worker, iteration: int) -> dict[str, PageObserved]:
-    """Return what was observed in the pages that a worker chose in an iteration (1-based), by address, best first.
-
-    An observation counts for every worker that chose the page; in older logs each worker has its own.
-    """
-    own = worker.iterations[iteration - 1].observed
-    pages = ((url, own.get(url) or state.observed.get(url)) for url in chosen_pages(state, worker, iteration))
-    return {url: seen for url, seen in pages if seen}
-
-
-def facts_of(state: SessionState, worker: Worker) -> tuple[Fact, ...]:
-    """Return the facts of a worker's pages, each once, by iteration and then in the order of its chosen pages."""
-    iterations = range(1, len(worker.iterations) + 1)
-    pages = (seen for number in iterations for seen in observed_pages(state, worker, number).values())
-    return _each_once(fact for seen in pages for fact in seen.facts)
-
-
-def all_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the session's facts, each once, by worker in plan order as in ``facts_of``, then those that answer gaps."""
-    found = (fact for worker in workers_in_order(state) for fact in facts_of(state, worker))
-    searches = (search for analysis in state.analyses for search in sorted(analysis.looked_up, key=lambda search: search.gap))
-    return _each_once(chain(found, (fact for search in searches for fact in search.facts)))
-
-
-def _each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    found: dict[str, Fact] = {}
-    for fact in facts:
-        found.setdefault(fact.id, fact)
-    return tuple(found.values())
-
-
 def asked_queries(worker: Worker) -> tuple[str, ...]:
     """Return all the worker's search queries in order."""
     return tuple(query for iteration in worker.iterations for query in iteration.queries)
-
-
-def standings(state: SessionState) -> dict[str, ValidatedFact]:
-    """Return the result of cross-checking for each fact, by fact id in the order of ``all_facts``.
-
-    A fact in a contradiction is ``disputed`` even if others confirm it; a fact that was not cross-checked is ``single``.
-    """
-    validated = next((a.validated for a in reversed(state.analyses) if a.validated is not None), ())
-    known = {entry.fact_id: entry for entry in validated}
-    disputed = {name for pair in contradictions(state) for name in (pair.a, pair.b)}
-    entries = {fact.id: known.get(fact.id) or ValidatedFact(fact_id=fact.id, standing="single") for fact in all_facts(state)}
-    return {
-        name: entry.model_copy(update={"standing": "disputed"}) if name in disputed else entry for name, entry in entries.items()
-    }
-
-
-def contradictions(state: SessionState) -> tuple[Contradiction, ...]:
-    """Return the contradictions of the latest round that checked for them."""
-    return next((a.contradictions for a in reversed(state.analyses) if a.contradictions is not None), ())
-
-
-def open_gaps(state: SessionState) -> tuple[Gap, ...]:
-    """Return the open gaps of the latest round that looked for them, without those that a page of the session answers."""
-    return next((a.open_gaps() for a in reversed(state.analyses) if a.gaps is not None), ())
-
-
-def nearest_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the facts closest to an answer of a session that found none, best first."""
-    return tuple(state.facts[name] for name in state.nearest if name in state.facts)
-
-
-def admitted_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the facts of admitted sources, in the order of ``all_facts``."""
-    refused = {quality.url for analysis in state.analyses[-1:] for quality in analysis.source_quality if not quality.admitted}
-    return tuple(fact for fact in all_facts(state) if fact.url not in refused)

@@ -7,9 +7,10 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import all_facts, standings
 from pipeline.domain.not_found_gate import statistics
 from pipeline.domain.reasoner_questions import CrossCheck, CrossCheckQuestion, GapsQuestion
-from pipeline.domain.state import SessionState, all_facts, standings, workers_in_order
+from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.steps import Contrast, FindGaps, StartAnalysis, Validate
 from pipeline.domain.values import Contradiction, Cost, Fact, Gap, ValidatedFact
 from pipeline.research.clustering import like_groups

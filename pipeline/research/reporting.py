@@ -6,16 +6,8 @@ from collections.abc import Iterator
 
 from pipeline.domain.agenda.analysis_agenda import look_ups
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import (
-    SUMMARY,
-    Failure,
-    Section,
-    SessionState,
-    contradictions,
-    cost_of,
-    open_gaps,
-    working_seconds,
-)
+from pipeline.domain.findings import contradictions, open_gaps
+from pipeline.domain.state import SUMMARY, Failure, Section, SessionState, cost_of, working_seconds
 from pipeline.domain.steps import Complete, Fail, MakeReport
 from pipeline.domain.values import Reference, ReportSection, Sentence
 from pipeline.research.claims.checking import report_title, sentences_of, supported_paragraphs, supported_sentences, title_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from pipeline.domain.state import PageDone, SessionState, all_facts
+from pipeline.domain.findings import all_facts
+from pipeline.domain.state import PageDone, SessionState
 from pipeline.domain.steps import Read
 from pipeline.domain.values import Changes, EarlierSession, Fact, FactChange, KnownSource, SourceChange
 from pipeline.text.normalise import holds_quote, normalised

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import admitted_facts, contradictions, standings
 from pipeline.domain.not_found_gate import statistics
 from pipeline.domain.reasoner_questions import OutlineQuestion, SectionQuestion
-from pipeline.domain.state import SUMMARY, SessionState, admitted_facts, contradictions, standings
+from pipeline.domain.state import SUMMARY, SessionState
 from pipeline.domain.steps import MakeOutline, PlainOutline, ReviseSection, StartSynthesis, WriteSection
 from pipeline.domain.values import Fact, SectionPlan
 from pipeline.errors import AnswerInvalid

@@ -15,15 +15,8 @@ from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import summary_of
-from pipeline.domain.state import (
-    PageDone,
-    SessionState,
-    Worker,
-    contradictions,
-    observed_pages,
-    open_gaps,
-    workers_in_order,
-)
+from pipeline.domain.findings import contradictions, observed_pages, open_gaps
+from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
 from pipeline.text.normalise import one_line
 from pipeline.vault import paths

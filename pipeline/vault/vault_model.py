@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.state import SessionState, facts_of, standings, workers_in_order
+from pipeline.domain.findings import facts_of, standings
+from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.values import Fact, ValidatedFact
 from pipeline.vault.session_card import Card, Reading, linked
 

@@ -11,8 +11,9 @@ import pytest
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.findings import all_facts
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState, all_facts
+from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext

@@ -10,8 +10,9 @@ import pytest
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.findings import chosen_pages
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState, chosen_pages
+from pipeline.domain.state import SessionState
 from pipeline.engine.loop import run_session
 from pipeline.engine.recorder import Recorder
 from pipeline.ports import Answer

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.domain.state import SessionState, Worker, chosen_pages, facts_of, observed_pages, search_nodes, workers_in_order
+from pipeline.domain.findings import chosen_pages, facts_of, observed_pages
+from pipeline.domain.state import SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import (
     Evaluate,
     FailWorker,

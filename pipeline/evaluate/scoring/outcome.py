@@ -9,8 +9,9 @@ from urllib.parse import unquote
 
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.session_events import EventBase, ReportGenerated, ResearchFailed, SynthesisStarted
+from pipeline.domain.findings import page_of
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import Report, SessionState, cost_of, page_of
+from pipeline.domain.state import Report, SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.errors import LogError
 from pipeline.evaluate.scoring.report_text import notices_of, output_of

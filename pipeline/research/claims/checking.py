@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import admitted_facts, standings
 from pipeline.domain.reasoner_questions import ClaimCheckQuestion
-from pipeline.domain.state import SUMMARY, Section, SessionState, admitted_facts, standings
+from pipeline.domain.state import SUMMARY, Section, SessionState
 from pipeline.domain.steps import CheckSection
 from pipeline.domain.values import Fact, Paragraph, Sentence, Verdict
 from pipeline.errors import AnswerInvalid

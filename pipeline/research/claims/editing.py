@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import all_facts, contradictions, open_gaps, standings
 from pipeline.domain.reasoner_questions import Edit, Editing, EditingQuestion, RevisionQuestion
-from pipeline.domain.state import SUMMARY, Section, SessionState, all_facts, contradictions, open_gaps, standings
+from pipeline.domain.state import SUMMARY, Section, SessionState
 from pipeline.domain.steps import EditReport, ReviseSection
 from pipeline.domain.values import (
     EditedSection,

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from pipeline.domain.agenda.worker_agenda import context_tokens
 from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import facts_of, observed_pages
 from pipeline.domain.reasoner_questions import FoldedContext, FoldQuestion, WorkerContext
-from pipeline.domain.state import SessionState, Worker, asked_queries, facts_of, observed_pages
+from pipeline.domain.state import SessionState, Worker, asked_queries
 from pipeline.domain.steps import Fold
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.normalise import clean, counted, one_line, tokens

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pipeline.domain.agenda.worker_agenda import others_of
+from pipeline.domain.findings import chosen_pages, observed_pages, page_of
 from pipeline.domain.reasoner_questions import OthersWork
-from pipeline.domain.state import SessionState, Worker, chosen_pages, observed_pages, page_of, workers_in_order
+from pipeline.domain.state import SessionState, Worker, workers_in_order
 from pipeline.domain.steps import Read, SearchFor
 from pipeline.domain.values import Fact
 from pipeline.text.normalise import one_line

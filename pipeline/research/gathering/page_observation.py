@@ -11,9 +11,10 @@ from typing import Any
 
 from pipeline.domain.agenda.worker_agenda import open_searches
 from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import chosen_pages
 from pipeline.domain.not_found_gate import survey_statistics
 from pipeline.domain.reasoner_questions import Observation, ObservationQuestion, WrongQuote
-from pipeline.domain.state import PageDone, SessionState, Worker, chosen_pages, workers_in_order
+from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.steps import Observe, ObservePage
 from pipeline.domain.values import Perspective, RejectedFact
 from pipeline.ports import Answer

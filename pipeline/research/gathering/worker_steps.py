@@ -6,8 +6,9 @@ from typing import Any
 
 from pipeline.domain.agenda.worker_agenda import thinks_ahead
 from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import facts_of
 from pipeline.domain.reasoner_questions import Evaluation, EvaluationQuestion, ThoughtQuestion
-from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries, facts_of
+from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries
 from pipeline.domain.steps import Evaluate, FailWorker, FinishWorker, Read, SearchFor, StartWorker, Think
 from pipeline.domain.values import Fact
 from pipeline.errors import ReadFailed

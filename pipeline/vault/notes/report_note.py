@@ -6,15 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pipeline.domain.state import (
-    GIVES_ORDERS,
-    Report,
-    SessionState,
-    cost_of,
-    nearest_facts,
-    workers_in_order,
-    working_seconds,
-)
+from pipeline.domain.findings import nearest_facts
+from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.note_parts import (

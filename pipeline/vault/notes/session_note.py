@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.domain.state import (
-    Failure,
-    SessionState,
-    Worker,
-    contradictions,
-    cost_of,
-    observed_pages,
-    open_gaps,
-    search_nodes,
-    workers_in_order,
-    working_seconds,
-)
+from pipeline.domain.findings import contradictions, observed_pages, open_gaps
+from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
 from pipeline.domain.values import PlanNode
 from pipeline.vault.charts.canvas import canvas_path
 from pipeline.vault.charts.cost_table import CostRow, cost_rows

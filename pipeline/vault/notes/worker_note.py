@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.domain.state import Failure, SessionState, Worker, chosen_pages, observed_pages
+from pipeline.domain.findings import chosen_pages, observed_pages
+from pipeline.domain.state import Failure, SessionState, Worker
 from pipeline.domain.values import Fact, RejectedFact, ValidatedFact
 from pipeline.vault.notes.note_parts import (
     address_words,

@@ -10,8 +10,9 @@ from pipeline.adapters.reasoners.openai.prompting.page_excerpt import excerpt
 from pipeline.domain import fold
 from pipeline.domain.agenda.analysis_agenda import look_ups
 from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import all_facts, open_gaps
 from pipeline.domain.reasoner_questions import Finding, Observation, ObservationQuestion
-from pipeline.domain.state import Analysis, PageDone, SessionState, all_facts, open_gaps
+from pipeline.domain.state import Analysis, PageDone, SessionState
 from pipeline.domain.values import Cost, Gap
 from pipeline.ports import Answer, Reasoner
 from pipeline.research import StepContext, perform

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.domain.findings import chosen_pages
 from pipeline.domain.reasoner_questions import Finding, ObservationQuestion
-from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker, chosen_pages
+from pipeline.domain.state import Iteration, SearchDone, SessionState, Worker
 from pipeline.domain.values import Fact, Hit, Perspective, RejectedFact, ResearchConfig
 from pipeline.research.gathering.quoted_facts import facts_and_rejected
 from pipeline.text.normalise import digest_of
