@@ -8,26 +8,19 @@ from functools import cache
 from pathlib import Path
 
 ENDED = frozenset({"complete", "not-found", "failed", "cancelled"})  # the statuses of a session that has ended
-_FOLDING = (
-    "fold.py",
-    "state.py",
-    "values.py",
-    "events/session_events.py",
-    "events/json_codec.py",
-    "../text/ranking/rank_fusion.py",
-    "../text/ranking/term_statistics.py",
-)
+_BESIDE = ("../text/ranking/rank_fusion.py", "../text/ranking/term_statistics.py")  # types that a snapshot holds
 
 
 @cache
 def fold_id() -> str:
-    """Return a name for this program's fold: the digest of the sources that decide what a snapshot holds.
+    """Return a name for this program's fold: the digest of the sources that decide what a snapshot or a summary holds.
 
-    A program whose fold changed must not read the snapshots of the one before it, and nobody should have to remember a number.
-    It is defined here so that nothing that folds is imported to find that there is nothing to fold.
+    A program whose fold changed must not read the snapshots of the one before it, and nobody should have to remember a number,
+    nor a list: all of this room counts. It is defined here so that nothing that folds is imported to find that there is nothing
+    to fold.
     """
     here = Path(__file__).parent
-    sources = (here / name for name in _FOLDING)
+    sources = (*sorted(here.rglob("*.py")), *(here / name for name in _BESIDE))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
 
 

@@ -1,0 +1,38 @@
+"""The name of a fold: it changes with every source that decides what a snapshot or a summary holds."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline import domain
+
+PACKAGE = Path(__file__).parents[2] / "pipeline"
+
+
+def fold_id_of(package: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The fold's name as the program in that folder gives it."""
+    monkeypatch.setattr(domain, "__file__", str(package / "domain" / "__init__.py"))
+    return domain.fold_id.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "domain/fold.py",
+        "domain/state.py",
+        "domain/budget.py",  # what calls cost is part of the state
+        "domain/events/event_base.py",
+        "domain/agenda/progress.py",  # a kept summary counts steps
+        "text/ranking/term_statistics.py",
+    ],
+)
+def test_a_changed_source_of_the_fold_gives_it_another_name(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for room in ("domain", "text"):
+        shutil.copytree(PACKAGE / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    before = fold_id_of(tmp_path, monkeypatch)
+    with (tmp_path / source).open("a") as file:
+        file.write("# changed\n")
+    assert fold_id_of(tmp_path, monkeypatch) != before
