@@ -1,4 +1,7 @@
-"""The events of a session, as frozen models. Those of a batch are in ``batch_events``, the JSON encoding in ``json_codec``."""
+"""The events of a session, as frozen models; those from the analysis to the report are in ``report_events``, and named here too.
+
+Those of a batch are in ``batch_events``, the JSON encoding in ``json_codec``.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +13,29 @@ from pipeline.domain.events.event_base import SCHEMA_MINOR as SCHEMA_MINOR
 from pipeline.domain.events.event_base import Answered as Answered
 from pipeline.domain.events.event_base import EventBase as EventBase
 from pipeline.domain.events.event_base import UnknownEvent as UnknownEvent
+from pipeline.domain.events.report_events import AnalysisCompleted as AnalysisCompleted
+from pipeline.domain.events.report_events import AnalysisStarted as AnalysisStarted
+from pipeline.domain.events.report_events import ChangesFound as ChangesFound
+from pipeline.domain.events.report_events import ClaimsChecked as ClaimsChecked
+from pipeline.domain.events.report_events import ContradictionsFound as ContradictionsFound
+from pipeline.domain.events.report_events import FactsValidated as FactsValidated
+from pipeline.domain.events.report_events import GapLookedUp as GapLookedUp
+from pipeline.domain.events.report_events import OutlineCreated as OutlineCreated
+from pipeline.domain.events.report_events import ReportEdited as ReportEdited
+from pipeline.domain.events.report_events import ReportGenerated as ReportGenerated
+from pipeline.domain.events.report_events import ReportRevised as ReportRevised
+from pipeline.domain.events.report_events import SectionWritten as SectionWritten
+from pipeline.domain.events.report_events import SynthesisStarted as SynthesisStarted
 from pipeline.domain.values import (
-    Changes,
-    Contradiction,
     Cost,
     EarlierSession,
-    EditedSection,
     Fact,
     FailedSide,
-    Gap,
     Hit,
-    Paragraph,
     Perspective,
     PlanNode,
-    Reference,
     RejectedFact,
-    ReportSection,
     ResearchConfig,
-    SectionPlan,
-    Sentence,
-    SourceQuality,
-    ValidatedFact,
-    Verdict,
 )
 from pipeline.text.ranking.term_statistics import TermStatistics
 
@@ -232,144 +236,6 @@ class WorkerFailed(EventBase):
     type: Literal["worker.failed"] = "worker.failed"
     worker_id: str
     reason: str
-
-
-class AnalysisStarted(EventBase):
-    """Cross-checking begins, as all search nodes of the round have ended. ``round`` counts from 0."""
-
-    type: Literal["analysis.started"] = "analysis.started"
-    round: int
-
-
-class FactsValidated(Answered):
-    """Which facts are confirmed by other sources."""
-
-    type: Literal["facts.validated"] = "facts.validated"
-    round: int
-    facts: tuple[ValidatedFact, ...]
-
-
-class ContradictionsFound(Answered):
-    """The contradictions between sources; an empty tuple if the check found none."""
-
-    type: Literal["contradictions.found"] = "contradictions.found"
-    round: int
-    contradictions: tuple[Contradiction, ...]
-
-
-class AnalysisCompleted(Answered):
-    """The questions that are still open, and the quality of each source."""
-
-    type: Literal["analysis.completed"] = "analysis.completed"
-    round: int
-    gaps: tuple[Gap, ...]
-    source_quality: tuple[SourceQuality, ...]
-
-
-class GapLookedUp(Answered):
-    """A page that the session had read was searched for an answer to a gap (an index from 0) of ``round``.
-
-    ``facts`` answer it. Without ``url``, no page has a passage about it that was not looked at.
-    """
-
-    type: Literal["gap.looked_up"] = "gap.looked_up"
-    round: int
-    gap: int
-    url: str = ""
-    digest: str = ""
-    facts: tuple[Fact, ...] = ()
-    rejected: tuple[RejectedFact, ...] = ()
-
-
-class SynthesisStarted(EventBase):
-    """Gathering has ended; the report is written from ``facts`` facts of ``sources`` sources.
-
-    ``missing`` are words of the query that no passage contains together with the rest; the report begins by naming them.
-    ``doubted``: no passage covers the whole query.
-    """
-
-    type: Literal["synthesis.started"] = "synthesis.started"
-    facts: int
-    sources: int
-    missing: tuple[str, ...] = ()
-    doubted: bool = False
-
-
-class OutlineCreated(Answered):
-    """The report's title and sections."""
-
-    type: Literal["outline.created"] = "outline.created"
-    title: str
-    sections: tuple[SectionPlan, ...]
-
-
-class SectionWritten(Answered):
-    """The first text of a section. The section ``summary`` is written last."""
-
-    type: Literal["section.written"] = "section.written"
-    section_id: str
-    paragraphs: tuple[Paragraph, ...]
-
-
-class ClaimsChecked(Answered):
-    """The new sentences of a section were checked against their facts. ``revision`` 0 is the first text, 1 the revised one.
-
-    ``heading`` is the verdict on the section's title (of the summary: on the report's title), None if it was not checked.
-    ``claims`` are the ids of the facts whose claim was compared with its quote; those in ``overstated`` say more than it.
-    """
-
-    type: Literal["claims.checked"] = "claims.checked"
-    section_id: str
-    revision: int
-    verdicts: tuple[Verdict, ...]
-    heading: Verdict | None = None
-    claims: tuple[str, ...] = ()
-    overstated: tuple[str, ...] = ()
-
-
-class ReportRevised(Answered):
-    """A section's unsupported sentences were rewritten or dropped. ``revision`` counts from 1.
-
-    ``carried`` are the verdicts on the unchanged sentences, by their new places; ``title`` is a new title, or "".
-    """
-
-    type: Literal["report.revised"] = "report.revised"
-    section_id: str
-    revision: int
-    paragraphs: tuple[Paragraph, ...]
-    title: str = ""
-    carried: tuple[Verdict, ...] = ()
-
-
-class ReportEdited(Answered):
-    """The whole report was edited once. ``sections`` are those that changed or were added; ``order`` are all ids in order."""
-
-    type: Literal["report.edited"] = "report.edited"
-    sections: tuple[EditedSection, ...] = ()
-    order: tuple[str, ...] = ()
-
-
-class ChangesFound(EventBase):
-    """The differences from the earlier session, computed from the facts and texts of both."""
-
-    type: Literal["changes.found"] = "changes.found"
-    changes: Changes
-
-
-class ReportGenerated(EventBase):
-    """The finished report. ``cut`` counts the removed unsupported sentences; ``limits`` names what could not be completed."""
-
-    type: Literal["report.generated"] = "report.generated"
-    title: str
-    summary: tuple[Sentence, ...]
-    sections: tuple[ReportSection, ...]
-    references: tuple[Reference, ...]
-    contradictions: tuple[Contradiction, ...] = ()
-    unknowns: tuple[Gap, ...] = ()
-    limits: tuple[str, ...] = ()
-    words: int = 0
-    cut: int = 0
-    missing: tuple[str, ...] = ()
 
 
 class ResearchCompleted(EventBase):
