@@ -80,7 +80,7 @@ class Batch:
     _waiting: deque[Decision] = field(default_factory=deque)
     _outages: Outages = field(default_factory=Outages)
     _held: dict[str, n.QueryEnded] = field(default_factory=dict)
-    _paused: set[str] = field(default_factory=set)
+    _paused: dict[str, ResearchConfig] = field(default_factory=dict)  # sessions that met an outage in this run
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def work(self, decisions: Sequence[Decision], limit: int | None = None) -> BatchResult:
@@ -127,16 +127,16 @@ class Batch:
         """Take the first query whose services are not down, if another may start."""
         if self._working >= self._most_at_once():
             return None
-        found = next((one for one in self._waiting if not self._outages.reason(self._needs(one.query))), None)
+        found = next((one for one in self._waiting if not self._outages.reason(self._needs(one))), None)
         if found is not None:
             self._waiting.remove(found)
         return found
 
-    def _needs(self, query: Query) -> frozenset[Need]:
+    def _needs(self, decision: Decision) -> frozenset[Need]:
         if not self._outages.down:
             return frozenset()
         try:
-            return needs_of(self.config_of(query))
+            return needs_of(self._paused.get(decision.session) or self.config_of(decision.query))
         except ResearchError:  # it is reported when the query starts
             return frozenset()
 
@@ -158,9 +158,7 @@ class Batch:
         for event in self._held.values():
             self._end(event, log)
         halt = self._stop_reason()
-        self._skip(
-            log, [_skipped_event(one, *(halt or ("outage", self._outages.reason(self._needs(one.query))))) for one in left]
-        )
+        self._skip(log, [_skipped_event(one, *(halt or ("outage", self._outages.reason(self._needs(one))))) for one in left])
 
     async def _research_one(self, decision: Decision, log: BatchLog) -> None:
         self._held.pop(decision.session, None)
@@ -168,7 +166,6 @@ class Batch:
         self._add_cost(event.session)
         if event.cause == "outage":
             self._held[event.session] = event
-            self._paused.add(event.session)
             self._waiting.append(Decision(decision.query, "resume", "its session was paused", event.session))
         else:
             self._end(event, log)
@@ -213,6 +210,7 @@ class Batch:
         except ResearchError as error:
             if isinstance(error, StepError) and error.outage:
                 self._outages.add(error, state.config)
+                self._paused[state.id] = state.config
                 return _ended_event(decision, state, "interrupted", reason_of(error), "outage")
             return _ended_event(
                 decision, state, "failed", one_line(str(error), 500), cause_of(error) if isinstance(error, LogError) else ""

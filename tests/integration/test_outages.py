@@ -134,3 +134,17 @@ def test_a_session_whose_model_is_gone_goes_on_without_one(stage: Stage, tmp_pat
     again = stage.night(tmp_path, new, store=first.store, config=SMALL)
     assert again.state.status == "complete"
     assert changes(again) == [("extractive", ("brave",))]
+
+
+def test_a_session_with_other_searches_than_the_settings_is_not_asked_again_and_again_in_an_outage(
+    stage: Stage, tmp_path: Path
+) -> None:
+    stage.standin.fault("brave", "status:503")
+    text = queue_text(stage.standin)
+    first = stage.night(tmp_path, text, config=SMALL)
+    asked = len(stage.standin.log.of("brave"))
+    config = {name: value for name, value in SMALL.items() if name != "search"}
+    again = stage.night(tmp_path, text.replace("search: [brave]", "search: [wikipedia, brave]"), store=first.store, config=config)
+    assert again.result is not None
+    assert [(event.status, event.cause) for event in again.result.ended] == [("interrupted", "outage")]
+    assert len(stage.standin.log.of("brave")) <= asked + MOST_A_QUESTION
