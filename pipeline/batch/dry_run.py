@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.batch.scheduling import LEFT_ALONE, Decision, split_at_limit
-from pipeline.batch.session_actions import has_work_left
+from pipeline.batch.session_actions import adopted_config, has_work_left
 from pipeline.config.queries.model import Limits, Query
 from pipeline.config.service_selection import SearchChoice
 from pipeline.domain.state import SessionState
@@ -57,14 +57,16 @@ class DryRun:
 
     def _entry(self, decision: Decision) -> dict[str, Any]:
         state = self._session_to_resume(decision)
-        config = state.config if state else self.config_of(decision.query)
+        fresh = self.config_of(decision.query)
+        config = adopted_config(state.config, fresh) if state else fresh
+        unchanged = state is not None and config.search == state.config.search
         date = timestamp(self.now)[:10]
         name = decision.session if state else f"{date}-{slug(decision.query.id, 40)}-…"
         return {
             **_about(decision),
             "reasoner": config.reasoner,
             "search": list(config.search),
-            "search_why": "as when the session started" if state else self.search_of(decision.query).why,
+            "search_why": "as when the session started" if unchanged else self.search_of(decision.query).why,
             "approve": config.approve,
             "worst_usd": self._worst(config, state),
             "log": f"events/sessions/{name}/",

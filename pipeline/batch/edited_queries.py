@@ -17,7 +17,7 @@ COMMON = 200  # sessions; a word that more of them have does not distinguish the
 def edited_sessions(queries: Sequence[Query], gone: Sequence[Summary]) -> dict[str, Summary]:
     """Return by query id the session, each once, of the question that it was before; ``gone`` have no query in the file any more.
 
-    Only ids that were made from the question count, for one that its user gave says which question is meant.
+    Only ids that were made from the question count: one that the user gave says by itself which question is meant.
     """
     candidates = [summary for summary in gone if _is_derived(summary.query_id, summary.query)]
     words = [Counter(_words(summary.query)) for summary in candidates]

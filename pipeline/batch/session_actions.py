@@ -95,11 +95,17 @@ def adopt_settings(session: ResearchSession, tonight: ResearchConfig, store: Eve
     Raises:
         LogError: the change could not be stored.
     """
-    config = session.state.config
+    config = adopted_config(session.state.config, tonight)
+    if config != session.state.config:
+        change = e.SettingsChanged(reasoner=config.reasoner, search=config.search)
+        Recorder(session, store, context).record([Outcome((change,))])
+
+
+def adopted_config(config: ResearchConfig, tonight: ResearchConfig) -> ResearchConfig:
+    """Return the config under which an interrupted session goes on; see ``adopt_settings``."""
     reasoner = config.reasoner if config.reasoner == EXTRACTIVE else tonight.reasoner
     search = config.search if set(config.search) <= set(tonight.search) else tonight.search
-    if (reasoner, search) != (config.reasoner, config.search):
-        Recorder(session, store, context).record([Outcome((e.SettingsChanged(reasoner=reasoner, search=search),))])
+    return config.model_copy(update={"reasoner": reasoner, "search": search})
 
 
 def has_work_left(state: SessionState) -> bool:

@@ -296,7 +296,7 @@ class SessionState:
         return self.approval == "requested" and not self.ended
 
     def bears_claim(self, fact: Fact) -> bool:
-        """Return whether a fact's claim may stand beside its quote: it is a part of it, or it was compared with it and holds.
+        """Return whether a fact's claim may be shown with its quote: it is a part of it, or it was compared with it and holds.
 
         In a session that compared none, as older ones did, every claim may.
         """

@@ -72,10 +72,10 @@ def others_of(state: SessionState, worker: Worker) -> tuple[str, ...]:
 
 
 def _waits_for_others(state: SessionState, worker: Worker, iteration: int) -> bool:
-    """Return whether another worker has not yet made its searches of ``iteration``, which the next thought is told.
+    """Return whether another worker has not yet made its searches of ``iteration``, which the next thought gets to know.
 
     This is no barrier: thoughts and searches come first in an iteration, so those of the others have nearly always ended when a
-    worker has read its own pages. Their facts of that iteration would be one; a thought is told those of the iteration before.
+    worker has read its own pages. To wait for their facts of that iteration would be one; a thought gets those of the one before.
     """
     others = (state.workers.get(name) for name in others_of(state, worker))
     return iteration > 0 and any(other is None or _is_before_searches(state, other, iteration) for other in others)
@@ -116,7 +116,7 @@ def _page_step(state: SessionState, worker: Worker, iteration: int, url: str) ->
 
 
 def _closing_steps(state: SessionState, worker: Worker, iteration: int) -> list[Step]:
-    """Return the end of an iteration; an evaluation that thinks ahead is told the searches of others, as a thought is."""
+    """Return the end of an iteration; an evaluation that thinks ahead gets to know the searches of others, as a thought does."""
     step = _closing_step(state, worker, iteration)
     waits = isinstance(step, Evaluate) and thinks_ahead(state) and _waits_for_others(state, worker, iteration)
     return [] if waits else [step]
