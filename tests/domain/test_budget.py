@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.domain.budget import Budget, CombinedBudget, Reservation
+from pipeline.domain.budget import Budget, CallHistory, CombinedBudget, Reservation
 from pipeline.domain.values import Cost
 from pipeline.errors import BudgetSpent
 
@@ -84,3 +84,18 @@ def test_a_reservation_is_settled_once() -> None:
     with pytest.raises(KeyError):
         ledger.settle(held, cost(0.5))
     assert ledger.usd == 0
+
+
+TOKENS = st.integers(1, 100_000)
+
+
+@given(worst=st.tuples(TOKENS, TOKENS), sent=TOKENS, received=TOKENS, share=st.floats(0.01, 1.0))
+def test_a_call_without_an_answer_is_estimated_like_the_answered_calls_of_its_kind(
+    worst: tuple[int, int], sent: int, received: int, share: float
+) -> None:
+    announced = Cost(input_tokens=worst[0], output_tokens=worst[1], usd=1.0)
+    history = CallHistory()
+    assert 0 <= history.expected_usd(announced) <= announced.usd
+    history.add(announced, Cost(input_tokens=sent, output_tokens=received, usd=share, calls=1))
+    assert history.expected_usd(announced) == pytest.approx(share)
+    assert history.expected_usd(announced.model_copy(update={"usd": 0.0})) == 0

@@ -96,6 +96,14 @@ def test_a_question_in_a_language_of_no_document_is_told_so() -> None:
     assert "the question is in" not in both.reason
 
 
+def test_a_session_that_was_cut_short_does_not_say_that_its_sources_have_no_answer() -> None:
+    state = session("How does Kafka survive an earthquake in Reykjavik?")
+    state.exhausted = "usd"
+    assert step_after_gathering(state) == Fail("budget", "stopped before enough evidence was found: usd exhausted")
+    state.query = "How does an append-only log survive a power cut?"
+    assert step_after_gathering(state) == StartSynthesis((), False)
+
+
 def test_without_facts_nothing_is_nearest() -> None:
     assert refusal("How deep is the harbour?", texts=()).nearest == ()
 
