@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from pipeline import errors
-from tests.adapters.reasoners.openai.kit import GOOD, MODEL, QUESTIONS, Scripted, ask, finished, said, thinking
+from tests.adapters.reasoners.openai.kit import GOOD, MODEL, QUESTIONS, Scripted, ask, finished, reply, said, thinking
 
 EMPTY: dict[str, Scripted] = {
     "null": finished("stop", None),
@@ -198,3 +198,56 @@ def test_one_fence_is_stripped() -> None:
 def test_other_servers_words_for_a_whole_reply_are_accepted(finish: Any) -> None:
     _, reasoner = thinking(finished(finish, json.dumps(GOOD["thought"])))
     assert ask(reasoner, QUESTIONS["thought"]).value.queries
+
+
+UNPARSED = {
+    "llama.cpp": (500, "The model produced output that does not match the expected peg-native format", {"type": "server_error"}),
+    "an older llama.cpp": (500, "Failed to parse input at pos 12: </tool_call>", {"type": "server_error"}),
+    "groq": (
+        400,
+        "Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more details.",
+        {"code": "json_validate_failed", "failed_generation": '{"reasoning": '},
+    ),
+    "ollama": (500, "error parsing tool call: raw='{', err=unexpected end of JSON input", {}),
+}
+
+
+def unparsed(server: str) -> httpx.Response:
+    status, message, more = UNPARSED[server]
+    return reply(status, {"error": {"message": message, **more}})
+
+
+@pytest.mark.parametrize("server", sorted(UNPARSED))
+def test_a_reply_that_the_server_could_not_parse_is_asked_for_once_more_without_a_format_and_with_more_room(server: str) -> None:
+    script, reasoner = thinking(unparsed(server), said(GOOD["thought"]))
+    assert ask(reasoner, QUESTIONS["thought"]).value.queries
+    first, second = script.bodies
+    assert first["response_format"]["type"] == "json_schema"
+    assert "response_format" not in second
+    assert second["max_tokens"] == 2_000
+    assert "could not parse it" in second["messages"][-1]["content"]
+    assert UNPARSED[server][2].get("failed_generation", "(no text)") in second["messages"][2]["content"]
+
+
+@pytest.mark.parametrize("server", sorted(UNPARSED))
+def test_a_server_that_cannot_parse_what_its_model_replies_is_not_down(server: str) -> None:
+    script, reasoner = thinking(unparsed(server))
+    with pytest.raises(errors.AnswerInvalid, match="no usable answer") as caught:
+        ask(reasoner, QUESTIONS["thought"])
+    assert caught.value.outage is None
+    assert len(script.requests) == 2
+    assert UNPARSED[server][1][:20] in caught.value.exchange.decode()
+
+
+def test_a_model_that_answers_without_a_format_is_asked_so_from_then_on() -> None:
+    script, reasoner = thinking(unparsed("llama.cpp"), said(GOOD["thought"]))
+    for _ in range(2):
+        ask(reasoner, QUESTIONS["thought"])
+    assert ["response_format" in body for body in script.bodies] == [True, False, False]
+
+
+def test_a_proven_format_outlasts_a_reply_that_the_server_could_not_parse() -> None:
+    script, reasoner = thinking(said(GOOD["thought"]), unparsed("llama.cpp"), said(GOOD["thought"]))
+    for _ in range(3):
+        ask(reasoner, QUESTIONS["thought"])
+    assert ["response_format" in body for body in script.bodies] == [True, True, False, True]
