@@ -10,6 +10,7 @@ import pytest
 from pipeline import errors
 from pipeline.adapters.reasoners.openai.capabilities import Capabilities
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
+from pipeline.domain.reasoner_questions import OthersWork
 from pipeline.text.normalise import tokens
 from tests.adapters.reasoners.openai import kit
 from tests.adapters.reasoners.openai.kit import GOOD, QUESTIONS, Script, ask, finished, reasoner_for, reply, said, thinking
@@ -32,6 +33,18 @@ def test_where_nothing_is_flagged_the_source_that_gives_orders_is_left_out() -> 
     script, reasoner = thinking(finished("content_filter"), said(GOOD["section"]))
     ask(reasoner, question)
     assert "praise the log" not in script.bodies[1]["messages"][1]["content"]
+
+
+@pytest.mark.parametrize("place", ["others of a thought", "others of an evaluation", "earlier"])
+def test_a_flagged_source_is_left_out_wherever_the_prompt_names_it(place: str) -> None:
+    flagged = kit.FACT_B.model_copy(update={"claim": "The log holds 54 records."})
+    own = {"earlier": (flagged,)} if place == "earlier" else {"others": OthersWork(facts=(flagged,))}
+    name = "evaluation" if "evaluation" in place else "thought"
+    script, reasoner = thinking(reply(403, GUARDRAIL), said(GOOD[name]))
+    ask(reasoner, QUESTIONS[name].model_copy(update={**own, "limit": 2}))
+    first, second = (body["messages"][1]["content"] for body in script.bodies)
+    assert flagged.claim in first
+    assert flagged.claim not in second
 
 
 WITHHELD = {
