@@ -149,8 +149,7 @@ class AdapterFactory:
 
         if state.config.reasoner == ExtractiveReasoner.name:
             return self._extractive()
-        keys = SessionKeys(state.facts, state.pages)
-        model = self._model(state.config.reasoner).for_query((ledger, self._night), keys=keys)
+        model = self._model(state.config.reasoner).for_query((ledger, self._night), keys=SessionKeys.of(state))
         return FallbackReasoner(model, ExtractiveReasoner())
 
     def _extractive(self) -> Reasoner:

@@ -90,9 +90,10 @@ class KnownCapabilities:
     _materials: dict[str, int] = field(default_factory=dict)
     _unusable: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def of(self, model: str) -> Capabilities:
-        """Return the capabilities of a model, the defaults if it is unknown."""
-        return self._known.get(model, Capabilities(effort=self.effort))
+    def of(self, model: str, *, plain: bool = False) -> Capabilities:
+        """Return the capabilities of a model, the defaults if it is unknown; if ``plain``, without a response format."""
+        known = self._known.get(model, Capabilities(effort=self.effort))
+        return replace(known, format="prompt") if plain else known
 
     def room(self, model: str, usual: int) -> int:
         """Return the tokens to allow for a reply: more than ``usual`` if the model has needed more."""
@@ -126,6 +127,7 @@ class KnownCapabilities:
         """Store the capabilities of a model."""
         self._known[model] = dialect
 
-    def prove(self, model: str) -> None:
-        """Mark the capabilities of a model as proven."""
-        self._known[model] = replace(self.of(model), proven=True)
+    def prove(self, model: str, *, plain: bool = False) -> None:
+        """Mark the capabilities of a model as proven; if ``plain``, those without a response format, unless others are proven."""
+        if not self.of(model).proven:
+            self._known[model] = replace(self.of(model, plain=plain), proven=True)

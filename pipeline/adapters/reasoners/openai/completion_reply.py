@@ -44,6 +44,13 @@ _TOO_LONG = frozenset(
         "token_limit_exceeded",
     }
 )
+_UNPARSED = frozenset({"json_validate_failed", "output_parse_failed", "tool_use_failed"})
+# What llama.cpp and the servers built on it, Groq and Ollama say of a reply that they made but could not parse.
+_UNPARSED_WORDS = re.compile(
+    r"(?:output|response)\b.{0,40}\bdoes not match the expected\b|failed to parse input at pos\b|failed to generate json"
+    r"|error parsing tool call",
+    re.I | re.S,
+)
 # What OpenAI, vLLM, litellm, llama.cpp, Ollama, LM Studio, Anthropic, Google, Mistral and others say; some give no code.
 _TOO_LONG_WORDS = re.compile(
     r"maximum context length|context.?window.?exceeded|context (?:length|size|window)\b.{0,80}\b(?:exceed|only|overflow|too)"
@@ -70,6 +77,14 @@ class Content:
 @dataclass(frozen=True, slots=True)
 class CutOff:
     """The reply reached ``max_tokens``. It is never parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unparsed:
+    """The model replied, but its server could not parse the reply. ``text`` is what it replied, if the server says so."""
+
+    why: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +127,7 @@ class BadRequest:
     about_format: bool
 
 
-Meaning = Content | CutOff | Withheld | TooLong | NoModel | NoCapacity | BadRequest | Again | Refused | Failed
+Meaning = Content | CutOff | Unparsed | Withheld | TooLong | NoModel | NoCapacity | BadRequest | Again | Refused | Failed
 
 
 def body_of(reply: Reply) -> dict[str, Any]:
@@ -166,7 +181,7 @@ def _meaning_of_error(error: Mapping[str, Any], status: int, hide: Hide) -> Mean
     why = hide(one_line(said if isinstance(said, str) else str(said), 300)) or f"an error of status {status}"
     words = set(_error_codes(error))
     number = _status_of(error, status)
-    for judge in (_meaning_of_refusal, _meaning_of_model_error, _meaning_of_filter):
+    for judge in (_meaning_of_refusal, _meaning_of_model_error, _meaning_of_filter, _meaning_of_unparsed):
         if (found := judge(error, words, number, why, hide)) is not None:
             return found
     if words & _TOO_LONG or number == 413 or (number in (400, 422, 500) and _TOO_LONG_WORDS.search(why)):
@@ -220,6 +235,13 @@ def _meaning_of_filter(error: Mapping[str, Any], words: set[str], number: int, w
         return None
     flagged = [*_strings(metadata.get("flagged_input")), *_strings(metadata.get("patterns"))]
     return Withheld(why, tuple(hide(one_line(text, 300)) for text in flagged if text.strip()))
+
+
+def _meaning_of_unparsed(error: Mapping[str, Any], words: set[str], number: int, why: str, hide: Hide) -> Meaning | None:
+    if not words & _UNPARSED and not (number in (400, 422, 500) and _UNPARSED_WORDS.search(why)):
+        return None
+    text = error.get("failed_generation")
+    return Unparsed(why, hide(text) if isinstance(text, str) else "")
 
 
 def _strings(value: object) -> list[str]:

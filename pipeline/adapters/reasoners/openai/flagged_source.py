@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pipeline.domain.reasoner_questions import Question, ThoughtQuestion
+from pipeline.domain.reasoner_questions import OthersWork, Question
 from pipeline.domain.values import Fact, Hit, Value
 from pipeline.text.model_orders import orders_in
 from pipeline.text.normalise import normalised
@@ -36,11 +36,9 @@ def _texts_by_source(question: Question[Any]) -> dict[str, str]:
 
 def _facts(question: Question[Any]) -> list[Fact]:
     grouped: tuple[tuple[Fact, ...], ...] = getattr(question, "groups", ())
-    return [*getattr(question, "facts", ()), *_facts_of_others(question), *(fact for group in grouped for fact in group)]
-
-
-def _facts_of_others(question: Question[Any]) -> tuple[Fact, ...]:
-    return question.others.facts if isinstance(question, ThoughtQuestion) else ()
+    others: OthersWork = getattr(question, "others", OthersWork())
+    own = (*getattr(question, "facts", ()), *getattr(question, "earlier", ()))
+    return [*own, *others.facts, *(fact for group in grouped for fact in group)]
 
 
 def _flagged_source(texts: Mapping[str, str], flagged: Sequence[str]) -> str | None:
@@ -57,12 +55,11 @@ def _most_commanding_source(texts: Mapping[str, str]) -> str | None:
 
 def _without(question: Question[A], url: str) -> Question[A]:
     update: dict[str, Any] = {}
-    for name in ("facts", "hits"):
+    for name in ("facts", "earlier", "hits"):
         if hasattr(question, name):
             update[name] = tuple(entry for entry in getattr(question, name) if entry.url != url)
-    if isinstance(question, ThoughtQuestion):
-        told = tuple(fact for fact in question.others.facts if fact.url != url)
-        update["others"] = question.others.model_copy(update={"facts": told})
+    if isinstance(others := getattr(question, "others", None), OthersWork):
+        update["others"] = others.model_copy(update={"facts": tuple(fact for fact in others.facts if fact.url != url)})
     if hasattr(question, "groups"):
         update["groups"] = tuple(tuple(fact for fact in group if fact.url != url) for group in question.groups)
     return question.model_copy(update=update)

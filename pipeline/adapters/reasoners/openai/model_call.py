@@ -15,6 +15,7 @@ from pipeline.adapters.reasoners.openai.completion_reply import (
     CutOff,
     Meaning,
     NoCapacity,
+    Unparsed,
     body_of,
     may_be_billed,
     meaning_of,
@@ -110,7 +111,10 @@ class AttemptCharges:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A request to a model. ``last``: there is no further fallback if the model has no capacity."""
+    """A request to a model. ``last``: there is no further fallback if the model has no capacity.
+
+    ``plain``: without a response format, whatever the model accepts.
+    """
 
     model: str
     name: str
@@ -118,6 +122,7 @@ class ModelRequest:
     schema: dict[str, Any]
     max_tokens: int
     last: bool = True
+    plain: bool = False
 
 
 class ModelClient:
@@ -147,11 +152,11 @@ class ModelClient:
             BudgetSpent: the call's worst case would exceed a cap.
         """
         while True:
-            dialect = self.capabilities.of(wanted.model)
+            dialect = self.capabilities.of(wanted.model, plain=wanted.plain)
             body = dialect.body(wanted.model, wanted.messages, wanted.max_tokens, wanted.name, wanted.schema)
             found = await self._sent(body, wanted, calls)
             if not isinstance(found, BadRequest):
-                if isinstance(found, Content):
+                if isinstance(found, Content) and not wanted.plain:
                     self.capabilities.prove(wanted.model)
                 return found
             other = dialect.after(found.why, about_format=found.about_format)
@@ -185,7 +190,7 @@ class ModelClient:
             if is_absurd(cost, worst):
                 said, cost = _absurd(cost, worst), worst
             meter.replied(cost)
-            calls.transcript.replied(reply, whole=isinstance(said, Content | CutOff))
+            calls.transcript.replied(reply, whole=isinstance(said, Content | CutOff | Unparsed))
             calls.model = cost.model if isinstance(said, Content) else calls.model
             found.append(said)
             return _verdict(said, last=wanted.last)

@@ -18,6 +18,7 @@ from pipeline.adapters.reasoners.openai.completion_reply import (
     NoCapacity,
     NoModel,
     TooLong,
+    Unparsed,
     Withheld,
 )
 from pipeline.adapters.reasoners.openai.flagged_source import without_flagged_source
@@ -164,7 +165,8 @@ def _of_no_use(model: str, role: str) -> AnswerInvalid:
 class _ModelAttempt:
     """One model's attempt at one question: the current prompt, and which remedies were tried.
 
-    What was paid for is tried again once, and never in the same way: with more room, or with the error in the prompt.
+    What was paid for is tried again once, and never in the same way: with more room, or with the error in the prompt. ``plain``:
+    the next call names no response format.
     """
 
     prompts: PromptTemplates
@@ -179,6 +181,7 @@ class _ModelAttempt:
     messages: list[dict[str, str]] = field(init=False)
     max_tokens: int = field(init=False)
     retried: bool = False
+    plain: bool = False
     cut_off: bool = False
     reduced: bool = False
     shortened: bool = False
@@ -196,7 +199,7 @@ class _ModelAttempt:
     def wanted(self) -> ModelRequest:
         """Return the next call."""
         name = self.question.name
-        return ModelRequest(self.model, name, self.messages, schema_of(WIRES[name]), self.max_tokens, self.last)
+        return ModelRequest(self.model, name, self.messages, schema_of(WIRES[name]), self.max_tokens, self.last, self.plain)
 
     def value(self, found: Content) -> Value:
         """Return the answer in the reply. Raises ``UnusableReply`` if there is none."""
@@ -220,6 +223,8 @@ class _ModelAttempt:
         """Prepare the next call after a reply without content, or raise a ``StepError``."""
         if isinstance(found, CutOff):
             self._enlarge()
+        elif isinstance(found, Unparsed):
+            self._ask_plainly(found)
         elif isinstance(found, Withheld):
             self._reduce(found)
         elif isinstance(found, TooLong):
@@ -233,14 +238,25 @@ class _ModelAttempt:
         else:
             raise AnswerInvalid(f"{self.model} gave no answer")
 
+    def _ask_plainly(self, found: Unparsed) -> None:
+        """Prepare a re-ask without a response format and with all room: the server does not say which of the two was at fault."""
+        self.ask_again(Content(found.text), f"The server could not parse it: {found.why}")
+        self.plain, self.max_tokens = True, max(self.max_tokens, self._most_room)
+
+    @property
+    def _most_room(self) -> int:
+        return min(self.role.cap, self.known.of(self.model).most_tokens)
+
     def learn(self, used: int) -> None:
-        """Remember the room that the reply needed, if an earlier one was cut off."""
+        """Remember the room that the reply needed, if an earlier one was cut off, and that a plain request got it."""
+        if self.plain:
+            self.known.prove(self.model, plain=True)
         if self.cut_off:
             self.known.learn_room(self.model, min(self.max_tokens, round(used * _SPARE)))
 
     def _enlarge(self) -> None:
         """Prepare the same prompt with all the room that a reply may have, once."""
-        most = min(self.role.cap, self.known.of(self.model).most_tokens)
+        most = self._most_room
         if self.retried or most <= self.max_tokens:
             self.known.learn_room(self.model, self.max_tokens)
             raise AnswerInvalid(

@@ -102,6 +102,16 @@ def finished(reason: str, content: str | None = "", **more: Any) -> httpx.Respon
     return said("", choices=[choice])
 
 
+def reply(status: int, body: Any, **headers: str) -> httpx.Response:
+    return httpx.Response(status, json=body, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def thinking(*replies: Scripted, fallbacks: tuple[str, ...] = ()) -> tuple[Script, Any]:
+    script = Script(list(replies))
+    roles = Roles.of(Role(MODEL, fallbacks, max_tokens=1_000, cap=2_000))
+    return script, reasoner_for(script, roles=roles)
+
+
 # ---- questions -------------------------------------------------------------------------------------------------
 
 VIEW = Perspective(id="basic-facts", name="Basic facts", focus="What it is.", questions=("What is a WAL?", "What survives?"))

@@ -9,6 +9,9 @@ from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationK
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, harmless
 from pipeline.adapters.reasoners.openai.prompting.fact_listing import evidence
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import OMITTED, excerpt
+from pipeline.domain.plan import first_plan, gap_plan
+from pipeline.domain.state import Analysis, SessionState
+from pipeline.domain.values import Gap
 from pipeline.text.normalise import clean, tokens
 from tests.adapters.reasoners.openai import kit
 from tests.adapters.reasoners.openai.kit import GOOD, QUESTIONS, Script, ask, reasoner_for, said
@@ -167,12 +170,29 @@ def test_keys_of_facts_and_sources_mean_the_same_in_all_prompts_of_a_session() -
     recorded["fact-c"] = 3
     later = CitationKeys(session)
     assert [later.give("E", name) for name in ("fact-c", "fact-a", "fact-b")] == ["E3", "E1", "E2"]
-    assert [later.give("Q", name) for name in ("why", "how")] == ["Q1", "Q2"]
+    assert [later.give("P", name) for name in ("why", "how")] == ["P1", "P2"]
 
 
 def test_a_resumed_session_gives_its_facts_the_same_keys() -> None:
     recorded = {f"fact-{place}": place for place in range(5)}
     assert CitationKeys(SessionKeys(recorded)).give("E", "fact-3") == "E4"
+
+
+def test_questions_are_numbered_in_the_order_of_the_plan_whichever_worker_asks_first() -> None:
+    first, second, third = (kit.VIEW.model_copy(update={"id": f"v{n}", "questions": (f"What of {n}?", "Why?")}) for n in range(3))
+    state = SessionState(id="s1")
+    keys = SessionKeys.of(state)
+    state.perspectives = {view.id: view for view in (first, second)}
+    state.nodes = {node.id: node for node in first_plan((first, second))}
+    assert CitationKeys(keys).give("Q", "What of 1?") == "Q3"
+    gaps = tuple(Gap(question=text, importance=1.0, reason="") for text in ("How so?", "What of 2?"))
+    state.analyses.append(Analysis(0, gaps=gaps))
+    assert CitationKeys(keys).give("Q", "What of 2?") == "Q5"
+    state.perspectives["v2"] = third
+    state.nodes |= {node.id: node for node in gap_plan((third,), 1, 0)}
+    for numbers in (keys, SessionKeys.of(state)):
+        prompt = CitationKeys(numbers)
+        assert [prompt.give("Q", text) for text in ("What of 2?", "How so?", "Why?", "What of 0?")] == ["Q5", "Q4", "Q2", "Q1"]
 
 
 def test_a_key_of_another_prompt_is_unknown_in_this_one() -> None:

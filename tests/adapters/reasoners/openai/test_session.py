@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import httpx
@@ -27,6 +27,7 @@ from tests.fakes import Journal, MemoryStore, context_for, desk_for
 
 QUOTE = re.compile(r"Pump \d+ delivers \d+ litres in mode \d\.")
 KEYS = re.compile(r"^\[(E\d+)\] \"(.*?)\" \(", re.MULTILINE)
+ASKED = re.compile(r"^ *\[(Q\d+)\] (.*)$", re.MULTILINE)
 PRICE = 0.0005
 
 
@@ -72,7 +73,7 @@ RULES: dict[str, Any] = {
         ],
         "more_sections": [],
     },
-    "evaluation": lambda _: {"open_questions": ["Q1", "Q2", "Q7"], "reason": "r"},
+    "evaluation": lambda prompt: {"open_questions": [*(key for key, _ in ASKED.findall(prompt)), "Q7"], "reason": "r"},
     "cross_check": lambda _: {"confirmations": [], "contradictions": []},
     "gaps": lambda _: {"gaps": []},
     "outline": _outline,
@@ -111,6 +112,16 @@ def test_a_session_ends_in_a_report_of_cited_quotes_and_its_costs_are_the_server
     assert logged(store) == pytest.approx(len(script.requests) * PRICE)
     assert ledger.usd == pytest.approx(len(script.requests) * PRICE)
     assert all(worker.levels for worker in state.workers.values() if worker.folds)
+
+
+def test_a_question_has_one_key_in_all_prompts_of_a_session() -> None:
+    script = Script([model])
+    researched(reasoner_for(script), MemoryStore(), context_tokens=150, shares_pages=True)
+    shown: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for body in script.bodies:
+        shown[body["response_format"]["json_schema"]["name"]] |= set(ASKED.findall(body["messages"][1]["content"]))
+    keys = {("Q1", "What of 0?"), ("Q2", "How is 0?"), ("Q3", "What of 1?"), ("Q4", "How is 1?")}
+    assert shown["thought"] == shown["evaluation"] == shown["fold"] == shown["observation"] == keys
 
 
 def test_a_session_whose_budget_is_spent_is_written_without_the_model() -> None:

@@ -1,17 +1,19 @@
 """Opaque citation keys (``E3``) for the names in a prompt. Unknown keys in a reply are removed and counted.
 
-Keys of evidence and sources mean the same in all prompts of a session; questions, perspectives and sentences are numbered in each
-prompt.
+Keys of evidence, sources and questions mean the same in all prompts of a session; perspectives, sentences and sections are
+numbered in each prompt.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Literal
+
+from pipeline.domain.state import SessionState, search_nodes
 
 Letter = Literal["E", "S", "Q", "P", "T", "R"]  # evidence, source, question, perspective, sentence, section of the report
 
@@ -32,28 +34,43 @@ _BEFORE_STOP = re.compile(r"\s+([.,;:!?])(?=\s|$)")
 
 
 class SessionKeys:
-    """The numbers of a session's facts and sources, in the order in which the session recorded them.
+    """The numbers of a session's facts, sources and questions, in the order in which the session recorded them.
 
-    ``facts`` (by id) and ``pages`` (by address) may grow; a name that they do not contain gets the next number when it is first
-    shown.
+    ``facts`` (by id), ``pages`` (by address) and what ``questions`` returns may grow at the end; a name that they do not contain
+    gets the next number when it is first shown.
     """
 
     def __init__(
-        self, facts: Mapping[str, object] = MappingProxyType({}), pages: Mapping[str, object] = MappingProxyType({})
+        self,
+        facts: Mapping[str, object] = MappingProxyType({}),
+        pages: Mapping[str, object] = MappingProxyType({}),
+        questions: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        self._recorded: Mapping[Letter, Mapping[str, object]] = {"E": facts, "S": pages}
-        self._seen: dict[Letter, int] = {"E": 0, "S": 0}
-        self._numbers: dict[Letter, dict[str, int]] = {"E": {}, "S": {}}
+        self._recorded: Mapping[Letter, Callable[[], Collection[str]]] = {"E": lambda: facts, "S": lambda: pages, "Q": questions}
+        self._seen: dict[Letter, int] = dict.fromkeys(self._recorded, 0)
+        self._numbers: dict[Letter, dict[str, int]] = {letter: {} for letter in self._recorded}
+
+    @classmethod
+    def of(cls, state: SessionState) -> SessionKeys:
+        """Return the numbers for a session, which grow with its ``state``."""
+        return cls(state.facts, state.pages, partial(_questions, state))
 
     def number(self, letter: Letter, name: str) -> int | None:
-        """Return the number of a fact or a source; None for another letter, which each prompt numbers by itself."""
+        """Return the number of a fact, a source or a question; None for another letter, which each prompt numbers by itself."""
         if letter not in self._numbers:
             return None
-        numbers, recorded = self._numbers[letter], self._recorded[letter]
+        numbers, recorded = self._numbers[letter], self._recorded[letter]()
         for known in islice(recorded, self._seen[letter], None):
             numbers.setdefault(known, len(numbers) + 1)
         self._seen[letter] = len(recorded)
         return numbers.setdefault(name, len(numbers) + 1)
+
+
+def _questions(state: SessionState) -> list[str]:
+    """Return the questions of the plan and then all gaps; the workers that were added for gaps ask some of these again."""
+    planned = [state.perspectives[node.perspective] for node in search_nodes(state) if not node.id.startswith("gap_")]
+    gaps = [gap.question for analysis in state.analyses for gap in analysis.gaps or ()]
+    return [question for view in planned for question in view.questions] + gaps
 
 
 class CitationKeys:

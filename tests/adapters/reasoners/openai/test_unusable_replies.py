@@ -1,0 +1,253 @@
+"""Replies that are no answers: what is asked for again, how, and how often; and what is read as an answer after all."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import httpx
+import pytest
+
+from pipeline import errors
+from tests.adapters.reasoners.openai.kit import GOOD, MODEL, QUESTIONS, Scripted, ask, finished, reply, said, thinking
+
+EMPTY: dict[str, Scripted] = {
+    "null": finished("stop", None),
+    "blank": finished("stop", "  \n"),
+    "of another type": said("", choices=[{"finish_reason": "stop", "message": {"content": {"a": 1}}}]),
+    "no parts": said("", choices=[{"finish_reason": "stop", "message": {"content": []}}]),
+    "only thoughts": said(
+        "", choices=[{"finish_reason": "stop", "message": {"content": [{"type": "thinking", "thinking": []}]}}]
+    ),
+    "a message of another type": said("", choices=[{"finish_reason": "stop", "message": "x"}]),
+}
+
+
+@pytest.mark.parametrize("fault", sorted(EMPTY))
+def test_an_empty_reply_is_asked_for_again_once_and_is_told_so(fault: str) -> None:
+    script, reasoner = thinking(EMPTY[fault])
+    with pytest.raises(errors.AnswerInvalid, match="is empty"):
+        ask(reasoner, QUESTIONS["thought"])
+    assert len(script.requests) == 2
+    assert "is empty" in script.bodies[1]["messages"][-1]["content"]
+
+
+JSON = json.dumps(GOOD["thought"])
+
+
+SERVED: dict[str, Scripted] = {
+    "thoughts": said(f"<think>\nThe log {{ ... }}.\n</think>\n\n{JSON}"),
+    "thoughts without their beginning": said(f"Let me see: {{braces}}.</think>{JSON}"),
+    "thoughts in capitals": said(f"[THINK]so[/THINK]{JSON}"),
+    "thoughts twice": said(f"<thinking>a</thinking> <reasoning>b</reasoning> {JSON}"),
+    "thoughts and a fence": said(f"<think>a</think>\n```json\n{JSON}\n```"),
+    "channels": said(f"<|channel|>analysis<|message|>so<|end|><|start|>assistant<|channel|>final<|message|>{JSON}<|return|>"),
+    "parts": said(
+        "", choices=[{"message": {"content": [{"type": "text", "text": JSON[:9]}, {"type": "text", "text": JSON[9:]}]}}]
+    ),
+    "parts with thoughts": said(
+        "", choices=[{"message": {"content": [{"type": "thinking", "thinking": "so"}, {"type": "text", "text": JSON}]}}]
+    ),
+    "an answer among the thoughts": said("", choices=[{"message": {"content": None, "reasoning_content": JSON}}]),
+    "NaN in the envelope": httpx.Response(
+        200, content=json.dumps({"choices": [{"message": {"content": JSON}}], "usage": {"cost": 0.001}, "x": math.nan}).encode()
+    ),
+    "a key twice in the envelope": httpx.Response(
+        200, content=b'{"id": 1, "id": 2, "choices": [{"message": {"content": ' + json.dumps(JSON).encode() + b"}}]}"
+    ),
+    "a huge number in the envelope": httpx.Response(
+        200, content=b'{"created": ' + b"9" * 99 + b', "choices": [{"message": {"content": ' + json.dumps(JSON).encode() + b"}}]}"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", sorted(SERVED))
+def test_what_servers_put_around_an_answer_costs_no_second_call(form: str) -> None:
+    script, reasoner = thinking(SERVED[form])
+    assert ask(reasoner, QUESTIONS["thought"]).value.queries
+    assert len(script.requests) == 1
+
+
+def test_an_answer_may_speak_of_thoughts() -> None:
+    _, reasoner = thinking(said({"reasoning": "A tag </think> ends thoughts.", "queries": ["wal"]}))
+    assert "</think>" in ask(reasoner, QUESTIONS["thought"]).value.reasoning
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("<think>endless", "only thoughts"), ("<answer>x</answer>", "faulty at 0"), ("<html><body>x", "is a web page")],
+)
+def test_the_message_about_an_unusable_reply_is_true(content: str, told: str) -> None:
+    script, reasoner = thinking(said(content))
+    with pytest.raises(errors.AnswerInvalid, match=told):
+        ask(reasoner, QUESTIONS["thought"])
+    assert len(script.requests) == 2
+
+
+def test_a_model_that_fails_again_and_again_is_replaced() -> None:
+    script, reasoner = thinking(*[said("no json")] * 2, said(GOOD["thought"]), fallbacks=("acme/two",))
+    assert ask(reasoner, QUESTIONS["thought"]).cost.total_tokens == 330
+    assert [body["model"] for body in script.bodies] == [MODEL, MODEL, "acme/two"]
+
+
+def test_no_answer_costs_three_calls_however_many_models_may_be_asked() -> None:
+    script, reasoner = thinking(said("no json"), fallbacks=("acme/two", "acme/three", "acme/four"))
+    with pytest.raises(errors.AnswerInvalid):
+        ask(reasoner, QUESTIONS["thought"])
+    assert len(script.requests) == 3
+
+
+@pytest.mark.parametrize("bad", [said("no json"), finished("length", "x"), finished("stop", "")])
+def test_a_model_whose_answers_stay_useless_is_not_asked_any_more_in_that_role(bad: httpx.Response) -> None:
+    script, reasoner = thinking(bad)
+    for _ in range(6):
+        with pytest.raises(errors.AnswerInvalid) as caught:
+            ask(reasoner, QUESTIONS["thought"])
+        assert caught.value.outage is None
+    asked = len(script.requests)
+    with pytest.raises(errors.AnswerInvalid, match="role work") as caught:
+        ask(reasoner.for_query(()), QUESTIONS["observation"])
+    assert (len(script.requests), caught.value.cost) == (asked, None)
+    assert caught.value.outage is not None
+    assert "roles" in caught.value.hint
+    script.replies = [said(GOOD["outline"])]
+    assert ask(reasoner, QUESTIONS["outline"]).value.sections
+
+
+def test_an_answer_of_use_ends_the_count_of_useless_ones() -> None:
+    script, reasoner = thinking(said("no json"))
+    for _ in range(4):
+        for _ in range(5):
+            with pytest.raises(errors.AnswerInvalid):
+                ask(reasoner, QUESTIONS["thought"])
+        script.requests.clear()
+        script.replies = [said(GOOD["thought"])]
+        assert ask(reasoner, QUESTIONS["thought"]).value.queries
+        script.replies = [said("no json")]
+
+
+def test_a_cut_reply_is_asked_for_once_more_with_twice_the_room_and_the_same_prompt() -> None:
+    cut = finished("length", json.dumps(GOOD["thought"])[:-20])
+    script, reasoner = thinking(cut, said(GOOD["thought"]))
+    ask(reasoner, QUESTIONS["thought"])
+    first, second = script.bodies
+    assert (first.pop("max_tokens"), second.pop("max_tokens")) == (1_000, 2_000)
+    assert first == second
+
+
+@pytest.mark.parametrize("content", ["", json.dumps(GOOD["thought"])])
+def test_a_reply_that_is_cut_twice_is_never_parsed(content: str) -> None:
+    script, reasoner = thinking(finished("length", content))
+    with pytest.raises(errors.AnswerInvalid, match="cut off at 2,000 tokens"):
+        ask(reasoner, QUESTIONS["thought"])
+    assert len(script.requests) == 2
+
+
+def test_an_unusable_reply_is_asked_for_again_with_the_validators_words() -> None:
+    for bad, why in (({"reasoning": 1, "more": 2}, "queries: Field required"), ("Sure! Here it is:", "not one JSON object")):
+        script, reasoner = thinking(said(bad), said(GOOD["thought"]))
+        ask(reasoner, QUESTIONS["thought"])
+        assert why in script.bodies[1]["messages"][-1]["content"]
+        assert all(body["messages"][:2] == script.bodies[0]["messages"] for body in script.bodies)
+        assert [len(body["messages"]) for body in script.bodies] == [2, 4]
+
+
+UNFIT: dict[str, Any] = {
+    "prose": "I think that",
+    "a trailing comma": '{"reasoning": "r", "queries": [],}',
+    "unquoted keys": '{reasoning: "r", queries: []}',
+    "two objects": '{"reasoning": "r", "queries": []}{"reasoning": "r", "queries": []}',
+    "prose around a fence": 'Here:\n```json\n{"reasoning": "r", "queries": []}\n```',
+    "duplicate keys": '{"reasoning": "r", "queries": [], "queries": []}',
+    "NaN": '{"reasoning": NaN, "queries": []}',
+    "a huge number": '{"reasoning": "r", "queries": [' + "9" * 5_000 + "]}",
+    "nested without end": "[" * 100_000,
+    "an extra key": {"reasoning": "r", "queries": [], "ids": []},
+    "a missing key": {"reasoning": "r"},
+    "a wrong type": {"reasoning": "r", "queries": "wal"},
+    "a list": [],
+    "a string": '"x"',
+}
+
+
+@pytest.mark.parametrize("fault", sorted(UNFIT))
+def test_what_does_not_fit_is_never_repaired_and_fails_after_one_re_ask(fault: str) -> None:
+    script, reasoner = thinking(said(UNFIT[fault]))
+    with pytest.raises(errors.AnswerInvalid, match="no usable answer") as caught:
+        ask(reasoner, QUESTIONS["thought"])
+    assert len(script.requests) == 2
+    assert caught.value.cost is not None
+    assert caught.value.cost.usd == pytest.approx(0.002)
+    assert len(json.loads(caught.value.exchange)["calls"]) == 2
+
+
+@pytest.mark.parametrize("calls", [[{"id": "c", "function": {"name": "web_search", "arguments": '{"q'}}], [1], "x"])
+def test_a_tool_call_is_no_answer_and_is_told_so(calls: Any) -> None:
+    script, reasoner = thinking(finished("tool_calls", None, tool_calls=calls), said(GOOD["thought"]))
+    ask(reasoner, QUESTIONS["thought"])
+    assert "no tools" in script.bodies[1]["messages"][-1]["content"]
+
+
+def test_one_fence_is_stripped() -> None:
+    _, reasoner = thinking(said(f"```json\n{json.dumps(GOOD['thought'])}\n```\n"))
+    assert ask(reasoner, QUESTIONS["thought"]).value.queries
+
+
+@pytest.mark.parametrize("finish", [None, "eos", "end_turn"])
+def test_other_servers_words_for_a_whole_reply_are_accepted(finish: Any) -> None:
+    _, reasoner = thinking(finished(finish, json.dumps(GOOD["thought"])))
+    assert ask(reasoner, QUESTIONS["thought"]).value.queries
+
+
+UNPARSED = {
+    "llama.cpp": (500, "The model produced output that does not match the expected peg-native format", {"type": "server_error"}),
+    "an older llama.cpp": (500, "Failed to parse input at pos 12: </tool_call>", {"type": "server_error"}),
+    "groq": (
+        400,
+        "Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more details.",
+        {"code": "json_validate_failed", "failed_generation": '{"reasoning": '},
+    ),
+    "ollama": (500, "error parsing tool call: raw='{', err=unexpected end of JSON input", {}),
+}
+
+
+def unparsed(server: str) -> httpx.Response:
+    status, message, more = UNPARSED[server]
+    return reply(status, {"error": {"message": message, **more}})
+
+
+@pytest.mark.parametrize("server", sorted(UNPARSED))
+def test_a_reply_that_the_server_could_not_parse_is_asked_for_once_more_without_a_format_and_with_more_room(server: str) -> None:
+    script, reasoner = thinking(unparsed(server), said(GOOD["thought"]))
+    assert ask(reasoner, QUESTIONS["thought"]).value.queries
+    first, second = script.bodies
+    assert first["response_format"]["type"] == "json_schema"
+    assert "response_format" not in second
+    assert second["max_tokens"] == 2_000
+    assert "could not parse it" in second["messages"][-1]["content"]
+    assert UNPARSED[server][2].get("failed_generation", "(no text)") in second["messages"][2]["content"]
+
+
+@pytest.mark.parametrize("server", sorted(UNPARSED))
+def test_a_server_that_cannot_parse_what_its_model_replies_is_not_down(server: str) -> None:
+    script, reasoner = thinking(unparsed(server))
+    with pytest.raises(errors.AnswerInvalid, match="no usable answer") as caught:
+        ask(reasoner, QUESTIONS["thought"])
+    assert caught.value.outage is None
+    assert len(script.requests) == 2
+    assert UNPARSED[server][1][:20] in caught.value.exchange.decode()
+
+
+def test_a_model_that_answers_without_a_format_is_asked_so_from_then_on() -> None:
+    script, reasoner = thinking(unparsed("llama.cpp"), said(GOOD["thought"]))
+    for _ in range(2):
+        ask(reasoner, QUESTIONS["thought"])
+    assert ["response_format" in body for body in script.bodies] == [True, False, False]
+
+
+def test_a_proven_format_outlasts_a_reply_that_the_server_could_not_parse() -> None:
+    script, reasoner = thinking(said(GOOD["thought"]), unparsed("llama.cpp"), said(GOOD["thought"]))
+    for _ in range(3):
+        ask(reasoner, QUESTIONS["thought"])
+    assert ["response_format" in body for body in script.bodies] == [True, True, False, True]
