@@ -202,6 +202,13 @@ class CheckSection(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class CheckChanges(Step):
+    """Check the changed sentences of all sections at once: those of the revisions, or those of the editing pass (``edited``)."""
+
+    edited: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ReviseSection(Step):
     """Rewrite or drop the unsupported sentences of a section; ``revision`` counts from 1."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.domain import steps as s
 from pipeline.domain.state import SessionState
 from pipeline.research import compare_with_earlier, cross_checking, planning, reporting, writing
-from pipeline.research.claims.checking import check_section
+from pipeline.research.claims.checking import check_changes, check_section
 from pipeline.research.claims.editing import edit_report
 from pipeline.research.gathering import context_compression, gap_look_up, page_observation, worker_steps
 from pipeline.research.planning import approval_of
@@ -51,6 +51,7 @@ _ASKING: dict[type[s.Step], Callable[[Any, SessionState, StepContext], Awaitable
     s.PlainOutline: writing.make_plain_outline,
     s.WriteSection: writing.write_section,
     s.CheckSection: check_section,
+    s.CheckChanges: check_changes,
     s.ReviseSection: writing.revise_section,
     s.EditReport: edit_report,
     s.Compare: compare_with_earlier.compare,

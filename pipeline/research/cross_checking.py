@@ -13,6 +13,7 @@ from pipeline.domain.reasoner_questions import CrossCheck, CrossCheckQuestion, G
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.steps import Contrast, FindGaps, StartAnalysis, Validate
 from pipeline.domain.values import Contradiction, Cost, Fact, Gap, ValidatedFact
+from pipeline.research.claims.dates import published_of, today_of
 from pipeline.research.clustering import like_groups
 from pipeline.research.source_quality import source_quality
 from pipeline.research.step_context import Outcome, Paid, StepContext, paid
@@ -74,13 +75,12 @@ async def _cross_checked(check: _Check, state: SessionState, context: StepContex
     if not check.groups:
         return CrossCheck(facts=()), Paid(Cost(), "", ())
     asked = {fact.id: fact for group in check.groups for fact in group}
-    pages = {fact.url: state.pages[fact.url] for fact in asked.values() if fact.url in state.pages}
     question = CrossCheckQuestion(
         query=state.query,
         groups=check.groups,
         origins={name: origin for name, origin in check.origins.items() if name in asked},
-        today=state.started_at[:10],
-        published={url: page.published for url, page in pages.items() if page.published},
+        today=today_of(state),
+        published=dict(published_of(state, asked.values())),
     )
     answer = await context.reasoner.answer(question)
     return answer.value, paid(answer)

@@ -110,10 +110,7 @@ def _words_of(text: str) -> _Words:
             words[-1:] = [word._replace(stop=True, mark=True) for word in words[-1:]]
             continue
         if words:
-            gap = text[words[-1].span.end : span.start]
-            words[-1] = words[-1]._replace(
-                line=bool(_BLOCK_END.search(gap)), mark=words[-1].mark or bool(gap.strip()) or "\n" in gap
-            )
+            words[-1] = _followed_by(words[-1], text[words[-1].span.end : span.start])
         is_unit = before == "number" and len(said) <= _LONGEST_UNIT and not text[words[-1].span.end : span.start].strip(_SPACES)
         is_sign = kind not in ("word", "number", "one")
         unit = unicodedata.normalize("NFKC", said) if is_unit else ""

@@ -188,6 +188,25 @@ def test_rejected_findings_are_folded_away_with_their_reasons(tmp_path: Path) ->
     assert "the quote stands in no page" in text
 
 
+def test_a_worker_whose_last_round_was_not_evaluated_shows_what_was_open_before_it(tmp_path: Path) -> None:
+    store = MemoryStore()
+    scribe = Story(store).begin().planned().scribe
+    scribe.note(
+        e.WorkerStarted(worker_id="search_0", perspective_id="basic-facts"),
+        e.WorkerThought(worker_id="search_0", iteration=1, reasoning="", queries=()),
+        e.WorkerEvaluated(worker_id="search_0", iteration=1, sufficient=False, gaps=("How loud is it?",)),
+    )
+    place = Workplace(tmp_path, store)
+    place.build()
+    assert "> [!gap] Not answered\n> - How loud is it?\n" in place.note("workers/").read_text()
+    scribe.note(
+        e.WorkerThought(worker_id="search_0", iteration=2, reasoning="", queries=()),
+        e.WorkerCompleted(worker_id="search_0", reason="2 iterations", facts=0),
+    )
+    place.build()
+    assert "> [!gap] Not answered before the last round\n> - How loud is it?\n" in place.note("workers/").read_text()
+
+
 def test_a_source_that_gives_orders_to_models_is_flagged_on_its_note_and_in_the_report(tmp_path: Path) -> None:
     store = MemoryStore()
     Story(store, notices={PAGES[0]: ("gives-orders", "noai")}).whole()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pipeline.domain.agenda.endings import no_evidence, with_substitute
 from pipeline.domain.state import SUMMARY, Section, SessionState
 from pipeline.domain.steps import (
+    CheckChanges,
     CheckSection,
     Compare,
     Complete,
@@ -26,13 +27,26 @@ MAX_REVISIONS = 1
 
 def synthesis_steps(state: SessionState) -> Iterator[Step]:
     """Yield the outline, then all sections in parallel (write, check, revise), the summary, the editing pass, the report."""
-    body = [section for name, section in state.sections.items() if name != SUMMARY]
-    if not body:
+    if not any(name != SUMMARY for name in state.sections):
         yield with_substitute(state, MakeOutline(), PlainOutline())
         return
-    open_steps = [step for section in body for step in _section_steps(state, section, section.plan.id)]
+    ready = [name for name in state.sections if state.edited or name != SUMMARY]
+    open_steps = [step for name in ready for step in _section_steps(state, state.sections[name], name)]
     open_steps = open_steps or list(_section_steps(state, state.sections.get(SUMMARY), SUMMARY))
-    yield from open_steps or editing_steps(state) or _comparison_steps(state) or [_final_step(state)]
+    yield from _with_joint_check(state, open_steps) or editing_steps(state) or _comparison_steps(state) or [_final_step(state)]
+
+
+def _with_joint_check(state: SessionState, steps: list[Step]) -> list[Step]:
+    """Return the steps that may start. The checks of changed sentences wait for the others, then they are one step.
+
+    A section has few changed sentences, so a check of each section by itself would mostly repeat its instructions. If the one
+    step fails for good, each section is checked by itself.
+    """
+    checks: list[Step] = [step for step in steps if isinstance(step, CheckSection) and step.revision]
+    together = CheckChanges(state.edited)
+    if state.failed_for_good(together.key):
+        return steps
+    return [step for step in steps if step not in checks] or ([together] if len(checks) > 1 else checks)
 
 
 def editing_steps(state: SessionState) -> list[Step]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import admitted_facts, standings
 from pipeline.domain.reasoner_questions import ClaimCheckQuestion
+from pipeline.domain.reasoner_questions.answers import ClaimCheck
 from pipeline.domain.state import SUMMARY, Section, SessionState
-from pipeline.domain.steps import CheckSection
+from pipeline.domain.steps import CheckChanges, CheckSection
 from pipeline.domain.values import Fact, Paragraph, Sentence, Verdict
 from pipeline.errors import AnswerInvalid
 from pipeline.research.claims.code_check import bridge_objection, code_objection, heading_objection, is_limit, objection
@@ -19,6 +20,7 @@ from pipeline.text.normalise import holds_quote
 from pipeline.text.quantities.comparison import unsupported_quantity
 from pipeline.text.ranking.query_terms import content_stems
 
+_HEADING = -1  # the place of a heading among verdicts
 _NEAREST = 4  # facts shown for a sentence on what the sources leave open
 TO_DO, CERTAINTY = "what-to-do", "how-sure"  # the sections that the editing pass adds, under titles of ours
 
@@ -77,13 +79,29 @@ def report_title(state: SessionState) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """What is to be checked of a section: new sentences by place, a heading or "", the facts to show, unjudged claims."""
+    """What is to be checked of a section: new sentences by place, a heading or "", the facts to show, unjudged claims.
 
+    ``refused`` are the verdicts that code gives alone. If code refuses all sentences, the heading falls with them.
+    """
+
+    section_id: str
+    revision: int
     sentences: dict[int, Sentence]
-    forms: dict[int, Paragraph]
+    refused: dict[int, Verdict]
     heading: str
     facts: dict[str, Fact]
     claims: tuple[str, ...]
+    kept: bool  # whether the section has sentences that were found supported before
+
+    @property
+    def places(self) -> list[int]:
+        """The places of the sentences that the reasoner is asked about."""
+        return [place for place in self.sentences if place not in self.refused]
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is anything to ask the reasoner."""
+        return bool(self.places) or bool(self.heading and self.kept)
 
 
 async def check_section(step: CheckSection, state: SessionState, context: StepContext) -> Outcome:
@@ -92,50 +110,69 @@ async def check_section(step: CheckSection, state: SessionState, context: StepCo
     Raises:
         AnswerInvalid: the verdicts do not match the sentences.
     """
-    check = _check_of(step.section_id, state)
-    refused = dict(_refused(check, state))
-    open_places = [place for place in check.sentences if place not in refused]
-    found = e.ClaimsChecked(section_id=step.section_id, revision=step.revision, verdicts=tuple(refused.values()))
-    if not open_places:
-        by_code = tuple(refused[place] for place in sorted(refused))
-        return Outcome((found.model_copy(update={"verdicts": by_code, "heading": _heading_of_nothing(check)}),))
-    facts = _listed(step, check.facts, state)
-    question = ClaimCheckQuestion(
+    return await _checked([_check_of(step.section_id, state)], state, context)
+
+
+async def check_changes(_step: CheckChanges, state: SessionState, context: StepContext) -> Outcome:
+    """Check the changed sentences of all sections in one call; one event for each section, the first with the cost.
+
+    Raises:
+        AnswerInvalid: the verdicts do not match the sentences.
+    """
+    changed = [
+        name for name, one in state.sections.items() if one.revision and one.paragraphs is not None and one.verdicts is None
+    ]
+    return await _checked([_check_of(name, state) for name in changed], state, context)
+
+
+async def _checked(checks: Sequence[_Check], state: SessionState, context: StepContext) -> Outcome:
+    asked = [check for check in checks if check.asks]
+    by_code = tuple(_event(check, dict(check.refused), _heading_of_nothing(check)) for check in checks if not check.asks)
+    if not asked:
+        return Outcome(by_code)
+    answer = await context.reasoner.answer(_question(asked, state))
+    said, cost = _by_check(answer.value.verdicts, asked), paid(answer)
+    events = [_judged(check, said[check.section_id], answer.value, state) for check in asked]
+    events[0] = events[0].model_copy(update={"cost": cost.cost, "exchange": cost.exchange})
+    return Outcome((*events, *by_code), cost.objects)
+
+
+def _question(checks: Sequence[_Check], state: SessionState) -> ClaimCheckQuestion:
+    facts = _listed(checks, state)
+    return ClaimCheckQuestion(
         query=state.query,
-        sentences=tuple(check.sentences[place] for place in open_places),
+        sentences=tuple(check.sentences[place] for check in checks for place in check.places),
         facts=facts,
-        headings=(check.heading,) if check.heading else (),
-        claims=check.claims,
+        headings=tuple(check.heading for check in checks if check.heading),
+        claims=tuple(dict.fromkeys(name for check in checks for name in check.claims)),
         today=today_of(state),
         published=published_of(state, facts),
     )
-    answer = await context.reasoner.answer(question)
-    verdicts = _by_place(answer.value.verdicts, [*open_places, *([-1] if check.heading else [])])
-    heading = _heading_verdict(verdicts.pop(-1, None), check, state.query, title=step.section_id == SUMMARY)
-    verdicts |= refused
-    cost = paid(answer)
-    event = found.model_copy(
-        update={
-            "verdicts": tuple(_verdict_with_citation(verdicts[place], check.sentences[place]) for place in sorted(verdicts)),
-            "heading": heading,
-            "claims": check.claims,
-            "overstated": _overstated(check, answer.value.overstated),
-            "cost": cost.cost,
-            "exchange": cost.exchange,
-        }
-    )
-    return Outcome((event,), cost.objects)
 
 
-def _listed(step: CheckSection, cited: dict[str, Fact], state: SessionState) -> tuple[Fact, ...]:
+def _event(check: _Check, verdicts: dict[int, Verdict], heading: Verdict | None) -> e.ClaimsChecked:
+    cited = tuple(_verdict_with_citation(verdicts[place], check.sentences[place]) for place in sorted(verdicts))
+    return e.ClaimsChecked(section_id=check.section_id, revision=check.revision, verdicts=cited, heading=heading)
+
+
+def _judged(check: _Check, said: dict[int, Verdict], answer: ClaimCheck, state: SessionState) -> e.ClaimsChecked:
+    """Return the event of a section about which the reasoner ``said`` verdicts."""
+    heading = _heading_verdict(said.pop(_HEADING, None), check, state.query)
+    update = {"claims": check.claims, "overstated": _overstated(check, answer.overstated)}
+    return _event(check, said | check.refused, heading).model_copy(update=update)
+
+
+def _listed(checks: Sequence[_Check], state: SessionState) -> tuple[Fact, ...]:
     """Return the facts for the check: of a new section all that it was written from, in the same order, else those cited.
 
     The prompt then begins as the one that wrote the section, which a cache has just seen.
     """
+    cited = {name: fact for check in checks for name, fact in check.facts.items()}
     named = tuple(cited[name] for name in sorted(cited))
-    if step.revision or state.edited or step.section_id == SUMMARY or not state.config.shares_pages:
+    first = checks[0]
+    if first.revision or first.section_id == SUMMARY or not state.config.shares_pages:
         return named
-    own = facts_with_support(state.sections[step.section_id].plan.facts, state)
+    own = facts_with_support(state.sections[first.section_id].plan.facts, state)
     return (*own, *(fact for fact in named if fact not in own))
 
 
@@ -154,11 +191,14 @@ def _check_of(section_id: str, state: SessionState) -> _Check:
     prose = any(paragraph.kind == "prose" for paragraph in section.paragraphs or ())
     unchecked = prose and section.heading is None and section_id not in (TO_DO, CERTAINTY)
     heading = "" if not unchecked else state.title if section_id == SUMMARY else section.plan.title
-    told = sentences if not heading else dict(enumerate(sentences_of(section.paragraphs or ())))
-    cited = {name: state.facts[name] for sentence in told.values() for name in sentence.facts if name in state.facts}
+    judged = sentences if not heading else dict(enumerate(sentences_of(section.paragraphs or ())))
+    cited = {name: state.facts[name] for sentence in judged.values() for name in sentence.facts if name in state.facts}
     claims = tuple(name for name in sorted(cited) if prose and name not in state.claims and not _is_plain_claim(cited[name]))
     shown = cited | {fact.id: fact for sentence in sentences.values() for fact in _answers(sentence, state)}
-    return _Check(sentences, {place: paragraph for place, (paragraph, _) in placed}, heading, shown, claims)
+    forms = {place: paragraph for place, (paragraph, _) in placed}
+    refused = {verdict.sentence: verdict for verdict in _refused(sentences, forms, shown, state)}
+    kept = any(verdict.supported for verdict in section.carried)
+    return _Check(section_id, section.revision, sentences, refused, heading, shown, claims, kept)
 
 
 def _answers(sentence: Sentence, state: SessionState) -> list[Fact]:
@@ -176,42 +216,50 @@ def _is_plain_claim(fact: Fact) -> bool:
     return not fact.claim or holds_quote(fact.quote, fact.claim)
 
 
-def _refused(check: _Check, state: SessionState) -> Iterable[tuple[int, Verdict]]:
+def _refused(
+    sentences: dict[int, Sentence], forms: dict[int, Paragraph], known: dict[str, Fact], state: SessionState
+) -> Iterable[Verdict]:
     """Yield the verdicts that code gives alone: objections to prose, and all of code."""
-    for place, sentence in check.sentences.items():
-        paragraph = check.forms[place]
-        facts = [check.facts[name] for name in sentence.facts if name in check.facts]
+    for place, sentence in sentences.items():
+        paragraph = forms[place]
+        facts = [known[name] for name in sentence.facts if name in known]
         if paragraph.kind == "passages":
             continue
         if paragraph.form == "code":
             why = code_objection(sentence.text, facts) if facts else "It cites nothing."
-            yield place, Verdict(sentence=place, supported=not why, reason=why or "Each line occurs in a quote.")
+            yield Verdict(sentence=place, supported=not why, reason=why or "Each line occurs in a quote.")
         elif sentence.basis == "bridge":
-            if why := bridge_objection(sentence.text, check.facts.values(), state.query):
-                yield place, Verdict(sentence=place, supported=False, reason=why)
+            if why := bridge_objection(sentence.text, known.values(), state.query):
+                yield Verdict(sentence=place, supported=False, reason=why)
         elif why := objection(sentence, facts, state.query, today_of(state)):
-            yield place, Verdict(sentence=place, supported=False, reason=why)
+            yield Verdict(sentence=place, supported=False, reason=why)
 
 
-def _by_place(verdicts: tuple[Verdict, ...], places: list[int]) -> dict[int, Verdict]:
+def _by_check(verdicts: tuple[Verdict, ...], checks: Sequence[_Check]) -> dict[str, dict[int, Verdict]]:
+    """Return the verdicts by section and place: the answer has those on all sentences first, then those on the headings."""
+    places = [(check.section_id, place) for check in checks for place in check.places]
+    places += [(check.section_id, _HEADING) for check in checks if check.heading]
     found = {verdict.sentence: verdict for verdict in verdicts}
     if set(found) != set(range(len(places))):
         raise AnswerInvalid(
             f"the answer has {len(found)} verdicts for {len(places)} sentences", hint="the step will be tried again"
         )
-    return {place: found[number].model_copy(update={"sentence": place}) for number, place in enumerate(places)}
+    said: dict[str, dict[int, Verdict]] = {check.section_id: {} for check in checks}
+    for number, (name, place) in enumerate(places):
+        said[name][place] = found[number].model_copy(update={"sentence": place})
+    return said
 
 
 def _heading_of_nothing(check: _Check) -> Verdict | None:
     """Return the verdict on a heading whose sentences were all refused, None if there is no heading or no new sentence."""
     refused = check.heading and check.sentences
-    return Verdict(sentence=-1, supported=False, reason="Code refused all sentences below it.") if refused else None
+    return Verdict(sentence=_HEADING, supported=False, reason="Code refused all sentences below it.") if refused else None
 
 
-def _heading_verdict(verdict: Verdict | None, check: _Check, query: str, *, title: bool) -> Verdict | None:
+def _heading_verdict(verdict: Verdict | None, check: _Check, query: str) -> Verdict | None:
     if verdict is None or not verdict.supported:
         return verdict
-    why = heading_objection(check.heading, check.facts.values(), query, title=title)
+    why = heading_objection(check.heading, check.facts.values(), query, title=check.section_id == SUMMARY)
     return verdict.model_copy(update={"supported": False, "reason": why}) if why else verdict
 
 

@@ -82,7 +82,7 @@ class Quantities:
 
 
 def quantities_in(text: str) -> Quantities:
-    """Return the quantities of a text in any order but a fixed one."""
+    """Return the quantities of a text, by kind; a date's parts and a name's digits are no amounts."""
     days, rest = dates_in(text)
     names = [match[0] for match in _NAME.finditer(rest)]
     rest = _NAME.sub(lambda match: " " * len(match[0]), rest)

@@ -1,4 +1,4 @@
-"""Does what a sentence says in numbers stand in its sources? Amounts are compared by value and unit, dates by their parts."""
+"""Do the sources of a sentence give its numbers? Amounts are compared by value and unit, dates by their parts."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _results(dimension: str, given: Quantities) -> Iterator[Decimal]:
     yield from (one - other for one, other in combinations(same, 2))
     if len(same) > 2:
         yield sum(same, Decimal(0))
-    yield from (length for kind, length in map(_as_decimal, spans_between(list(given.days))) if kind == dimension)
+    yield from (length for kind, length in spans_between(given.days) if kind == dimension)
     for one, other in permutations(operands, 2):
         if one.dimension == other.dimension:
             yield from _ratios(dimension, max(one.values), max(other.values))
@@ -119,10 +119,6 @@ def _results(dimension: str, given: Quantities) -> Iterator[Decimal]:
     if dimension in ("", "month"):
         years = [max(amount.values) for amount in operands if not amount.dimension]
         yield from ((one - other) * (12 if dimension else 1) for one, other in permutations(years, 2))
-
-
-def _as_decimal(span: tuple[str, int]) -> tuple[str, Decimal]:
-    return span[0], Decimal(span[1])
 
 
 def _scaled(one: Decimal, other: Decimal) -> Iterator[Decimal]:

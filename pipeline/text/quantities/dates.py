@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from itertools import combinations
 
 _MONTHS = (
     "january jan januar jänner janvier enero",
@@ -36,6 +39,7 @@ _FORMS = tuple(
         rf"{_MONTH} {_DAY}(?![\w%]|[.,]?\d)",
     )
 )
+_SECONDS_A_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,13 @@ class Day:
         orders = [(other.month, other.day), *([(other.day, other.month)] if other.swapped or self.swapped else [])]
         same_year = self.year in (0, other.year)
         return same_year and any(self.month in (0, month) and self.day in (0, day) for month, day in orders)
+
+    def as_date(self) -> date | None:
+        """Return the date if all its parts are given and the calendar has it, else None."""
+        try:
+            return date(self.year, self.month, self.day)
+        except ValueError:
+            return None
 
 
 def dates_in(text: str) -> tuple[list[Day], str]:
@@ -78,10 +89,11 @@ def _day(match: re.Match[str]) -> Day | None:
     return Day(year, month, day, match[0].strip(), swapped or month > 12) if valid else None
 
 
-def spans_between(days: list[Day]) -> Iterator[tuple[str, int]]:
-    """Yield dimension and length of the times between each two dates: months and days."""
-    for number, one in enumerate(days):
-        for other in days[number + 1 :]:
-            if one.year and other.year:
-                yield "month", abs(12 * (one.year - other.year) + one.month - other.month)
-                yield "month", 12 * abs(one.year - other.year)
+def spans_between(days: Iterable[Day]) -> Iterator[tuple[str, Decimal]]:
+    """Yield the times between each two dates, as dimension and size: in seconds for full dates, in months and in whole years."""
+    for one, other in combinations((day for day in days if day.year), 2):
+        if one.month and other.month:
+            yield "month", Decimal(abs(12 * (one.year - other.year) + one.month - other.month))
+        yield "month", Decimal(12 * abs(one.year - other.year))
+        if (first := one.as_date()) and (second := other.as_date()):
+            yield "time", Decimal(abs((first - second).days) * _SECONDS_A_DAY)

@@ -24,6 +24,7 @@ _WORDS = {
     "MakeOutline": "Outlining the report",
     "WriteSection": "Writing",
     "CheckSection": "Checking sentences",
+    "CheckChanges": "Checking changed sentences",
     "ReviseSection": "Revising",
     "EditReport": "Editing the report",
 }

@@ -14,7 +14,7 @@ PLANNING, CHECKING, WRITING = "Survey and plan", "Cross-checking", "Writing"
 # The meanings of a mark, with the words of the legend.
 MARKS = {"thought": "answer", "search": "search", "page": "page read", "fact": "facts found", "failed": "failure"}
 _CHECKS = ("Validate", "Contrast", "FindGaps", "LookUp")
-_WRITES = ("MakeOutline", "PlainOutline", "WriteSection", "CheckSection", "ReviseSection", "EditReport")
+_WRITES = ("MakeOutline", "PlainOutline", "WriteSection", "CheckSection", "CheckChanges", "ReviseSection", "EditReport")
 
 
 @dataclass(slots=True)

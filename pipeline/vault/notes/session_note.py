@@ -44,6 +44,7 @@ _STEPS = {
     "FindGaps": "looking for what is still unknown",
     "MakeOutline": "outlining the report",
     "PlainOutline": "outlining the report without the model",
+    "CheckChanges": "checking the changed sentences of all sections",
     "EditReport": "editing the whole report",
 }
 _WORKER_STEPS = {"Think": "thinking", "Evaluate": "judging what was found", "Fold": "condensing what was found"}

@@ -148,7 +148,7 @@ def _view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerVie
         rounds=tuple(_round(model, state, worker, number) for number in range(1, len(worker.iterations) + 1)),
         facts=tuple(_found(model, loaded, fact) for fact in loaded.facts[worker.id]),
         rejected=tuple(_rejected(model, state, worker)),
-        gaps=worker.iterations[-1].gaps if worker.iterations else (),
+        gaps=next((step.gaps for step in reversed(worker.iterations) if step.evaluated), ()),
         timeline=timeline_link(loaded),
         canvas=canvas_link(loaded),
         started_at=worker.started_at,

@@ -98,6 +98,58 @@ def test_only_faulty_sentences_are_written_again_and_only_they_are_checked_again
     assert sum(len(event.verdicts) for event in events_of(store, e.ClaimsChecked) if event.revision == 1) == 1
 
 
+LOUD = "Pumps are loud in the dark."
+
+
+@dataclass
+class Reviser(Author):
+    """Writes a doubtful sentence into each section, and another in its place; can refuse the joint check."""
+
+    refuses_joint: bool = False
+
+    def _section(self, question: q.SectionQuestion) -> q.SectionText:
+        (paragraph,) = super()._section(question).paragraphs
+        doubtful = Sentence(text=LOUD, facts=paragraph.sentences[0].facts)
+        return q.SectionText(paragraphs=(paragraph.model_copy(update={"sentences": (*paragraph.sentences, doubtful)}),))
+
+    def _revision(self, question: q.RevisionQuestion) -> q.Revision:
+        better = Sentence(text="Pumps deliver litres.", facts=question.sentences[0].facts)
+        return q.Revision(edits=(q.Edit(place=0, sentence=better),))
+
+    def _claim_check(self, question: q.ClaimCheckQuestion) -> q.ClaimCheck:
+        joint = [sentence.text for sentence in question.sentences].count("Pumps deliver litres.") > 1
+        return q.ClaimCheck(verdicts=()) if joint and self.refuses_joint else super()._claim_check(question)
+
+
+def test_the_revised_sentences_of_all_sections_are_checked_in_one_call() -> None:
+    author = Reviser(Journal(), refused=(LOUD,))
+    state, store = written(author)
+    body = [name for name in state.sections if name != SUMMARY]
+    checks = [[s.text for s in one.sentences] for one in author.of(q.ClaimCheckQuestion)]
+    assert len(body) > 2
+    assert ["Pumps deliver litres."] * len(body) in checks
+    assert len(checks) == len(body) + 1 + 2  # each section, their revisions together, the summary and its revision
+    assert all("Pumps deliver litres." in texts(state, name) for name in body)
+    together = [event for event in events_of(store, e.ClaimsChecked) if event.step == "CheckChanges:False"]
+    assert {event.section_id for event in together} == set(body)
+    assert [event.cost.calls > 0 for event in together] == [True, *[False] * (len(body) - 1)]
+
+
+def test_each_section_is_checked_by_itself_if_all_together_get_no_answer_of_use() -> None:
+    author = Reviser(Journal(), refused=(LOUD,), refuses_joint=True)
+    state, _ = written(author)
+    assert state.failed_for_good("CheckChanges:False")
+    assert all("Pumps deliver litres." in texts(state, name) for name in state.sections if name != SUMMARY)
+
+
+def test_a_new_title_over_unchanged_sentences_is_checked() -> None:
+    author = Author(Journal(), refused=("Section 0", "Pumps are best"))
+    author._revision = lambda _question: q.Revision(edits=(), title="Pumps are best")  # type: ignore[method-assign]
+    state, _ = written(author)
+    assert state.report is not None
+    assert next(iter(state.report.sections)).title == "Part 1"
+
+
 def test_what_code_refuses_is_not_shown_to_the_reasoner_and_never_reaches_the_report() -> None:
     author = Author(Journal(), extra=(Sentence(text=FALSE),))
     state, _ = written(author)
@@ -179,6 +231,7 @@ def test_the_editing_pass_drops_replaces_orders_and_adds_and_only_changes_are_ch
     after = [event for event in events_of(store, e.ClaimsChecked) if event.revision == 1]
     assert sum(len(event.verdicts) for event in after) == 2  # the two new sentences; the dropped one needs no check
     assert len(events_of(store, e.ReportEdited)) == 1
+    assert [event.step for event in after] == ["CheckChanges:True"] * len(after)
 
 
 def texts_of_summary(state: SessionState) -> list[str]:

@@ -34,6 +34,21 @@ def test_neither_a_place_in_a_row_nor_a_round_factor_makes_a_figure_computable(s
     assert unsupported_quantity(sentence, [source], derived=True)
 
 
+@pytest.mark.parametrize("said", ["9 days", "fourteen months", "1 year", "61 weeks", "2 years"])
+def test_a_time_between_two_dates_may_be_computed(said: str) -> None:
+    source = {
+        "9 days": "It was released on 21 July 2010 and repaired on 30 July 2010.",
+        "2 years": "It was released in July 2010 and repaired in August 2012.",
+    }.get(said, "It was released on 21 July 2010, and repaired on 21 September 2011.")
+    assert unsupported_quantity(f"It was repaired {said} later.", [source], derived=True) == ""
+    assert unsupported_quantity("It was repaired 3 days later.", [source], derived=True)
+    assert unsupported_quantity("It was repaired 44 months later.", [source], derived=True)
+
+
+def test_a_date_that_no_calendar_has_gives_no_time() -> None:
+    assert unsupported_quantity("It took 9 days.", ["From 21 February 2010 to 30 February 2010."], derived=True)
+
+
 def test_half_a_unit_is_an_amount() -> None:
     assert unsupported_quantity("It grows to 500 MB.", ["It grows to about half a gigabyte."]) == ""
     assert unsupported_quantity("It takes 15 minutes.", ["It takes a quarter of an hour."]) == ""
