@@ -132,6 +132,15 @@ def test_building_everything_renders_each_page_again(scratch: Scratch, monkeypat
     assert "another program" in scratch.html("reports/2026/r1.html")
 
 
+def test_another_program_renders_each_page_again_without_being_asked(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch.build()
+    monkeypatch.setattr(render_task, "filled", lambda *_given: Markup("another program's page"))
+    monkeypatch.setattr("pipeline.site.build.program_id", lambda _room: "another")
+    assert "my/mine.html" in scratch.build().written
+    assert "another program" in scratch.html("reports/2026/r1.html")
+    assert scratch.build().written == ()
+
+
 def test_a_canvas_shows_a_note_that_came_after_it_and_changed_since(scratch: Scratch) -> None:
     scratch.write("x.canvas", _CANVAS)
     scratch.build()
