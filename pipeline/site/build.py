@@ -18,10 +18,12 @@ from pipeline.site.cache.built_files import BuiltFiles
 from pipeline.site.cache.catalogue import SETTLED, Catalogue
 from pipeline.site.change_scan import ChangeScan
 from pipeline.system.folder_fingerprint import Step, digest_below
+from pipeline.system.program_id import program_id
 from pipeline.text.normalise import digest_of
 
 CACHE = "site.sqlite"
 _LOCK = "site.lock"
+_PROGRAM = "program"  # the catalogue's entry for the program that made the site
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ def build_site(
 def _build(folders: Folders, title: str, url: str, steps: Mapping[str, Step], everything: bool) -> SiteReport:
     catalogue = Catalogue(folders.state / CACHE, writes=True)
     try:
-        inputs = _inputs_digest(folders.templates, title, url)
+        inputs, program = _inputs_digest(folders.templates, title, url), program_id("site")
+        everything = everything or program != catalogue.recall(_PROGRAM)  # an upgrade may show the same note in another way
         built = BuiltFiles(catalogue, folders.site, everything=everything)
         scan = ChangeScan(catalogue, folders.vault, steps, everything=everything)
         same_inputs = inputs and inputs == catalogue.recall(SETTLED) and not everything
@@ -95,15 +98,17 @@ def _build(folders: Folders, title: str, url: str, steps: Mapping[str, Step], ev
         from pipeline.site.rendering.render_task import Job
 
         job = Job(folders.vault, folders.templates, folders.site, folders.state / CACHE, folders.compiled)
-        return SiteReport(*Build(job, catalogue, built, scan, inputs).run(title, url))
+        report = SiteReport(*Build(job, catalogue, built, scan, inputs).run(title, url))
+        catalogue.remember(_PROGRAM, program)
+        return report
     finally:
         catalogue.close()
 
 
 def _inputs_digest(templates: Path, title: str, url: str) -> str:
-    """A digest of all inputs besides the vault: templates, title, address, program; "" if they cannot be read."""
+    """A digest of all inputs besides vault and program: templates, title, address; "" if they cannot be read."""
     try:
-        parts = (title, url, digest_below(templates), digest_below(Path(__file__).parent, "*.py"))
+        parts = (title, url, digest_below(templates))
     except OSError:
         return ""
     return digest_of("\0".join(parts).encode())

@@ -6,17 +6,16 @@ build that ignores it writes the same bytes. ``changed_notes`` renders and write
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from pipeline.domain import fold_id
 from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
+from pipeline.system.program_id import program_id
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.database import FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
 from pipeline.vault.output import property_types
@@ -80,10 +79,6 @@ def _unchanged_report(file: CatalogueFile, marks: Mapping[str, str], templates: 
         return BuildReport(unchanged=file.files.count(), steps=steps, marks=marks)
 
 
-@cache
 def layout_id() -> str:
     """Return a digest of the program's sources that decide what notes say; a change of it invalidates the catalogue."""
-    here = Path(__file__).parent
-    files = (*sorted(here.rglob("*.py")), *sorted((here.parent / "text").glob("*.py")))
-    sources = b"".join(path.read_bytes() for path in files)
-    return hashlib.sha256(sources + fold_id().encode()).hexdigest()[:16]
+    return f"{program_id('vault')}-{fold_id()}"

@@ -76,3 +76,48 @@ def note(title: str, body: str, kind: str = "", **properties: str) -> str:
 def read(text: str, *, path: str = "my/here.md", others: tuple[str, ...] = (), at_hand: bool = False) -> Draft:
     """Read a note's text in a vault that also holds ``others``."""
     return Reader().read(text, Draft(path, root_of(page_of(path)), AllPlaces([path, *others]), at_hand=at_hand))
+
+
+VAULT = {
+    "Home.md": note("Research", "Newest: [[reports/2026/r1|First]].\n\n![[bases/sources.base#All]]"),
+    "reports/2026/r1.md": note(
+        "First report",
+        "> [!abstract] In short\n> It is so.[[sources/2026-11/s1#^q-1|¹]]\n\n## Part\n\nMore.[[sources/2026-11/s2#^q-2|²]]",
+        "report",
+        created="2026-11-20T02:00:00",
+        tags='["research/report", "topic/logs"]',
+        sources="2",
+        session='"[[sessions/2026/w1|how]]"',
+    ),
+    "reports/2026/r2.md": note("Second report", "See [[r1]] and [[nowhere]].", "report", created="2026-11-21T02:00:00"),
+    "sessions/2026/w1.md": note(
+        "Session one", "![[canvas/w1.canvas]]\n\n![[sources/2026-11/s1#^q-1]]", "session", created="2026-11-20T02:00:00"
+    ),
+    "sources/2026-11/s1.md": note(
+        "A source",
+        "> “Word for word.”\n\n^q-1\n\n[[reports/2026/r1|cited]]",
+        "source",
+        tags='["research/source"]',
+        quotes="1",
+    ),
+    "sources/2026-11/s2.md": note("Another", "> “Quoted too.”\n\n^q-2", "source", tags='["research/source"]', quotes="3"),
+    "canvas/w1.canvas": """{"nodes": [
+        {"id": "a", "type": "file", "file": "sources/2026-11/s1.md", "x": 0, "y": 0, "width": 300, "height": 80},
+        {"id": "b", "type": "text", "text": "**Bold** words", "x": 400, "y": 0, "width": 300, "height": 80, "color": "4"}],
+        "edges": [{"id": "e", "fromNode": "a", "toNode": "b", "label": "leads"}]}""",
+    "bases/sources.base": """
+filters: {and: ['file.hasTag("research/source")']}
+formulas: {source: file.asLink(title)}
+properties: {formula.source: {displayName: Source}}
+views: [{type: table, name: All, order: [formula.source, note.quotes], sort: [{property: note.quotes, direction: DESC}]}]
+""",
+    "my/mine.md": "# Mine\n\n#idea about [[Home]]\n",
+    "img/p.png": "no real picture",
+}
+
+
+def scratch_vault(folder: Path) -> Scratch:
+    """Return a scratch whose vault has one note of most kinds, with links, a table, a canvas and an image."""
+    made = Scratch(folder)
+    made.write_all(VAULT)
+    return made

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline import __version__
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Face, Record, read_canvas, read_note
 from pipeline.site.files import Staged, read
@@ -134,4 +133,4 @@ class PageRenderer:
 
 def key_of(*parts: object) -> str:
     """Return the digest of everything that a page shows."""
-    return digest_of(repr((__version__, *parts)).encode("utf-8", "replace"))
+    return digest_of(repr(parts).encode("utf-8", "replace"))

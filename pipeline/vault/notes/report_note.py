@@ -39,7 +39,7 @@ from pipeline.vault.output.prose import prose
 from pipeline.vault.vault_model import LoadedSession, VaultModel
 
 # A heading that Obsidian finds again by its own words; signs in it would have to be left out of the link.
-_LINKABLE = re.compile(r"[^\W_](?:[^\W_]|[ ,'()?-])*")
+_LINKABLE = re.compile(r"[^\W_](?:[^\W_]|[ ,'()?–-])*")
 # The headings that the template writes for the parts that every report has.
 DISAGREEMENTS = "Sources disagree"
 UNKNOWNS = "What was not found"

@@ -124,6 +124,14 @@ def _escaped(line: str) -> str:
     return _LONG_NUMBER.sub(r"\1\\\2", _RISKY.sub(lambda found: "\\" + found[0], line))
 
 
+def before_space(text: str) -> Inert:
+    """Return ``inert(text)`` for a place where white space follows, so that a colon at its end can join with nothing."""
+    body = inert(text)
+    if body.endswith("&#58;") and not body.endswith(":&#58;"):
+        return Inert(body.removesuffix("&#58;") + ":")
+    return body
+
+
 @lru_cache(maxsize=4_096)
 def label(text: str) -> str:
     """Return ``text`` for the words of a wikilink: signs that mean something there become look-alikes. Never empty."""

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from pipeline.text.normalise import clean, one_line
 from pipeline.text.page_format import Block, BlockKind, blocks
-from pipeline.vault.output.escaping import Inert, Link, fenced, inert
+from pipeline.vault.output.escaping import Inert, Link, before_space, fenced, inert
 
 _CODE_LINE = re.compile(r"[ \t]+\S|.*[{};\\]\s*\Z")
 _MOST_CELLS = 40
@@ -89,14 +89,14 @@ def markdown(text: str, lead: str = "", mark: Link | None = None) -> Inert:
     """Return a passage as Markdown lines, its lead first and ``mark`` at its end; behind code a mark has a line of its own."""
     groups = [(kind, [block.text for block in same]) for kind, same in groupby(blocks_of(text), key=lambda block: block.kind)]
     header = lead if lead.startswith("| ") and groups and groups[0][0] == "row" else ""
-    parts = [[inert(flat(lead))]] if lead and not header else []
+    parts = [[(before_space if groups else inert)(flat(lead))]] if lead and not header else []
     for number, (kind, texts) in enumerate(groups):
-        last = mark if number == len(groups) - 1 else None
-        parts.append(_lines(kind, [header, *texts] if header and not number else texts, last))
+        at_end = number == len(groups) - 1
+        parts.append(_lines(kind, [header, *texts] if header and not number else texts, mark if at_end else None, at_end))
     return Inert("\n\n".join("\n".join(part) for part in parts if part))
 
 
-def _lines(kind: BlockKind, texts: list[str], mark: Link | None) -> list[Inert]:
+def _lines(kind: BlockKind, texts: list[str], mark: Link | None, at_end: bool) -> list[Inert]:
     sign = str(mark.inline) if mark else ""
     if kind == "code":
         code = fenced("\n".join(texts))
@@ -104,11 +104,16 @@ def _lines(kind: BlockKind, texts: list[str], mark: Link | None) -> list[Inert]:
     if kind == "row":
         return _table([cells(text) for text in texts], mark)
     if kind == "item":
-        items = [f"- {inert(text) or '…'}" for text in texts]
+        items = [f"- {text or '…'}" for text in _shown(texts, at_end)]
         return [*map(Inert, items[:-1]), Inert(items[-1] + sign)]
-    paragraphs = [str(inert(text)) for text in texts if text.strip()]
+    paragraphs = _shown([text for text in texts if text.strip()] or [""], at_end)
     lines = [Inert(line) for text in paragraphs[:-1] for line in (text, "")]
-    return [*lines, Inert((paragraphs[-1] if paragraphs else "") + sign)]
+    return [*lines, Inert(paragraphs[-1] + sign)]
+
+
+def _shown(texts: Sequence[str], at_end: bool) -> list[Inert]:
+    """Texts on lines of their own; ``at_end``: something may follow the last on its line."""
+    return [*map(before_space, texts[:-1]), (inert if at_end else before_space)(texts[-1])]
 
 
 def _table(rows: list[list[str]], mark: Link | None) -> list[Inert]:

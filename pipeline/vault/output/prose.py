@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from pipeline.text.normalise import clean
-from pipeline.vault.output.escaping import Inert, inert
+from pipeline.vault.output.escaping import Inert, before_space, inert
 
 _CODE = r"(?<!`)(?P<ticks>`{1,2})(?!`)(?P<code>[^`\n]{1,300}?)(?P=ticks)(?!`)"
 _MATH = r"(?<![\w$\\])\$(?=[^\s$])(?P<math>[^$`\n]{1,300}?)(?<=[^\s\\])\$(?![\w$])"
@@ -58,12 +58,10 @@ def _plain(text: str, before: str) -> str:
     """Return text between marks made inert; what is risky at the beginning of a line only, is so only there."""
     if not text.strip():
         return " " if text else ""
-    body = str(inert(text))
+    lead, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    body = str(before_space(text) if tail else inert(text))
     if before and body.startswith("\\") and text.lstrip()[:1] in "-+(.":
         body = body[1:]
-    lead, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-    if tail and not body.endswith(":&#58;"):  # the space keeps the colon from one that might follow
-        body = body.removesuffix("&#58;") + ":" * body.endswith("&#58;")
     return f"{lead}{body}{tail}"
 
 

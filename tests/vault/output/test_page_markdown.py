@@ -30,7 +30,7 @@ def test_a_passage_of_prose_ends_in_its_number() -> None:
 
 def test_paragraphs_and_lists_keep_their_form() -> None:
     text = "Three rules:\n\n- Write at the end.\n- Sync.\n\nThat is all."
-    assert markdown(text, mark=MARK) == ("Three rules&#58;\n\n- Write at the end.\n- Sync.\n\nThat is all.[[sources/s#^q-1|¹]]")
+    assert markdown(text, mark=MARK) == ("Three rules:\n\n- Write at the end.\n- Sync.\n\nThat is all.[[sources/s#^q-1|¹]]")
 
 
 def test_a_table_has_its_first_row_as_header_and_its_number_in_the_last_cell() -> None:
@@ -47,7 +47,13 @@ def test_a_table_whose_header_is_its_lead_gets_it() -> None:
 
 
 def test_a_line_that_introduces_a_list_stands_before_it() -> None:
-    assert markdown("- Sync.", "Two rules:") == "Two rules&#58;\n\n- Sync."
+    assert markdown("- Sync.", "Two rules:") == "Two rules:\n\n- Sync."
+
+
+def test_only_a_colon_that_a_link_or_another_colon_may_join_is_hidden() -> None:
+    assert markdown("Two:\n\nWe ask:", mark=MARK) == "Two:\n\nWe ask&#58;[[sources/s#^q-1|¹]]"
+    assert markdown("- One:\n- Two:") == "- One:\n- Two&#58;"
+    assert "::" not in markdown("- key::\n- b", "lead::")
 
 
 def test_rows_of_unequal_length_are_filled_up() -> None:
@@ -192,7 +198,7 @@ def test_the_answer_holds_its_passages_each_with_its_place(tmp_path: Path) -> No
     assert answer[0].startswith("> > A log grows.[[")
     assert answer[2].startswith("> > — [[")
     assert [line for line in answer if line == ">"] == [">"]
-    assert answer[4:6] == ["> > Rules&#58;", "> >"]
+    assert answer[4:6] == ["> > Rules:", "> >"]
     assert answer[6].startswith("> > - Sync.[[")
     assert answer[8].startswith("> > — [[")
 
