@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import admitted_facts, standings
-from pipeline.domain.reasoner_questions import ClaimCheckQuestion
-from pipeline.domain.reasoner_questions.answers import ClaimCheck
+from pipeline.domain.reasoner_questions import ClaimCheck, ClaimCheckQuestion
 from pipeline.domain.state import SUMMARY, Section, SessionState
 from pipeline.domain.steps import CheckChanges, CheckSection
 from pipeline.domain.values import Fact, Paragraph, Sentence, Verdict
