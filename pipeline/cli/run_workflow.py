@@ -155,6 +155,7 @@ def _record_archived(env: RunEnvironment, archived: Sequence[str]) -> None:
 
 async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions, request: Request) -> BatchResult:
     """Check what every due query needs before the first one starts; then research them."""
+    from pipeline.batch.memory.recalling import Recaller
     from pipeline.batch.session_pool import Batch
     from pipeline.cli.progress import progress_on
     from pipeline.config.settings import environment
@@ -170,6 +171,8 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
             context = context_of(env, progress.listen, run, request.bounds.until)
             at_once, gone = sessions_at_once(workspace), decided.archived
             batch = Batch(env.store, workspace.queue, factory, env.config_of, context, at_once, factory.spent_out, gone)
+            if workspace.queue.settings.memory == "on":
+                batch.recall = Recaller(env.store)
             return await batch.work(decided.decisions, request.selection.limit)
     finally:
         await factory.aclose()
