@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from pipeline.domain.events.records import Record, Snapshot
+from pipeline.domain.events.records import Kind, Record, Snapshot
 
 if TYPE_CHECKING:  # a store has no need of pydantic
     from pipeline.domain.reasoner_questions import Question
@@ -153,7 +153,7 @@ class Fetch(Protocol):
 
 
 class EventStore(Protocol):
-    """Append-only streams of records, and objects under their digest. A stream is a session or a batch (``batch-…``)."""
+    """Append-only streams of records, and objects under their digest. A stream's kind is that of its id (``kind_of``)."""
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
         """Store ``records`` durably after version ``expected_version`` (0: the stream is new); return the new version.
@@ -179,11 +179,15 @@ class EventStore(Protocol):
         ...
 
     def session_ids(self) -> Iterator[str]:
-        """Yield the ids of all sessions, sorted."""
+        """Yield the ids of all sessions, sorted: ``ids("session")``."""
         ...
 
-    def marks(self) -> Mapping[str, str]:
-        """Return an opaque mark for each session and batch, by id, sorted: it differs whenever the stream differs.
+    def ids(self, kind: Kind) -> Iterator[str]:
+        """Yield the ids of all streams of a kind, sorted."""
+        ...
+
+    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
+        """Return an opaque mark for each stream of these kinds, by id, sorted: it differs whenever the stream differs.
 
         What was derived from a stream under one mark still holds while the mark is the same; no stream is read for it.
         """

@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from pipeline.domain.events import batch_events as n
+from pipeline.domain.events import memory_events as m
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.session_events import EventBase
@@ -23,6 +24,7 @@ SessionEvent = Annotated[
     e.RunStarted
     | e.ResearchStarted
     | e.EarlierRecalled
+    | e.MemoryRecalled
     | e.TopicSurveyed
     | e.PlanCreated
     | e.PlanExtended
@@ -71,7 +73,12 @@ SessionEvent = Annotated[
     | t.AnswerDrafted
     | t.MessageAnswered
     | t.TalkResearched
-    | t.TalkClosed,
+    | t.TalkClosed
+    | m.MemoryStarted
+    | m.SessionConsolidated
+    | m.EntitiesNamed
+    | m.EntityJoined
+    | m.MemoryEnded,
     Field(discriminator="type"),
 ]
 
