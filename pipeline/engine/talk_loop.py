@@ -6,7 +6,6 @@ It is resumed like a session: what was recorded is never asked for again. Steps 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -22,7 +21,6 @@ from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, ProviderRefused, StepError
 from pipeline.ports import EventStore
-from pipeline.research.step_context import Outcome
 from pipeline.research.talking.talk_steps import TalkContext, perform
 from pipeline.text.normalise import digest_of, one_line
 from pipeline.text.times import timestamp
@@ -133,5 +131,3 @@ def _failure(step: TalkStep, error: StepError, *, recoverable: bool) -> StepFail
 
 async def _record_call(log: TalkLog, step: TalkStep, worst: Cost) -> None:
     log.record(CallSent(step=step.key, worst=worst))
-
-

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TypeVar
 
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.event_base import EventBase
@@ -13,16 +14,20 @@ from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAlo
 from pipeline.domain.talk.agenda import StepName, TalkStep
 from pipeline.domain.talk.gate import judgement
 from pipeline.domain.talk.state import TalkState, Turn
-from pipeline.domain.values import EXTRACTIVE, Fact, Perspective, Sentence
+from pipeline.domain.values import EXTRACTIVE, Fact, Perspective, Sentence, Value, Verdict
 from pipeline.errors import AnswerInvalid
 from pipeline.ports import Answer, Reasoner, StoredPages
 from pipeline.research.claims.code_check import code_objection, objection
 from pipeline.research.gathering.quoted_facts import facts_and_rejected
 from pipeline.research.step_context import Outcome, charged_to, paid
 from pipeline.text.normalise import one_line
+from pipeline.text.ranking.query_terms import parse_question
+from pipeline.text.ranking.term_statistics import TermStatistics
+
+A = TypeVar("A", bound=Value)
 
 ANSWER_WORDS = 120
-_HITS = 20  # passages that are looked for
+_HITS = 10  # passages that are looked for
 _PAGES = 4  # pages that are observed without a model
 _MODEL_PAGES = 3  # and with one, where each is a call
 _FACTS = 6  # of one page
@@ -92,16 +97,22 @@ async def _find(_step: TalkStep, state: TalkState, context: TalkContext) -> Outc
         hits=found.hits,
         pages=pages,
         sessions=len(context.sessions),
-        statistics=found.statistics,
+        statistics=_of_question(found.statistics, turn.stands_alone),
         languages=found.languages,
     )
     return Outcome((event,))
 
 
+def _of_question(known: TermStatistics, question: str) -> TermStatistics:
+    """Return the statistics of the question's own words alone: nothing else is ranked by them."""
+    stems = {stem for term in parse_question(question, known.language).terms for stem in (term.stem, *term.parts)}
+    return known.model_copy(update={"counts": {stem: count for stem, count in known.counts.items() if stem in stems}})
+
+
 async def _observe(step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
     turn = state.turns[-1]
-    page = next(page for page in turn.found.pages if page.url == step.url) if turn.found else None
-    assert page is not None and turn.found is not None  # noqa: S101 - the agenda names a page that was found
+    assert turn.found is not None  # noqa: S101 - the agenda names a page that was found
+    page = next(page for page in turn.found.pages if page.url == step.url)
     asked = Perspective(id="asked", name="The question", focus=turn.stands_alone, questions=(turn.stands_alone,))
     question = ObservationQuestion(
         query=turn.stands_alone,
@@ -148,13 +159,14 @@ async def _check(_step: TalkStep, state: TalkState, context: TalkContext) -> Out
     question = ClaimCheckQuestion(query=turn.stands_alone, sentences=tuple(sound), facts=facts, today=context.today)
     answer = await context.reasoner.answer(question)
     with charged_to(answer):
-        kept = _supported(sound, {verdict.sentence for verdict in answer.value.verdicts if verdict.supported}, answer)
+        kept = _supported(sound, answer.value.verdicts)
     return _recorded(_answered(turn, kept), answer)
 
 
-def _supported(sentences: Sequence[Sentence], good: set[int], answer: Answer[object]) -> tuple[Sentence, ...]:
-    if len(getattr(answer.value, "verdicts", ())) < len(sentences):
+def _supported(sentences: Sequence[Sentence], verdicts: Sequence[Verdict]) -> tuple[Sentence, ...]:
+    if len(verdicts) < len(sentences):
         raise AnswerInvalid("the verdicts do not match the sentences of the answer")
+    good = {verdict.sentence for verdict in verdicts if verdict.supported}
     return within_words([one for place, one in enumerate(sentences) if place in good], ANSWER_WORDS)
 
 
@@ -197,11 +209,11 @@ def _answered(turn: Turn, sentences: Sequence[Sentence]) -> t.MessageAnswered:
     )
 
 
-def _recorded(event: EventBase, answer: Answer[object]) -> Outcome:  # type: ignore[type-var]
-    cost = paid(answer)  # type: ignore[type-var]
+def _recorded(event: EventBase, answer: Answer[A]) -> Outcome:
+    cost = paid(answer)
     return Outcome((event.model_copy(update={"cost": cost.cost, "exchange": cost.exchange}),), cost.objects)
 
 
-_STEPS: MappingProxyType[StepName, Callable[[TalkStep, TalkState, TalkContext], Awaitable[Outcome]]] = MappingProxyType(
+_STEPS: Mapping[StepName, Callable[[TalkStep, TalkState, TalkContext], Awaitable[Outcome]]] = MappingProxyType(
     {"resolve": _resolve, "find": _find, "observe": _observe, "draft": _draft, "check": _check, "refuse": _refuse}
 )

@@ -24,7 +24,8 @@ _PRONOUN = re.compile(
 )
 _DETERMINER = re.compile(r"\b(?:this|that|these|those)\s+(?=\w)", re.IGNORECASE)
 _IMPERSONAL = re.compile(
-    r"\b(?:is|was|would|does|did) it (?:possible|necessary|worth|better|best|true|take|matter|make sense|advisable)\b", re.IGNORECASE
+    r"\b(?:is|was|would|does|did) it (?:possible|necessary|worth|better|best|true|take|matter|make sense|advisable)\b",
+    re.IGNORECASE,
 )
 _ELLIPSIS = re.compile(r"\A(?:and|or|but|so|what about|how about|what if|and what about)\b[\s,]*", re.IGNORECASE)
 _OWNING = frozenset({"its", "their"})

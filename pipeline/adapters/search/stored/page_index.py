@@ -6,7 +6,6 @@ Two more tables say which session read which page. A query is limited to a *scop
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
