@@ -48,7 +48,8 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 
 
 COMMANDS = (
-    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, ask, evaluate, completion,
+    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, ask, evaluate,
+    completion,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)

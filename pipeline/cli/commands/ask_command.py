@@ -66,7 +66,7 @@ def ask(
 
     env = environment_of(console, Request())
     known = read_sessions(console, env.store)
-    asked = _parsed(env, known, words, topic, everything, goes_on, max_cost, deeper)
+    asked = _parsed(env, words, topic, everything, goes_on, max_cost, deeper)
     log, scope = _opened(env, known, asked)
     try:
         turns = asyncio.run(_talk(env, log, scope, asked))
@@ -81,7 +81,7 @@ def ask(
     end(code or (NOT_FOUND if any(turn.answer is None or not turn.answer.found for turn in turns) else 0))
 
 
-def _parsed(env: RunEnvironment, known: SessionIndex, words: tuple[str, ...], *options: Any) -> _Asked:
+def _parsed(env: RunEnvironment, words: tuple[str, ...], *options: Any) -> _Asked:
     """Sort out which words name a session, and which ask.
 
     Raises:

@@ -92,7 +92,8 @@ class AnswerDrafted(Answered):
 
 
 class MessageAnswered(Answered):
-    """The checked answer. Without ``found``, the stored pages do not say; ``missing`` are words that no passage has with the rest.
+    """The checked answer. Without ``found``, the stored pages do not say; ``missing`` are words that no passage holds with
+    the rest.
 
     ``facts`` are the ids of those that the sentences cite; ``cut`` counts the sentences that the check removed.
     """

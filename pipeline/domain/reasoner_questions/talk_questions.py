@@ -30,8 +30,8 @@ class TalkReply(Value):
 class StandAloneQuestion(Question[StandAlone]):
     """What does ``query`` ask, in words that stand alone?
 
-    ``history`` are the last turns, the latest last; ``folded`` are the questions before them. ``subject`` is the question that the
-    talk is about, or "".
+    ``history`` are the last turns, the latest last; ``folded`` are the questions before them. ``subject`` is the question that
+    the talk is about, or "".
     """
 
     name = "stand_alone"

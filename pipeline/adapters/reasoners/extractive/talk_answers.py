@@ -1,4 +1,4 @@
-"""Answers to the questions of a talk: a question is completed by rules, and answered by the best passages, whole where they fit."""
+"""Answers to the questions of a talk: a question is completed by rules, and answered by the best passages, whole if they fit."""
 
 from __future__ import annotations
 
