@@ -89,6 +89,42 @@ class Search(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class StoredPage:
+    """A page that a session read: address, title, digest of the stored text, and that session."""
+
+    url: str
+    title: str
+    digest: str
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassages:
+    """Passages of stored pages, best first, as hits, and the pages that contain them, in the order of their best passages.
+
+    ``searched`` is the number of pages in the scope; ``statistics`` and ``languages`` are those of these pages.
+    """
+
+    hits: tuple[Hit, ...]
+    pages: tuple[StoredPage, ...]
+    statistics: TermStatistics = field(default_factory=_unknown)
+    languages: tuple[str, ...] = ()
+    searched: int = 0
+
+
+class StoredPages(Protocol):
+    """Finds passages in the pages that sessions read. It never asks the web."""
+
+    async def find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
+        """Return at most ``limit`` passages of the pages that ``sessions`` read.
+
+        Raises:
+            SearchFailed: the pages could not be searched.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A source as read: ``text`` in the format of ``page_format``; ``url`` without fragment; dates as ISO 8601 or "".
 

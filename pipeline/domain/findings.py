@@ -17,6 +17,12 @@ from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shar
 _NEW_SHARE = 4  # of the pages of an iteration, one in so many is new where recalled pages are read instead of searching
 
 
+def origin_of(url: str) -> str:
+    """Return the unit of independence of a source: the host of a web page (without ``www.``), or a folder's document."""
+    host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
+    return host.removeprefix("www.") if host else url.partition("#")[0]
+
+
 def page_of(url: str) -> str:
     """Return a hit's page address: the url without its fragment."""
     return url.partition("#")[0]

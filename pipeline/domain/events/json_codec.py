@@ -14,6 +14,7 @@ from pydantic_core import from_json
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import memory_events as m
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.session_events import EventBase
 from pipeline.errors import LogDamaged, SchemaTooNew
 
@@ -64,6 +65,15 @@ SessionEvent = Annotated[
     | n.QueryEnded
     | n.BatchEnded
     | n.VaultFailed
+    | t.TalkOpened
+    | t.MessageAsked
+    | t.MessageResolved
+    | t.PassagesFound
+    | t.PassagesObserved
+    | t.AnswerDrafted
+    | t.MessageAnswered
+    | t.TalkResearched
+    | t.TalkClosed
     | m.MemoryStarted
     | m.SessionConsolidated
     | m.EntitiesNamed
