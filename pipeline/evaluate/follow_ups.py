@@ -91,8 +91,8 @@ def _found(turn: Turn) -> bool:
 
 
 def _text(turn: Turn) -> str:
-    """Return the answer with the table headers and introductions that are printed with it."""
-    leads = " ".join(fact.lead for fact in turn.cited() if fact.lead)
+    """Return the answer with the headings, table headers and introductions that are printed with it."""
+    leads = " ".join(f"{fact.heading} {fact.lead}" for fact in turn.cited())
     return f"{leads} {' '.join(one.text for one in turn.answer.sentences)}".strip() if turn.answer else ""
 
 
