@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.batch.scheduling import LEFT_ALONE, LOG_TROUBLE, UP_TO_DATE, Decision, parts
 from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, try_builds
+from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
@@ -111,6 +112,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
         result = run.run_async(_run_batch(run, env, decided, request))
         if not result.batch:
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
+        consolidate_after_run(env.console, env.workspace, env.store)
         account = _close_batch(env, result)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
     _print_outcome(env.console, account)
