@@ -15,7 +15,6 @@ from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.log_command import log, verify
-from pipeline.cli.commands.memory_commands import consolidate
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
@@ -49,9 +48,26 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 
 
 COMMANDS = (
-    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, consolidate, ask,
-    evaluate, completion,
-)  # fmt: skip
+    add,
+    approve,
+    ask,
+    build,
+    cancel,
+    completion,
+    consolidate,
+    doctor,
+    evaluate,
+    init,
+    list_,
+    log,
+    resume,
+    retry,
+    run,
+    serve,
+    show,
+    verify,
+    watch,
+)
 for command in COMMANDS:
     cli.add_command(command)
 

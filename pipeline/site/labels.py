@@ -5,6 +5,7 @@ from __future__ import annotations
 PLURALS = {
     "home": "Home",
     "report": "Reports",
+    "question": "Questions",
     "topic": "Topics",
     "night": "Nights",
     "session": "Sessions",

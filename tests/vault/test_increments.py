@@ -108,7 +108,8 @@ def test_a_template_edit_renders_the_notes_of_its_kind_alone(place: Workplace, r
 def test_a_macro_that_all_templates_draw_on_renders_all(place: Workplace, rendered: list[str]) -> None:
     change(place.templates / "_macros.md.j2", "{% macro", "{# edited #}{% macro")
     place.build()
-    assert {f"{path}.md" for path in rendered} == {path for path in place.files() if path.endswith(".md")}
+    others = {path for path in place.files() if path.startswith("questions/")}  # that template draws on no other
+    assert {f"{path}.md" for path in rendered} == {path for path in place.files() if path.endswith(".md")} - others
 
 
 @pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_text(f"{path.read_text()}x")])

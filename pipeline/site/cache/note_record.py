@@ -17,7 +17,7 @@ from pipeline.text.normalise import digest_of, one_line
 if TYPE_CHECKING:
     from pipeline.site.markdown.note_to_html import Reader
 
-KINDS = ("home", "night", "report", "session", "worker", "source", "topic")
+KINDS = ("home", "night", "report", "session", "worker", "source", "topic", "question")
 OTHER = "note"
 NOT_FOUND = "not-found"  # the status of a report that is none: the sources do not answer
 QUOTING = ("report", OTHER)  # their citations lead to quotes on the same page

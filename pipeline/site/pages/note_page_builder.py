@@ -21,6 +21,7 @@ from pipeline.text.normalise import one_line
 
 _PAGES = {*KINDS, OTHER}
 _IN_A_ROW = {"night", "report", "session"}
+_AROUND = ("report", "question", "session", "topic", "night", "source", "worker", OTHER, "home")  # nearest first
 _MARKUP = re.compile("<[^>]*>")
 _VERBATIM = '<p class="verbatim">Word for word</p>'
 _ASIDE = 240  # characters of a quote beside the text
@@ -186,8 +187,5 @@ def tag_page(tag: str) -> str:
 
 def _around(targets: Sequence[Face], linkers: Sequence[Face], root: str) -> list[Link]:
     faces = {face.path: face for face in (*targets, *linkers)}
-    order = {
-        kind: number for number, kind in enumerate(("report", "session", "topic", "night", "source", "worker", OTHER, "home"))
-    }
-    ordered = sorted(faces.values(), key=lambda face: order[face.kind])
+    ordered = sorted(faces.values(), key=lambda face: _AROUND.index(face.kind))
     return [link(face, root) for face in ordered]

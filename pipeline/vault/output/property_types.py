@@ -16,7 +16,7 @@ _NUMBERS = (
 )  # fmt: skip
 _TEXTS = (
     "title", "kind", "status", "query", "session", "report", "night", "previous", "perspective", "source_url", "host", "origin",
-    "author", "published",
+    "author", "published", "superseded_by",
 )  # fmt: skip
 TYPES: dict[str, str] = {
     **dict.fromkeys(_TEXTS, "text"),
