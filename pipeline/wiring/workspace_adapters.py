@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pipeline.adapters.search.local.local_search import LocalFolder
     from pipeline.adapters.store.segment_format import Finding, FindingKind
     from pipeline.adapters.store.verification import Repair
+    from pipeline.domain.events.records import Branch, Record
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.site.build import SiteReport
     from pipeline.site.serve import Server
@@ -40,7 +41,13 @@ MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others
 
 def store_of(folder: Path) -> FileStore:
     """Return the workspace's event store."""
-    return FileStore(folder / "events")
+    return FileStore(folder / "events", _join_branches)
+
+
+def _join_branches(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:
+    from pipeline.domain.merging.join import joined
+
+    return joined(first, second)
 
 
 def refuse_missing_log(folder: Path) -> None:

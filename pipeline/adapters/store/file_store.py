@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.adapters.store import object_store, snapshots
+from pipeline.adapters.store.branches.record_tree import Rule
 from pipeline.adapters.store.layout import Layout, is_plain
 from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
 from pipeline.adapters.store.segment_format import Finding, begins_with_envelope
@@ -30,10 +31,14 @@ class FileStore:
     """The port ``EventStore`` over files; ``root`` is the log's folder, made by the first write.
 
     A torn end, an append that a crash cut and that was never acknowledged, is logged once; after that only ``verify`` names it.
+    A stream that two machines continued has two branches: it is read as ``rule`` joins them, and the next append, or ``join``,
+    stores that. Without a rule it is refused.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, rule: Rule | None = None) -> None:
         self._layout = Layout(root)
+        self._rule = rule
+        self._branched: set[str] = set()
         self._writers: dict[str, StreamWriter] = {}
         self._guard = threading.Lock()
         self._prepared = False
@@ -60,6 +65,22 @@ class FileStore:
         """
         return [line.record for line in self._chain(session_id).lines[after:]]
 
+    def branched(self) -> frozenset[str]:
+        """Return those of the streams read so far whose branches are joined by the next append, or by ``join``."""
+        return frozenset(self._branched)
+
+    def join(self, stream: str) -> None:
+        """Store the merge of a stream's branches. A stream without several is left as it is.
+
+        Raises:
+            LogDamaged, LogForked, LogUnreadable: the stream cannot be continued.
+            LogUnwritable: the disk refuses.
+            WorkspaceLocked: another process writes this stream.
+        """
+        self._prepare()
+        self._writer(stream).append((), self._chain(stream).version)
+        self.release(stream)
+
     def session_ids(self) -> Iterator[str]:
         """Yield the ids of all sessions, sorted."""
         return self._layout.sessions()
@@ -78,9 +99,17 @@ class FileStore:
             return None
         stored = snapshots.read(self._layout.snapshot(session_id), fold_id)
         with contextlib.suppress(LogError):
-            if stored and snapshots.is_valid(stored.hash, self._layout.segments(session_id)):
+            if stored and self._is_stored(session_id, stored):
                 return stored.snapshot
         return None
+
+    def _is_stored(self, session_id: str, stored: snapshots.Stored) -> bool:
+        """Return whether a snapshot's event is in the stream: with several segments, it may be in a branch that did not go on."""
+        segments = self._layout.segments(session_id)
+        if len(segments) < 2:
+            return snapshots.is_valid(stored.hash, segments)
+        lines = self._chain(session_id).lines
+        return 0 < stored.snapshot.version <= len(lines) and lines[stored.snapshot.version - 1].hash == stored.hash
 
     def save_snapshot(self, session_id: str, snapshot: Snapshot) -> None:
         """Keep a snapshot, unless its event is not stored. A failure is logged and never raised."""
@@ -135,9 +164,10 @@ class FileStore:
             return writer
 
     def _chain(self, stream: str) -> RecordChain:
-        chain = refuse_damage(read_chain(self._layout, stream), stream)
+        chain = refuse_damage(read_chain(self._layout, stream, self._rule), stream)
         for finding in chain.torn:
             self._warn_once(finding)
+        (self._branched.add if chain.merges else self._branched.discard)(stream)
         return chain
 
     def _warn_once(self, finding: Finding) -> None:
