@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, decode_all
-from pipeline.domain.events.records import Branch, Record, merge_run_id, moved
+from pipeline.domain.events.records import Branch, Record, kind_of, merge_run_id, moved
 from pipeline.domain.merging.adoption import Adoption
 from pipeline.domain.session import record_of, stamped, state_of
 from pipeline.domain.state import SessionState, expected_usd
@@ -36,7 +36,7 @@ def joined(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:
     kept, taken = canonical(first, second)
     base = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(kept.records, taken.records, strict=False)))
     fresh = {hash_: record for hash_, record in taken.known.items() if hash_ not in kept.known}
-    if not any(record.type == "research.started" for record in kept.records):
+    if kind_of(kept.records[0].session_id) != "session":
         left = tuple(record.id for record in fresh.values())
         return kept, _records(kept, taken, [e.BranchMerged(base=base, kept=kept.head, taken=taken.head, left=left)], [])
     return kept, _joined_sessions(kept, taken, base, list(fresh.values()))
