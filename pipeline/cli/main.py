@@ -15,6 +15,7 @@ from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.log_command import log, verify
+from pipeline.cli.commands.merge_command import merge
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
@@ -48,7 +49,7 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 
 
 COMMANDS = (
-    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, ask, evaluate,
+    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, merge, resume, cancel, approve, ask, evaluate,
     completion,
 )  # fmt: skip
 for command in COMMANDS:

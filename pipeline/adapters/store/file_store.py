@@ -17,9 +17,9 @@ from pipeline.adapters.store.branches.record_tree import Rule
 from pipeline.adapters.store.layout import Layout, is_plain
 from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
 from pipeline.adapters.store.segment_format import Finding, begins_with_envelope
-from pipeline.adapters.store.stream_reader import read_chain
+from pipeline.adapters.store.stream_reader import read_chain, read_segments
 from pipeline.adapters.store.stream_writer import StreamWriter
-from pipeline.domain.events.records import Kind, Record, Snapshot
+from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
 from pipeline.text.normalise import digest_of
@@ -69,17 +69,37 @@ class FileStore:
         """Return those of the streams read so far whose branches are joined by the next append, or by ``join``."""
         return frozenset(self._branched)
 
-    def join(self, stream: str) -> None:
-        """Store the merge of a stream's branches. A stream without several is left as it is.
+    def join(self, session_id: str) -> Sequence[Record]:
+        """Store how a stream's branches are joined; return the records that do it, none if it has no several branches.
 
         Raises:
             LogDamaged, LogForked, LogUnreadable: the stream cannot be continued.
             LogUnwritable: the disk refuses.
             WorkspaceLocked: another process writes this stream.
         """
-        self._prepare()
-        self._writer(stream).append((), self._chain(stream).version)
-        self.release(stream)
+        chain = self._chain(session_id)
+        if chain.merges:
+            self._prepare()
+            try:
+                self._writer(session_id).append((), chain.version)
+            finally:
+                self.release(session_id)
+            self._branched.discard(session_id)
+        return [line.record for merge in chain.merges for line in merge]
+
+    def beside(self, session_id: str) -> Sequence[Record]:
+        """Return the records of branches that were joined into a stream, by version; they are not in it themselves.
+
+        Raises:
+            LogUnreadable: the stream's folder cannot be read.
+        """
+        segments = read_segments(self._layout, session_id)
+        if len(segments) < 2:
+            return ()
+        known = {line.hash for line in self._chain(session_id).lines}
+        found = {line.hash: line.record for segment in segments for line in segment.lines if line.hash not in known}
+        runs = (record for record in found.values() if not record.run_id.startswith(MERGE))
+        return sorted(runs, key=lambda record: (record.version, record.id))
 
     def session_ids(self) -> Iterator[str]:
         """Yield the ids of all sessions, sorted."""
