@@ -15,6 +15,8 @@ from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.log_command import log, verify
+from pipeline.cli.commands.memory_commands import consolidate
+from pipeline.cli.commands.merge_command import merge
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
@@ -60,6 +62,7 @@ COMMANDS = (
     init,
     list_,
     log,
+    merge,
     resume,
     retry,
     run,
