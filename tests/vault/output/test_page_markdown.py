@@ -181,7 +181,7 @@ def test_a_report_shows_each_passage_as_a_quote_with_one_number_and_its_place(tm
     assert all(len(re.findall(r"\|[¹²³]+\]\]", quote)) == 1 for quote in quotes)
     assert quotes[0].endswith(" · 2 independent sources")
     assert re.search(
-        r"^> A log grows\.\n>\n> — \[\[[^\]]+\|¹\]\] \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\] · 2 independent sources$",
+        r"^> A log grows\.\n>\n> — \[\[[^\]]+\|¹\]\] \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\] ·",
         quotes[0],
     )
     assert "> | Method | Survives |\n> | --- | --- |" in quotes[1]
