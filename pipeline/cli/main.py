@@ -13,6 +13,7 @@ from pipeline.cli.command_parts import refuse_unprintable
 from pipeline.cli.commands.ask_command import ask
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
+from pipeline.cli.commands.digest_command import digest
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.memory_commands import consolidate
@@ -50,6 +51,7 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 
 
 COMMANDS = (
+<<<<<<< HEAD
     add,
     approve,
     ask,
@@ -71,6 +73,11 @@ COMMANDS = (
     verify,
     watch,
 )
+=======
+    init, list_, show, digest, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, evaluate,
+    completion,
+)  # fmt: skip
+>>>>>>> v2
 for command in COMMANDS:
     cli.add_command(command)
 
