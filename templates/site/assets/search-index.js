@@ -5,7 +5,7 @@
 const DIGITS = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
 const ID_LENGTH = 5;
 const CODE_LENGTH = ID_LENGTH + 1; // with the weight
-const KINDS = { report: 2, topic: 1.4, source: 1.2, note: 1.6, worker: 0.6 };
+const KINDS = { report: 4, topic: 2, note: 3, worker: 0.6 }; // an answer and own words before the work and the pages behind it
 const BEGUN = 60; // words that a beginning may stand for
 const ALIKE = 8; // words that a misspelt one may stand for
 const STEPS = 20; // scores that differ by less than such a part of the best are equal: then the newer note comes first
