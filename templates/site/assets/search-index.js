@@ -196,7 +196,7 @@ function inOrder(best) {
   const most = Math.max(...best.map(({ score }) => score), 0) || 1;
   const step = ({ score }) => Math.round((score / most) * STEPS);
   const newer = (a, b) => (a.day === b.day ? 0 : a.day < b.day ? 1 : -1);
-  return best.sort((a, b) => b.held - a.held || step(b) - step(a) || newer(a, b) || b.score - a.score || (a.key < b.key ? -1 : 1));
+  return best.sort((a, b) => b.held - a.held || step(b) - step(a) || newer(a, b) || b.score - a.score || (a.key.slice(-ID_LENGTH) < b.key.slice(-ID_LENGTH) ? -1 : 1));
 }
 
 function termsIn({ asExact, asBegun }) {
