@@ -1,8 +1,8 @@
 """The search index: the notes that contain each word, in small files that a page loads by the first letters of a word.
 
 ``meta.js`` holds the number of notes, the segments, and the words that are not indexed. Each segment has ``w-<letters>.js`` (the
-words that begin with these letters, each with the notes that hold it), ``v-<length>.js`` (all words of that length, among which
-the page finds what a misspelt word was to be), ``f-<facet>.js`` (the notes of each kind, day or tag), and ``n-<number>.js`` (what is
+words that begin with these letters, each with the notes that hold it), ``v-<length>.js`` (all words of that length, where the
+page finds what a misspelt word was to be), ``f-<facet>.js`` (the notes of each kind, day or tag), and ``n-<number>.js`` (what is
 shown of the notes, and their texts, compressed). They are scripts, not JSON, because a page opened from a folder may load scripts
 beside it, but nothing else. Each file's content depends on the vault alone, not on the order of builds: a note's number derives
 from its path.

@@ -54,7 +54,7 @@ def write(vault: Path) -> int:
     every = topics()
     for topic in every:
         others = [other for other in every if other is not topic]
-        for path, text in (*_of(topic, others, dice),):
+        for path, text in _of(topic, others, dice):
             count += _put(vault / path, text)
     for number in range(NIGHTS):
         count += _put(vault / f"nights/2026-{1 + number // 4:02d}-{1 + number % 4:02d}.md", _night(number, every))
@@ -69,7 +69,10 @@ def _put(file: Path, text: str) -> int:
 
 def _of(topic: Mapping[str, Any], others: list[dict[str, Any]], dice: random.Random) -> Iterator[tuple[str, str]]:
     slug, title, facts = topic["slug"], topic["title"], topic["facts"]
-    stray = lambda count: [dice.choice(other["facts"]) for other in dice.sample(others, count)]  # noqa: E731
+
+    def stray(count: int) -> list[str]:
+        return [dice.choice(other["facts"]) for other in dice.sample(others, count)]
+
     body = f"> [!abstract] In short\n> {facts[0]}\n\n## What was found\n\n" + "\n\n".join(facts)
     yield _note("report", slug, title, f"{body}\n\n## Beside the question\n\n{stray(1)[0]}", topic)
     lines = "\n".join(f"- {line}" for line in (*facts[:2], *stray(3)))
