@@ -14,6 +14,7 @@ from pipeline.cli.commands.ask_command import ask
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
+from pipeline.cli.commands.export_commands import export, references
 from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
@@ -48,8 +49,8 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 
 
 COMMANDS = (
-    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, ask, evaluate,
-    completion,
+    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, ask, export,
+    references, evaluate, completion,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)
