@@ -15,6 +15,7 @@ from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.digest_command import digest
 from pipeline.cli.commands.evaluate_command import evaluate
+from pipeline.cli.commands.export_commands import export, references
 from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.memory_commands import consolidate
 from pipeline.cli.commands.merge_command import merge
@@ -51,7 +52,6 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 
 
 COMMANDS = (
-<<<<<<< HEAD
     add,
     approve,
     ask,
@@ -59,12 +59,15 @@ COMMANDS = (
     cancel,
     completion,
     consolidate,
+    digest,
     doctor,
     evaluate,
+    export,
     init,
     list_,
     log,
     merge,
+    references,
     resume,
     retry,
     run,
@@ -73,11 +76,6 @@ COMMANDS = (
     verify,
     watch,
 )
-=======
-    init, list_, show, digest, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, evaluate,
-    completion,
-)  # fmt: skip
->>>>>>> v2
 for command in COMMANDS:
     cli.add_command(command)
 

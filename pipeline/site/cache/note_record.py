@@ -151,7 +151,7 @@ def _record(
         blocks=draft.blocks,
         cites=[(cite.number, cite.path, cite.block, cite.anchor) for cite in draft.cites.values()],
         slots=[_slot(slot) for slot in draft.slots if not isinstance(slot, Aside)],
-        text=" ".join(draft.text),
+        text="\n".join(draft.text),
     )
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault import paths
+from pipeline.vault.citations.citekey import key_of
 from pipeline.vault.mornings.quote_context import fragment_of, sentences_around
 from pipeline.vault.notes.note_parts import (
     address_words,
@@ -159,6 +160,7 @@ def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...],
         }
     )
     properties = properties_of("source", source.title, own, created=source.readings[0].page.at)
+    properties["aliases"] = (plain(source.title), key_of(source.readings))
     return Note(source.place.path, "source", properties, view)
 
 
