@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
+from pipeline.vault.build import Workers
 from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.cache.database import SETTLED, templates_fingerprint
 from pipeline.vault.log_changes import LogChanges, read_changes
@@ -34,13 +35,20 @@ SWEPT = "swept"  # the catalogue's entry for: no file is left that should have b
 class Build:
     """One build: renders every note with new content first, and only then writes the files that differ.
 
-    ``marks`` are the store's, read while no other build was running.
+    ``marks`` are the store's, read while no other build was running; ``workers`` as in ``build_vault``.
     """
 
     def __init__(
-        self, store: EventStore, renderer: Renderer, vault: Path, catalogue: Catalogue, mode: str, marks: Mapping[str, str]
+        self,
+        store: EventStore,
+        renderer: Renderer,
+        vault: Path,
+        catalogue: Catalogue,
+        mode: str,
+        marks: Mapping[str, str],
+        workers: Workers = "notes",
     ) -> None:
-        self._store, self._mode, self._marks = store, mode, marks
+        self._store, self._mode, self._marks, self._workers = store, mode, marks, workers
         self._templates = templates_fingerprint(renderer.folder)
         self._renderer = renderer
         self._tree = Tree(vault)
@@ -84,7 +92,7 @@ class Build:
         """The changes since the last build, and the path of every note; after a name clash all paths are assigned again."""
         changes = read_changes(self._marks, self._store, self._catalogue, self._refused)
         try:
-            return changes, assign_paths(changes, self._catalogue)
+            return changes, assign_paths(changes, self._catalogue, self._workers)
         except NameClash:
             self._catalogue.forget_derived()
             return self._read_log()

@@ -11,18 +11,21 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import summary_of
-from pipeline.domain.findings import contradictions, observed_pages, open_gaps
+from pipeline.domain.findings import contradictions, observed_pages, open_gaps, shown_sources
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
-from pipeline.text.normalise import one_line
+from pipeline.text.normalise import one_line, slug
 from pipeline.vault import paths
 from pipeline.vault.output import formatting
 from pipeline.vault.output.page_markdown import flat
 from pipeline.vault.paths import Names
+
+if TYPE_CHECKING:
+    from pipeline.vault.build import Workers
 
 _SUMMARY = tuple(part.name for part in fields(Summary))
 _LINKED = (
@@ -33,11 +36,15 @@ _LONGEST_FIRST = 400  # characters of a report that other notes show
 
 @dataclass(frozen=True, slots=True)
 class WorkerCard:
-    """A worker's id, the path of its note, and the name of its perspective."""
+    """A worker's id, the path of the note that shows it, and the name of its perspective.
+
+    ``block``: where it is in the session's note, if it is folded into that; "" if it has a note of its own.
+    """
 
     id: str
     path: str
     name: str
+    block: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +161,11 @@ def in_brief(card: Card) -> Brief:
 
 @dataclass(frozen=True, slots=True)
 class QuoteRef:
-    """A fact elsewhere: the address of its source, and its id."""
+    """A fact elsewhere: the address of its source, and its id. ``shown``: the source has a note because of the same session."""
 
     url: str
     fact: str
+    shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +192,7 @@ class Reading:
     """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
 
     ``cited`` counts the quotes cited; ``reported_at`` when the report was finished, or ""; ``score`` is None when nobody judged
-    the source; ``workers`` are ids.
+    the source; ``workers`` are ids. ``shown``: the source has a note because of the session.
     """
 
     session: str
@@ -196,10 +204,14 @@ class Reading:
     reasons: tuple[str, ...]
     workers: tuple[str, ...]
     quotes: tuple[Quoted, ...]
+    shown: bool = True
 
 
-def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
-    """Return a session's card; its names are claimed from ``taken``. ``reported_at``: when the report was finished, or ""."""
+def card_of(state: SessionState, reported_at: str, taken: Names, workers: Workers = "notes") -> Card:
+    """Return a session's card; its names are claimed from ``taken``. ``reported_at``: when the report was finished, or "".
+
+    ``workers``: whether they have notes, or are folded into the session's.
+    """
     year, report = paths.in_year(state.started_at), state.report
     report_path = taken.claim(f"reports/{year}", paths.report_stem(state.query, state.id), state.id)
     session_path = taken.claim(f"sessions/{year}", paths.session_stem(state.query, state.id), state.id)
@@ -209,7 +221,10 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
         session_path=session_path,
         report_path=report_path if report or state.status == "not-found" else "",
         report_title=(report.title if report else "") or state.query,
-        workers=tuple(_worker_card(state, worker, taken) for worker in workers_in_order(state)),
+        workers=tuple(
+            _worker_card(state, worker, taken) if workers == "notes" else _folded_card(state, worker, session_path)
+            for worker in workers_in_order(state)
+        ),
         first=_first(state),
         open=_open(state),
         drawn=tuple(Drawn(entry.url, len(entry.facts)) for entry in report.references) if report else (),
@@ -240,6 +255,11 @@ def _worker_card(state: SessionState, worker: Worker, taken: Names) -> WorkerCar
     stem = paths.worker_stem(state.query, state.id, name)
     path = taken.claim(f"workers/{paths.in_month(state.started_at)}", stem, f"{state.id}/{worker.id}")
     return WorkerCard(worker.id, path, name.removeprefix("Gap: "))
+
+
+def _folded_card(state: SessionState, worker: Worker, session_path: str) -> WorkerCard:
+    name = state.perspectives[worker.perspective_id].name
+    return WorkerCard(worker.id, session_path, name.removeprefix("Gap: "), f"w-{slug(worker.id)}")
 
 
 def _first(state: SessionState) -> CitedText | None:
@@ -290,6 +310,10 @@ class _ReadingBuilder:
         return {entry.url: entry for entry in self._state.report.references} if self._state.report else {}
 
     @cached_property
+    def _shown(self) -> frozenset[str]:
+        return shown_sources(self._state)
+
+    @cached_property
     def _pairs(self) -> tuple[Contradiction, ...]:
         return contradictions(self._state)
 
@@ -306,6 +330,7 @@ class _ReadingBuilder:
             reasons=reasons,
             workers=tuple(worker.id for worker in workers_in_order(self._state) if _used(self._state, worker, page.url)),
             quotes=tuple(self._quoted(fact) for fact in self._facts.get(page.url, ())),
+            shown=page.url in self._shown,
         )
 
     def _quality(self, url: str) -> tuple[float | None, tuple[str, ...]]:
@@ -335,7 +360,7 @@ class _ReadingBuilder:
 
     def _refs(self, facts: Iterable[str]) -> tuple[QuoteRef, ...]:
         known = (self._state.facts[name] for name in dict.fromkeys(facts) if name in self._state.facts)
-        return tuple(QuoteRef(fact.url, fact.id) for fact in known)
+        return tuple(QuoteRef(fact.url, fact.id, fact.url in self._shown) for fact in known)
 
 
 def _used(state: SessionState, worker: Worker, url: str) -> bool:

@@ -76,6 +76,7 @@ class Settings:
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
+    ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -89,6 +90,7 @@ class Settings:
     page_hosts: tuple[str, ...] = ()
     contact: str = ""
     site_url: str = ""
+    workers: Literal["notes", "folded"] = "notes"
     snapshot_every: int = 20
 
 
