@@ -8,10 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
+from urllib.parse import urlsplit
 
 from pipeline.domain.state import PageObserved, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ValidatedFact
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
+
+
+def origin_of(url: str) -> str:
+    """Return the unit of independence of a source: the host of a web page (without ``www.``), or a folder's document."""
+    host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
+    return host.removeprefix("www.") if host else url.partition("#")[0]
 
 
 def page_of(url: str) -> str:
@@ -144,7 +151,7 @@ def admitted_facts(state: SessionState) -> tuple[Fact, ...]:
 
 
 def shown_sources(state: SessionState) -> frozenset[str]:
-    """Return the sources that a session's result leads to: cited, in a disagreement, or, without an answer, nearest to one.
+    """Return the sources that a session's result leads to: cited, new, in a disagreement, or, without an answer, nearest to one.
 
     While there is no result, and if there will be none, these are all sources with facts.
     """
@@ -154,5 +161,7 @@ def shown_sources(state: SessionState) -> frozenset[str]:
     else:
         shown = {fact.url for fact in (nearest_facts(state) if state.status == "not-found" else state.facts.values())}
         pairs = contradictions(state)
-    sides = (name for pair in pairs for name in (pair.a, pair.b) if name in state.facts)
-    return frozenset(shown | {state.facts[name].url for name in sides})
+    named = {name for pair in pairs for name in (pair.a, pair.b)}
+    if state.changes:
+        named.update(state.changes.added, (change.after for change in state.changes.changed))
+    return frozenset(shown | {state.facts[name].url for name in named if name in state.facts})

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pipeline.domain import fold_id
 from pipeline.errors import SystemRefused
@@ -21,8 +21,10 @@ from pipeline.vault.cache.database import FILE, SETTLED, CatalogueFile, remove_d
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
 
+if TYPE_CHECKING:
+    from pipeline.vault.paths import Workers
+
 Mode = Literal["new", "all", "check"]
-Workers = Literal["notes", "folded"]
 
 
 def build_vault(
@@ -38,11 +40,11 @@ def build_vault(
     """Bring the notes in ``vault`` up to date with the log in ``store``; return what was written, removed and set aside.
 
     ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps the catalogue between builds, and
-    ``compiled`` the compiled templates (see ``TemplateFolder``). Mode ``new``
-    renders only notes with new content; ``all`` renders every note; ``check`` renders every note and reports what would change,
-    but writes nothing. ``workers``: they have ``notes`` of their own, or are ``folded`` into their session's. The same events and templates always give the same bytes, so a second build writes nothing. If the log of
-    a session is damaged or missing, the report lists it as a problem, its notes stay as they are, and this build removes no file.
-    The notes of a session that was written off are removed.
+    ``compiled`` the compiled templates (see ``TemplateFolder``). Mode ``new`` renders only notes with new content; ``all``
+    renders every note; ``check`` renders every note and reports what would change, but writes nothing. ``workers`` have
+    ``notes``, or are ``folded`` into their session's. The same events and templates always give the same bytes, so a second
+    build writes nothing. If the log of a session is damaged or missing, the report lists it as a problem, its notes stay as they
+    are, and this build removes no file. The notes of a session that was written off are removed.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.

@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.build import Workers
 from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.cache.database import SETTLED, templates_fingerprint
 from pipeline.vault.log_changes import LogChanges, read_changes
@@ -24,6 +23,7 @@ from pipeline.vault.note_generation import COPY, NoteGeneration
 from pipeline.vault.output.note import KINDS
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
 from pipeline.vault.path_assignment import NameClash, PathAssignment, assign_paths
+from pipeline.vault.paths import Workers
 from pipeline.vault.rendering.generated_file import GeneratedFile
 from pipeline.vault.rendering.render_task import SessionUnreadable
 from pipeline.vault.rendering.templates import Renderer

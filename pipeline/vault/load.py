@@ -11,8 +11,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
 from pipeline.domain.state import SessionState
-from pipeline.vault.build import Workers
-from pipeline.vault.paths import Names
+from pipeline.vault.paths import Names, Workers
 from pipeline.vault.session_card import Card, card_of
 from pipeline.vault.vault_model import Batch, LoadedSession
 

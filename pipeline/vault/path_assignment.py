@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pipeline.vault import paths
-from pipeline.vault.build import Workers
 from pipeline.vault.cache.catalogue import Catalogue, ReadingSummary
 from pipeline.vault.log_changes import LogChanges
-from pipeline.vault.paths import Names
+from pipeline.vault.paths import Names, Workers
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import SourceNotePlace, VaultModel
 

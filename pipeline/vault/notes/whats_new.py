@@ -102,8 +102,7 @@ class _FactTexts:
     def of_fact(self, fact_id: str) -> PlacedStatement:
         fact = self._facts[fact_id]
         claim = fact.claim if self._loaded.state.bears_claim(fact) else ""
-        place = self._citer.citation(fact_id) if fact.url in self._loaded.shown_sources else self.place(fact.url)
-        return PlacedStatement(statement(claim, fact.quote), place)
+        return PlacedStatement(statement(claim, fact.quote), self._citer.citation(fact_id))
 
     def of_lost_fact(self, fact: Fact) -> PlacedStatement:
         return PlacedStatement(statement(fact.claim, fact.quote), self.place(fact.url))
