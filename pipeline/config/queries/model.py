@@ -77,6 +77,7 @@ class Settings:
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended.
+    ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -91,6 +92,7 @@ class Settings:
     contact: str = ""
     site_url: str = ""
     memory: Literal["on", "off"] = "on"
+    workers: Literal["notes", "folded"] = "notes"
     snapshot_every: int = 20
 
 

@@ -169,5 +169,6 @@ _SETTINGS: dict[str, Reader] = {
     "contact": _contact,
     "site_url": _address,
     "memory": choice("on", "off"),
+    "workers": choice("notes", "folded"),
     "snapshot_every": whole(1, 100_000),
 }
