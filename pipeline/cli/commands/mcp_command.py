@@ -1,0 +1,22 @@
+"""The command ``mcp``: serve the workspace to other programs on standard input and output."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from pipeline.ops.console_output import Console
+
+
+@click.command()
+@click.pass_obj
+def mcp(console: Console) -> None:
+    """Serve reports, sources and quotes to other programs by the Model Context Protocol, on standard input and output."""
+    from pipeline.cli.command_parts import require_workspace
+    from pipeline.mcp.stdio_server import serve
+    from pipeline.mcp.tools import Tools
+    from pipeline.wiring import workspace_adapters
+
+    require_workspace(console.folder)
+    serve(Tools(console.folder, workspace_adapters.store_of(console.folder)), sys.stdin.buffer, sys.stdout.buffer)
