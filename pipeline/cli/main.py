@@ -10,6 +10,7 @@ import click
 
 from pipeline import __version__
 from pipeline.cli.command_parts import refuse_unprintable
+from pipeline.cli.commands.ask_command import ask
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
@@ -48,7 +49,7 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 
 
 COMMANDS = (
-    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, evaluate, mcp,
+    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, ask, evaluate, mcp,
     completion,
 )  # fmt: skip
 for command in COMMANDS:

@@ -8,10 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
+from urllib.parse import urlsplit
 
 from pipeline.domain.state import PageObserved, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ValidatedFact
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
+
+
+def origin_of(url: str) -> str:
+    """Return the unit of independence of a source: the host of a web page (without ``www.``), or a folder's document."""
+    host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
+    return host.removeprefix("www.") if host else url.partition("#")[0]
 
 
 def page_of(url: str) -> str:

@@ -40,6 +40,7 @@ def apply(state: SessionState, event: e.EventBase) -> None:
         _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
     if isinstance(event, e.Answered):
         _settle(state, event)
+        _note_met(state, event)
     state.version = event.version
     if state.runs:
         state.runs[-1].last_at = event.at
@@ -56,6 +57,14 @@ def _settle(state: SessionState, event: e.Answered) -> None:
         worst = sent[-1] if sent else Cost(usd=cost.assumed_usd)
         share = cost.assumed_usd / worst.usd if worst.usd else 0.0
         _assume(state, cost.assumed_usd, share * expected_usd(state, event.step, worst))
+
+
+def _note_met(state: SessionState, event: e.Answered) -> None:
+    """Note that a step succeeded that had failed before."""
+    if event.step and not isinstance(event, e.StepFailed):
+        for failure in (state.failures.get(event.step), *state.past_failures):
+            if failure is not None and failure.step == event.step:
+                failure.met = True
 
 
 def _assume(state: SessionState, usd: float, expected: float) -> None:
@@ -102,8 +111,13 @@ def _earlier_recalled(state: SessionState, event: e.EarlierRecalled) -> None:
     state.earlier = event.earlier
 
 
+def _memory_recalled(state: SessionState, event: e.MemoryRecalled) -> None:
+    state.recalled = event.recalled
+
+
 def _topic_surveyed(state: SessionState, event: e.TopicSurveyed) -> None:
-    state.survey = SearchDone(event.provider, event.hits, event.failed, event.statistics, event.languages)
+    seconds = event.seconds or 0.0
+    state.survey = SearchDone(event.provider, event.hits, event.failed, event.statistics, event.languages, seconds)
 
 
 def _plan_created(state: SessionState, event: e.PlanCreated) -> None:
@@ -145,7 +159,7 @@ def _worker_thought(state: SessionState, event: e.WorkerThought) -> None:
 
 
 def _search_completed(state: SessionState, event: e.SearchCompleted) -> None:
-    state.searches[event.query] = SearchDone(event.provider, event.hits, event.failed)
+    state.searches[event.query] = SearchDone(event.provider, event.hits, event.failed, seconds=event.seconds or 0.0)
 
 
 def _page_read(state: SessionState, event: e.PageRead) -> None:
@@ -160,6 +174,7 @@ def _page_read(state: SessionState, event: e.PageRead) -> None:
         event.author,
         event.published,
         event.notices,
+        event.seconds or 0.0,
     )
 
 
@@ -319,6 +334,7 @@ def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
     """Allow failed steps again; a failed worker only if the analysis of its round has not yet begun without it."""
     state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
     state.missing, state.nearest = (), ()
+    state.past_failures += state.failures.values()
     state.failures, state.exhausted = {}, ""
     for worker in state.workers.values():
         if worker.status == "failed" and worker.round >= len(state.analyses) and not state.synthesis:
@@ -342,6 +358,7 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.RunStarted: _run_started,
     e.ResearchStarted: _research_started,
     e.EarlierRecalled: _earlier_recalled,
+    e.MemoryRecalled: _memory_recalled,
     e.TopicSurveyed: _topic_surveyed,
     e.PlanCreated: _plan_created,
     e.PlanExtended: _plan_extended,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, standings
+from pipeline.domain.findings import all_facts, origin_of, standings
 from pipeline.domain.not_found_gate import statistics
 from pipeline.domain.reasoner_questions import CrossCheck, CrossCheckQuestion, GapsQuestion
 from pipeline.domain.state import SessionState, workers_in_order
@@ -21,12 +20,6 @@ from pipeline.text.normalise import one_line
 
 MAX_GAPS = 6  # of a round, the most important first; a model is asked for no more
 Groups = tuple[tuple[Fact, ...], ...]
-
-
-def origin_of(url: str) -> str:
-    """Return the unit of independence of a source: the host of a web page (without ``www.``), or a folder's document."""
-    host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
-    return host.removeprefix("www.") if host else url.partition("#")[0]
 
 
 def start_analysis(step: StartAnalysis, _state: SessionState) -> Outcome:

@@ -53,6 +53,11 @@ def worker_stem(query: str, session_id: str, perspective: str) -> str:
     return f"worker-{slug(query, 28)}-{tail_of(session_id)}-{slug(perspective, 32)}"
 
 
+def question_path(query_id: str) -> str:
+    """Return the path of the note on all reports of a query: its id in words, and six hex digits that tell it from its like."""
+    return f"questions/question-{slug(query_id, 60)}-{digest_of(query_id.encode('utf-8', 'replace'))[:6]}"
+
+
 def source_stem(url: str) -> str:
     """Return the file name of a source: its address in words, and six hex digits that tell it from its like."""
     _, _, rest = url.partition(":")

@@ -17,18 +17,16 @@ from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import summary_of
 from pipeline.domain.findings import contradictions, observed_pages, open_gaps
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
-from pipeline.domain.values import Contradiction, Fact, Reference, Sentence, ValidatedFact
-from pipeline.text.normalise import one_line
+from pipeline.domain.values import Contradiction, Fact, Reference, ValidatedFact
 from pipeline.vault import paths
-from pipeline.vault.output import formatting
-from pipeline.vault.output.page_markdown import flat
+from pipeline.vault.mornings.learnt import Learnt, learnt_of
 from pipeline.vault.paths import Names
 
 _SUMMARY = tuple(part.name for part in fields(Summary))
 _LINKED = (
     "id", "query", "query_id", "tags", "previous_session", "started_at", "session_path", "report_path", "report_title", "workers",
+    "has_report",
 )  # fmt: skip
-_LONGEST_FIRST = 400  # characters of a report that other notes show
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +36,6 @@ class WorkerCard:
     id: str
     path: str
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Cite:
-    """A citation in a report: the source's address, the fact's id, and the sign shown, e.g. ``²ᵃ``."""
-
-    url: str
-    fact: str
-    sign: str
-
-
-@dataclass(frozen=True, slots=True)
-class CitedText:
-    """A sentence of a report with its citations. ``prose``: written, not a quoted passage."""
-
-    text: str
-    cites: tuple[Cite, ...]
-    prose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +50,8 @@ class Drawn:
 class Card(Summary):
     """A session as other notes show it. ``report_path`` is "" without a report; ``report_title`` then is the question.
 
-    A question that its sources do not answer has a note in place of its report, but is not ``answered``.
+    A question that its sources do not answer has a note in place of its report, but is not ``answered`` and has no report.
+    ``has_report`` is known from the session's outline already.
 
     ``open`` holds the questions that were left open, ``drawn`` the sources that the report refers to; ``pages``, ``words`` and
     ``disagreements`` are counts.
@@ -80,8 +61,9 @@ class Card(Summary):
     session_path: str
     report_path: str
     report_title: str
+    has_report: bool = False
     workers: tuple[WorkerCard, ...]
-    first: CitedText | None = None
+    learnt: Learnt | None = None
     open: tuple[str, ...] = ()
     drawn: tuple[Drawn, ...] = ()
     pages: int = 0
@@ -209,8 +191,9 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
         session_path=session_path,
         report_path=report_path if report or state.status == "not-found" else "",
         report_title=(report.title if report else "") or state.query,
+        has_report=report is not None,
         workers=tuple(_worker_card(state, worker, taken) for worker in workers_in_order(state)),
-        first=_first(state),
+        learnt=learnt_of(state),
         open=_open(state),
         drawn=tuple(Drawn(entry.url, len(entry.facts)) for entry in report.references) if report else (),
         pages=len(state.pages),
@@ -240,30 +223,6 @@ def _worker_card(state: SessionState, worker: Worker, taken: Names) -> WorkerCar
     stem = paths.worker_stem(state.query, state.id, name)
     path = taken.claim(f"workers/{paths.in_month(state.started_at)}", stem, f"{state.id}/{worker.id}")
     return WorkerCard(worker.id, path, name.removeprefix("Gap: "))
-
-
-def _first(state: SessionState) -> CitedText | None:
-    return cited_text(state, state.report.summary[0]) if state.report and state.report.summary else None
-
-
-def cited_text(state: SessionState, sentence: Sentence) -> CitedText:
-    """Return a sentence with one citation for each known fact; several quotes of one source are told apart by letters."""
-    known = [name for name in dict.fromkeys(sentence.facts) if name in state.facts]
-    numbers = [number_of(state, name) for name in known]
-    places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
-    signs = map(formatting.superscript, numbers, places)
-    cites = (Cite(state.facts[name].url, name, sign) for name, sign in zip(known, signs, strict=True))
-    parts = state.report.sections if state.report else ()
-    prose = any(paragraph.kind == "prose" for part in parts for paragraph in part.paragraphs)
-    text = one_line(sentence.text, _LONGEST_FIRST) if prose else flat(sentence.text, _LONGEST_FIRST)
-    return CitedText(text, tuple(cites), prose)
-
-
-def number_of(state: SessionState, fact_id: str) -> int:
-    """Return the number that the report gives to a fact's source, 0 if it refers to it nowhere."""
-    url = state.facts[fact_id].url
-    references = state.report.references if state.report else ()
-    return next((reference.number for reference in references if reference.url == url), 0)
 
 
 def readings_of(state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact]) -> tuple[Reading, ...]:

@@ -299,6 +299,14 @@ def report_of(folder: Path) -> Callable[[str], str]:
     return report
 
 
+def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
+    """Return the paths in the workspace of the notes of these sources, by address; those without a note are left out."""
+    from pipeline.vault.cache.database import source_paths
+
+    paths = source_paths(folder / "events" / "local", urls)
+    return {url: f"vault/{path}.md" for url, path in paths.items()}
+
+
 def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
     """Bring the site up to date with the vault; ``url`` and ``steps`` as in ``pipeline.site.build.build_site``.
 

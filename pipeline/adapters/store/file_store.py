@@ -18,7 +18,7 @@ from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
 from pipeline.adapters.store.segment_format import Finding, begins_with_envelope
 from pipeline.adapters.store.stream_reader import read_chain
 from pipeline.adapters.store.stream_writer import StreamWriter
-from pipeline.domain.events.records import Record, Snapshot
+from pipeline.domain.events.records import Kind, Record, Snapshot
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
 from pipeline.text.normalise import digest_of
@@ -62,11 +62,15 @@ class FileStore:
 
     def session_ids(self) -> Iterator[str]:
         """Yield the ids of all sessions, sorted."""
-        return self._layout.sessions()
+        return self.ids("session")
 
-    def marks(self) -> Mapping[str, str]:
-        """Return a mark for each session and batch, by id, sorted: the names, sizes and times of its segments."""
-        return dict(self._layout.marks())
+    def ids(self, kind: Kind) -> Iterator[str]:
+        """Yield the ids of all streams of a kind, sorted."""
+        return self._layout.ids(kind)
+
+    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
+        """Return a mark for each stream of these kinds, by id, sorted: the names, sizes and times of its segments."""
+        return dict(self._layout.marks(kinds))
 
     def written_off(self) -> frozenset[str]:
         """Return the ids of sessions whose log is missing, and whose loss the user has accepted."""

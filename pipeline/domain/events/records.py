@@ -1,8 +1,16 @@
-"""Events and folded states as storage sees them: an envelope and bytes."""
+"""Events and folded states as storage sees them: an envelope and bytes. Also the kinds of streams, which ids tell apart."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
+
+Kind = Literal["session", "batch", "memory", "talk"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def kind_of(stream: str) -> Kind:
+    """Return the kind of a stream: that of its id's prefix (``batch-``, ``memory-``, ``talk-``), else a session."""
+    return next((kind for kind in KINDS[1:] if stream.startswith(f"{kind}-")), "session")
 
 
 class Record(NamedTuple):

@@ -26,6 +26,7 @@ from pipeline.domain.events.report_events import ReportGenerated as ReportGenera
 from pipeline.domain.events.report_events import ReportRevised as ReportRevised
 from pipeline.domain.events.report_events import SectionWritten as SectionWritten
 from pipeline.domain.events.report_events import SynthesisStarted as SynthesisStarted
+from pipeline.domain.memory.values import Recalled
 from pipeline.domain.values import (
     Cost,
     EarlierSession,
@@ -73,6 +74,13 @@ class EarlierRecalled(EventBase):
 
     type: Literal["earlier.recalled"] = "earlier.recalled"
     earlier: EarlierSession
+
+
+class MemoryRecalled(EventBase):
+    """What earlier nights, on whatever question, left behind about this one. It is recorded, so that memory may change later."""
+
+    type: Literal["memory.recalled"] = "memory.recalled"
+    recalled: Recalled
 
 
 class TopicSurveyed(Answered):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -77,6 +78,16 @@ def report_paths(folder: Path) -> dict[str, str]:
     try:
         with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
             return dict(stored.execute(select))
+    except sqlite3.Error:
+        return {}
+
+
+def source_paths(folder: Path, urls: Iterable[str]) -> dict[str, str]:
+    """Return the paths of the notes of these sources, by address; empty if no vault was built or the file cannot be read."""
+    try:
+        with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
+            rows = (stored.execute("SELECT url, path FROM places WHERE url = ?", (url,)).fetchone() for url in urls)
+            return {row[0]: row[1] for row in rows if row}
     except sqlite3.Error:
         return {}
 

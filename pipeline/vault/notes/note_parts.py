@@ -17,7 +17,8 @@ from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import OWN_CLASS, Kind
 from pipeline.vault.output.page_markdown import Passage, flat
 from pipeline.vault.output.prose import prose
-from pipeline.vault.session_card import Card, CitedText
+from pipeline.vault.mornings.learnt import CitedText
+from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import LoadedSession, Night, SourceNotePlace, VaultModel
 
 _KINDS_OF_CONTRADICTION = {
