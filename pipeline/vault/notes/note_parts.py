@@ -11,13 +11,13 @@ from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragrap
 from pipeline.text.normalise import one_line, slug
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault import paths
+from pipeline.vault.mornings.learnt import CitedText
 from pipeline.vault.output import formatting
 from pipeline.vault.output.escaping import Inert, Link, fenced, host_of, plain
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import OWN_CLASS, Kind
 from pipeline.vault.output.page_markdown import Passage, flat
 from pipeline.vault.output.prose import prose
-from pipeline.vault.mornings.learnt import CitedText
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import LoadedSession, Night, SourceNotePlace, VaultModel
 
