@@ -29,6 +29,13 @@ class Fetch(Arguments):
     id: Name = Field(description="An id from search: report/<session> or source/<sha256>.")
 
 
+class Ask(Arguments):
+    """Of ``ask``."""
+
+    question: Text = Field(description="A question that stands alone, as a full sentence.")
+    scope: Name | None = Field(None, description="A session's or query's id, or a tag as #tag; without it all pages are asked.")
+
+
 class ReportId(Arguments):
     """Of ``report``, ``verify`` and ``status``."""
 

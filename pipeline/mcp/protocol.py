@@ -98,7 +98,7 @@ def _reply(message: object, served: Served) -> dict[str, Any] | None:
         return _error(name, INTERNAL, _told(error))
     except Exception:  # noqa: BLE001 - one request that fails must not end the server
         _log.exception("%s failed unexpectedly", method)
-        return _error(name, INTERNAL, "the server failed unexpectedly; its log file says more")
+        return _error(name, INTERNAL, "the server failed unexpectedly; its error output says more")
 
 
 def _unfit(name: object) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from pipeline.config.settings import load_workspace
 from pipeline.domain.session import ResearchSession
 from pipeline.errors import UsageError
 from pipeline.mcp import answers, inputs
+from pipeline.mcp.asking import ContextOf, answer_from_pages
 from pipeline.mcp.enqueueing import enqueue
 from pipeline.mcp.library import Library
 from pipeline.mcp.protocol import INVALID_PARAMS, NO_SUCH_RESOURCE, RequestFailed
@@ -59,8 +61,10 @@ class Tool:
 class Tools:
     """What ``research mcp`` serves of the workspace in ``folder``."""
 
-    def __init__(self, folder: Path, store: EventStore, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._folder, self._store, self._now = folder, store, now
+    def __init__(
+        self, folder: Path, store: EventStore, talks: ContextOf, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._folder, self._store, self._talks, self._now = folder, store, talks, now
         self._library = Library(store)
         self._tools = {tool.name: tool for tool in self._all()}
 
@@ -69,6 +73,7 @@ class Tools:
         return (
             Tool("search", "Search", "Find reports and sources that answer a question.", inputs.Search, self._search),
             Tool("fetch", "Fetch", "Get the whole text of a search result.", inputs.Fetch, self._fetch),
+            Tool("ask", "Ask", "Get the answer that the stored pages give, with quotes.", inputs.Ask, self._ask),
             Tool("report", "Report", "Get a session's report with its citations: quote, page, offsets.", an_id, self._report),
             Tool("whats_new", "What is new", "List the answers of sessions that ended since then.", inputs.WhatsNew, self._news),
             Tool("verify", "Verify", "Check that a session's quotes stand in the stored pages.", an_id, self._verify),
@@ -142,6 +147,17 @@ class Tools:
         about["cut"] = f"the first {_LONGEST_PAGE:,} of {len(text):,} characters" if len(text) > _LONGEST_PAGE else ""
         named = {"id": f"source/{page.digest}", "title": page.title or page.url, "url": answers.page_url(page)}
         return {**named, "text": text[:_LONGEST_PAGE], "metadata": about}
+
+    def _ask(self, given: inputs.Ask) -> dict[str, Any]:
+        entries = self._library.entries()
+        if given.scope and given.scope.startswith("#"):
+            tag = given.scope[1:].casefold()
+            entries = [entry for entry in entries if tag in map(str.casefold, entry.tags)]
+        elif given.scope:
+            entries = [self._library.entry(given.scope)]
+        if not entries:
+            raise UsageError("no session has stored a page there", hint="call ask without a scope")
+        return asyncio.run(answer_from_pages(given.question, entries, self._talks))
 
     def _report(self, given: inputs.ReportId) -> dict[str, Any]:
         return answers.report_of(self._library.entry(given.id))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+from pathlib import Path
 
 import click
 
@@ -17,6 +19,10 @@ def mcp(console: Console) -> None:
     from pipeline.mcp.stdio_server import serve
     from pipeline.mcp.tools import Tools
     from pipeline.wiring import workspace_adapters
+    from pipeline.wiring.talk_adapters import unrecorded_talks
 
     require_workspace(console.folder)
-    serve(Tools(console.folder, workspace_adapters.store_of(console.folder)), sys.stdin.buffer, sys.stdout.buffer)
+    store = workspace_adapters.store_of(console.folder)
+    with tempfile.TemporaryDirectory(prefix="research-mcp-") as own:
+        talks = unrecorded_talks(store, Path(own) / "pages.sqlite")
+        serve(Tools(console.folder, store, talks), sys.stdin.buffer, sys.stdout.buffer)
