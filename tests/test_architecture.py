@@ -20,7 +20,6 @@ ROWS: tuple[set[str], ...] = (
     {"batch"},
     {"wiring"},
     {"ops", "evaluate"},
-    {"mcp"},
     {"cli"},
 )
 ROW = {room: number for number, rooms in enumerate(ROWS) for room in rooms}

@@ -13,7 +13,7 @@ from pipeline.errors import SystemRefused, UsageError
 
 PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault")
 # In a checkout the vault also holds what runs have made; only this of it is starter material.
-_VAULT_PARTS = (".obsidian", "my")
+_VAULT_PARTS = (".obsidian", "my", "AGENTS.md")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from pipeline.ops.console_output import Console
 def mcp(console: Console) -> None:
     """Serve reports, sources and quotes to other programs by the Model Context Protocol, on standard input and output."""
     from pipeline.cli.command_parts import require_workspace
-    from pipeline.mcp.stdio_server import serve
-    from pipeline.mcp.tools import Tools
+    from pipeline.ops.mcp.stdio_server import serve
+    from pipeline.ops.mcp.tools import Tools
     from pipeline.wiring import workspace_adapters
     from pipeline.wiring.talk_adapters import unrecorded_talks
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pipeline.domain.session import ResearchSession
 from pipeline.errors import LogError, SessionUnknown
-from pipeline.mcp.entries import Entry, Page, entry_of
+from pipeline.ops.mcp.entries import Entry, Page, entry_of
 from pipeline.ports import EventStore
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.scoring import StemmedText, coverage, scores, statistics_of, term_weights
@@ -93,7 +93,8 @@ class Library:
                     seen |= {name} - {"report"}
 
     def _refresh(self) -> None:
-        marks = {name: mark for name, mark in self._store.marks().items() if name in set(self._store.session_ids())}
+        found = self._store.marks()
+        marks = {name: found[name] for name in self._store.session_ids() if name in found}
         for name in self._marks.keys() - marks.keys():
             self._entries.pop(name, None)
             self.damaged.pop(name, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from pipeline.mcp.protocol import INVALID_REQUEST, Served, reply_to
+from pipeline.ops.mcp.protocol import INVALID_REQUEST, Served, reply_to
 
 LONGEST = 4_000_000  # bytes of a message
 

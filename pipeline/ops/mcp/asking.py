@@ -12,7 +12,7 @@ from pipeline.domain.events.talk_events import MessageAsked, TalkOpened
 from pipeline.domain.talk.agenda import next_step
 from pipeline.domain.talk.state import TalkState, Turn, apply
 from pipeline.domain.values import EXTRACTIVE
-from pipeline.mcp.entries import Entry
+from pipeline.ops.mcp.entries import Entry
 from pipeline.research.talking.talk_steps import TalkContext, perform
 
 ContextOf = Callable[[Sequence[str]], TalkContext]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pipeline.config.queries.model import Query, Queue
 from pipeline.config.settings import Workspace, add_allowed
 from pipeline.errors import UsageError
-from pipeline.mcp.inputs import Enqueue
+from pipeline.ops.mcp.inputs import Enqueue
 
 TAG = "mcp"  # marks what was queued by other programs
 

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Any
 
 from pipeline.domain.state import SUMMARY
-from pipeline.mcp.entries import Entry, Page, Quoted, Stated
-from pipeline.mcp.library import Found
+from pipeline.ops.mcp.entries import Entry, Page, Quoted, Stated
+from pipeline.ops.mcp.library import Found
 
 REPORT, SOURCE = "report", "source"
 _MARKS = {"steps": "1. ", "bullets": "- ", "table": "- ", "code": "    "}

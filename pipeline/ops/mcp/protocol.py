@@ -18,7 +18,7 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 PARSE_ERROR, INVALID_REQUEST, NO_SUCH_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 NO_SUCH_RESOURCE = -32002
 
-_log = logging.getLogger("pipeline.mcp.protocol")
+_log = logging.getLogger("pipeline.ops.mcp.protocol")
 Params = Mapping[str, Any]
 
 
@@ -69,8 +69,8 @@ def reply_to(line: bytes, served: Served) -> bytes:
         message = json.loads(line)
     except (ValueError, RecursionError):
         return _encoded(_error(None, PARSE_ERROR, "this is no JSON"))
-    if isinstance(message, list):  # a batch, as the protocol had it once
-        replies = [reply for one in message if (reply := _reply(one, served))] or ([] if message else [_unfit(None)])
+    if isinstance(message, list) and message:  # a batch, as the protocol had it once
+        replies = [reply for one in message if (reply := _reply(one, served))]
         return _encoded(replies) if replies else b""
     reply = _reply(message, served)
     return _encoded(reply) if reply else b""
