@@ -14,12 +14,12 @@ from pydantic import ValidationError
 from pipeline.config.settings import load_workspace
 from pipeline.domain.session import ResearchSession
 from pipeline.errors import UsageError
+from pipeline.ops.citation_audit import check
 from pipeline.ops.mcp import answers, inputs
 from pipeline.ops.mcp.asking import ContextOf, answer_from_pages
 from pipeline.ops.mcp.enqueueing import enqueue
 from pipeline.ops.mcp.library import Library
 from pipeline.ops.mcp.protocol import INVALID_PARAMS, NO_SUCH_RESOURCE, RequestFailed
-from pipeline.ops.citation_audit import check
 from pipeline.ports import EventStore
 from pipeline.text.normalise import one_line
 from pipeline.text.times import moment_of, since
