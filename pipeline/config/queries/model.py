@@ -70,6 +70,19 @@ class ModelChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Enqueueing:
+    """Whether other programs may queue questions, through ``research mcp``, and their caps.
+
+    ``questions`` is how many may stand in the file. Each may cost ``each_usd`` a session, all of them together ``cost_usd``.
+    """
+
+    enqueue: bool = False
+    questions: int = 20
+    each_usd: float = 0.25
+    cost_usd: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The ``settings`` section. ``corpus``: folders relative to the workspace, one at least. ``search``: in order of preference.
 
@@ -94,6 +107,7 @@ class Settings:
     memory: Literal["on", "off"] = "on"
     workers: Literal["notes", "folded"] = "notes"
     snapshot_every: int = 20
+    mcp: Enqueueing = Enqueueing()
 
 
 @dataclass(frozen=True, slots=True)
