@@ -117,7 +117,10 @@ class Fetch(Protocol):
 
 
 class EventStore(Protocol):
-    """Append-only streams of records, and objects under their digest. A stream is a session or a batch (``batch-…``)."""
+    """Append-only streams of records, and objects under their digest.
+
+    A stream is a session, a batch (``batch-…``), or what a person decided about notes (``vault-…``).
+    """
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
         """Store ``records`` durably after version ``expected_version`` (0: the stream is new); return the new version.
@@ -151,6 +154,10 @@ class EventStore(Protocol):
 
         What was derived from a stream under one mark still holds while the mark is the same; no stream is read for it.
         """
+        ...
+
+    def decision_marks(self) -> Mapping[str, str]:
+        """Return the same for the streams of a person's decisions about notes, which ``marks`` leaves out."""
         ...
 
     def written_off(self) -> Collection[str]:

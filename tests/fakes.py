@@ -276,13 +276,19 @@ class MemoryStore:
         return tuple(self.streams.get(session_id, ())[after:])
 
     def session_ids(self) -> Iterator[str]:
-        return iter(sorted(name for name in self.streams if not name.startswith("batch-")))
+        return iter(sorted(name for name in self.streams if not name.startswith(("batch-", "vault-"))))
 
     def written_off(self) -> set[str]:
         return self.given_up
 
     def marks(self) -> Mapping[str, str]:
-        return {name: str(len(self.streams[name])) for name in sorted(self.streams, key=_apart) if self.streams[name]}
+        return {name: mark for name, mark in self._marks() if not name.startswith("vault-")}
+
+    def decision_marks(self) -> Mapping[str, str]:
+        return {name: mark for name, mark in self._marks() if name.startswith("vault-")}
+
+    def _marks(self) -> Iterator[tuple[str, str]]:
+        return ((name, str(len(self.streams[name]))) for name in sorted(self.streams, key=_apart) if self.streams[name])
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
         snapshot = self.snapshots.get(session_id)

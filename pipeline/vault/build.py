@@ -7,30 +7,44 @@ build that ignores it writes the same bytes. ``changed_notes`` renders and write
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pipeline.domain import fold_id
 from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.program_id import program_id
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.cache.database import FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
+from pipeline.vault.cache.database import DECISIONS, FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
+
+if TYPE_CHECKING:
+    from pipeline.domain.events.event_base import EventBase
+
+    Record = Callable[[Sequence[EventBase]], None]
 
 Mode = Literal["new", "all", "check"]
 
 
 def build_vault(
-    store: EventStore, *, templates: Path, vault: Path, state_dir: Path, mode: Mode = "new", compiled: Path | None = None
+    store: EventStore,
+    *,
+    templates: Path,
+    vault: Path,
+    state_dir: Path,
+    record: Record | None = None,
+    mode: Mode = "new",
+    compiled: Path | None = None,
 ) -> BuildReport:
     """Bring the notes in ``vault`` up to date with the log in ``store``; return what was written, removed and set aside.
 
     ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps the catalogue between builds, and
-    ``compiled`` the compiled templates (see ``TemplateFolder``). Mode ``new``
+    ``compiled`` the compiled templates (see ``TemplateFolder``). A note that a person moved is kept up to date where it is now,
+    one that a person removed is no longer made; ``record`` stores these decisions in the log before any file is written, without
+    it they last until the next build. Mode ``new``
     renders only notes with new content; ``all`` renders every note; ``check`` renders every note and reports what would change,
     but writes nothing. The same events and templates always give the same bytes, so a second build writes nothing. If the log of
     a session is damaged or missing, the report lists it as a problem, its notes stay as they are, and this build removes no file.
@@ -41,38 +55,48 @@ def build_vault(
         SystemRefused: the disk cannot be written, or another build is running.
     """
     try:
-        return _build(store, templates, vault, state_dir, mode, compiled)
+        return _build(store, templates, vault, state_dir, mode, compiled, record)
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
         raise SystemRefused(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
     except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
         remove_damaged(state_dir)
-        return _build(store, templates, vault, state_dir, mode, compiled)
+        return _build(store, templates, vault, state_dir, mode, compiled, record)
 
 
 _FREE = "free some space or allow writing there; you may also delete the file, then all notes are built again"
 
 
-def _build(store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode, compiled: Path | None) -> BuildReport:
+def _build(
+    store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode, compiled: Path | None, record: Record | None
+) -> BuildReport:
     with closing(CatalogueFile(state_dir, layout_id(), in_memory=mode == "check")) as file:
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
-        if mode == "new" and (report := _unchanged_report(file, marks, templates, vault)):
+        decided = "\n".join(f"{name} {mark}" for name, mark in store.decision_marks().items())
+        if mode == "new" and (report := _unchanged_report(file, marks, decided, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes
         from pipeline.vault.cache.catalogue import Catalogue
         from pipeline.vault.rendering.templates import Renderer
 
         catalogue = Catalogue(state_dir, layout_id(), shared=file)
-        return Build(store, Renderer(templates, compiled), vault, catalogue, mode, marks).run()
+        return Build(store, Renderer(templates, compiled), vault, catalogue, mode, marks, record).run()
 
 
-def _unchanged_report(file: CatalogueFile, marks: Mapping[str, str], templates: Path, vault: Path) -> BuildReport | None:
-    """The report of a build with nothing to do; None if a stream, a template or a file of the vault has changed."""
+def _unchanged_report(
+    file: CatalogueFile, marks: Mapping[str, str], decided: str, templates: Path, vault: Path
+) -> BuildReport | None:
+    """The report of a build with nothing to do; None if a stream, a template or a file of the vault has changed.
+
+    ``decided`` are the marks of the streams of decisions. A hidden note may have come back wherever a folder has changed.
+    """
     settled = file.recall(SETTLED) if file.is_current else ""
     if not settled or marks != {**file.session_marks(), **file.batch_marks()} or settled != templates_fingerprint(templates):
         return None
     with closing(Tree(vault)) as tree:
         drift = file.files.drift(tree)
-        if drift.files or not property_types.are_complete(tree):
+        if decided != file.recall(DECISIONS) or drift.files or (drift.folders and file.notes.any_hidden()):
+            return None
+        if not property_types.are_complete(tree):
             return None
         steps = drift.record({})
         file.commit()

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pipeline.text.normalise import digest_of, slug
 
 HOME = "Home"
+ATTIC = "attic"  # the folder for what is set aside; a note that a person moves there is no part of the vault any more
 MAX_STEM = 80
 _BLOCK_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")

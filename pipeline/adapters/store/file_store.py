@@ -68,6 +68,10 @@ class FileStore:
         """Return a mark for each session and batch, by id, sorted: the names, sizes and times of its segments."""
         return dict(self._layout.marks())
 
+    def decision_marks(self) -> Mapping[str, str]:
+        """Return a mark for each stream of a person's decisions about notes, by id, sorted."""
+        return dict(self._layout.decision_marks())
+
     def written_off(self) -> frozenset[str]:
         """Return the ids of sessions whose log is missing, and whose loss the user has accepted."""
         return self._layout.written_off_sessions()

@@ -4,6 +4,7 @@
 
     sessions/<session id>/events/<first version, 6 digits>-<run id>.jsonl
     batches/<batch id>.jsonl
+    vault/<stream id>.jsonl    what a person decided about notes: one stream for each build or command that recorded a decision
     objects/<2 hex>/<sha256>.gz
     damaged/<time>/…  files as they were before a repair; no command reads or removes them
     damaged/written-off/<session id>   its log is missing, and its user has accepted that
@@ -27,6 +28,8 @@ from pipeline.system import durable_files
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 _SUFFIX = ".jsonl"
+# The folder of streams that are one file each, by how their ids begin. All other streams are sessions.
+_FLAT = {"batch-": "batches", "vault-": "vault"}
 _ATTRIBUTES = b"*.jsonl -text -merge\n"
 
 
@@ -49,11 +52,12 @@ class Layout:
 
     def folder(self, stream: str) -> Path:
         """Return the folder that holds the stream's segments."""
-        return self.root / "batches" if is_batch(stream) else self.root / "sessions" / stream / "events"
+        flat = _flat_folder(stream)
+        return self.root / flat if flat else self.root / "sessions" / stream / "events"
 
     def segment(self, stream: str, first_version: int, run_id: str, attempt: int) -> Path:
         """Return the name of a new segment; ``attempt`` counts from 1, names above that are for when one is taken."""
-        stem = stream if is_batch(stream) else f"{first_version:06d}-{run_id}"
+        stem = stream if _flat_folder(stream) else f"{first_version:06d}-{run_id}"
         return self.folder(stream) / (stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX)
 
     def segments(self, stream: str) -> list[Path]:
@@ -61,36 +65,46 @@ class Layout:
         if not is_plain(stream):
             return []
         names = _names(self.folder(stream))
-        if is_batch(stream):
+        if _flat_folder(stream):
             names = [name for name in names if _stem(name) == stream]
         return [self.folder(stream) / name for name in sorted(names) if name.endswith(_SUFFIX)]
 
     def streams(self) -> Iterator[str]:
-        """Yield the ids of all sessions, then of all batches, each sorted."""
+        """Yield the ids of all sessions, then of all batches, then of all streams of decisions about notes, each sorted."""
         yield from self.sessions()
         yield from self.batches()
+        yield from self._flat("vault-")
 
     def sessions(self) -> Iterator[str]:
         """Yield the ids of all sessions that have a segment, sorted."""
-        return (name for name in sorted(_names(self.root / "sessions")) if not is_batch(name) and self.segments(name))
+        return (name for name in sorted(_names(self.root / "sessions")) if not _flat_folder(name) and self.segments(name))
 
     def batches(self) -> Iterator[str]:
         """Yield the ids of all batches, sorted."""
-        stems = {_stem(name) for name in _names(self.root / "batches") if name.endswith(_SUFFIX)}
-        return (stem for stem in sorted(stems) if is_batch(stem) and is_plain(stem))
+        return self._flat("batch-")
+
+    def _flat(self, start: str) -> Iterator[str]:
+        """The ids of all streams that are one file each and whose ids begin so, sorted."""
+        stems = {_stem(name) for name in _names(self.root / _FLAT[start]) if name.endswith(_SUFFIX)}
+        return (stem for stem in sorted(stems) if stem.startswith(start) and is_plain(stem))
 
     def marks(self) -> Iterator[tuple[str, str]]:
         """Yield the id and mark of every session, then of every batch, each sorted; a mark changes whenever a segment does."""
         sessions = str(self.root / "sessions")  # joined by hand: making a Path takes as long as looking at the folder
         for name in sorted(_names(self.root / "sessions")):
-            if not is_batch(name) and is_plain(name) and (found := _states(f"{sessions}/{name}/events")):
+            if not _flat_folder(name) and is_plain(name) and (found := _states(f"{sessions}/{name}/events")):
                 yield name, " ".join(found)
-        of_batches: dict[str, list[str]] = {}
-        for found_name in _states(str(self.root / "batches")):
-            of_batches.setdefault(_stem(found_name.partition(":")[0]), []).append(found_name)
-        for stem in sorted(of_batches):
-            if is_batch(stem) and is_plain(stem):
-                yield stem, " ".join(of_batches[stem])
+        yield from self._flat_marks("batch-")
+
+    def decision_marks(self) -> Iterator[tuple[str, str]]:
+        """Yield the id and mark of every stream of decisions about notes, sorted."""
+        return self._flat_marks("vault-")
+
+    def _flat_marks(self, start: str) -> Iterator[tuple[str, str]]:
+        of_streams: dict[str, list[str]] = {}
+        for found in _states(str(self.root / _FLAT[start])):
+            of_streams.setdefault(_stem(found.partition(":")[0]), []).append(found)
+        return ((stem, " ".join(of_streams[stem])) for stem in sorted(of_streams) if stem.startswith(start) and is_plain(stem))
 
     def object(self, digest: str) -> Path:
         """Return the place of an object."""
@@ -122,9 +136,9 @@ def is_plain(identity: str) -> bool:
     return _PLAIN_ID.fullmatch(identity) is not None
 
 
-def is_batch(stream: str) -> bool:
-    """Return whether a stream is a batch; else it is a session."""
-    return stream.startswith("batch-")
+def _flat_folder(stream: str) -> str:
+    """The folder of a stream that is one file; "" for a session, which has a folder of its own."""
+    return next((folder for start, folder in _FLAT.items() if stream.startswith(start)), "")
 
 
 def _stem(name: str) -> str:

@@ -146,15 +146,15 @@ def _check_log(console: Console) -> _LogCheck:
 
     store = workspace_adapters.store_of(console.folder)
     check = _LogCheck(workspace_adapters.verify_log(console.folder))
-    for name in store.marks():
+    for name in (*store.marks(), *store.decision_marks()):
         try:
             records = store.load(name)
         except LogError:
             continue  # the files' findings name it
         try:
             events = list(decode_all(record.data for record in records))
-            is_batch = name.startswith("batch-")
-            found = citation_audit.NOTHING_CHECKED if is_batch else citation_audit.check(state_of(name, events), store)
+            cites = not name.startswith(("batch-", "vault-"))
+            found = citation_audit.check(state_of(name, events), store) if cites else citation_audit.NOTHING_CHECKED
         except LogError as error:
             check.findings.append(workspace_adapters.undecodable(name, error))
             continue

@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events import vault_events as v
 from pipeline.domain.events.session_events import EventBase
 from pipeline.errors import LogDamaged, SchemaTooNew
 
@@ -61,7 +62,10 @@ SessionEvent = Annotated[
     | n.QuerySkipped
     | n.QueryEnded
     | n.BatchEnded
-    | n.VaultFailed,
+    | n.VaultFailed
+    | v.NoteMoved
+    | v.NoteHidden
+    | v.NoteShown,
     Field(discriminator="type"),
 ]
 

@@ -15,8 +15,8 @@ _NUMBERS = (
     "rounds", "workers", "sessions", "reports",
 )  # fmt: skip
 _TEXTS = (
-    "title", "kind", "status", "query", "session", "report", "night", "previous", "perspective", "source_url", "host", "origin",
-    "author", "published",
+    "title", "kind", "id", "status", "query", "session", "report", "night", "previous", "perspective", "source_url", "host",
+    "origin", "author", "published",
 )  # fmt: skip
 TYPES: dict[str, str] = {
     **dict.fromkeys(_TEXTS, "text"),
