@@ -13,6 +13,7 @@ from pipeline.cli.command_parts import refuse_unprintable
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
+from pipeline.cli.commands.hide_commands import hide, unhide
 from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
@@ -47,7 +48,8 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 
 
 COMMANDS = (
-    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, evaluate, completion,
+    init, list_, show, hide, unhide, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, evaluate,
+    completion,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)
