@@ -149,11 +149,8 @@ def try_builds(folder: Path, site_url: str) -> tuple[list[BuildProblem], BuildRe
     if report is None:
         why = "it is built from the vault, which could not be built"
         return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None, None
-    return (
-        problems,
-        report,
-        _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, site_url, steps=report.steps)),
-    )
+    site = _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, site_url, steps=report.steps))
+    return problems, report, site
 
 
 def report_build_problems(console: Console, problems: Iterable[BuildProblem]) -> int:
