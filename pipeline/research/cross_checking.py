@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import all_facts, standings
+from pipeline.domain.findings import all_facts, origin_of, standings
 from pipeline.domain.not_found_gate import statistics
 from pipeline.domain.reasoner_questions import CrossCheck, CrossCheckQuestion, GapsQuestion
 from pipeline.domain.state import SessionState, workers_in_order
@@ -21,12 +20,6 @@ from pipeline.text.normalise import one_line
 
 MAX_GAPS = 6  # of a round, the most important first; a model is asked for no more
 Groups = tuple[tuple[Fact, ...], ...]
-
-
-def origin_of(url: str) -> str:
-    """Return the unit of independence of a source: the host of a web page (without ``www.``), or a folder's document."""
-    host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
-    return host.removeprefix("www.") if host else url.partition("#")[0]
 
 
 def start_analysis(step: StartAnalysis, _state: SessionState) -> Outcome:
@@ -140,7 +133,7 @@ async def find_gaps(step: FindGaps, state: SessionState, context: StepContext) -
     """Ask which questions are still open, keep the first ``MAX_GAPS``, and compute the quality of the sources."""
     analysis = state.analyses[step.round]
     validated = tuple(standings(state).values())
-    quality = source_quality(all_facts(state), validated, state.pages)
+    quality = source_quality(all_facts(state), validated, state.pages, state.recalled)
     asked = dict.fromkeys(gap for worker in workers_in_order(state) for last in worker.iterations[-1:] for gap in last.gaps)
     question = GapsQuestion(
         query=state.query,

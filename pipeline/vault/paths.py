@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Literal
 
 from pipeline.text.normalise import digest_of, slug
 
 HOME = "Home"
 ATTIC = "attic"  # the folder for what is set aside; a note that a person moves there is no part of the vault any more
 MAX_STEM = 80
+Workers = Literal["notes", "folded"]  # whether they have notes of their own, or are in their session's
 _BLOCK_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
@@ -52,6 +54,11 @@ def session_stem(query: str, session_id: str) -> str:
 def worker_stem(query: str, session_id: str, perspective: str) -> str:
     """Return the file name of a worker's note."""
     return f"worker-{slug(query, 28)}-{tail_of(session_id)}-{slug(perspective, 32)}"
+
+
+def question_path(query_id: str) -> str:
+    """Return the path of the note on all reports of a query: its id in words, and six hex digits that tell it from its like."""
+    return f"questions/question-{slug(query_id, 60)}-{digest_of(query_id.encode('utf-8', 'replace'))[:6]}"
 
 
 def source_stem(url: str) -> str:

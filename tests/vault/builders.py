@@ -11,7 +11,7 @@ from unittest import mock
 from pipeline.domain import plan
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.values import (
@@ -329,7 +329,7 @@ class Workplace:
 
     def record(self, drafts: Sequence[EventBase]) -> None:
         """Store decisions about notes, in the order in which they were taken."""
-        number = len(self.store.decision_marks()) + 1
+        number = len(self.store.marks(["vault"])) + 1
         record_drafts(self.store, f"vault-{number:04d}", drafts, f"2026-12-01T02:00:00.{number:03d}Z")
 
     def build_and_note(self) -> tuple[BuildReport, tuple[Note, ...]]:
@@ -385,8 +385,8 @@ class Failing(MemoryStore):
 
     failing = ""
 
-    def marks(self) -> Mapping[str, str]:
-        return {name: f"{mark}?{self.failing == name}" for name, mark in super().marks().items()}
+    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
+        return {name: f"{mark}?{self.failing == name}" for name, mark in super().marks(kinds).items()}
 
     def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
         found = super().load(session_id, after)

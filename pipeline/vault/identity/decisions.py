@@ -51,7 +51,7 @@ def read_decisions(store: EventStore) -> Decisions:
     Raises:
         LogError: a stream is damaged.
     """
-    streams = {name: decode_all(record.data for record in store.load(name)) for name in store.decision_marks()}
+    streams = {name: decode_all(record.data for record in store.load(name)) for name in store.marks(["vault"])}
     events = [(event.at, name, event.version, event) for name, found in streams.items() for event in found]
     decisions = Decisions()
     for *_order, event in sorted(events, key=lambda entry: entry[:3]):
@@ -61,7 +61,7 @@ def read_decisions(store: EventStore) -> Decisions:
 
 def marks_of(store: EventStore) -> str:
     """Return a text that differs whenever what ``read_decisions`` would read differs."""
-    return "\n".join(f"{name} {mark}" for name, mark in store.decision_marks().items())
+    return "\n".join(f"{name} {mark}" for name, mark in store.marks(["vault"]).items())
 
 
 def with_drafts(decisions: Decisions, drafts: Iterable[EventBase]) -> Decisions:

@@ -1,31 +1,23 @@
-"""The home note: the last night, questions that need attention, latest reports, topics, and totals."""
+"""The home note: what the last night found, questions that need attention, the other latest reports, topics, and totals."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from heapq import nlargest
 
+from pipeline.vault.mornings.entries import Entry, entry_of
 from pipeline.vault.notes.night_note import NightView, night_view
-from pipeline.vault.notes.note_parts import Cited, best_link, cited, night_link, properties_of, topic_link
+from pipeline.vault.notes.note_parts import best_link, night_link, properties_of, topic_link
 from pipeline.vault.notes.topic_note import topic_title, topics_of
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
 from pipeline.vault.paths import HOME
 from pipeline.vault.session_card import Brief, Card
-from pipeline.vault.vault_model import VaultModel
+from pipeline.vault.vault_model import Night, VaultModel
 
 LATEST_REPORTS, LATEST_NIGHTS, MOST_ATTENTION, MOST_TOPICS = 15, 7, 20, 40
-
-
-@dataclass(frozen=True, slots=True)
-class Latest:
-    """A recent report with the first sentence of its summary. ``at``: when it was finished."""
-
-    report: Link
-    at: str
-    first: Cited | None
-    sources: int
+MOST_FRESH = 40  # answers of the last night
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,10 @@ class TopicRow:
 
 @dataclass(frozen=True, slots=True)
 class HomeView:
-    """What ``home.md.j2`` is given. ``last_night`` is None before the first; totals are over all sessions."""
+    """What ``home.md.j2`` is given. ``last_night`` is None before the first; totals are over all sessions.
+
+    ``fresh`` are the answers of the last night, ``reports`` the latest reports on other questions: each question has one entry.
+    """
 
     title: str
     last_night: NightView | None
@@ -60,7 +55,9 @@ class HomeView:
     more_attention: int
     not_found: tuple[Attention, ...]
     more_not_found: int
-    reports: tuple[Latest, ...]
+    fresh: tuple[Entry, ...]
+    more_fresh: int
+    reports: tuple[Entry, ...]
     older_reports: int
     topics: tuple[TopicRow, ...]
     more_topics: int
@@ -88,13 +85,14 @@ def home_note(model: VaultModel, briefs: Sequence[Brief]) -> Note:
 
 def home_view(model: VaultModel, briefs: Sequence[Brief]) -> HomeView:
     """Return the values for ``home.md.j2``."""
-    reported = [brief for brief in briefs if brief.reported]
-    latest = tuple(_latest(model, model.by_id[brief.id]) for brief in nlargest(LATEST_REPORTS, reported, key=_reported_at))
     last = model.nights[-1] if model.nights else None
     open_ = [one for one in _latest_of_each_query(briefs) if not one.reported and one.query_id not in model.archived]
     not_found = [one for one in open_ if one.status == "not-found"]
     unanswered = [one for one in open_ if one.status != "not-found"]
     topics = _topics(briefs)
+    entries = _Entries(model, briefs)
+    fresh = entries.of_night(last) if last else ()
+    others = entries.others(fresh)
     return HomeView(
         title="Research",
         last_night=night_view(model, last) if last else None,
@@ -104,11 +102,13 @@ def home_view(model: VaultModel, briefs: Sequence[Brief]) -> HomeView:
         more_attention=max(0, len(unanswered) - MOST_ATTENTION),
         not_found=tuple(_attention(model.by_id[brief.id]) for brief in not_found[:MOST_ATTENTION]),
         more_not_found=max(0, len(not_found) - MOST_ATTENTION),
-        reports=latest,
-        older_reports=len(reported) - len(latest),
+        fresh=entries.made(fresh[:MOST_FRESH]),
+        more_fresh=max(0, len(fresh) - MOST_FRESH),
+        reports=entries.made(others[:LATEST_REPORTS]),
+        older_reports=max(0, len(others) - LATEST_REPORTS),
         topics=tuple(topics[:MOST_TOPICS]),
         more_topics=max(0, len(topics) - MOST_TOPICS),
-        total_reports=len(reported),
+        total_reports=sum(brief.reported for brief in briefs),
         total_sessions=len(briefs),
         total_sources=len(model.sources),
         total_facts=sum(brief.facts for brief in briefs),
@@ -118,9 +118,34 @@ def home_view(model: VaultModel, briefs: Sequence[Brief]) -> HomeView:
     )
 
 
-def _latest(model: VaultModel, card: Card) -> Latest:
-    first = cited(model, card.first) if card.first else None
-    return Latest(best_link(card), card.reported_at, first, len(card.drawn))
+class _Entries:
+    """The latest report on each question, and how many there were before it."""
+
+    def __init__(self, model: VaultModel, briefs: Sequence[Brief]) -> None:
+        reported = sorted((brief for brief in briefs if brief.reported), key=_reported_at)
+        self._model = model
+        self._count = Counter(map(_question, reported))
+        self._latest = {_question(brief): brief for brief in reported}
+
+    def of_night(self, night: Night) -> tuple[Brief, ...]:
+        """The latest reports that a night's sessions wrote, in the night's order."""
+        made = {brief.id: brief for brief in self._latest.values()}
+        ended = dict.fromkeys(entry.session for entry in night.ended)
+        return tuple(made[session] for session in ended if session in made)
+
+    def others(self, shown: Sequence[Brief]) -> list[Brief]:
+        """The latest reports on other questions than those shown, newest first."""
+        known = {brief.id for brief in shown}
+        return sorted((one for one in self._latest.values() if one.id not in known), key=_reported_at, reverse=True)
+
+    def made(self, briefs: Sequence[Brief]) -> tuple[Entry, ...]:
+        """The entries of these reports."""
+        cards = ((self._model.by_id[brief.id], self._count[_question(brief)] - 1) for brief in briefs)
+        return tuple(entry_of(self._model, card, earlier) for card, earlier in cards)
+
+
+def _question(brief: Brief) -> str:
+    return brief.query_id or brief.id
 
 
 def _reported_at(brief: Brief) -> tuple[str, str]:
@@ -134,14 +159,14 @@ def _topics(briefs: Iterable[Brief]) -> list[TopicRow]:
 
 
 def _topic_row(topic: str, briefs: Sequence[Brief]) -> TopicRow:
-    return TopicRow(topic_link(topic_title(topic, briefs)), len({brief.query_id or brief.id for brief in briefs}))
+    return TopicRow(topic_link(topic_title(topic, briefs)), len(set(map(_question, briefs))))
 
 
 def _latest_of_each_query(briefs: Iterable[Brief]) -> list[Brief]:
     """The latest session of each query, the one that started last first."""
     latest: dict[str, Brief] = {}
     for brief in briefs:
-        key = brief.query_id or brief.id
+        key = _question(brief)
         latest.pop(key, None)
         latest[key] = brief
     return list(reversed(latest.values()))

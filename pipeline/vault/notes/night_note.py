@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.domain.events import batch_events as n
+from pipeline.vault.mornings.entries import Entry, entry_of
 from pipeline.vault.notes.note_parts import best_link, night_link, properties_of, session_link
 from pipeline.vault.output import formatting
 from pipeline.vault.output.escaping import Link
@@ -17,10 +18,14 @@ _OUTCOMES = {"complete": "done", "not-found": "not found", "failed": "failed", "
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """A query that the night worked on. ``link`` leads to the report, else the session, else it is the bare question."""
+    """A query that the night worked on. ``link`` leads to the report, else the session, else it is the bare question.
+
+    ``entry`` is what its report says in short, None without one.
+    """
 
     link: Link | str
     session: Link | None
+    entry: Entry | None
     outcome: str
     reason: str
     sources: int
@@ -118,6 +123,7 @@ def _worked(model: VaultModel, entry: n.QueryEnded, all_ended: Iterable[n.QueryE
     return Worked(
         link=best_link(card) if card else entry.query,
         session=session_link(card, "how") if card and card.report_path else None,
+        entry=entry_of(model, card) if card and card.answered else None,
         outcome=_OUTCOMES.get(entry.status, "unfinished"),
         reason=entry.reason,
         sources=len(card.drawn) if card else 0,

@@ -32,7 +32,7 @@ MOST_SOURCES = 15
 class Asked:
     """A question of the topic. ``link`` leads to its latest report, else to its latest session; ``at`` is when that was finished.
 
-    ``first`` is the first sentence of the report's summary; ``earlier`` are links to earlier reports on the same question.
+    ``first`` is the report's answer in a sentence; ``earlier`` are links to earlier reports on the same question.
     """
 
     link: Link
@@ -146,7 +146,7 @@ def _latest(sessions: Sequence[Card]) -> Card:
 def _asked(model: VaultModel, sessions: Sequence[Card]) -> Asked:
     shown = _latest(sessions)
     outcome = STATUS_WORDS.get(shown.status, "unfinished")
-    first = cited(model, shown.first) if shown.first else None
+    first = cited(model, shown.learnt.answer) if shown.learnt and shown.learnt.answer else None
     at = shown.reported_at or shown.ended_at or shown.started_at
     earlier = tuple(best_link(card) for card in reversed(sessions) if card is not shown and card.answered)
     return Asked(best_link(shown), outcome, at, first, len(shown.drawn), shown.facts, earlier)

@@ -1,0 +1,115 @@
+"""One question as the front page and a night's note show it: the answer, how sure it is, what changed, what is open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.vault import paths
+from pipeline.vault.mornings.learnt import CitedText, Dispute, Learnt, News
+from pipeline.vault.notes.note_parts import Cited, best_link, cited, source_link
+from pipeline.vault.output import formatting
+from pipeline.vault.output.escaping import Link
+from pipeline.vault.session_card import Card
+from pipeline.vault.vault_model import VaultModel
+
+
+@dataclass(frozen=True, slots=True)
+class ShortSide:
+    """One side of a disagreement in a sentence, and the link to its source, None if the report does not refer to it."""
+
+    said: Cited
+    source: Link | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShortDispute:
+    """Two statements that cannot both be true."""
+
+    subject: str
+    a: ShortSide
+    b: ShortSide
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The latest report on a question, in short. ``first`` is the answer, ``at`` when the report was finished.
+
+    ``standing`` says how many independent sources state the answer, ``news`` what changed since the report before ("" for the
+    first), ``missing`` what no source mentions. ``question`` is one open question, ``more_questions`` counts the others;
+    ``earlier`` counts the earlier reports, which ``history`` leads to.
+    """
+
+    report: Link
+    at: str
+    first: Cited | None
+    sources: int
+    standing: str
+    disputed: bool
+    news: str
+    missing: str
+    dispute: ShortDispute | None
+    more_disputes: int
+    question: str
+    more_questions: int
+    earlier: int
+    history: Link | None
+
+
+def entry_of(model: VaultModel, card: Card, earlier: int = 0) -> Entry:
+    """Return the entry of a report's card; ``earlier`` counts the reports on its question before it, if they are wanted."""
+    learnt = card.learnt
+    return Entry(
+        report=best_link(card),
+        at=card.reported_at,
+        first=cited(model, learnt.answer) if learnt and learnt.answer else None,
+        sources=len(card.drawn),
+        standing=standing_words(learnt) if learnt else "",
+        disputed=learnt is not None and learnt.disputed,
+        news=news_words(learnt.news) if learnt and learnt.news else "",
+        missing=missing_words(learnt.missing) if learnt else "",
+        dispute=_dispute(model, learnt.dispute) if learnt and learnt.dispute else None,
+        more_disputes=max(0, card.disagreements - 1),
+        question=next(iter(card.open), ""),
+        more_questions=max(0, len(card.open) - 1),
+        earlier=earlier,
+        history=history_link(card, formatting.count(earlier, "earlier report")) if earlier else None,
+    )
+
+
+def history_link(card: Card, words: str) -> Link:
+    """Return the link to the note on all reports of a card's question."""
+    return Link(paths.question_path(card.query_id), words)
+
+
+def standing_words(learnt: Learnt) -> str:
+    """Return how sure the answer is: ``2 independent sources``, ``1 source, disputed by another``."""
+    if not learnt.sources:
+        return ""
+    words = "1 source" if learnt.sources == 1 else f"{learnt.sources} independent sources"
+    return f"{words}, disputed by another" if learnt.disputed else words
+
+
+def news_words(news: News) -> str:
+    """Return what changed: ``4 new facts and 1 gone since 14 November 2026``, ``nothing new since …``."""
+    since = f" since {formatting.day(news.since)}" if news.since else ""
+    if news.quiet:
+        return f"nothing new{since}"
+    added = [formatting.count(news.added_in_all, "new fact")] if news.added_in_all else []
+    changed = [f"{news.changed_in_all:,} changed"] if news.changed_in_all else []
+    gone = [f"{news.gone_in_all:,} gone"] if news.gone_in_all else []
+    return f"{formatting.joined([*added, *changed, *gone])}{since}"
+
+
+def missing_words(missing: tuple[str, ...]) -> str:
+    """Return which words of the question nothing mentions; "" for none."""
+    named = formatting.joined([f"“{word}”" for word in missing], "or")
+    return f"No passage mentions {named} together with the rest." if missing else ""
+
+
+def _dispute(model: VaultModel, dispute: Dispute) -> ShortDispute:
+    return ShortDispute(dispute.subject, _side(model, dispute.a), _side(model, dispute.b))
+
+
+def _side(model: VaultModel, text: CitedText) -> ShortSide:
+    source = source_link(model.sources[text.cites[0].url]) if text.cites else None
+    return ShortSide(cited(model, text), source)

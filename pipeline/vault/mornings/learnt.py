@@ -1,0 +1,187 @@
+"""``Learnt``: what a report says in short, as other notes show it: the answer, how sure it is, what changed, what is disputed.
+
+It is computed from the session's state alone and stored with its card, so that no log is read again for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipeline.domain.findings import origin_of, standings
+from pipeline.domain.state import Report, SessionState
+from pipeline.domain.values import Contradiction, Sentence, ValidatedFact
+from pipeline.text.normalise import one_line
+from pipeline.text.ranking.query_terms import content_stems
+from pipeline.text.sentences import split_sentences
+from pipeline.vault.output import formatting
+from pipeline.vault.output.page_markdown import flat, statement
+
+LONGEST_ANSWER, LONGEST_SIDE = 320, 200  # characters
+_SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
+MOST_NEWS = 5  # facts of a kind that other notes show; the rest is counted
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A citation in a report: the source's address, the fact's id, and the sign shown, e.g. ``²ᵃ``."""
+
+    url: str
+    fact: str
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """A sentence of a report with its citations. ``prose``: written, not a quoted passage."""
+
+    text: str
+    cites: tuple[Cite, ...]
+    prose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """Two statements of different sources that cannot both be true."""
+
+    subject: str
+    a: CitedText
+    b: CitedText
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What changed since the report before, which was finished at ``since``. The texts are the first few, the numbers count all.
+
+    ``gone`` are statements without a citation, because no source of this session makes them.
+    """
+
+    since: str
+    added: tuple[CitedText, ...] = ()
+    changed: tuple[tuple[str, CitedText], ...] = ()
+    gone: tuple[str, ...] = ()
+    added_in_all: int = 0
+    changed_in_all: int = 0
+    gone_in_all: int = 0
+    kept: int = 0
+
+    @property
+    def quiet(self) -> bool:
+        """Whether no fact is new, changed or gone."""
+        return not (self.added_in_all or self.changed_in_all or self.gone_in_all)
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """A report in short. ``sources`` counts the independent sources that state the answer; ``disputed``: another denies it.
+
+    ``missing`` are words of the question that no passage mentions together with the rest. ``news`` is None for the first report
+    on a question.
+    """
+
+    answer: CitedText | None
+    sources: int
+    disputed: bool
+    missing: tuple[str, ...]
+    dispute: Dispute | None
+    news: News | None
+
+
+def learnt_of(state: SessionState) -> Learnt | None:
+    """Return what a session's report says in short; None without a report."""
+    report = state.report
+    if report is None:
+        return None
+    first = report.summary[0] if report.summary else None
+    facts = [name for name in first.facts if name in state.facts] if first else []
+    return Learnt(
+        answer=_answer(state, first) if first else None,
+        sources=len(_origins(state, facts)),
+        disputed=any(entry.standing == "disputed" for entry in _entries(state, facts)),
+        missing=report.missing,
+        dispute=_dispute(state, report.contradictions),
+        news=_news(state, report),
+    )
+
+
+def _answer(state: SessionState, sentence: Sentence) -> CitedText:
+    """The first sentence that says enough by itself, with the citations of the whole passage."""
+    whole = cited_text(state, sentence)
+    text, *others = split_sentences(whole.text) or [whole.text]
+    while others and (len(text) < _SHORT or text.endswith(":")):
+        text = f"{text} {others.pop(0)}"
+    return CitedText(one_line(text, LONGEST_ANSWER), whole.cites, whole.prose)
+
+
+def _origins(state: SessionState, facts: Sequence[str]) -> set[str]:
+    """The independent places (hosts, documents) of these facts and of those that confirm them."""
+    names = {*facts, *(name for entry in _entries(state, facts) for name in entry.support)}
+    return {origin_of(state.facts[name].url) for name in names if name in state.facts}
+
+
+def _entries(state: SessionState, facts: Sequence[str]) -> list[ValidatedFact]:
+    """The results of cross-checking these facts."""
+    known = standings(state)
+    return [known[name] for name in facts if name in known]
+
+
+def _dispute(state: SessionState, pairs: Iterable[Contradiction]) -> Dispute | None:
+    """The first disagreement whose facts are known."""
+    pair = next((pair for pair in pairs if pair.a in state.facts and pair.b in state.facts), None)
+    if pair is None:
+        return None
+    about = pair.explanation or pair.subject
+    return Dispute(one_line(pair.subject, LONGEST_SIDE), _stated(state, pair.a, about), _stated(state, pair.b, about))
+
+
+def _stated(state: SessionState, fact_id: str, about: str = "") -> CitedText:
+    """What a fact says, in its first sentence or the one that is most like ``about``, with its citation."""
+    fact = state.facts[fact_id]
+    said = statement(fact.claim if state.bears_claim(fact) else "", fact.quote)
+    wanted = set(content_stems(about))
+    sentences = split_sentences(said) or [said]
+    best = max(sentences, key=lambda sentence: len(wanted & set(content_stems(sentence))))
+    number = number_of(state, fact_id)
+    cites = (Cite(fact.url, fact_id, formatting.superscript(number)),) if number else ()
+    return CitedText(one_line(best, LONGEST_SIDE), cites)
+
+
+def _news(state: SessionState, report: Report) -> News | None:
+    found = state.changes
+    if found is None:
+        return None
+    cited = {name for reference in report.references for name in reference.facts}
+    added = sorted(found.added, key=lambda name: name not in cited)
+    return News(
+        since=found.since,
+        added=tuple(_stated(state, name) for name in added[:MOST_NEWS] if name in state.facts),
+        changed=tuple(
+            (one_line(statement(pair.before.claim, pair.before.quote), LONGEST_SIDE), _stated(state, pair.after))
+            for pair in found.changed[:MOST_NEWS]
+            if pair.after in state.facts
+        ),
+        gone=tuple(one_line(statement(fact.claim, fact.quote), LONGEST_SIDE) for fact in found.gone[:MOST_NEWS]),
+        added_in_all=len(found.added),
+        changed_in_all=len(found.changed),
+        gone_in_all=len(found.gone),
+        kept=found.kept,
+    )
+
+
+def cited_text(state: SessionState, sentence: Sentence) -> CitedText:
+    """Return a sentence with one citation for each known fact; several quotes of one source are told apart by letters."""
+    known = [name for name in dict.fromkeys(sentence.facts) if name in state.facts]
+    numbers = [number_of(state, name) for name in known]
+    places = [numbers[:place].count(number) if numbers.count(number) > 1 else -1 for place, number in enumerate(numbers)]
+    signs = map(formatting.superscript, numbers, places)
+    cites = (Cite(state.facts[name].url, name, sign) for name, sign in zip(known, signs, strict=True))
+    parts = state.report.sections if state.report else ()
+    prose = any(paragraph.kind == "prose" for part in parts for paragraph in part.paragraphs)
+    return CitedText(" ".join(sentence.text.split()) if prose else flat(sentence.text), tuple(cites), prose)
+
+
+def number_of(state: SessionState, fact_id: str) -> int:
+    """Return the number that the report gives to a fact's source, 0 if it refers to it nowhere."""
+    url = state.facts[fact_id].url
+    references = state.report.references if state.report else ()
+    return next((reference.number for reference in references if reference.url == url), 0)
