@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pipeline.ports import EventStore
     from pipeline.site.build import SiteReport
     from pipeline.system.folder_fingerprint import Step
+    from pipeline.vault import BuildReport
 
 _MOST_NAMED = 5  # files that could not be written
 _log = logging.getLogger("pipeline.cli.command_parts")
@@ -150,23 +151,26 @@ def bring_up_to_date(console: Console, site_url: str) -> list[BuildProblem]:
 
     A failed build is tried again at once, as the cause may have passed.
     """
-    problems, site = try_builds(console.folder, site_url)
+    problems, vault, site = try_builds(console.folder, site_url)
+    print_decisions(console, vault)
     if problems:
-        problems, site = try_builds(console.folder, site_url)
+        problems, vault, site = try_builds(console.folder, site_url)
+        print_decisions(console, vault)
     _print_notices(console, site)
     return problems
 
 
-def try_builds(folder: Path, site_url: str) -> tuple[list[BuildProblem], SiteReport | None]:
-    """Build the vault, and the site from it; return the problems and the site's report. Raises and prints nothing."""
+def try_builds(folder: Path, site_url: str) -> tuple[list[BuildProblem], BuildReport | None, SiteReport | None]:
+    """Build the vault, and the site from it; return the problems and both reports. Raises and prints nothing."""
     from pipeline.wiring import workspace_adapters
 
     problems: list[BuildProblem] = []
     report = _attempt(problems, "vault", lambda: _build_vault(folder, "new"))
     if report is None:
         why = "it is built from the vault, which could not be built"
-        return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None
-    return problems, _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, site_url, steps=report.steps))
+        return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None, None
+    site = _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, site_url, steps=report.steps))
+    return problems, report, site
 
 
 def report_build_problems(console: Console, problems: Iterable[BuildProblem]) -> int:
@@ -214,6 +218,20 @@ def _build_vault(folder: Path, mode: Literal["new", "all", "check"]) -> Any:
 def _print_notices(console: Console, report: Any) -> None:
     for notice in report.notices if report else ():
         console.say(f"the site: {notice}", fg="yellow")
+
+
+def print_decisions(console: Console, report: BuildReport | None) -> None:
+    """Print which files a build set aside, which notes it followed to another place, and which it now leaves out."""
+    for line, always in decision_lines(report) if report else ():
+        console.say(line, always=always, fg="yellow")
+
+
+def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
+    """Return these lines, each with whether it is printed under ``-q`` too."""
+    aside = [(f"set aside, because its generated text was edited: vault/{path}", True) for path in report.set_aside]
+    moved = [(f"followed: vault/{old} is now vault/{new}", False) for old, new in sorted(report.moved.items())]
+    gone = [(f"deleted in the vault, so no longer made: {path} (research unhide {path})", False) for path in report.hidden]
+    return [*aside, *moved, *gone]
 
 
 def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:

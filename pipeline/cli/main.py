@@ -16,6 +16,7 @@ from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.digest_command import digest
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.export_commands import export, references
+from pipeline.cli.commands.hide_commands import hide, unhide
 from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.mcp_command import mcp
 from pipeline.cli.commands.memory_commands import consolidate
@@ -64,6 +65,7 @@ COMMANDS = (
     doctor,
     evaluate,
     export,
+    hide,
     init,
     list_,
     log,
@@ -75,6 +77,7 @@ COMMANDS = (
     run,
     serve,
     show,
+    unhide,
     verify,
     watch,
 )

@@ -108,19 +108,26 @@ _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query mat
 
 
 @click.command()
-@click.argument("session", type=SessionName())
+@click.argument("session", type=SessionName(), required=False)
+@click.option("--hidden", is_flag=True, help="List the notes that were hidden or deleted in the vault instead of a session.")
 @click.option(
     "--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="The state after the event with this version."
 )
 @click.pass_obj
-def show(console: Console, session: str, version: int | None) -> None:
+def show(console: Console, session: str | None, hidden: bool, version: int | None) -> None:
     """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
+    from pipeline.cli.commands.hide_commands import print_hidden
     from pipeline.domain.events.json_codec import decode
     from pipeline.domain.session import ResearchSession, state_at
     from pipeline.errors import UsageError
     from pipeline.wiring import workspace_adapters
 
+    if hidden:
+        print_hidden(console)
+        return
     require_workspace(console.folder)
+    if session is None:
+        raise UsageError("no session is named", hint="research list shows all sessions; --hidden lists hidden notes")
     store = workspace_adapters.store_of(console.folder)
     name = session_named(console.folder, store, session)
     newest = ResearchSession.open(store, name).state

@@ -15,6 +15,7 @@ from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import memory_events as m
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
+from pipeline.domain.events import vault_events as v
 from pipeline.domain.events.session_events import EventBase
 from pipeline.errors import LogDamaged, SchemaTooNew
 
@@ -79,7 +80,10 @@ SessionEvent = Annotated[
     | m.SessionConsolidated
     | m.EntitiesNamed
     | m.EntityJoined
-    | m.MemoryEnded,
+    | m.MemoryEnded
+    | v.NoteMoved
+    | v.NoteHidden
+    | v.NoteShown,
     Field(discriminator="type"),
 ]
 

@@ -25,6 +25,16 @@ def navigation(kinds: dict[str, int]) -> tuple[Link, ...]:
     return (Link("Home", "index.html", "home"), *listed, Link("Tags", TAGS), Link("Search", "search.html"))
 
 
+def front_page(catalogue: Catalogue) -> bytes:
+    """Return the first page of a site whose home note is elsewhere or not published: it leads to that note, or to a list."""
+    moved = sorted(page_of(face.path) for face in catalogue.tagged(["research/home"]))
+    target = encoded(next(iter(moved), navigation(catalogue.kinds())[1].href))
+    return (
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Research</title>'
+        f'<meta http-equiv="refresh" content="0; url={target}"><p><a href="{target}">Research</a></p></html>\n'
+    ).encode()
+
+
 def page_of_list(site: Site, notes: NoteList, page: int) -> ListPage:
     """Return one page of a list."""
     path = list_page(notes.name, page)
