@@ -96,12 +96,6 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
     )
 
 
-def origin_of(url: str) -> str:
-    """Return the origin of an address: the host of a web page, else the document itself."""
-    parts = urlsplit(url) if url.startswith(("http://", "https://")) else None
-    return (parts.hostname or url) if parts else page_of(url)
-
-
 def observed_pages(state: SessionState, worker: Worker, iteration: int) -> dict[str, PageObserved]:
     """Return what was observed in the pages that a worker chose in an iteration (1-based), by address, best first.
 
