@@ -19,7 +19,8 @@ from pipeline.text.stemming import DEFAULT_LANGUAGE, stems
 from pipeline.text.word_frequency import specificity
 
 LEAST_STATEMENTS, LEAST_PAGES = 2, 2
-_SPECIFIC = 0.35  # least specificity of the rarest word of a defined term
+_SPECIFIC, _SPECIFIC_ALONE = 0.35, 0.9  # least specificity of the rarest word of a defined term, and of a single word
+_SHORTEST_CODE = 3
 _MOST_WORDS = 4
 _PIECE = re.compile(r"\n|\s\|\s|^\|\s|\s\|$|^\s*(?:[-*•]|\d+[.)])\s+", re.MULTILINE)
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -31,7 +32,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][\w.:+#/-]*(?:\(\))?")
 _DEFINITION = re.compile(
     r"(?:An?|The)\s+((?:[a-z][\w-]+\s+){0,2}[a-z][\w-]+)\s+(?:is|are|means|refers to|denotes)\s+(?:an?|the|any|one|what)\b"
 )
-_ENDING = re.compile(r"(?:['’]s)?[.,;:!?)\]/-]*$")
+_ENDING = re.compile(r"(?:['’]s)?[.,;:!?)\]/\"'’”-]*$")
 _NO_NAMES = frozenset(
     word
     for line in (
@@ -72,7 +73,7 @@ def _plain(text: str) -> str:
 
 def _candidates(text: str) -> Iterator[_Found]:
     for code in (*_CODE.findall(text), *_CALL.findall(text)):
-        if _IDENTIFIER.fullmatch(code) and not code.isdigit() and len(code.strip("()")) > 2:
+        if _IDENTIFIER.fullmatch(code) and not _is_ordinary(code.strip("()")):
             yield _Found(code, "code")
     for piece in _PIECE.split(_CODE.sub(" ", text)):
         for sentence in split_sentences(piece or ""):
@@ -81,9 +82,16 @@ def _candidates(text: str) -> Iterator[_Found]:
                 yield from _term(defined[1])
 
 
+def _is_ordinary(code: str) -> bool:
+    """Return whether a piece of code is too short, or a word of everyday language: `x`, `open()`, `something`."""
+    is_word = code.isalpha() and code.lower() == code
+    return len(code) < _SHORTEST_CODE or (is_word and specificity(code, DEFAULT_LANGUAGE) < 1)
+
+
 def _term(words: str) -> Iterator[_Found]:
     plain = " ".join(words.split())
-    if max((specificity(word, DEFAULT_LANGUAGE) for word in plain.split()), default=0.0) >= _SPECIFIC:
+    least = _SPECIFIC if " " in plain else _SPECIFIC_ALONE
+    if max((specificity(word, DEFAULT_LANGUAGE) for word in plain.split()), default=0.0) >= least:
         yield _Found(plain, "term")
 
 
@@ -124,7 +132,7 @@ def _grams(text: str) -> Iterator[str]:
     for code in (*_CODE.findall(text), *_CALL.findall(text)):
         yield code.removesuffix("()")
     words = _WORD.findall(text)
-    yield from words
+    yield from (word for word in words if not _is_ordinary(word))
     plain = [" ".join(stems(_ENDING.sub("", word))) for word in words]
     for size in range(1, _MOST_WORDS + 1):
         for start in range(len(plain) - size + 1):
