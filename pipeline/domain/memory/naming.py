@@ -18,6 +18,7 @@ from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import DEFAULT_LANGUAGE, stems
 from pipeline.text.word_frequency import specificity
 
+METHOD = "phrases-1"  # methods sort by their age; with a new one, all is named again
 LEAST_STATEMENTS, LEAST_PAGES = 2, 2
 _SPECIFIC, _SPECIFIC_ALONE = 0.35, 0.9  # least specificity of the rarest word of a defined term, and of a single word
 _SHORTEST_CODE = 3
