@@ -18,6 +18,7 @@ from pipeline.ports import EventStore
 from pipeline.system.program_id import program_id
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.database import DECISIONS, FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
+from pipeline.vault.memory.mark import MARK, memory_mark
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
 
@@ -83,7 +84,8 @@ def _build(
     with closing(CatalogueFile(state_dir, layout, in_memory=mode == "check")) as file:
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
         decided = "\n".join(f"{name} {mark}" for name, mark in store.marks(["vault"]).items())
-        if mode == "new" and (report := _unchanged_report(file, marks, decided, templates, vault)):
+        same_memory = memory_mark(store) == file.recall(MARK)
+        if mode == "new" and same_memory and (report := _unchanged_report(file, marks, decided, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes
         from pipeline.vault.cache.catalogue import Catalogue

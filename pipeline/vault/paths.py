@@ -29,7 +29,7 @@ class Names:
 
     def __init__(self, taken: Callable[[str], bool] = lambda _stem: False) -> None:
         self._is_taken = taken
-        self._given = {HOME.casefold(): "", "readme": ""}
+        self._given = {HOME.casefold(): "", "memory": "", "readme": ""}
         self.clashes: set[str] = set()
 
     def claim(self, folder: str, stem: str, key: str) -> str:
