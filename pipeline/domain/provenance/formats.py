@@ -9,7 +9,7 @@ from dataclasses import asdict
 from types import MappingProxyType
 from xml.etree import ElementTree as ET
 
-from pipeline.domain.provenance.graph import KINDS, Graph
+from pipeline.domain.provenance.graph import KINDS, EdgeType, Graph
 from pipeline.text.normalise import counted
 
 _WIDTH, _HEIGHT, _GAP = 320, 120, 60
@@ -28,7 +28,7 @@ def as_text(graph: Graph) -> str:
     return "\n".join([*filter(None, counts), "", *_node_lines(graph)])
 
 
-def _counted(types: Counter[str]) -> str:
+def _counted(types: Mapping[EdgeType, int]) -> str:
     return ", ".join(f"{types[name]} {name}" for name in sorted(types))
 
 
