@@ -285,6 +285,15 @@ class MemoryStore:
     def ids(self, kind: Kind) -> Iterator[str]:
         return iter(sorted(name for name in self.streams if kind_of(name) == kind))
 
+    def branched(self) -> set[str]:
+        return set()
+
+    def join(self, session_id: str) -> Sequence[Record]:
+        return ()
+
+    def beside(self, session_id: str) -> Sequence[Record]:
+        return ()
+
     def written_off(self) -> set[str]:
         return self.given_up
 
