@@ -23,6 +23,7 @@ from pipeline.cli.commands.memory_commands import consolidate
 from pipeline.cli.commands.merge_command import merge
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
+from pipeline.cli.commands.why_commands import graph, why
 from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
 from pipeline.cli.param_types import Flag
 from pipeline.ops.console_output import Console, begin, flush_output, report_errors
@@ -65,6 +66,7 @@ COMMANDS = (
     doctor,
     evaluate,
     export,
+    graph,
     hide,
     init,
     list_,
@@ -80,6 +82,7 @@ COMMANDS = (
     unhide,
     verify,
     watch,
+    why,
 )
 for command in COMMANDS:
     cli.add_command(command)
