@@ -15,6 +15,8 @@ from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.log_command import log, verify
+from pipeline.cli.commands.memory_commands import consolidate
+from pipeline.cli.commands.prune_forget import forget, prune
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
@@ -48,8 +50,8 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 
 
 COMMANDS = (
-    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, ask, evaluate,
-    completion,
+    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, ask, consolidate,
+    prune, forget, evaluate, completion,
 )  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)

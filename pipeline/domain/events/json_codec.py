@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import memory_events as m
+from pipeline.domain.events import pruning_events as p
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.session_events import EventBase
@@ -78,7 +79,13 @@ SessionEvent = Annotated[
     | m.SessionConsolidated
     | m.EntitiesNamed
     | m.EntityJoined
-    | m.MemoryEnded,
+    | m.MemoryEnded
+    | p.ResearchPruned
+    | p.SessionPruned
+    | p.ObjectsPruned
+    | p.SessionForgotten
+    | p.PruneEnded
+    | p.RecordForgotten,
     Field(discriminator="type"),
 ]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, get_args
 
-Kind = Literal["session", "batch", "memory", "talk"]
+Kind = Literal["session", "batch", "memory", "talk", "prune"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def kind_of(stream: str) -> Kind:
-    """Return the kind of a stream: that of its id's prefix (``batch-``, ``memory-``, ``talk-``), else a session."""
+    """Return the kind of a stream: that of its id's prefix (``batch-``, ``memory-``, ``talk-``, ``prune-``), else a session."""
     return next((kind for kind in KINDS[1:] if stream.startswith(f"{kind}-")), "session")
 
 
