@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from pipeline.domain.events.records import Record
@@ -22,7 +22,7 @@ from pipeline.vault.log_changes import LogChanges
 from pipeline.vault.mornings.question_note import question_note, questions_of
 from pipeline.vault.notes.home_note import home_note
 from pipeline.vault.notes.night_note import night_note
-from pipeline.vault.notes.source_note import changes_of
+from pipeline.vault.notes.source_note import around_of, changes_of
 from pipeline.vault.notes.topic_note import topic_note, topics_of
 from pipeline.vault.output.note import Plain
 from pipeline.vault.path_assignment import PathAssignment
@@ -184,10 +184,10 @@ class NoteGeneration:
 
     def _source_order(self, url: str) -> SourceOrder:
         readings = self.catalogue.readings(url)
-        if len(readings) == 1:
-            return SourceOrder(url, readings, ())
         source = Source(url, self.assigned.model.sources[url], readings_from(readings))
-        return SourceOrder(url, readings, tuple(changes_of(source, texts_of(self.store))))
+        texts = cache(texts_of(self.store))
+        changes = tuple(changes_of(source, texts)) if len(readings) > 1 else ()
+        return SourceOrder(url, readings, changes, around_of(source, texts))
 
     def _night_files(self) -> Iterator[GeneratedFile]:
         new = invalidation.nights(self.changes, self.assigned, self._model, self.catalogue)

@@ -82,6 +82,19 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
+class Enqueueing:
+    """Whether other programs may queue questions, through ``research mcp``, and their caps.
+
+    ``questions`` is how many may stand in the file. Each may cost ``each_usd`` a session, all of them together ``cost_usd``.
+    """
+
+    enqueue: bool = False
+    questions: int = 20
+    each_usd: float = 0.25
+    cost_usd: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The ``settings`` section. ``corpus``: folders relative to the workspace, one at least. ``search``: in order of preference.
 
@@ -90,6 +103,7 @@ class Settings:
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended. ``keep``: how long ``research prune``
     keeps what.
+    ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -105,7 +119,9 @@ class Settings:
     site_url: str = ""
     memory: Literal["on", "off"] = "on"
     keep: Keep = Keep()
+    workers: Literal["notes", "folded"] = "notes"
     snapshot_every: int = 20
+    mcp: Enqueueing = Enqueueing()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,16 @@ import re
 from typing import Any
 
 from pipeline.config.queries.fields import Reader, choice, clock, duration, kind, listing, mapping, money, price, text, whole
-from pipeline.config.queries.model import FOREVER, Keep, Limits, ModelChoice, Price, QueryLimits, Settings
+from pipeline.config.queries.model import (
+    FOREVER,
+    Enqueueing,
+    Keep,
+    Limits,
+    ModelChoice,
+    Price,
+    QueryLimits,
+    Settings,
+)
 from pipeline.config.queries.problems import Problems, shown
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
 
@@ -132,6 +141,12 @@ def _age(node: Node, faults: Problems) -> object:
     return FOREVER if isinstance(node, Scalar) and node.value == "forever" else duration(node, faults)
 
 
+def _enqueueing(node: Node, faults: Problems) -> Enqueueing:
+    fields = {"enqueue": choice("true", "false"), "questions": whole(1, 1_000), "each_usd": money, "cost_usd": money}
+    values = _mapping(node, faults, fields)
+    return Enqueueing(**{**values, "enqueue": values.get("enqueue") == "true"})
+
+
 def _mapping(node: Node, faults: Problems, fields: dict[str, Reader]) -> dict[str, Any]:
     if isinstance(node, Mapping):
         return mapping(node, faults, fields)
@@ -179,5 +194,7 @@ _SETTINGS: dict[str, Reader] = {
     "site_url": _address,
     "memory": choice("on", "off"),
     "keep": _keep,
+    "workers": choice("notes", "folded"),
     "snapshot_every": whole(1, 100_000),
+    "mcp": _enqueueing,
 }

@@ -16,9 +16,8 @@ class Layout:
     """The templates in ``folder``: ``<name>.html.j2``. ``compiled`` as in ``TemplateFolder``."""
 
     def __init__(self, folder: Path, compiled: Path | None = None) -> None:
-        self._templates = TemplateFolder(
-            folder, TemplateEnvironment(autoescape=True), _ADVICE, compiled, later_templates("site", "question.html.j2")
-        )
+        later = later_templates("site", "question.html.j2", "earlier.html.j2")
+        self._templates = TemplateFolder(folder, TemplateEnvironment(autoescape=True), _ADVICE, compiled, later)
 
     def digest(self, name: str) -> str:
         """Return the digest of a template and of all that it is made from."""

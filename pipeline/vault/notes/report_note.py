@@ -143,6 +143,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
             "facts": counts_of(state)["facts"],
             "words": report.words,
             "disagreements": len(report.contradictions),
+            **({"changes": _changes(state)} if state.changes else {}),
             "open_questions": len(report.unknowns),
             "cost_usd": round(cost_of(state).charged_usd, 6),
             "duration_s": working_seconds(state),
@@ -210,6 +211,12 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         words=report.words,
         derived=_has_derived(report),
     )
+
+
+def _changes(state: SessionState) -> int:
+    """How many facts are new, changed or gone since the report before."""
+    found = state.changes
+    return len(found.added) + len(found.changed) + len(found.gone) if found else 0
 
 
 def _has_derived(report: Report) -> bool:
