@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 
 from pipeline.domain import Summary, fold_id
+from pipeline.domain.events.tombstones import NONE, Tombstones
 from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore, SummaryCache
 from pipeline.text.normalise import digest_of
@@ -24,11 +25,13 @@ Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that
 class SessionIndex:
     """The readable sessions, ordered by id, and why the others cannot be read, by id.
 
-    A session that a batch names but whose log is missing counts as unreadable, unless the user has written it off.
+    A session that a batch names but whose log is missing counts as unreadable, unless the user has written it off. ``tombstones``
+    say what was pruned and forgotten.
     """
 
     sessions: tuple[Summary, ...] = ()
     damaged: Mapping[str, LogError] = field(default_factory=dict)
+    tombstones: Tombstones = NONE
 
     def latest(self) -> dict[str, Summary]:
         """Return each query id's latest session: one that no other followed. Only among several such do their times decide."""
@@ -53,8 +56,13 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
     there = {name: entry for name in marks if isinstance(entry := entries.get(name), Summary)}
     named = {session for entry in entries.values() if isinstance(entry, tuple) for session in entry}
     lost = named - {name for name, summary in there.items() if summary.version} - damaged.keys()
-    damaged |= {name: _log_missing(name) for name in sorted(lost - set(store.written_off() if lost else ()))}
-    return SessionIndex(tuple(summary for name, summary in there.items() if name not in damaged), damaged)
+    damaged |= {name: _log_missing(name) for name in sorted(lost) if not _is_given_up(store, name)}
+    sessions = tuple(summary for name, summary in there.items() if name not in damaged)
+    return SessionIndex(sessions, damaged, store.tombstones())
+
+
+def _is_given_up(store: EventStore, name: str) -> bool:
+    return name in store.written_off() or store.tombstones().is_forgotten(name)
 
 
 def _log_missing(name: str) -> LogDamaged:

@@ -67,11 +67,14 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
     """
     from pipeline.batch.session_index import read_all
     from pipeline.errors import SessionUnknown
+    from pipeline.text.normalise import digest_of
     from pipeline.wiring import workspace_adapters
 
     ids = list(store.session_ids())
     if name in ids:
         return name
+    if at := store.tombstones().forgotten.get(digest_of(name.encode("utf-8", "replace"))):
+        raise SessionUnknown(f"that session was forgotten on {at[:10]}", hint="research list shows all others")
     latest = read_all(store, workspace_adapters.summaries_of(folder)).latest()
     found = {summary.id for query, summary in latest.items() if query.startswith(name)}
     found = {latest[name].id} if name in latest else found or {known for known in ids if name in known}

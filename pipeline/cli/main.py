@@ -21,6 +21,7 @@ from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.mcp_command import mcp
 from pipeline.cli.commands.memory_commands import consolidate
 from pipeline.cli.commands.merge_command import merge
+from pipeline.cli.commands.prune_forget import forget, prune
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.why_commands import graph, why
@@ -66,6 +67,7 @@ COMMANDS = (
     doctor,
     evaluate,
     export,
+    forget,
     graph,
     hide,
     init,
@@ -73,6 +75,7 @@ COMMANDS = (
     log,
     mcp,
     merge,
+    prune,
     references,
     resume,
     retry,

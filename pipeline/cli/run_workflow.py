@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pipeline.batch.scheduling import LEFT_ALONE, LOG_TROUBLE, UP_TO_DATE, Decision, parts
+from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, parts
 from pipeline.cli.command_parts import bring_up_to_date, join_branches, report_build_problems, try_builds
 from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare
@@ -252,7 +252,7 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     from pipeline.text.normalise import first_few
 
     console = env.console
-    left = [d for d in decisions if d.action in LEFT_ALONE or d.query.id in named]
+    left = [d for d in decisions if d.action in ANNOUNCED or d.query.id in named]
     announced = [f"  {d.query.id}: {d.word}: {d.reason}" for d in left]
     lines = ["nothing to do", *first_few(announced, ": research list --why lists them")]
     again = {"failed": "the failed ones", "not-found": "those not found"}

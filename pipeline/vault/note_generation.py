@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
+from pipeline.domain.events.records import Record
 from pipeline.errors import LogError, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.folder_fingerprint import plain_bytes
@@ -172,7 +173,7 @@ class NoteGeneration:
     def _session_order(self, name: str) -> SessionOrder:
         version = self.changes.sessions.get(name) or self.assigned.model.by_id[name].version
         try:
-            events = self.changes.kept_events.pop(name, None) or tuple(record.data for record in self.store.load(name)[:version])
+            events = self.changes.kept_events.pop(name, None) or _up_to(self.store.load(name), version)
         except LogError as error:
             raise SessionUnreadable(name, error) from error
         return SessionOrder(name, events, self.rendered_kinds[f"session:{name}"], name in self.changes.sessions)
@@ -245,6 +246,10 @@ class NoteGeneration:
             if wanted:
                 self.rendered_kinds[owner] = wanted
                 yield name
+
+
+def _up_to(records: Sequence[Record], version: int) -> tuple[bytes, ...]:
+    return tuple(record.data for record in records if record.version <= version)
 
 
 def _only_existing(names: set[str], existing: Callable[[], Collection[str]]) -> list[str]:

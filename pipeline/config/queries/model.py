@@ -69,6 +69,18 @@ class ModelChoice:
     concurrency: int | None = None
 
 
+FOREVER = timedelta.max
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end."""
+
+    exchanges: timedelta = timedelta(days=30)
+    pages: timedelta = FOREVER
+    sessions: timedelta = FOREVER
+
+
 @dataclass(frozen=True, slots=True)
 class Enqueueing:
     """Whether other programs may queue questions, through ``research mcp``, and their caps.
@@ -89,7 +101,8 @@ class Settings:
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
-    ``memory``: whether a run recalls earlier sessions, and consolidates those that ended.
+    ``memory``: whether a run recalls earlier sessions, and consolidates those that ended. ``keep``: how long ``research prune``
+    keeps what.
     ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's.
     """
 
@@ -105,6 +118,7 @@ class Settings:
     contact: str = ""
     site_url: str = ""
     memory: Literal["on", "off"] = "on"
+    keep: Keep = Keep()
     workers: Literal["notes", "folded"] = "notes"
     snapshot_every: int = 20
     mcp: Enqueueing = Enqueueing()
