@@ -167,7 +167,7 @@ def _worker_started(state: SessionState, event: e.WorkerStarted) -> None:
 
 
 def _worker_thought(state: SessionState, event: e.WorkerThought) -> None:
-    state.workers[event.worker_id].iterations.append(Iteration(event.reasoning, event.queries))
+    state.workers[event.worker_id].iterations.append(Iteration(event.reasoning, event.queries, pages=event.pages))
 
 
 def _search_completed(state: SessionState, event: e.SearchCompleted) -> None:

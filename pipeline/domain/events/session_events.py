@@ -140,13 +140,17 @@ class WorkerStarted(EventBase):
 
 
 class WorkerThought(Answered):
-    """A worker's next searches and the reasoning. ``iteration`` counts from 1. Without queries the worker is finished."""
+    """A worker's next searches and the reasoning. ``iteration`` counts from 1. Without queries and pages the worker is finished.
+
+    ``pages`` are addresses that earlier nights found answers at; they are read again beside those that the searches find.
+    """
 
     type: Literal["worker.thought"] = "worker.thought"
     worker_id: str
     iteration: int
     reasoning: str
     queries: tuple[str, ...]
+    pages: tuple[str, ...] = ()
 
 
 class SearchCompleted(Answered):

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from pipeline.domain.state import Report
+from pipeline.domain.findings import origin_of
+from pipeline.domain.state import Report, SessionState, Worker
 from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text.normalise import one_line, slug
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault import paths
 from pipeline.vault.mornings.learnt import CitedText
 from pipeline.vault.output import formatting
-from pipeline.vault.output.escaping import Inert, Link, fenced, host_of, plain
+from pipeline.vault.output.escaping import Inert, Link, address, fenced, host_of, inert, plain
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import OWN_CLASS, Kind
 from pipeline.vault.output.page_markdown import Passage, flat
@@ -46,7 +47,8 @@ STATUS_WORDS = {
 class Cited:
     """One sentence and its citations, each a link to the quote that supports it; also a step, an item, a row, or code.
 
-    ``derived``: it follows from its quotes together. A row has ``cells``; code has its ``lines``, fence included.
+    ``derived``: it follows from its quotes together. A row has ``cells``; code has its ``lines``, fence included. ``standing`` is
+    "" where nothing is to be said: a single source states it, or those that are cited.
     """
 
     text: str
@@ -54,6 +56,7 @@ class Cited:
     derived: bool = False
     cells: tuple[Inert, ...] = ()
     lines: tuple[Inert, ...] = ()
+    standing: str = ""
 
     @property
     def is_passage(self) -> bool:
@@ -132,7 +135,17 @@ def best_link(session: Card) -> Link:
 def worker_link(session: Card, worker_id: str) -> Link:
     """Return the link to a worker's note, shown as its perspective."""
     worker = session.worker(worker_id)
-    return Link(worker.path, worker.name)
+    return Link(worker.path, worker.name, worker.block)
+
+
+def outcome_of(state: SessionState, worker: Worker) -> str:
+    """Return in a few words how a worker ended."""
+    if worker.status == "running":
+        return "stopped with the session" if state.ended else "under way"
+    if worker.status == "failed":
+        return f"given up: {worker.reason}"
+    rounds = worker.reason.removesuffix(" iterations")
+    return f"stopped after {formatting.count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
 
 
 def perspective_name(view: Perspective) -> str:
@@ -179,6 +192,19 @@ def topic_links(tags: Iterable[str]) -> tuple[Link, ...]:
 def source_link(source: SourceNotePlace, words: str = "") -> Link:
     """Return the link to a source's note, shown as ``words`` or as its title."""
     return Link(source.path, words or source.title)
+
+
+def page_place(model: VaultModel, loaded: LoadedSession, url: str) -> Link | Inert:
+    """Return the link to the note of a page that a session read; to the page itself if its result does not lead to it.
+
+    The session alone decides, so that its notes stay as they are when another session finds the page worth a note.
+    """
+    return source_link(model.sources[url]) if url in loaded.shown_sources else without_note(url, model.sources[url].title)
+
+
+def without_note(url: str, title: str) -> Inert:
+    """Return a source without a note: a link to a web page, the path of a document."""
+    return address(url, title) if host_of(url) else inert(f"{title} ({address_words(url)})")
 
 
 def quote_link(source: SourceNotePlace, fact_id: str, words: str = "") -> Link:
@@ -254,7 +280,8 @@ class Citer:
         others = {self._number(name): name for name in reversed(sentence.facts[1:]) if name in self._loaded.state.facts}
         also = tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine))
         mark = (self.citation(fact.id),) if mine else ()
-        return Passage(sentence.text, mark, fact.lead, self._place(fact, titled=fact.url != before), also)
+        place = self._place(fact, titled=fact.url != before)
+        return Passage(sentence.text, mark, fact.lead, place, also, self._standing(sentence.facts))
 
     def _place(self, fact: Fact, *, titled: bool) -> Link:
         """The link to a quote, shown as its page's title and the headings above it; ``titled`` False: without the title."""
@@ -278,7 +305,18 @@ class Citer:
             sentence.basis == "derived",
             tuple(prose(cell, cell=True) for cell in sentence.cells),
             tuple(fenced(sentence.text)) if is_code else (),
+            self._standing(known),
         )
+
+    def _standing(self, facts: Iterable[str]) -> str:
+        """``disputed``; ``3 independent sources`` if more state it than are cited; else ""."""
+        entries = [entry for name in facts if (entry := self._loaded.standings.get(name))]
+        if any(entry.standing == "disputed" for entry in entries):
+            return "disputed"
+        known = self._loaded.state.facts
+        cited = {origin_of(known[entry.fact_id].url) for entry in entries}
+        backing = cited | {origin_of(known[name].url) for entry in entries for name in entry.support if name in known}
+        return f"{len(backing)} independent sources" if len(backing) > max(1, len(cited)) else ""
 
     def citation(self, fact_id: str, place: int = -1) -> Link:
         """Return the link to a fact's quote, shown as its source's number in the report."""
