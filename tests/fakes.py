@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, cast
@@ -285,7 +285,7 @@ class MemoryStore:
     def ids(self, kind: Kind) -> Iterator[str]:
         return iter(sorted(name for name in self.streams if kind_of(name) == kind))
 
-    def branched(self) -> set[str]:
+    def branched(self, streams: Iterable[str]) -> set[str]:
         return set()
 
     def join(self, session_id: str) -> Sequence[Record]:

@@ -63,12 +63,11 @@ def test_an_answer_to_a_step_that_is_still_open_is_adopted_with_its_own_id_and_t
     assert {READS[0].url, READS[1].url} <= state.pages.keys()
 
 
-def test_the_merge_is_the_same_whichever_machine_makes_it_and_names_none() -> None:
+def test_the_merge_is_the_same_whichever_machine_makes_it() -> None:
     ours, theirs = branch("laptop", READS[:1]), branch("server", READS[1:2])
     assert joined(ours, theirs) == joined(theirs, ours)
     _, added = joined(ours, theirs)
     assert all(record.run_id == merge_run_id(ours.head, theirs.head) for record in added)
-    assert b"laptop" not in added[0].data.replace(b"laptop-", b"")
     assert added[0].at == max(ours.records[-1].at, theirs.records[-1].at)
 
 
@@ -87,7 +86,9 @@ def test_the_same_answer_in_both_branches_is_no_conflict_whatever_it_cost() -> N
 def test_different_answers_to_one_step_are_a_conflict_that_names_both() -> None:
     theirs = changed(READS[0], title="Another title")
     event, state = merged(*joined(branch("a", READS[:2]), branch("b", [theirs])))
-    assert event.conflicts == (e.Conflict(step=READS[0].step, ours="a-2", theirs="b-2"),)
+    assert [(one.step, one.ours, one.theirs) for one in event.conflicts] == [(READS[0].step, "a-2", "b-2")]
+    assert event.conflicts[0].other.startswith("Another title, ")
+    assert event.machines == ("a", "b")
     assert state.pages[READS[0].url].title == READS[0].title
 
 

@@ -64,7 +64,7 @@ def test_a_stream_with_two_branches_is_read_joined_and_nothing_is_written(laptop
     before = names(laptop)
     store = FileStore(laptop, joined)
     assert store.load("s1")[-1].id == f"server-{BASE + 2}"
-    assert store.branched() == {"s1"}
+    assert store.branched(["s1"]) == {"s1"}
     assert names(laptop) == before
 
 
@@ -76,7 +76,7 @@ def test_the_next_append_stores_the_merge_and_what_was_read_before_it_still_hold
     store.release("s1")
     again = FileStore(laptop, joined)
     assert list(again.load("s1"))[:-1] == list(read)
-    assert (version, again.branched()) == (len(read) + 1, frozenset())
+    assert (version, again.branched(["s1"])) == (len(read) + 1, frozenset())
 
 
 def test_two_machines_that_join_on_their_own_write_the_same_file(laptop: Path, server: Path) -> None:
