@@ -39,8 +39,8 @@ def read_sessions(console: Console, store: EventStore, *, read_only: bool = Fals
     return known
 
 
-def join_branches(console: Console, store: EventStore) -> dict[str, list[BranchMerged]]:
-    """Store how the branches of the streams read so far are joined; print and return what came of it, by stream.
+def join_branches(console: Console, store: EventStore, branched: Iterable[str]) -> dict[str, list[BranchMerged]]:
+    """Store how the branches of these streams are joined; print and return what came of it, by stream.
 
     Raises:
         LogError: a stream cannot be continued or written.
@@ -50,7 +50,7 @@ def join_branches(console: Console, store: EventStore) -> dict[str, list[BranchM
     from pipeline.domain.events.session_events import BranchMerged
 
     done = {}
-    for name in sorted(store.branched()):
+    for name in sorted(branched):
         events = [decode(record.data) for record in store.join(name)]
         done[name] = [event for event in events if isinstance(event, BranchMerged)]
         for event in done[name]:

@@ -18,9 +18,9 @@ from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.export_commands import export, references
 from pipeline.cli.commands.hide_commands import hide, unhide
 from pipeline.cli.commands.log_command import log, verify
+from pipeline.cli.commands.machines.merge_command import merge
 from pipeline.cli.commands.mcp_command import mcp
 from pipeline.cli.commands.memory_commands import consolidate
-from pipeline.cli.commands.merge_command import merge
 from pipeline.cli.commands.prune_forget import forget, prune
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run

@@ -102,11 +102,11 @@ def work(run: UnattendedRun, request: Request) -> int:
 def _work(run: UnattendedRun, request: Request) -> int:
     env = environment_of(run.console, request)
     decided = env.decisions_for(request)
-    if not (_any_due(decided) or env.store.branched()) and decided.archived == _archived_before(env.store):
+    if not (_any_due(decided) or decided.branched) and decided.archived == _archived_before(env.store):
         return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
     with run.lock(request.lock_wait):
         decided = env.decisions_for(request, again=True)
-        join_branches(env.console, env.store)
+        join_branches(env.console, env.store, decided.branched)
         if not _any_due(decided):
             if decided.archived != _archived_before(env.store):
                 _record_archived(env, decided.archived)
