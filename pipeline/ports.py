@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from pipeline.domain.events.records import Record, Snapshot
+from pipeline.domain.events.records import Kind, Record, Snapshot
 
 if TYPE_CHECKING:  # a store has no need of pydantic
     from pipeline.domain.reasoner_questions import Question
@@ -89,6 +89,42 @@ class Search(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class StoredPage:
+    """A page that a session read: address, title, digest of the stored text, and that session."""
+
+    url: str
+    title: str
+    digest: str
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassages:
+    """Passages of stored pages, best first, as hits, and the pages that contain them, in the order of their best passages.
+
+    ``searched`` is the number of pages in the scope; ``statistics`` and ``languages`` are those of these pages.
+    """
+
+    hits: tuple[Hit, ...]
+    pages: tuple[StoredPage, ...]
+    statistics: TermStatistics = field(default_factory=_unknown)
+    languages: tuple[str, ...] = ()
+    searched: int = 0
+
+
+class StoredPages(Protocol):
+    """Finds passages in the pages that sessions read. It never asks the web."""
+
+    async def find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
+        """Return at most ``limit`` passages of the pages that ``sessions`` read.
+
+        Raises:
+            SearchFailed: the pages could not be searched.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A source as read: ``text`` in the format of ``page_format``; ``url`` without fragment; dates as ISO 8601 or "".
 
@@ -117,7 +153,7 @@ class Fetch(Protocol):
 
 
 class EventStore(Protocol):
-    """Append-only streams of records, and objects under their digest. A stream is a session or a batch (``batch-…``)."""
+    """Append-only streams of records, and objects under their digest. A stream's kind is that of its id (``kind_of``)."""
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
         """Store ``records`` durably after version ``expected_version`` (0: the stream is new); return the new version.
@@ -142,12 +178,34 @@ class EventStore(Protocol):
         """
         ...
 
-    def session_ids(self) -> Iterator[str]:
-        """Yield the ids of all sessions, sorted."""
+    def branched(self) -> Collection[str]:
+        """Return those of the streams read so far that two machines continued: they are read joined, but not stored so yet."""
         ...
 
-    def marks(self) -> Mapping[str, str]:
-        """Return an opaque mark for each session and batch, by id, sorted: it differs whenever the stream differs.
+    def join(self, session_id: str) -> Sequence[Record]:
+        """Store how a stream's branches are joined; return the records that do it, none if it has no several branches.
+
+        Raises:
+            LogDamaged, LogForked, LogUnreadable: the stream cannot be continued.
+            LogUnwritable: the disk refuses.
+            WorkspaceLocked: another process writes this stream.
+        """
+        ...
+
+    def beside(self, session_id: str) -> Sequence[Record]:
+        """Return the records of branches that were joined into a stream, by version; they are not in it themselves."""
+        ...
+
+    def session_ids(self) -> Iterator[str]:
+        """Yield the ids of all sessions, sorted: ``ids("session")``."""
+        ...
+
+    def ids(self, kind: Kind) -> Iterator[str]:
+        """Yield the ids of all streams of a kind, sorted."""
+        ...
+
+    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
+        """Return an opaque mark for each stream of these kinds, by id, sorted: it differs whenever the stream differs.
 
         What was derived from a stream under one mark still holds while the mark is the same; no stream is read for it.
         """

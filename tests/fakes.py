@@ -15,8 +15,9 @@ from typing import Any, TypeVar, cast
 
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.records import Record, Snapshot
+from pipeline.domain.events.records import Kind, Record, Snapshot, kind_of
 from pipeline.domain.events.session_events import RunStarted
+from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import (
     Contradiction,
@@ -242,14 +243,17 @@ class FakeReasoner:
     def _fold(self, question: q.FoldQuestion) -> q.FoldedContext:
         return q.FoldedContext(summary=f"{len(question.facts)} facts so far")
 
+    def _stand_alone(self, question: StandAloneQuestion) -> StandAlone:
+        return StandAlone(question=f"{question.query} (of {question.history[-1].question if question.history else 'nothing'})")
+
+    def _talk(self, question: TalkQuestion) -> TalkReply:
+        sentences = tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in question.facts[:2])
+        return TalkReply(sentences=sentences, follow_ups=("And then?",))
+
 
 def batches(store: EventStore) -> list[str]:
     """The ids of all nights, sorted."""
-    return [name for name in store.marks() if name.startswith("batch-")]
-
-
-def _apart(name: str) -> tuple[bool, str]:
-    return name.startswith("batch-"), name
+    return list(store.ids("batch"))
 
 
 class MemoryStore:
@@ -276,13 +280,25 @@ class MemoryStore:
         return tuple(self.streams.get(session_id, ())[after:])
 
     def session_ids(self) -> Iterator[str]:
-        return iter(sorted(name for name in self.streams if not name.startswith("batch-")))
+        return self.ids("session")
+
+    def ids(self, kind: Kind) -> Iterator[str]:
+        return iter(sorted(name for name in self.streams if kind_of(name) == kind))
+
+    def branched(self) -> set[str]:
+        return set()
+
+    def join(self, session_id: str) -> Sequence[Record]:
+        return ()
+
+    def beside(self, session_id: str) -> Sequence[Record]:
+        return ()
 
     def written_off(self) -> set[str]:
         return self.given_up
 
-    def marks(self) -> Mapping[str, str]:
-        return {name: str(len(self.streams[name])) for name in sorted(self.streams, key=_apart) if self.streams[name]}
+    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
+        return {name: str(len(self.streams[name])) for kind in kinds for name in self.ids(kind) if self.streams[name]}
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
         snapshot = self.snapshots.get(session_id)

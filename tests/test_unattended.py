@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,14 @@ from pipeline.ops.console_output import LOG_FILE
 from tests.unattended import BARE, PATIENCE_S, Server, command, night_of, said, slow, start, stuck, workspace
 
 __all__ = ["slow", "start", "stuck"]
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """A program inherits which signals are ignored: under ``nohup`` the tests would start nights that ignore a hangup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 # ---- signals -------------------------------------------------------------------------------------------------------

@@ -49,6 +49,12 @@ def _earlier_recalled(state: SessionState, _event: e.EarlierRecalled) -> str:
     return "the topic has already been surveyed" if state.survey else ""
 
 
+def _memory_recalled(state: SessionState, _event: e.MemoryRecalled) -> str:
+    if state.recalled is not None:
+        return "memory is recalled already"
+    return "the topic has already been surveyed" if state.survey else ""
+
+
 def _topic_surveyed(state: SessionState, _event: e.TopicSurveyed) -> str:
     return "the topic has already been surveyed" if state.survey else ""
 
@@ -263,6 +269,7 @@ def _research_completed(state: SessionState, _event: e.ResearchCompleted) -> str
 _NEEDS_APPROVAL = (e.PlanExtended, e.WorkerStarted, e.AnalysisStarted, e.SynthesisStarted)
 _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.EarlierRecalled: _earlier_recalled,
+    e.MemoryRecalled: _memory_recalled,
     e.TopicSurveyed: _topic_surveyed,
     e.PlanCreated: _plan_created,
     e.ApprovalRequested: _approval_requested,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.records import MERGE
 from pipeline.domain.state import (
     ANY_STEP,
     SUMMARY,
@@ -40,8 +41,9 @@ def apply(state: SessionState, event: e.EventBase) -> None:
         _log.warning("skipped an event of the unknown type %r (a newer version wrote it)", event.type)
     if isinstance(event, e.Answered):
         _settle(state, event)
+        _note_met(state, event)
     state.version = event.version
-    if state.runs:
+    if state.runs and not event.run_id.startswith(MERGE):
         state.runs[-1].last_at = event.at
 
 
@@ -58,18 +60,26 @@ def _settle(state: SessionState, event: e.Answered) -> None:
         _assume(state, cost.assumed_usd, share * expected_usd(state, event.step, worst))
 
 
+def _note_met(state: SessionState, event: e.Answered) -> None:
+    """Note that a step succeeded that had failed before."""
+    if event.step and not isinstance(event, e.StepFailed):
+        for failure in (state.failures.get(event.step), *state.past_failures):
+            if failure is not None and failure.step == event.step:
+                failure.met = True
+
+
 def _assume(state: SessionState, usd: float, expected: float) -> None:
     state.spent.assumed_usd = round(state.spent.assumed_usd + usd, 9)
     state.spent.expected_usd = round(state.spent.expected_usd + expected, 9)
 
 
-def _charge(state: SessionState, cost: Cost) -> None:
+def _charge(state: SessionState, cost: Cost, times: Literal[1, -1] = 1) -> None:
     spent = state.spent
-    spent.calls += cost.calls
-    spent.input_tokens += cost.input_tokens
-    spent.output_tokens += cost.output_tokens
-    spent.total_tokens += cost.total_tokens
-    spent.usd = round(spent.usd + cost.usd, 9)
+    spent.calls += times * cost.calls
+    spent.input_tokens += times * cost.input_tokens
+    spent.output_tokens += times * cost.output_tokens
+    spent.total_tokens += times * cost.total_tokens
+    spent.usd = round(spent.usd + times * cost.usd, 9)
 
 
 def _call_sent(state: SessionState, event: e.CallSent) -> None:
@@ -92,6 +102,17 @@ def _run_started(state: SessionState, event: e.RunStarted) -> None:
     state.runs.append(RunSpan(event.run_id, event.host, event.process, event.program, event.at, event.at))
 
 
+def _branch_merged(state: SessionState, event: e.BranchMerged) -> None:
+    """Count the lost calls of both branches: no run will record their answers in this one. What else it cost is settled later."""
+    _count_lost_calls(state)
+    spent = state.spent
+    spent.lost += event.lost - len(event.answered)
+    spent.lost_usd = round(spent.lost_usd + event.lost_usd - sum(worst.usd for worst in event.answered), 9)
+    for worst in event.answered:
+        _charge(state, worst, -1)
+        _assume(state, -worst.usd, -min(spent.expected_usd, expected_usd(state, ANY_STEP, worst)))
+
+
 def _research_started(state: SessionState, event: e.ResearchStarted) -> None:
     state.query, state.query_id, state.tags = event.query, event.query_id, event.tags
     state.config, state.previous_session = event.config, event.previous_session
@@ -102,8 +123,13 @@ def _earlier_recalled(state: SessionState, event: e.EarlierRecalled) -> None:
     state.earlier = event.earlier
 
 
+def _memory_recalled(state: SessionState, event: e.MemoryRecalled) -> None:
+    state.recalled = event.recalled
+
+
 def _topic_surveyed(state: SessionState, event: e.TopicSurveyed) -> None:
-    state.survey = SearchDone(event.provider, event.hits, event.failed, event.statistics, event.languages)
+    seconds = event.seconds or 0.0
+    state.survey = SearchDone(event.provider, event.hits, event.failed, event.statistics, event.languages, seconds)
 
 
 def _plan_created(state: SessionState, event: e.PlanCreated) -> None:
@@ -141,11 +167,11 @@ def _worker_started(state: SessionState, event: e.WorkerStarted) -> None:
 
 
 def _worker_thought(state: SessionState, event: e.WorkerThought) -> None:
-    state.workers[event.worker_id].iterations.append(Iteration(event.reasoning, event.queries))
+    state.workers[event.worker_id].iterations.append(Iteration(event.reasoning, event.queries, pages=event.pages))
 
 
 def _search_completed(state: SessionState, event: e.SearchCompleted) -> None:
-    state.searches[event.query] = SearchDone(event.provider, event.hits, event.failed)
+    state.searches[event.query] = SearchDone(event.provider, event.hits, event.failed, seconds=event.seconds or 0.0)
 
 
 def _page_read(state: SessionState, event: e.PageRead) -> None:
@@ -160,6 +186,7 @@ def _page_read(state: SessionState, event: e.PageRead) -> None:
         event.author,
         event.published,
         event.notices,
+        event.seconds or 0.0,
     )
 
 
@@ -319,6 +346,7 @@ def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
     """Allow failed steps again; a failed worker only if the analysis of its round has not yet begun without it."""
     state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
     state.missing, state.nearest = (), ()
+    state.past_failures += state.failures.values()
     state.failures, state.exhausted = {}, ""
     for worker in state.workers.values():
         if worker.status == "failed" and worker.round >= len(state.analyses) and not state.synthesis:
@@ -342,6 +370,7 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.RunStarted: _run_started,
     e.ResearchStarted: _research_started,
     e.EarlierRecalled: _earlier_recalled,
+    e.MemoryRecalled: _memory_recalled,
     e.TopicSurveyed: _topic_surveyed,
     e.PlanCreated: _plan_created,
     e.PlanExtended: _plan_extended,
@@ -377,4 +406,5 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.BudgetExhausted: _budget_exhausted,
     e.SettingsChanged: _settings_changed,
     e.CallSent: _call_sent,
+    e.BranchMerged: _branch_merged,
 }

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pipeline.domain import ENDED
 from pipeline.domain.budget import CallHistory
+from pipeline.domain.memory.values import Recalled
 from pipeline.domain.values import (
     Changes,
     Contradiction,
@@ -77,7 +78,7 @@ class RunSpan:
 
 @dataclass(slots=True)
 class Failure:
-    """A step that failed. ``final``: it is not tried again unless the session is reopened."""
+    """A step that failed. ``final``: it is not tried again unless the session is reopened. ``met``: it succeeded later."""
 
     step: str
     attempts: int
@@ -85,6 +86,7 @@ class Failure:
     error: str
     message: str
     at: str
+    met: bool = False
 
 
 @dataclass(slots=True)
@@ -96,6 +98,7 @@ class SearchDone:
     failed: tuple[FailedSide, ...] = ()
     statistics: TermStatistics = field(default_factory=TermStatistics)
     languages: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 GIVES_ORDERS = "gives-orders"  # the notice of a page whose text gives orders to language models
@@ -115,6 +118,7 @@ class PageDone:
     author: str = ""
     published: str = ""
     notices: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -134,7 +138,7 @@ class PageObserved:
 
 @dataclass(slots=True)
 class Iteration:
-    """One iteration of a worker: thought, searches, evaluation; ``observed`` by page address only in older logs.
+    """One iteration of a worker: thought, searches, recalled pages, evaluation; ``observed`` by address only in older logs.
 
     ``reason`` and ``next_queries`` are the evaluation's; None: it does not say what to search for next.
     """
@@ -147,6 +151,7 @@ class Iteration:
     gaps: tuple[str, ...] = ()
     reason: str = ""
     next_queries: tuple[str, ...] | None = None
+    pages: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -260,6 +265,7 @@ class SessionState:
     open_calls: dict[str, list[Cost]] = field(default_factory=dict)
     call_histories: dict[str, CallHistory] = field(default_factory=dict)
     earlier: EarlierSession | None = None
+    recalled: Recalled | None = None
     changes: Changes | None = None
     survey: SearchDone | None = None
     perspectives: dict[str, Perspective] = field(default_factory=dict)
@@ -272,6 +278,7 @@ class SessionState:
     observed: dict[str, PageObserved] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
+    past_failures: list[Failure] = field(default_factory=list)  # those from before the session was reopened
     without_model: dict[str, str] = field(default_factory=dict)
     analyses: list[Analysis] = field(default_factory=list)
     synthesis: bool = False

@@ -43,7 +43,7 @@ _IGNORED = frozenset("“”‘’‚‛„‟«»‹›′″•▪◦‣·" + 
 _SPACES = " \u00a0\u202f"
 _LONGEST_UNIT = 3  # letters of a unit after a number, whose case counts: 5 mW is not 5 MW
 _NEGATIONS = frozenset(
-    "not no never none nor neither without cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt "  # noqa: SIM905
+    "not no never none nor neither without cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt "  # noqa: SIM905 - read as text
     "mustnt hasnt havent hadnt nicht kein keine keinen keiner keinem nie niemals ohne ne pas jamais sans non nunca sin ni nao "
     "não niet geen nooit".split()
 )

@@ -15,7 +15,7 @@ from pipeline.config.service_selection import LOCAL, USUAL_MODELS, ModelServer, 
 from pipeline.config.settings import Keys, Workspace
 from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.state import SessionState, cost_of
-from pipeline.domain.values import ResearchConfig
+from pipeline.domain.values import Cost, ResearchConfig
 from pipeline.errors import CorpusUnusable, SearchFailed
 from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.research import StepContext
@@ -111,6 +111,14 @@ class AdapterFactory:
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
             plain=ExtractiveReasoner(),
         )
+
+    def talk_model(self, model: str, budget_usd: float | None, spent: Cost) -> Reasoner:
+        """Return a model for one talk, which may spend ``budget_usd`` in all and has ``spent`` some of it.
+
+        Raises:
+            UsageError: the model is not set up.
+        """
+        return self._model(model).for_query((Budget(budget_usd, name="talk", spent=spent), self._night))
 
     def may_cost(self, config: ResearchConfig) -> bool:
         """Return whether a session of that config may cost money; the network is not asked.

@@ -11,7 +11,7 @@ from unittest import mock
 from pipeline.domain import plan
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.records import Kind, Record
 from pipeline.domain.events.session_events import EventBase
 from pipeline.domain.session import ResearchSession, record_of, stamped
 from pipeline.domain.values import (
@@ -368,8 +368,8 @@ class Failing(MemoryStore):
 
     failing = ""
 
-    def marks(self) -> Mapping[str, str]:
-        return {name: f"{mark}?{self.failing == name}" for name, mark in super().marks().items()}
+    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
+        return {name: f"{mark}?{self.failing == name}" for name, mark in super().marks(kinds).items()}
 
     def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
         found = super().load(session_id, after)

@@ -3,7 +3,7 @@
 ::
 
     sessions/<session id>/events/<first version, 6 digits>-<run id>.jsonl
-    batches/<batch id>.jsonl
+    batches/<batch id>.jsonl      so also memory/<memory id>.jsonl and talks/<talk id>.jsonl
     objects/<2 hex>/<sha256>.gz
     damaged/<time>/…  files as they were before a repair; no command reads or removes them
     damaged/written-off/<session id>   its log is missing, and its user has accepted that
@@ -19,15 +19,17 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pipeline.domain.events.records import KINDS, MERGE, Kind, kind_of
 from pipeline.errors import LogUnreadable
 from pipeline.system import durable_files
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 _SUFFIX = ".jsonl"
 _ATTRIBUTES = b"*.jsonl -text -merge\n"
+_FOLDERS = {"batch": "batches", "memory": "memory", "talk": "talks"}  # of the streams that have no folder of their own
 
 
 class Layout:
@@ -49,11 +51,13 @@ class Layout:
 
     def folder(self, stream: str) -> Path:
         """Return the folder that holds the stream's segments."""
-        return self.root / "batches" if is_batch(stream) else self.root / "sessions" / stream / "events"
+        folder = _FOLDERS.get(kind_of(stream))
+        return self.root / folder if folder else self.root / "sessions" / stream / "events"
 
     def segment(self, stream: str, first_version: int, run_id: str, attempt: int) -> Path:
         """Return the name of a new segment; ``attempt`` counts from 1, names above that are for when one is taken."""
-        stem = stream if is_batch(stream) else f"{first_version:06d}-{run_id}"
+        merge = f"~{run_id}" if run_id.startswith(MERGE) else ""
+        stem = f"{stream}{merge}" if _shares_folder(stream) else f"{first_version:06d}-{run_id}"
         return self.folder(stream) / (stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX)
 
     def segments(self, stream: str) -> list[Path]:
@@ -61,36 +65,41 @@ class Layout:
         if not is_plain(stream):
             return []
         names = _names(self.folder(stream))
-        if is_batch(stream):
+        if _shares_folder(stream):
             names = [name for name in names if _stem(name) == stream]
         return [self.folder(stream) / name for name in sorted(names) if name.endswith(_SUFFIX)]
 
     def streams(self) -> Iterator[str]:
-        """Yield the ids of all sessions, then of all batches, each sorted."""
-        yield from self.sessions()
-        yield from self.batches()
+        """Yield the ids of all streams, by kind, each kind sorted: sessions first, then batches."""
+        for kind in KINDS:
+            yield from self.ids(kind)
 
-    def sessions(self) -> Iterator[str]:
-        """Yield the ids of all sessions that have a segment, sorted."""
-        return (name for name in sorted(_names(self.root / "sessions")) if not is_batch(name) and self.segments(name))
+    def ids(self, kind: Kind) -> Iterator[str]:
+        """Yield the ids of all streams of a kind that have a segment, sorted."""
+        if kind == "session":
+            names = sorted(_names(self.root / "sessions"))
+            return (name for name in names if kind_of(name) == kind and self.segments(name))
+        stems = {_stem(name) for name in _names(self.root / _FOLDERS[kind]) if name.endswith(_SUFFIX)}
+        return (stem for stem in sorted(stems) if kind_of(stem) == kind and is_plain(stem))
 
-    def batches(self) -> Iterator[str]:
-        """Yield the ids of all batches, sorted."""
-        stems = {_stem(name) for name in _names(self.root / "batches") if name.endswith(_SUFFIX)}
-        return (stem for stem in sorted(stems) if is_batch(stem) and is_plain(stem))
+    def marks(self, kinds: Sequence[Kind]) -> Iterator[tuple[str, str]]:
+        """Yield the id and mark of every stream of these kinds, sorted; a mark changes whenever a segment does."""
+        for kind in kinds:
+            yield from self._session_marks() if kind == "session" else self._shared_marks(kind)
 
-    def marks(self) -> Iterator[tuple[str, str]]:
-        """Yield the id and mark of every session, then of every batch, each sorted; a mark changes whenever a segment does."""
+    def _session_marks(self) -> Iterator[tuple[str, str]]:
         sessions = str(self.root / "sessions")  # joined by hand: making a Path takes as long as looking at the folder
         for name in sorted(_names(self.root / "sessions")):
-            if not is_batch(name) and is_plain(name) and (found := _states(f"{sessions}/{name}/events")):
+            if kind_of(name) == "session" and is_plain(name) and (found := _states(f"{sessions}/{name}/events")):
                 yield name, " ".join(found)
-        of_batches: dict[str, list[str]] = {}
-        for found_name in _states(str(self.root / "batches")):
-            of_batches.setdefault(_stem(found_name.partition(":")[0]), []).append(found_name)
-        for stem in sorted(of_batches):
-            if is_batch(stem) and is_plain(stem):
-                yield stem, " ".join(of_batches[stem])
+
+    def _shared_marks(self, kind: Kind) -> Iterator[tuple[str, str]]:
+        found: dict[str, list[str]] = {}
+        for state in _states(str(self.root / _FOLDERS[kind])):
+            found.setdefault(_stem(state.partition(":")[0]), []).append(state)
+        for stem in sorted(found):
+            if kind_of(stem) == kind and is_plain(stem):
+                yield stem, " ".join(found[stem])
 
     def object(self, digest: str) -> Path:
         """Return the place of an object."""
@@ -122,9 +131,9 @@ def is_plain(identity: str) -> bool:
     return _PLAIN_ID.fullmatch(identity) is not None
 
 
-def is_batch(stream: str) -> bool:
-    """Return whether a stream is a batch; else it is a session."""
-    return stream.startswith("batch-")
+def _shares_folder(stream: str) -> bool:
+    """Return whether a stream's segments lie in one folder with others of its kind; a session has a folder of its own."""
+    return kind_of(stream) in _FOLDERS
 
 
 def _stem(name: str) -> str:

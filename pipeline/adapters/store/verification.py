@@ -106,7 +106,7 @@ def _missing_objects(layout: Layout, segments: list[Segment]) -> Iterator[Findin
 def _lost_sessions(layout: Layout) -> Iterator[Finding]:
     """The sessions that a night names and of which nothing is there, unless they are written off."""
     named: dict[str, str] = {}
-    for batch in layout.batches():
+    for batch in layout.ids("batch"):
         for segment in _readable(layout, batch):
             for line in segment.lines:
                 if found := _NAMED_SESSION.search(line.record.data):

@@ -94,7 +94,7 @@ class _LogCheck:
 
     @property
     def bad(self) -> list[Any]:
-        return [finding for finding in self.findings if finding.kind != "torn"]
+        return [finding for finding in self.findings if finding.kind not in ("torn", "fork")]  # the next run joins branches
 
     @property
     def lines(self) -> list[str]:
@@ -139,6 +139,7 @@ def verify(console: Console, repair: bool) -> None:
 def _check_log(console: Console) -> _LogCheck:
     """Check the files; then check the quotes of every readable session against its stored pages."""
     from pipeline.domain.events.json_codec import decode_all
+    from pipeline.domain.events.records import KINDS, kind_of
     from pipeline.domain.session import state_of
     from pipeline.errors import LogError
     from pipeline.ops import citation_audit
@@ -146,15 +147,15 @@ def _check_log(console: Console) -> _LogCheck:
 
     store = workspace_adapters.store_of(console.folder)
     check = _LogCheck(workspace_adapters.verify_log(console.folder))
-    for name in store.marks():
+    for name in store.marks(KINDS):
         try:
             records = store.load(name)
         except LogError:
             continue  # the files' findings name it
         try:
             events = list(decode_all(record.data for record in records))
-            is_batch = name.startswith("batch-")
-            found = citation_audit.NOTHING_CHECKED if is_batch else citation_audit.check(state_of(name, events), store)
+            is_session = kind_of(name) == "session"
+            found = citation_audit.check(state_of(name, events), store) if is_session else citation_audit.NOTHING_CHECKED
         except LogError as error:
             check.findings.append(workspace_adapters.undecodable(name, error))
             continue

@@ -12,7 +12,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from pipeline.domain.events import batch_events as n
+from pipeline.domain.events import memory_events as m
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events import talk_events as t
 from pipeline.domain.events.session_events import EventBase
 from pipeline.errors import LogDamaged, SchemaTooNew
 
@@ -22,6 +24,7 @@ SessionEvent = Annotated[
     e.RunStarted
     | e.ResearchStarted
     | e.EarlierRecalled
+    | e.MemoryRecalled
     | e.TopicSurveyed
     | e.PlanCreated
     | e.PlanExtended
@@ -57,11 +60,26 @@ SessionEvent = Annotated[
     | e.BudgetExhausted
     | e.SettingsChanged
     | e.CallSent
+    | e.BranchMerged
     | n.BatchStarted
     | n.QuerySkipped
     | n.QueryEnded
     | n.BatchEnded
-    | n.VaultFailed,
+    | n.VaultFailed
+    | t.TalkOpened
+    | t.MessageAsked
+    | t.MessageResolved
+    | t.PassagesFound
+    | t.PassagesObserved
+    | t.AnswerDrafted
+    | t.MessageAnswered
+    | t.TalkResearched
+    | t.TalkClosed
+    | m.MemoryStarted
+    | m.SessionConsolidated
+    | m.EntitiesNamed
+    | m.EntityJoined
+    | m.MemoryEnded,
     Field(discriminator="type"),
 ]
 

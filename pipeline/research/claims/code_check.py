@@ -78,7 +78,9 @@ _NAME = re.compile(
     r"(?<![\w/.:-])(?:[A-Za-z]\w*(?:_\w+)+|--?[a-z][\w-]{2,}|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z]{3,}[a-z]?"
     r"|\w+\.(?:py|md|toml|yaml|json|db|conf|ini|txt|sh|sql)|\w+\(\))(?![\w])"
 )
-_SENTENCE = re.compile(r"\w{2}[.!](?:\s+[A-Z]|\s*\Z)|[\[\]]")
+_STATEMENT_END = re.compile(r"\w{2}[.!]\s*\Z")
+_CITATION = re.compile(r"\[\[|\]\]|\[[A-Z]{1,2}\d+\]|\]\(")
+_CODE_SPAN = re.compile(r"`[^`]*`")
 _GENERIC = frozenset(["RAM", "CPU", "GPU", "SSD", "HDD", "API", "URL", "HTTP", "HTTPS", "GUI", "CLI", "FAQ", "UTC", "WWW"])
 _PROPER = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})*(?![\w])")
 _FIRST = re.compile(
@@ -141,12 +143,20 @@ def heading_objection(text: str, facts: Iterable[Fact], query: str, *, title: bo
     quotes = [f"{fact.lead} {fact.quote}" for fact in facts]
     if missing := unsupported_quantity(text, quotes, query, derived=True):
         return f"No quote says it: {missing}."
-    if _SENTENCE.search(text):
+    if _is_statement(text):
         return "It is a sentence of its own, which cites nothing."
     words = content_stems(text)
     own = words - content_stems(" ".join([query, *quotes, *(" ".join(fact.path) for fact in facts)]))
     strange = title and len(own) > _MOST_OWN_WORDS and 2 * len(own) > len(words)
     return "Most of its words stand neither in the question nor in the quotes." if strange else ""
+
+
+def _is_statement(heading: str) -> bool:
+    """Return whether a heading ends as a statement does, holds two sentences (a question is none), or cites something."""
+    words = _CODE_SPAN.sub("code", heading)
+    parts = split_sentences(words)
+    ends = [bool(_STATEMENT_END.search(part)) for part in parts]
+    return bool(_CITATION.search(words)) or (len(parts) > 1 and any(ends[:-1])) or any(ends[-1:])
 
 
 def objection(sentence: Sentence, facts: Sequence[Fact], query: str, today: str = "") -> str:

@@ -153,7 +153,7 @@ def _record(
         around=draft.around,
         cites=[(cite.number, cite.path, cite.block, cite.anchor) for cite in draft.cites.values()],
         slots=[_slot(slot) for slot in draft.slots if not isinstance(slot, Aside)],
-        text=" ".join(draft.text),
+        text="\n".join(draft.text),
     )
 
 

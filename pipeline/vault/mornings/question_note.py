@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.vault import paths
 from pipeline.vault.mornings.entries import Entry, entry_of, news_words
+from pipeline.vault.mornings.history import SessionRow, Sums, rows_of, sums_of
 from pipeline.vault.mornings.learnt import News
 from pipeline.vault.notes.note_parts import Cited, cited, properties_of
 from pipeline.vault.output.note import Note
@@ -28,7 +29,8 @@ class Statement:
 class QuestionView:
     """What ``question.md.j2`` is given. ``latest`` and ``before`` are the last two reports; ``reports`` all, the newest first.
 
-    ``statements`` are the first few in which the two differ, ``more_statements`` counts the others.
+    ``statements`` are the first few in which the two differ, ``more_statements`` counts the others. ``sessions`` are all of them,
+    those without a report too, the newest first; ``sums`` what they took together.
     """
 
     title: str
@@ -41,6 +43,8 @@ class QuestionView:
     more_statements: int
     reports: tuple[Entry, ...]
     older_reports: int
+    sessions: tuple[SessionRow, ...]
+    sums: Sums
 
 
 def questions_of(briefs: Iterable[Brief]) -> dict[str, tuple[Brief, ...]]:
@@ -56,13 +60,20 @@ def question_note(model: VaultModel, query_id: str, cards: Sequence[Card]) -> No
     """Return the note of a query; ``cards`` are those of its reports, two at least, in order of their sessions' start."""
     *_, before, latest = cards
     view = _view(model, cards, before, latest)
-    own = {"reports": len(cards), "sources": view.latest.sources}
+    own = {
+        "reports": len(cards),
+        "sessions": view.sums.sessions,
+        "sources": view.latest.sources,
+        "cost_usd": round(view.sums.usd, 6),
+        "duration_s": round(view.sums.seconds, 3),
+    }
     title = f"{view.title} – all reports"
     properties = properties_of("question", title, own, topics=latest.tags, created=latest.reported_at)
     return Note(paths.question_path(query_id), "question", properties, view)
 
 
 def _view(model: VaultModel, cards: Sequence[Card], before: Card, latest: Card) -> QuestionView:
+    tries = model.of_query[latest.query_id]
     news = latest.learnt.news if latest.learnt and latest.previous_session == before.id else None
     statements = tuple(_statements(model, news)) if news else ()
     in_all = news.added_in_all + news.changed_in_all + news.gone_in_all if news else 0
@@ -78,6 +89,8 @@ def _view(model: VaultModel, cards: Sequence[Card], before: Card, latest: Card) 
         more_statements=max(0, in_all - len(statements)),
         reports=tuple(entry_of(model, card) for card in reversed(shown)),
         older_reports=len(cards) - len(shown),
+        sessions=rows_of(tries),
+        sums=sums_of(tries),
     )
 
 

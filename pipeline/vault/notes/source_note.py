@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault import paths
+from pipeline.vault.citations.citekey import key_of
 from pipeline.vault.mornings.quote_context import fragment_of, sentences_around
 from pipeline.vault.notes.note_parts import (
     address_words,
@@ -19,6 +20,7 @@ from pipeline.vault.notes.note_parts import (
     properties_of,
     quote_link,
     session_link,
+    without_note,
     worker_link,
 )
 from pipeline.vault.output.escaping import Inert, Link, address, host_of, inert, plain, property_address, web_address
@@ -59,8 +61,8 @@ class QuoteView:
     heading: str
     claim: str
     standing: str
-    support: tuple[Link, ...]
-    against: tuple[Link, ...]
+    support: tuple[Link | Inert, ...]
+    against: tuple[Link | Inert, ...]
     cited_in: tuple[Link, ...]
     found_in: tuple[Link, ...]
     found_at: str
@@ -159,6 +161,7 @@ def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...],
         }
     )
     properties = properties_of("source", source.title, own, created=source.readings[0].page.at)
+    properties["aliases"] = (plain(source.title), key_of(source.readings))
     return Note(source.place.path, "source", properties, view)
 
 
@@ -268,8 +271,9 @@ def _found_in(model: VaultModel, finds: list[tuple[str, Quoted]]) -> tuple[Link,
     return (session_link(first), *map(session_link, again.values()))
 
 
-def _quote_links(model: VaultModel, quotes: tuple[QuoteRef, ...]) -> tuple[Link, ...]:
-    return tuple(quote_link(model.sources[quote.url], quote.fact) for quote in quotes)
+def _quote_links(model: VaultModel, quotes: tuple[QuoteRef, ...]) -> tuple[Link | Inert, ...]:
+    places = ((quote, model.sources[quote.url]) for quote in quotes)
+    return tuple(quote_link(at, one.fact) if one.shown else without_note(one.url, at.title) for one, at in places)
 
 
 def _read_for(model: VaultModel, reading: Learnt) -> ReadFor:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.domain.events.records import Snapshot
+from pipeline.domain.events.records import KINDS, Snapshot
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked
 from pipeline.ports import EventStore
 from tests.adapters.store.samples import record, records
@@ -60,6 +60,20 @@ class EventStoreContract:
         assert list(store.session_ids()) == ["s-1", "s-2"]
         assert batches(store) == ["batch-1", "batch-2"]
         assert list(store.load("batch-1")) == records([1], "batch-1")
+
+    def test_streams_are_listed_by_kind_and_no_kind_hides_another(self, store: EventStore, other_store: EventStore) -> None:
+        for stream in ("talk-1", "memory-2", "s-1", "memory-1", "batch-1"):
+            store.append(stream, records([1], stream), 0)
+        assert {kind: list(other_store.ids(kind)) for kind in KINDS} == {
+            "session": ["s-1"],
+            "batch": ["batch-1"],
+            "memory": ["memory-1", "memory-2"],
+            "talk": ["talk-1"],
+        }
+        assert list(store.session_ids()) == ["s-1"]
+        assert list(store.marks()) == ["s-1", "batch-1"]
+        assert list(store.marks(["memory", "talk"])) == ["memory-1", "memory-2", "talk-1"]
+        assert list(other_store.load("memory-2")) == records([1], "memory-2")
 
     def test_a_mark_changes_with_its_stream_and_with_no_other(self, store: EventStore, other_store: EventStore) -> None:
         assert store.marks() == {}

@@ -70,7 +70,7 @@ def until(holds: Callable[[], bool]) -> None:
 def test_a_build_looks_at_the_log_once(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[Path] = []
     marks = Layout.marks
-    monkeypatch.setattr(Layout, "marks", lambda layout: looks.append(layout.root) or marks(layout))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(Layout, "marks", lambda layout, *of: looks.append(layout.root) or marks(layout, *of))  # type: ignore[func-returns-value]
     bring_vault_up_to_date(Console(workspace, quiet=True, verbose=False, as_json=False, color=False))
     assert looks == [workspace / "events"]
 

@@ -193,14 +193,32 @@ PUMPS = [_said("Heat pumps lose capacity below 15 degrees of frost.")]
 
 
 @pytest.mark.parametrize(
-    "text", ["The moon is made of green cheese. See [[]] and [E999].", "Pumps fail.", "See [S1]", "12 pumps"]
+    "text",
+    [
+        "The moon is made of green cheese. See [[]] and [E999].",
+        "Pumps fail.",
+        "Pumps fail. What to do",
+        "See [S1]",
+        "See [it](x)",
+        "12 pumps",
+    ],
 )
 def test_a_heading_that_is_a_statement_of_its_own_does_not_stand(text: str) -> None:
     assert heading_objection(text, PUMPS, "How do heat pumps work?", title=False) != ""
 
 
 @pytest.mark.parametrize(
-    "text", ["Where it ends", "Heat pumps v. gas: what frost changes", "Check whether it is worth its price"]
+    "text",
+    [
+        "Where it ends",
+        "Heat pumps v. gas: what frost changes",
+        "Check whether it is worth its price",
+        "Using `dict[str]`",
+        "Heat in St. Petersburg",
+        "Node.js vs. React",
+        "Worth it? What frost changes",
+        "Lists such as [a] and [b]",
+    ],
 )
 def test_a_heading_in_its_own_words_stands(text: str) -> None:
     assert heading_objection(text, PUMPS, "How do heat pumps work?", title=False) == ""

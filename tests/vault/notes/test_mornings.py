@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.vault.mornings.learnt import LONGEST_ANSWER, learnt_of
+from pipeline.vault.mornings.question_note import QuestionView
 from tests.fakes import MemoryStore
-from tests.vault.builders import TEMPLATES, Story, Workplace, a_store, changed_templates, night, sessions
+from tests.vault.builders import TEMPLATES, Story, Workplace, a_store, afresh, changed_templates, night, sessions
 
 
 @pytest.fixture
@@ -120,3 +121,16 @@ def test_the_answer_is_the_first_sentence_that_says_enough_and_is_never_long() -
 
 def test_the_question_template_draws_on_no_other() -> None:
     assert not re.search(r"{%-? *(import|include|extends|from)", (TEMPLATES / "question.md.j2").read_text())
+
+
+def test_the_history_of_a_question_lists_every_session_with_what_it_found_and_cost_and_the_sum(tmp_path: Path) -> None:
+    store = a_store()
+    Story(store, id="2026-12-05-power-cut-11aa", previous="2026-11-28-power-cut-9c01", date="2026-12-05").begin().failed()
+    place = Workplace(tmp_path / "w", store)
+    view = next(note.view for note in place.build_and_note()[1] if note.kind == "question")
+    assert isinstance(view, QuestionView)
+    assert [row.outcome for row in view.sessions] == ["failed", "done", "done"]
+    assert [bool(row.news) for row in view.sessions] == [False, True, False]
+    assert view.sums.usd == pytest.approx(sum(row.usd for row in view.sessions)) == pytest.approx(0.06)
+    assert (view.sums.sessions, view.sums.tokens) == (3, 180)
+    assert place.files() == afresh(place, tmp_path / "fresh")

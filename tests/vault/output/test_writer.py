@@ -6,13 +6,13 @@ import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.domain.events.records import Record
+from pipeline.domain.events.records import Kind, Record
 from pipeline.errors import LogDamaged, ResearchError
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.vault.cache.database import FILE
@@ -278,8 +278,8 @@ class _Damaged(MemoryStore):
 
     damaged = ""
 
-    def marks(self) -> Mapping[str, str]:
-        return {name: mark + "!" * (name == self.damaged) for name, mark in super().marks().items()}
+    def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
+        return {name: mark + "!" * (name == self.damaged) for name, mark in super().marks(kinds).items()}
 
     def load(self, session_id: str, after: int = 0) -> tuple[Record, ...]:
         if session_id == self.damaged:

@@ -17,8 +17,10 @@ from pipeline.adapters.reasoners.extractive.memory_summary import fold
 from pipeline.adapters.reasoners.extractive.page_findings import observe
 from pipeline.adapters.reasoners.extractive.planned_queries import perspectives, think
 from pipeline.adapters.reasoners.extractive.sections import edit, outline, revise, write
+from pipeline.adapters.reasoners.extractive.talk_answers import answer, stand_alone
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.reasoner_questions import Question
+from pipeline.domain.reasoner_questions.talk_questions import StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Cost, Value
 from pipeline.errors import AnswerInvalid
 from pipeline.ports import Answer
@@ -41,6 +43,8 @@ _ANSWERS: Mapping[type[Question[Any]], Callable[[Any], Value]] = MappingProxyTyp
         q.EditingQuestion: edit,
         q.ClaimCheckQuestion: check,
         q.FoldQuestion: fold,
+        StandAloneQuestion: stand_alone,
+        TalkQuestion: answer,
     }
 )
 _FREE = Cost(model_requested="extractive", model="extractive")

@@ -21,7 +21,7 @@ from pipeline.adapters.search.local.document_folder import SkippedFile, contents
 from pipeline.adapters.search.local.document_folders import Corpus
 from pipeline.adapters.search.local.index_query import QueryResult, query_index
 from pipeline.adapters.search.local.index_refresh import IndexReport, refresh_index
-from pipeline.adapters.search.local.passage_index import Index
+from pipeline.adapters.search.local.passage_index import Index, is_damage, remove_index
 from pipeline.adapters.search.local.read_document import parse
 from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Page, SearchResult
@@ -108,11 +108,10 @@ class LocalFolder:
         try:
             return action(self._open_index())
         except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
+            if not is_damage(error):
                 raise
         self._close_index()
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{self._cache}{suffix}").unlink(missing_ok=True)
+        remove_index(self._cache)
         refresh_index(self._open_index(), self._folder)
         return action(self._open_index())
 
@@ -160,9 +159,3 @@ def _no_documents(folder: Corpus, problems: tuple[SkippedFile, ...]) -> CorpusUn
     seen = "; ".join(f"{count} x {reason}" for reason, count in reasons) or "it is empty"
     hint = "put .md, .html, .txt, .rst or .pdf files there, or name another folder under settings: corpus: in queries.yaml"
     return CorpusUnusable(f"The folder {folder} holds no document that can be read ({seen}).", hint=hint)
-
-
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Return whether the index file itself is damaged, in contrast to a fault of the disk or another process."""
-    name = getattr(error, "sqlite_errorname", "")
-    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "no such table" in str(error) or "no such column" in str(error)

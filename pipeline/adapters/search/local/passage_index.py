@@ -192,6 +192,18 @@ class Index:
         return _candidate(row)
 
 
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Return whether the index file itself is damaged, in contrast to a fault of the disk or another process."""
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "no such table" in str(error) or "no such column" in str(error)
+
+
+def remove_index(cache: Path) -> None:
+    """Delete an index file and the files that SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{cache}{suffix}").unlink(missing_ok=True)
+
+
 class _Row(NamedTuple):
     number: int
     url: str

@@ -1,0 +1,1 @@
+"""Search over the stored pages of sessions: the index of what was read, and nothing else."""

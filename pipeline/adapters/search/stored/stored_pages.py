@@ -1,0 +1,130 @@
+"""Finds passages in the pages that sessions read, by the port ``StoredPages``. The index is a cache and may be deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic_core import from_json
+
+from pipeline.adapters.search.local.index_query import query_index
+from pipeline.adapters.search.local.passage_index import IndexedFile, is_damage, remove_index
+from pipeline.adapters.search.stored.page_index import Reading, StoredPageIndex
+from pipeline.errors import LogError, ObjectMissing, SearchFailed
+from pipeline.ports import EventStore, FoundPassages, StoredPage
+from pipeline.text.normalise import clean
+from pipeline.text.ranking.passages import passages
+from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
+
+T = TypeVar("T")
+
+_BATCH = 100  # pages a transaction
+_OPTIMISE_AFTER = 50
+
+
+class StoredPageSearch:
+    """The pages in ``store``, indexed in the file ``cache``, which is created if missing."""
+
+    def __init__(self, store: EventStore, cache: Path) -> None:
+        self._store, self._cache = store, cache
+        self._lock = threading.Lock()
+
+    async def find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
+        """Return at most ``limit`` passages, best first, of the pages that ``sessions`` read, with these pages.
+
+        Raises:
+            SearchFailed: the index cannot be read or built.
+        """
+        return await asyncio.to_thread(self._find, question, tuple(sessions), limit)
+
+    def refresh(self, sessions: Sequence[str]) -> int:
+        """Index the pages of these sessions that are not indexed yet; return their number.
+
+        Raises:
+            SearchFailed: the index cannot be built.
+        """
+        with self._lock, self._translated():
+            return self._with_index(lambda index: self._refresh(index, sessions))
+
+    def _find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
+        def found(index: StoredPageIndex) -> FoundPassages:
+            self._refresh(index, sessions)
+            return _query(index, question, sessions, limit)
+
+        with self._lock, self._translated():
+            return self._with_index(found)
+
+    def _refresh(self, index: StoredPageIndex, sessions: Sequence[str]) -> int:
+        known, marks = index.marks(), self._store.marks()
+        for session in sessions:
+            if marks.get(session, "") != known.get(session):
+                index.put_session(session, marks.get(session, ""), self._readings(session))
+        new = index.unindexed(reading.digest for reading in index.readings(sessions).values())
+        for start in range(0, len(new), _BATCH):
+            index.put_pages([self._entry(digest) for digest in new[start : start + _BATCH]])
+        if len(new) > _OPTIMISE_AFTER:
+            index.optimise()
+        return len(new)
+
+    def _readings(self, session: str) -> list[Reading]:
+        """Return the pages that a session read. One whose log cannot be read has none; ``research verify`` names it."""
+        try:
+            records = [record for record in self._store.load(session) if record.type == "page.read"]
+        except LogError:
+            return []
+        events = (from_json(record.data) for record in records)
+        return [Reading(session, event["url"], event["digest"], event["title"], event["at"]) for event in events]
+
+    def _entry(self, digest: str) -> IndexedFile:
+        try:
+            text = clean(self._store.get(digest).decode("utf-8", "replace"))
+        except ObjectMissing as error:
+            return IndexedFile(digest, 0, 0, digest, error.message)
+        language = language_of(text) or DEFAULT_LANGUAGE
+        return IndexedFile(digest, len(text), 0, digest, "", "", "", language, passages(text))
+
+    def _with_index(self, action: Callable[[StoredPageIndex], T]) -> T:
+        """Run ``action`` on the open index; if the file is damaged, delete it and run ``action`` again on a new one."""
+        self._cache.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return self._run(action)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+        remove_index(self._cache)
+        return self._run(action)
+
+    def _run(self, action: Callable[[StoredPageIndex], T]) -> T:
+        index = StoredPageIndex(self._cache)
+        try:
+            return action(index)
+        finally:
+            index.close()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            hint = f"make sure its folder is writable and delete {self._cache}; it is a cache and will be built again"
+            raise SearchFailed(f"The index of the stored pages cannot be used: {error}.", hint=hint) from error
+
+
+def _query(index: StoredPageIndex, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
+    readings = {reading.digest: reading for reading in index.readings(sessions).values()}
+    index.limit_to(readings)
+    result = query_index(index, question, limit)
+    hits = []
+    pages: dict[str, StoredPage] = {}
+    for hit in result.hits:
+        digest, _, anchor = hit.url.partition("#")
+        one = readings[digest]
+        pages.setdefault(one.url, StoredPage(one.url, one.title, digest, one.session))
+        url = f"{one.url}#{anchor}" if anchor else one.url
+        hits.append(hit.model_copy(update={"url": url, "title": one.title}))
+    return FoundPassages(tuple(hits), tuple(pages.values()), result.statistics, result.languages, len(readings))

@@ -1,0 +1,1 @@
+"""Talks on stored pages: which sessions a talk is about, and the talks there are."""

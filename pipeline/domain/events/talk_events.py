@@ -1,0 +1,122 @@
+"""The events of a talk: questions on stored pages and their answers. One stream a talk, ``talk-…``, with the usual envelope.
+
+Each question takes five steps: it is made to stand alone, passages are found, pages are observed, an answer is drafted, and its
+sentences are checked. ``number`` counts a talk's questions from 1.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pipeline.domain.events.event_base import Answered, EventBase
+from pipeline.domain.values import EXTRACTIVE, Fact, Hit, RejectedFact, Sentence, Value
+from pipeline.text.ranking.term_statistics import TermStatistics
+
+Scope = Literal["session", "query", "topic", "vault"]
+
+
+class ReadPage(Value):
+    """A page that a session of the scope read: its address, title, the digest of its stored text, and that session."""
+
+    url: str
+    title: str
+    digest: str
+    session: str
+
+
+class TalkOpened(EventBase):
+    """A talk begins. ``ids`` are the session, the query or the tag that it is about; none for the whole vault.
+
+    ``subject`` is the question that the scope is about, or "". ``note`` is the id of the note whose own block asks, or "".
+    """
+
+    type: Literal["talk.opened"] = "talk.opened"
+    scope: Scope
+    ids: tuple[str, ...] = ()
+    subject: str = ""
+    reasoner: str = EXTRACTIVE
+    budget_usd: float | None = None
+    note: str = ""
+
+
+class MessageAsked(EventBase):
+    """A person asked a question: at the command line, or in a line of a note's own block. ``text`` is as written."""
+
+    type: Literal["message.asked"] = "message.asked"
+    number: int
+    text: str
+    by: Literal["person", "note"] = "person"
+
+
+class MessageResolved(Answered):
+    """The question in words that can be understood without those before it."""
+
+    type: Literal["message.resolved"] = "message.resolved"
+    number: int
+    stands_alone: str
+
+
+class PassagesFound(Answered):
+    """The best passages of the stored pages of ``sessions`` sessions, and the pages that contain them.
+
+    ``statistics`` are those of the pages in the scope; ``languages`` are their languages.
+    """
+
+    type: Literal["passages.found"] = "passages.found"
+    number: int
+    hits: tuple[Hit, ...]
+    pages: tuple[ReadPage, ...]
+    sessions: int = 0
+    statistics: TermStatistics = TermStatistics()
+    languages: tuple[str, ...] = ()
+
+
+class PassagesObserved(Answered):
+    """The facts of one stored page that answer the question, and the findings that were rejected."""
+
+    type: Literal["passages.observed"] = "passages.observed"
+    number: int
+    url: str
+    digest: str
+    facts: tuple[Fact, ...]
+    rejected: tuple[RejectedFact, ...] = ()
+
+
+class AnswerDrafted(Answered):
+    """An answer whose sentences are not checked yet."""
+
+    type: Literal["answer.drafted"] = "answer.drafted"
+    number: int
+    sentences: tuple[Sentence, ...]
+    follow_ups: tuple[str, ...] = ()
+
+
+class MessageAnswered(Answered):
+    """The checked answer. Without ``found``, the stored pages do not say; ``missing`` are words that no passage holds with
+    the rest.
+
+    ``facts`` are the ids of those that the sentences cite; ``cut`` counts the sentences that the check removed.
+    """
+
+    type: Literal["message.answered"] = "message.answered"
+    number: int
+    found: bool
+    sentences: tuple[Sentence, ...] = ()
+    facts: tuple[str, ...] = ()
+    follow_ups: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    cut: int = 0
+
+
+class TalkResearched(EventBase):
+    """A question of the talk is researched on the web too, by a session of its own."""
+
+    type: Literal["talk.researched"] = "talk.researched"
+    number: int
+    session: str
+
+
+class TalkClosed(EventBase):
+    """The talk has ended; it can be continued."""
+
+    type: Literal["talk.closed"] = "talk.closed"

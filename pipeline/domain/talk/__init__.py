@@ -1,0 +1,1 @@
+"""Talks: questions on stored pages, their state, and what to do next. Pure."""

@@ -1,0 +1,141 @@
+"""The state of a talk, computed from its events. No I/O, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pipeline.domain.budget import CallHistory
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events import talk_events as t
+from pipeline.domain.events.event_base import Answered, EventBase
+from pipeline.domain.values import EXTRACTIVE, Cost, Fact
+
+
+@dataclass(slots=True)
+class Turn:
+    """One question of a talk, and how far its answer is. ``observed`` holds the facts of each page by the page's address.
+
+    ``failed`` are the keys of steps that a model failed and that are done without one. ``session`` researches the question.
+    """
+
+    number: int
+    text: str
+    by: str = "person"
+    at: str = ""
+    stands_alone: str = ""
+    found: t.PassagesFound | None = None
+    observed: dict[str, tuple[Fact, ...]] = field(default_factory=dict)
+    draft: t.AnswerDrafted | None = None
+    answer: t.MessageAnswered | None = None
+    failed: set[str] = field(default_factory=set)
+    session: str = ""
+
+    def facts(self) -> tuple[Fact, ...]:
+        """Return the facts of all pages, each once, in the order in which the pages were found."""
+        pages = self.found.pages if self.found else ()
+        return tuple({fact.id: fact for page in pages for fact in self.observed.get(page.url, ())}.values())
+
+    def cited(self) -> tuple[Fact, ...]:
+        """Return the facts that the answer cites, in order of first citation."""
+        names = self.answer.facts if self.answer else ()
+        known = {fact.id: fact for fact in self.facts()}
+        return tuple(known[name] for name in names if name in known)
+
+
+@dataclass(slots=True)
+class TalkState:
+    """The whole state of a talk. ``open_calls`` are paid calls without a recorded answer, by step.
+
+    ``cost`` is what its answers cost so far, such calls at their worst case.
+    """
+
+    id: str = ""
+    version: int = 0
+    scope: t.Scope = "vault"
+    ids: tuple[str, ...] = ()
+    subject: str = ""
+    reasoner: str = EXTRACTIVE
+    budget_usd: float | None = None
+    note: str = ""
+    opened_at: str = ""
+    last_at: str = ""
+    closed: bool = False
+    turns: list[Turn] = field(default_factory=list)
+    spent: Cost = field(default_factory=Cost)
+    open_calls: dict[str, list[Cost]] = field(default_factory=dict)
+
+    def cost(self) -> Cost:
+        """Return what the answers cost so far; calls without a recorded answer count at their worst case."""
+        return summed([self.spent, *(worst for calls in self.open_calls.values() for worst in calls)])
+
+
+def summed(costs: Iterable[Cost]) -> Cost:
+    """Return the sum of some costs, without the names of models."""
+    found = list(costs)
+    return Cost(
+        input_tokens=sum(cost.input_tokens for cost in found),
+        output_tokens=sum(cost.output_tokens for cost in found),
+        total_tokens=sum(cost.total_tokens for cost in found),
+        usd=round(sum(cost.usd for cost in found), 9),
+        assumed_usd=round(sum(cost.assumed_usd for cost in found), 9),
+        expected_usd=round(sum(cost.expected_usd for cost in found), 9),
+        calls=sum(cost.calls for cost in found),
+    )
+
+
+def talk_of(talk_id: str, events: Iterable[EventBase]) -> TalkState:
+    """Return the state that a talk's events fold to."""
+    state = TalkState(id=talk_id)
+    for event in events:
+        apply(state, event)
+    return state
+
+
+def apply(state: TalkState, event: EventBase) -> None:
+    """Add one event to the state. An event of another kind changes only the version."""
+    state.version, state.last_at = event.version or state.version + 1, event.at or state.last_at
+    _charge(state, event)
+    match event:
+        case t.TalkOpened():
+            state.scope, state.ids, state.subject, state.note = event.scope, event.ids, event.subject, event.note
+            state.reasoner, state.budget_usd, state.opened_at = event.reasoner, event.budget_usd, event.at
+        case t.MessageAsked():
+            state.closed = False
+            state.turns.append(Turn(event.number, event.text, event.by, event.at))
+        case t.TalkClosed():
+            state.closed = True
+        case _ if state.turns:
+            _apply_to_turn(state.turns[-1], event)
+
+
+def _apply_to_turn(turn: Turn, event: EventBase) -> None:
+    match event:
+        case t.MessageResolved():
+            turn.stands_alone = event.stands_alone
+        case t.PassagesFound():
+            turn.found = event
+        case t.PassagesObserved():
+            turn.observed[event.url] = event.facts
+        case t.AnswerDrafted():
+            turn.draft = event
+        case t.MessageAnswered():
+            turn.answer = event
+        case t.TalkResearched():
+            turn.session = event.session
+        case e.StepFailed() if not event.recoverable:
+            turn.failed.add(event.step)
+
+
+def _charge(state: TalkState, event: EventBase) -> None:
+    match event:
+        case e.CallSent():
+            state.open_calls.setdefault(event.step, []).append(_assumed(event.worst))
+        case Answered():
+            state.open_calls.pop(event.step, None)
+            state.spent = summed([state.spent, event.cost])
+
+
+def _assumed(worst: Cost) -> Cost:
+    """Return the worst case of a call as a cost that is assumed, not known."""
+    return worst.model_copy(update={"assumed_usd": worst.usd, "expected_usd": CallHistory().expected_usd(worst)})

@@ -1,0 +1,1 @@
+"""The work of the steps of a talk: questions on stored pages."""

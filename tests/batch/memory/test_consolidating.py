@@ -1,0 +1,82 @@
+"""Consolidating a log: each ended session once for each of its versions, and no finished log is changed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import pytest
+
+from pipeline.batch.memory.consolidating import Consolidated, consolidate
+from pipeline.batch.memory.reading import read_memory
+from pipeline.batch.session_index import read_all
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.records import Record
+from pipeline.errors import LogDamaged
+from tests.fakes import MemoryStore, context_for
+from tests.vault.builders import Story, a_store
+
+
+def again(store: MemoryStore, run: str = "run-9") -> Consolidated:
+    return consolidate(store, context_for(run), read_all(store).sessions)
+
+
+def test_every_ended_session_is_consolidated_once_and_no_log_of_a_session_changes() -> None:
+    store = a_store()
+    before = {name: store.load(name) for name in store.marks()}
+    done = again(store)
+    assert done.sessions == ("2026-11-21-power-cut-3f2a", "2026-11-28-tides-77aa", "2026-11-28-power-cut-9c01")
+    assert {name: store.load(name) for name in store.marks()} == before
+    assert [record.type for record in store.load(done.stream)] == [
+        "run.started", "memory.started", *["session.consolidated"] * 3, "memory.ended",
+    ]  # fmt: skip
+    assert again(store, "run-10") == Consolidated()
+    assert list(store.ids("memory")) == [done.stream]
+
+
+def test_a_session_that_went_on_is_consolidated_again() -> None:
+    store = MemoryStore()
+    story = Story(store).begin().failed()
+    again(store)
+    story.scribe.note(e.ResearchReopened(), e.ResearchCancelled(reason="enough"))
+    assert again(store, "run-10").sessions == (story.id,)
+    memory = read_memory(store)
+    assert memory.sessions[story.id].up_to == story.scribe.session.state.version
+
+
+class Damaged(MemoryStore):
+    """A store one of whose streams cannot be trusted."""
+
+    damaged = ""
+
+    def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        if session_id == self.damaged:
+            raise LogDamaged("line 3: the hash does not fit")
+        return super().load(session_id, after)
+
+
+def test_a_session_that_cannot_be_read_is_named_and_the_others_are_consolidated() -> None:
+    store = Damaged()
+    store.streams = a_store().streams
+    known = read_all(store).sessions
+    store.damaged = "2026-11-28-tides-77aa"
+    done = consolidate(store, context_for(), known)
+    assert done.failed == {"2026-11-28-tides-77aa": "line 3: the hash does not fit"}
+    assert len(done.sessions) == 2
+
+
+def test_what_a_damaged_memory_stream_held_is_due_again(caplog: pytest.LogCaptureFixture) -> None:
+    store = Damaged()
+    store.streams = a_store().streams
+    first = again(store)
+    store.damaged = first.stream
+    with caplog.at_level(logging.WARNING, logger="pipeline"):
+        assert again(store, "run-10").sessions == first.sessions
+    assert "is not remembered" in caplog.text
+
+
+def test_a_consolidation_that_was_cut_short_is_finished_by_the_next() -> None:
+    store = a_store()
+    done = again(store)
+    del store.streams[done.stream][-2:]  # the process died before the last session
+    assert again(store, "run-10").sessions == done.sessions[-1:]

@@ -1,0 +1,144 @@
+"""What one session leaves behind: its episode, statements, yields, procedures, and how its errors were met."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode, encode
+from pipeline.domain.events.memory_events import SessionConsolidated
+from pipeline.domain.findings import origin_of
+from pipeline.domain.memory.consolidation import consolidated, plain_message
+from pipeline.domain.state import SessionState
+from tests.fakes import MemoryStore
+from tests.vault.builders import Story
+
+PAGES = ("https://db.example/wal", "https://db.example/fsync", "corpus:drives.md")
+
+
+def whole() -> SessionState:
+    return Story(MemoryStore(), pages=PAGES).whole().scribe.session.state
+
+
+def test_a_session_leaves_its_question_its_checked_summary_and_what_stayed_open() -> None:
+    episode = consolidated(whole()).episode
+    assert episode.question == "How does an append-only log survive a power cut?"
+    assert episode.outcome == "complete"
+    assert episode.answer == "An append is durable after fsync returned."
+    assert len(episode.facts) == 1
+    assert episode.open == ("How loud is it?",)
+    assert episode.cost.total_tokens == 90
+    assert episode.seconds > 0
+
+
+def test_a_session_without_a_report_leaves_the_reason() -> None:
+    state = Story(MemoryStore()).begin().not_found().scribe.session.state
+    found = consolidated(state)
+    assert (found.outcome, found.statements) == ("not-found", ())
+    assert "mentions" in found.episode.answer
+    assert found.episode.open == (state.query,)
+
+
+def test_statements_are_the_facts_that_were_cited_confirmed_or_disputed() -> None:
+    found = {one.quote: one for one in consolidated(whole()).statements}
+    assert list(found) == [
+        "An append is durable after fsync returned.",
+        "The reader stops at the first torn record!",
+        "After fsync has returned, an append is durable.",
+        "One drive in nine loses flushed data.",
+    ]
+    assert found["An append is durable after fsync returned."].standing == "corroborated"
+    assert found["One drive in nine loses flushed data."].standing == "disputed"
+    assert all(one.cited and one.digest and one.published == "2025-02-20" and one.observed for one in found.values())
+
+
+def test_yields_are_counted_by_host_or_document_and_by_the_search_that_found_it() -> None:
+    yields = {(one.origin, one.provider): one for one in consolidated(whole()).yields}
+    host = yields["db.example", "local"]
+    assert (host.read, host.facts, host.cited) == (2, 3, 3)
+    document = yields["corpus:drives.md", "local"]
+    assert (document.read, document.facts, document.cited) == (1, 2, 1)
+    assert (yields["", "local"].searches, yields["", "local"].hits) == (3, 6)
+
+
+def test_a_procedure_holds_the_searches_that_led_to_cited_facts_in_order() -> None:
+    (procedure,) = consolidated(whole()).procedures
+    assert procedure.queries == ("How does an append-only log survive a power cut?", "search_0 power cut", "search_1 power cut")
+    assert "surviv" in procedure.subject
+
+
+def test_a_search_whose_pages_gave_no_fact_was_fruitless() -> None:
+    story = Story(MemoryStore(), pages=PAGES).begin().planned()
+    story.scribe.note(
+        e.WorkerStarted(worker_id="search_0", perspective_id="basic-facts"),
+        e.WorkerThought(worker_id="search_0", iteration=1, reasoning="", queries=("nothing here",)),
+        e.SearchCompleted(query="nothing here", provider="local", hits=()),
+    )
+    assert "nothing here" in consolidated(story.scribe.session.state).procedures[0].fruitless
+
+
+def failure(step: str, *, final: bool, attempt: int = 1, message: str = "timed out") -> e.StepFailed:
+    return e.StepFailed(step=step, error="ReadFailed", message=message, recoverable=not final, attempt=attempt)
+
+
+def read(url: str) -> e.PageRead:
+    return e.PageRead(url=url, title="T", digest="0" * 64, characters=1, step=f"Read:{url}")
+
+
+def test_an_error_is_met_by_a_retry_another_page_reopening_or_nothing() -> None:
+    story = Story(MemoryStore(), pages=PAGES).begin().planned()
+    story.scribe.note(failure("Read:https://a.example/x", final=False), read("https://a.example/x"))
+    assert [(one.met, one.worked) for one in consolidated(story.scribe.session.state).solutions] == [("retry", True)]
+    story.scribe.note(failure("Read:https://b.example/x", final=True))
+    state = story.scribe.session.state
+    assert {(one.where, one.met, one.worked) for one in consolidated(state).solutions} == {
+        ("a.example", "retry", True),
+        ("b.example", "nothing", False),
+    }
+    story.scribe.note(e.ResearchFailed(cause="ReadFailed", reason="nothing was read"), e.ResearchReopened())
+    story.scribe.note(read("https://b.example/x"))
+    assert ("b.example", "reopening", True) in {
+        (one.where, one.met, one.worked) for one in consolidated(story.scribe.session.state).solutions
+    }
+
+
+def test_a_page_that_failed_beside_others_that_gave_facts_was_met_by_another_page() -> None:
+    story = Story(MemoryStore(), pages=PAGES).begin().planned()
+    story.scribe.note(failure("Read:https://b.example/x", final=True))
+    state = story.gathered().scribe.session.state
+    assert ("b.example", "other page", True) in {(one.where, one.met, one.worked) for one in consolidated(state).solutions}
+
+
+def test_a_session_researched_again_says_which_statements_its_sources_no_longer_make() -> None:
+    store = MemoryStore()
+    first = Story(store, pages=PAGES).whole()
+    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28", pages=PAGES).whole()
+    found = consolidated(again.scribe.session.state).superseded
+    assert {one.by for one in found} == {"", again.facts[2].id}
+
+
+def test_the_same_state_gives_the_same_bytes_and_they_are_read_back() -> None:
+    first, second = consolidated(whole(), "0" * 64), consolidated(whole(), "0" * 64)
+    assert encode(first) == encode(second)
+    found = decode(encode(first.model_copy(update={"at": "2026-11-21T02:15:00.000Z"})))
+    assert isinstance(found, SessionConsolidated)
+    assert found.statements == first.statements
+
+
+@given(st.text(max_size=300))
+def test_a_plain_message_is_short_and_plain_already(message: str) -> None:
+    once = plain_message(message)
+    assert len(once) <= 200
+    assert plain_message(once) == once
+
+
+def test_messages_of_the_same_trouble_read_the_same() -> None:
+    assert plain_message("https://a.example/1 answered 503 after 12.5 s") == plain_message(
+        "https://b.org/2 answered 500 after 3 s"
+    )
+
+
+def test_the_origin_of_a_page_is_its_host_and_of_a_document_its_address() -> None:
+    assert origin_of("https://DB.example:8080/a?b") == "db.example"
+    assert origin_of("corpus:notes/a.md#part") == "corpus:notes/a.md"

@@ -1,0 +1,103 @@
+"""The memory of all consolidations: the last of a session wins, and no order of streams makes a difference."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from pipeline.domain.events.event_base import EventBase
+from pipeline.domain.events.memory_events import EntitiesNamed, EntityJoined, SessionConsolidated
+from pipeline.domain.memory.fold import Memory, remember
+from pipeline.domain.memory.values import Episode, NamedEntity, Statement, Superseded, Yield
+
+
+def statement(name: str, **fields: Any) -> Statement:
+    return Statement(
+        fact=name, claim=f"Claim {name}.", quote=f"Quote {name}.", url="https://a.example/x", digest="0" * 64, **fields
+    )
+
+
+def left(
+    session: str, stream: str = "memory-1", at: str = "", up_to: int = 9, version: int = 3, **fields: Any
+) -> SessionConsolidated:
+    episode = Episode(question="What?", at=at or f"2026-11-{session[-2:]}T03:00:00.000Z", outcome="complete", answer="So.")
+    core = {"session_id": stream, "version": version, "session": session, "up_to": up_to, "head": "", "query": "What?"}
+    return SessionConsolidated(**core, query_id="what", tags=(), outcome="complete", episode=episode, **fields)
+
+
+def named(name: str, *facts: str, stream: str = "memory-1", version: int = 8) -> EntitiesNamed:
+    entity = NamedEntity(id=name.lower(), name=name, kind="name", statements=facts)
+    return EntitiesNamed(session_id=stream, version=version, names=(entity,))
+
+
+def test_the_last_consolidation_of_a_session_wins() -> None:
+    old = left("s-01", up_to=9, statements=(statement("a"),))
+    new = left("s-01", stream="memory-2", up_to=12, statements=(statement("b"),))
+    for events in ((old, new), (new, old)):
+        memory = remember(events)
+        assert memory.sessions["s-01"].up_to == 12
+        assert list(memory.statements) == ["b"]
+
+
+def test_a_statement_of_two_sessions_is_one_and_cited_if_either_cited_it() -> None:
+    memory = remember([left("s-01", statements=(statement("a", cited=True),)), left("s-02", statements=(statement("a"),))])
+    found = memory.statements["a"]
+    assert found.sessions == ("s-01", "s-02")
+    assert found.statement.cited
+    assert found.holds
+
+
+def test_a_statement_is_superseded_until_its_source_makes_it_again() -> None:
+    first = left("s-01", statements=(statement("a"),))
+    gone = left("s-02", superseded=(Superseded(fact="a", by="b"),), statements=(statement("b"),))
+    back = left("s-03", statements=(statement("a"),))
+    found = remember([gone, first]).statements["a"]
+    assert (found.superseded_in, found.by, found.holds) == ("s-02", "b", False)
+    assert remember([back, gone, first]).statements["a"].holds
+
+
+def test_yields_add_up_by_origin_and_by_provider() -> None:
+    one = Yield(origin="a.example", provider="brave", read=2, facts=3, cited=1, failed={"ReadFailed": 1})
+    searches = Yield(origin="", provider="brave", searches=4, hits=9)
+    memory = remember([left("s-01", yields=(one, searches)), left("s-02", yields=(one,))])
+    assert memory.origins["a.example"].model_dump(include={"read", "failed", "facts"}) == {"read": 4, "failed": 2, "facts": 6}
+    assert (memory.providers["brave"].searches, memory.providers["brave"].read) == (4, 4)
+
+
+def test_entities_of_all_consolidations_are_put_together_and_can_be_joined() -> None:
+    facts = left("s-01", statements=(statement("a"), statement("b"), statement("c")))
+    join = EntityJoined(session_id="memory-3", version=2, entity="wal", into="log")
+    names = [named("WAL", "a"), named("Log", "b", stream="memory-2"), named("WAL", "c", stream="memory-2", version=9)]
+    memory = remember([facts, *names, join])
+    assert list(memory.entities) == ["log"]
+    log = memory.entities["log"]
+    assert (log.name, log.aliases, set(log.statements)) == ("Log", ("WAL",), {"a", "b", "c"})
+
+
+def test_an_entity_without_a_remembered_statement_is_not_shown() -> None:
+    assert remember([named("WAL", "gone")]).entities == {}
+
+
+def _everything(memory: Memory) -> object:
+    return (
+        list(memory.sessions.items()),
+        list(memory.statements.items()),
+        list(memory.entities.items()),
+        list(memory.origins.items()),
+    )
+
+
+def test_any_order_of_streams_gives_the_same_memory() -> None:
+    dice = random.Random(1)
+    events: list[EventBase] = []
+    for number in range(40):
+        stream = f"memory-{number % 7}"
+        facts = tuple(statement(f"f{dice.randrange(20)}") for _ in range(3))
+        gone = (Superseded(fact=f"f{dice.randrange(20)}"),)
+        session = f"s-{dice.randrange(12):02d}"
+        events.append(left(session, stream, up_to=number, version=number, statements=facts, superseded=gone))
+        events.append(named(f"E{number % 5}", f"f{number % 20}", stream=stream, version=100 + number))
+    expected = _everything(remember(events))
+    for _ in range(20):
+        dice.shuffle(events)
+        assert _everything(remember(events)) == expected
