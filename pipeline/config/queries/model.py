@@ -76,6 +76,7 @@ class Settings:
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
+    ``memory``: whether a run recalls earlier sessions, and consolidates those that ended.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -89,6 +90,7 @@ class Settings:
     page_hosts: tuple[str, ...] = ()
     contact: str = ""
     site_url: str = ""
+    memory: Literal["on", "off"] = "on"
     snapshot_every: int = 20
 
 

@@ -168,5 +168,6 @@ _SETTINGS: dict[str, Reader] = {
     "page_hosts": listing(_address, "write a list of addresses: [http://wiki.intranet]"),
     "contact": _contact,
     "site_url": _address,
+    "memory": choice("on", "off"),
     "snapshot_every": whole(1, 100_000),
 }
