@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.commands import export_commands
-from pipeline.export import references, report_file
+from pipeline.vault.export import references, report_file
 from tests.commanding import said, workspace_in
 
 QUESTION = "When is the harbour open?"

@@ -11,9 +11,9 @@ import pypdfium2
 import pytest
 
 from pipeline.errors import SystemRefused, UsageError
-from pipeline.export import converters
-from pipeline.export.page import page
-from pipeline.export.portable import Portable
+from pipeline.vault.export import converters
+from pipeline.vault.export.page import page
+from pipeline.vault.export.portable import Portable
 
 DOCUMENT = Portable("Über 日本", "A sentence.[^1]\n\n| a | b |\n| --- | --- |\n| 1 | 2 |", ("“Quote” P.",))
 needs_pandoc = pytest.mark.skipif(not shutil.which("pandoc"), reason="pandoc is not installed")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.errors import SystemRefused, UsageError
-from pipeline.export.portable import Portable
+from pipeline.vault.export.portable import Portable
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "microsoft-edge", "brave-browser")
 _ON_A_MAC = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium")

@@ -13,7 +13,7 @@ from citeproc.source.json import CiteProcJSON
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.export.references import FORMATS, references
+from pipeline.vault.export.references import FORMATS, references
 from pipeline.vault.citations.cited_sources import CitedQuote, CitedSource
 
 WEB = CitedSource(

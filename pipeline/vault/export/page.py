@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from pipeline.export.portable import Portable
+from pipeline.vault.export.portable import Portable
 
 _REFERENCE = re.compile(r"\[\^(\d+)\]")
 _IMAGE = re.compile(r"(!\[[^\]]*\]\()<([^>]*)>\)")
