@@ -17,6 +17,7 @@ from pipeline.cli.commands.digest_command import digest
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.export_commands import export, references
 from pipeline.cli.commands.log_command import log, verify
+from pipeline.cli.commands.mcp_command import mcp
 from pipeline.cli.commands.memory_commands import consolidate
 from pipeline.cli.commands.merge_command import merge
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
@@ -66,6 +67,7 @@ COMMANDS = (
     init,
     list_,
     log,
+    mcp,
     merge,
     references,
     resume,

@@ -6,14 +6,18 @@ import filecmp
 import os
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import SystemRefused, UsageError
+from pipeline.text.normalise import digest_of
 
 PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault")
 # In a checkout the vault also holds what runs have made; only this of it is starter material.
-_VAULT_PARTS = (".obsidian", "my")
+_VAULT_PARTS = (".obsidian", "my", "AGENTS.md")
+_GRAPH = Path("vault", ".obsidian", "graph.json")
+_EARLIER_GRAPH = "9f9f1a507616cfe4d1994d1ffee6cbd097b5f2d8c1be097af4dcef40eafacaa6"  # it showed every note
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +74,30 @@ def _copy(names: Iterable[Path], folder: Path) -> Laid:
 def restore_vault(folder: Path) -> None:
     """Copy the starter's vault settings and ``my/`` into a workspace whose vault has no ``.obsidian``.
 
+    In one that has settings, only the filter of the graph is added, and never over a person's own.
+
     Raises:
         SystemRefused: the disk refuses.
     """
     settings = folder / "vault" / ".obsidian"
     if os.path.lexists(settings):
+        _restore_graph(folder, settings / _GRAPH.name)
         return
     try:
         _copy([name for name in _files(source()) if name.parts[0] == "vault"], folder)
     except SystemRefused:
         shutil.rmtree(settings, ignore_errors=True)  # the next build makes all of it, not the rest alone
         raise
+
+
+def _restore_graph(folder: Path, file: Path) -> None:
+    """Copy the graph's filter where there is none, or the starter's of an earlier version, which nobody has changed."""
+    with suppress(OSError):
+        if file.is_symlink() or digest_of(file.read_bytes()) != _EARLIER_GRAPH:
+            return
+        file.unlink()
+    if file.parent.is_dir() and not file.parent.is_symlink():
+        _copy([_GRAPH], folder)
 
 
 def is_sample(name: str, file: Path) -> bool:

@@ -96,12 +96,6 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
     )
 
 
-def origin_of(url: str) -> str:
-    """Return the origin of an address: the host of a web page, else the document itself."""
-    parts = urlsplit(url) if url.startswith(("http://", "https://")) else None
-    return (parts.hostname or url) if parts else page_of(url)
-
-
 def observed_pages(state: SessionState, worker: Worker, iteration: int) -> dict[str, PageObserved]:
     """Return what was observed in the pages that a worker chose in an iteration (1-based), by address, best first.
 
@@ -166,3 +160,20 @@ def admitted_facts(state: SessionState) -> tuple[Fact, ...]:
     """Return the facts of admitted sources, in the order of ``all_facts``."""
     refused = {quality.url for analysis in state.analyses[-1:] for quality in analysis.source_quality if not quality.admitted}
     return tuple(fact for fact in all_facts(state) if fact.url not in refused)
+
+
+def shown_sources(state: SessionState) -> frozenset[str]:
+    """Return the sources that a session's result leads to: cited, new, in a disagreement, or, without an answer, nearest to one.
+
+    While there is no result, and if there will be none, these are all sources with facts.
+    """
+    if state.report:
+        shown = {reference.url for reference in state.report.references}
+        pairs = (*state.report.contradictions, *contradictions(state))
+    else:
+        shown = {fact.url for fact in (nearest_facts(state) if state.status == "not-found" else state.facts.values())}
+        pairs = contradictions(state)
+    named = {name for pair in pairs for name in (pair.a, pair.b)}
+    if state.changes:
+        named.update(state.changes.added, (change.after for change in state.changes.changed))
+    return frozenset(shown | {state.facts[name].url for name in named if name in state.facts})

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pipeline.domain import fold_id
 from pipeline.errors import SystemRefused
@@ -21,39 +21,52 @@ from pipeline.vault.cache.database import FILE, SETTLED, CatalogueFile, remove_d
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
 
+if TYPE_CHECKING:
+    from pipeline.vault.paths import Workers
+
 Mode = Literal["new", "all", "check"]
 
 
 def build_vault(
-    store: EventStore, *, templates: Path, vault: Path, state_dir: Path, mode: Mode = "new", compiled: Path | None = None
+    store: EventStore,
+    *,
+    templates: Path,
+    vault: Path,
+    state_dir: Path,
+    mode: Mode = "new",
+    compiled: Path | None = None,
+    workers: Workers = "notes",
 ) -> BuildReport:
     """Bring the notes in ``vault`` up to date with the log in ``store``; return what was written, removed and set aside.
 
     ``templates`` contains ``<kind>.md.j2`` for each kind of note; ``state_dir`` keeps the catalogue between builds, and
-    ``compiled`` the compiled templates (see ``TemplateFolder``). Mode ``new``
-    renders only notes with new content; ``all`` renders every note; ``check`` renders every note and reports what would change,
-    but writes nothing. The same events and templates always give the same bytes, so a second build writes nothing. If the log of
-    a session is damaged or missing, the report lists it as a problem, its notes stay as they are, and this build removes no file.
-    The notes of a session that was written off are removed.
+    ``compiled`` the compiled templates (see ``TemplateFolder``). Mode ``new`` renders only notes with new content; ``all``
+    renders every note; ``check`` renders every note and reports what would change, but writes nothing. ``workers`` have
+    ``notes``, or are ``folded`` into their session's. The same events and templates always give the same bytes, so a second
+    build writes nothing. If the log of a session is damaged or missing, the report lists it as a problem, its notes stay as they
+    are, and this build removes no file. The notes of a session that was written off are removed.
 
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.
         SystemRefused: the disk cannot be written, or another build is running.
     """
     try:
-        return _build(store, templates, vault, state_dir, mode, compiled)
+        return _build(store, templates, vault, state_dir, mode, compiled, workers)
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
         raise SystemRefused(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
     except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
         remove_damaged(state_dir)
-        return _build(store, templates, vault, state_dir, mode, compiled)
+        return _build(store, templates, vault, state_dir, mode, compiled, workers)
 
 
 _FREE = "free some space or allow writing there; you may also delete the file, then all notes are built again"
 
 
-def _build(store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode, compiled: Path | None) -> BuildReport:
-    with closing(CatalogueFile(state_dir, layout_id(), in_memory=mode == "check")) as file:
+def _build(
+    store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode, compiled: Path | None, workers: Workers
+) -> BuildReport:
+    layout = layout_id(workers)
+    with closing(CatalogueFile(state_dir, layout, in_memory=mode == "check")) as file:
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
         if mode == "new" and (report := _unchanged_report(file, marks, templates, vault)):
             return report
@@ -61,8 +74,8 @@ def _build(store: EventStore, templates: Path, vault: Path, state_dir: Path, mod
         from pipeline.vault.cache.catalogue import Catalogue
         from pipeline.vault.rendering.templates import Renderer
 
-        catalogue = Catalogue(state_dir, layout_id(), shared=file)
-        return Build(store, Renderer(templates, compiled), vault, catalogue, mode, marks).run()
+        catalogue = Catalogue(state_dir, layout, shared=file)
+        return Build(store, Renderer(templates, compiled), vault, catalogue, mode, marks, workers).run()
 
 
 def _unchanged_report(file: CatalogueFile, marks: Mapping[str, str], templates: Path, vault: Path) -> BuildReport | None:
@@ -79,6 +92,9 @@ def _unchanged_report(file: CatalogueFile, marks: Mapping[str, str], templates: 
         return BuildReport(unchanged=file.files.count(), steps=steps, marks=marks)
 
 
-def layout_id() -> str:
-    """Return a digest of the program's sources that decide what notes say; a change of it invalidates the catalogue."""
-    return f"{program_id('vault')}-{fold_id()}"
+def layout_id(workers: Workers = "notes") -> str:
+    """Return a name for the sources of the program, and the setting, that decide which notes there are and what they say.
+
+    A change of it invalidates the catalogue.
+    """
+    return f"{program_id('vault')}-{fold_id()}-{workers}"

@@ -23,6 +23,7 @@ from pipeline.vault.note_generation import COPY, NoteGeneration
 from pipeline.vault.output.note import KINDS
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
 from pipeline.vault.path_assignment import NameClash, PathAssignment, assign_paths
+from pipeline.vault.paths import Workers
 from pipeline.vault.rendering.generated_file import GeneratedFile
 from pipeline.vault.rendering.render_task import SessionUnreadable
 from pipeline.vault.rendering.templates import Renderer
@@ -34,13 +35,20 @@ SWEPT = "swept"  # the catalogue's entry for: no file is left that should have b
 class Build:
     """One build: renders every note with new content first, and only then writes the files that differ.
 
-    ``marks`` are the store's, read while no other build was running.
+    ``marks`` are the store's, read while no other build was running; ``workers`` as in ``build_vault``.
     """
 
     def __init__(
-        self, store: EventStore, renderer: Renderer, vault: Path, catalogue: Catalogue, mode: str, marks: Mapping[str, str]
+        self,
+        store: EventStore,
+        renderer: Renderer,
+        vault: Path,
+        catalogue: Catalogue,
+        mode: str,
+        marks: Mapping[str, str],
+        workers: Workers = "notes",
     ) -> None:
-        self._store, self._mode, self._marks = store, mode, marks
+        self._store, self._mode, self._marks, self._workers = store, mode, marks, workers
         self._templates = templates_fingerprint(renderer.folder)
         self._renderer = renderer
         self._tree = Tree(vault)
@@ -84,7 +92,7 @@ class Build:
         """The changes since the last build, and the path of every note; after a name clash all paths are assigned again."""
         changes = read_changes(self._marks, self._store, self._catalogue, self._refused)
         try:
-            return changes, assign_paths(changes, self._catalogue)
+            return changes, assign_paths(changes, self._catalogue, self._workers)
         except NameClash:
             self._catalogue.forget_derived()
             return self._read_log()

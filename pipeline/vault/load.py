@@ -11,7 +11,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.records import Record
 from pipeline.domain.state import SessionState
-from pipeline.vault.paths import Names
+from pipeline.vault.paths import Names, Workers
 from pipeline.vault.session_card import Card, card_of
 from pipeline.vault.vault_model import Batch, LoadedSession
 
@@ -46,9 +46,9 @@ class FoldedSession:
         """When the report was finished; "" if there is none."""
         return next((event.at for event in reversed(self.events) if isinstance(event, e.ReportGenerated)), "")
 
-    def card(self, taken: Names) -> Card:
-        """Return the session's card; its names are claimed from ``taken``."""
-        return card_of(self.state, self.reported_at, taken)
+    def card(self, taken: Names, workers: Workers = "notes") -> Card:
+        """Return the session's card; its names are claimed from ``taken``. ``workers``: notes of their own, or folded."""
+        return card_of(self.state, self.reported_at, taken, workers)
 
     def loaded(self, named: Card) -> LoadedSession:
         """Return the session with its complete card and the paths of the card ``named``."""

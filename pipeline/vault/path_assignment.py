@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pipeline.vault import paths
 from pipeline.vault.cache.catalogue import Catalogue, ReadingSummary
 from pipeline.vault.log_changes import LogChanges
-from pipeline.vault.paths import Names
+from pipeline.vault.paths import Names, Workers
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import SourceNotePlace, VaultModel
 
@@ -43,8 +43,8 @@ class PathAssignment:
         return {url for url, place in self.places.items() if place != self.before.sources.get(url)}
 
 
-def assign_paths(changes: LogChanges, catalogue: Catalogue) -> PathAssignment:
-    """Assign paths to new notes, and store them in the catalogue.
+def assign_paths(changes: LogChanges, catalogue: Catalogue, workers: Workers = "notes") -> PathAssignment:
+    """Assign paths to new notes, and store them in the catalogue. ``workers``: notes of their own, or folded.
 
     Raises:
         NameClash: notes that have a path would need another one; call again with a catalogue that has forgotten all paths.
@@ -55,7 +55,7 @@ def assign_paths(changes: LogChanges, catalogue: Catalogue) -> PathAssignment:
     _check_old_clashes(catalogue, changes.affected | touched)
     catalogue.drop_stems(_paths(changes.cards_before.values(), known.values()))
     taken = Names(catalogue.has_stem)
-    fresh = {name: opened.card(taken) for name, opened in changes.outlines.items()}
+    fresh = {name: opened.card(taken, workers) for name, opened in changes.outlines.items()}
     places = _places(changes, catalogue, touched, taken)
     changes.outlines.clear()
     _store_clashes(catalogue, taken.clashes, changes.first_build)

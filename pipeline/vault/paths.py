@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Literal
 
 from pipeline.text.normalise import digest_of, slug
 
 HOME = "Home"
 MAX_STEM = 80
+Workers = Literal["notes", "folded"]  # whether they have notes of their own, or are in their session's
 _BLOCK_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 

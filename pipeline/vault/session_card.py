@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import summary_of
-from pipeline.domain.findings import contradictions, observed_pages, open_gaps
+from pipeline.domain.findings import contradictions, observed_pages, open_gaps, shown_sources
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Reference, ValidatedFact
+from pipeline.text.normalise import slug
 from pipeline.vault import paths
 from pipeline.vault.mornings.learnt import Learnt, learnt_of
-from pipeline.vault.paths import Names
+from pipeline.vault.paths import Names, Workers
 
 _SUMMARY = tuple(part.name for part in fields(Summary))
 _LINKED = (
@@ -31,11 +32,15 @@ _LINKED = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerCard:
-    """A worker's id, the path of its note, and the name of its perspective."""
+    """A worker's id, the path of the note that shows it, and the name of its perspective.
+
+    ``block``: where it is in the session's note, if it is folded into that; "" if it has a note of its own.
+    """
 
     id: str
     path: str
     name: str
+    block: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +141,11 @@ def in_brief(card: Card) -> Brief:
 
 @dataclass(frozen=True, slots=True)
 class QuoteRef:
-    """A fact elsewhere: the address of its source, and its id."""
+    """A fact elsewhere: the address of its source, and its id. ``shown``: the source has a note because of the same session."""
 
     url: str
     fact: str
+    shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +172,7 @@ class Reading:
     """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
 
     ``cited`` counts the quotes cited; ``reported_at`` when the report was finished, or ""; ``score`` is None when nobody judged
-    the source; ``workers`` are ids.
+    the source; ``workers`` are ids. ``shown``: the source has a note because of the session.
     """
 
     session: str
@@ -178,10 +184,14 @@ class Reading:
     reasons: tuple[str, ...]
     workers: tuple[str, ...]
     quotes: tuple[Quoted, ...]
+    shown: bool = True
 
 
-def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
-    """Return a session's card; its names are claimed from ``taken``. ``reported_at``: when the report was finished, or ""."""
+def card_of(state: SessionState, reported_at: str, taken: Names, workers: Workers = "notes") -> Card:
+    """Return a session's card; its names are claimed from ``taken``. ``reported_at``: when the report was finished, or "".
+
+    ``workers``: whether they have notes, or are folded into the session's.
+    """
     year, report = paths.in_year(state.started_at), state.report
     report_path = taken.claim(f"reports/{year}", paths.report_stem(state.query, state.id), state.id)
     session_path = taken.claim(f"sessions/{year}", paths.session_stem(state.query, state.id), state.id)
@@ -192,7 +202,10 @@ def card_of(state: SessionState, reported_at: str, taken: Names) -> Card:
         report_path=report_path if report or state.status == "not-found" else "",
         report_title=(report.title if report else "") or state.query,
         has_report=report is not None,
-        workers=tuple(_worker_card(state, worker, taken) for worker in workers_in_order(state)),
+        workers=tuple(
+            _worker_card(state, worker, taken) if workers == "notes" else _folded_card(state, worker, session_path)
+            for worker in workers_in_order(state)
+        ),
         learnt=learnt_of(state),
         open=_open(state),
         drawn=tuple(Drawn(entry.url, len(entry.facts)) for entry in report.references) if report else (),
@@ -225,6 +238,11 @@ def _worker_card(state: SessionState, worker: Worker, taken: Names) -> WorkerCar
     return WorkerCard(worker.id, path, name.removeprefix("Gap: "))
 
 
+def _folded_card(state: SessionState, worker: Worker, session_path: str) -> WorkerCard:
+    name = state.perspectives[worker.perspective_id].name
+    return WorkerCard(worker.id, session_path, name.removeprefix("Gap: "), f"w-{slug(worker.id)}")
+
+
 def readings_of(state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact]) -> tuple[Reading, ...]:
     """Return a session's readings, one for each page in order; ``standings`` are those of its state."""
     builder = _ReadingBuilder(state, reported_at, standings)
@@ -249,6 +267,10 @@ class _ReadingBuilder:
         return {entry.url: entry for entry in self._state.report.references} if self._state.report else {}
 
     @cached_property
+    def _shown(self) -> frozenset[str]:
+        return shown_sources(self._state)
+
+    @cached_property
     def _pairs(self) -> tuple[Contradiction, ...]:
         return contradictions(self._state)
 
@@ -265,6 +287,7 @@ class _ReadingBuilder:
             reasons=reasons,
             workers=tuple(worker.id for worker in workers_in_order(self._state) if _used(self._state, worker, page.url)),
             quotes=tuple(self._quoted(fact) for fact in self._facts.get(page.url, ())),
+            shown=page.url in self._shown,
         )
 
     def _quality(self, url: str) -> tuple[float | None, tuple[str, ...]]:
@@ -294,7 +317,7 @@ class _ReadingBuilder:
 
     def _refs(self, facts: Iterable[str]) -> tuple[QuoteRef, ...]:
         known = (self._state.facts[name] for name in dict.fromkeys(facts) if name in self._state.facts)
-        return tuple(QuoteRef(fact.url, fact.id) for fact in known)
+        return tuple(QuoteRef(fact.url, fact.id, fact.url in self._shown) for fact in known)
 
 
 def _used(state: SessionState, worker: Worker, url: str) -> bool:

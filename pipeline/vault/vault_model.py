@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import facts_of, standings
+from pipeline.domain.findings import facts_of, shown_sources, standings
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.values import Fact, ValidatedFact
 from pipeline.vault.session_card import Card, Reading, linked
@@ -32,6 +32,16 @@ class LoadedSession:
     def worker_paths(self) -> dict[str, str]:
         """The paths of the workers' notes, by worker id."""
         return {worker.id: worker.path for worker in self.card.workers}
+
+    @cached_property
+    def folded(self) -> frozenset[str]:
+        """The ids of the workers that the session's note shows."""
+        return frozenset(worker.id for worker in self.card.workers if worker.block)
+
+    @cached_property
+    def shown_sources(self) -> frozenset[str]:
+        """The sources that have a note because of this session."""
+        return shown_sources(self.state)
 
     @cached_property
     def facts(self) -> dict[str, tuple[Fact, ...]]:

@@ -143,7 +143,7 @@ def test_a_broken_template_changes_nothing_and_is_forgotten_when_mended(place: W
 def test_another_version_of_the_program_makes_all_anew(
     place: Workplace, rendered: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.vault.build.layout_id", lambda: "another")
+    monkeypatch.setattr("pipeline.vault.build.layout_id", lambda *_: "another")
     report = place.build()
     assert len(rendered) == sum(path.endswith(".md") for path in place.files())
     assert report.written == report.set_aside == report.removed == ()

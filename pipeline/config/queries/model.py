@@ -70,6 +70,19 @@ class ModelChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Enqueueing:
+    """Whether other programs may queue questions, through ``research mcp``, and their caps.
+
+    ``questions`` is how many may stand in the file. Each may cost ``each_usd`` a session, all of them together ``cost_usd``.
+    """
+
+    enqueue: bool = False
+    questions: int = 20
+    each_usd: float = 0.25
+    cost_usd: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The ``settings`` section. ``corpus``: folders relative to the workspace, one at least. ``search``: in order of preference.
 
@@ -77,6 +90,7 @@ class Settings:
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended.
+    ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -91,7 +105,9 @@ class Settings:
     contact: str = ""
     site_url: str = ""
     memory: Literal["on", "off"] = "on"
+    workers: Literal["notes", "folded"] = "notes"
     snapshot_every: int = 20
+    mcp: Enqueueing = Enqueueing()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from pipeline.domain.state import Analysis, search_nodes
 from pipeline.domain.values import PlanNode
 from pipeline.text.normalise import one_line
 from pipeline.vault.charts.canvas_layout import GREEN, ORANGE, RED, YELLOW, Colour, Edge, Layer, Node, Tile, arrows, placed
-from pipeline.vault.notes.note_parts import perspective_name, session_link
+from pipeline.vault.notes.note_parts import outcome_of, perspective_name, session_link, worker_link
 from pipeline.vault.output import formatting
-from pipeline.vault.output.escaping import inert
+from pipeline.vault.output.escaping import Link, inert
 from pipeline.vault.output.note import Plain
 from pipeline.vault.vault_model import LoadedSession
 
@@ -27,6 +27,11 @@ _WORKER_COLOURS: dict[str, Colour] = {"completed": GREEN, "failed": RED, "runnin
 def canvas_path(session_path: str) -> str:
     """Return the path of the canvas of the session whose note is at ``session_path``."""
     return f"canvas/{session_path.rpartition('/')[2]}.canvas"
+
+
+def canvas_link(loaded: LoadedSession) -> Link:
+    """Return the link to a session's canvas."""
+    return Link(canvas_path(loaded.card.session_path), "the map of this session")
 
 
 def canvas_of(loaded: LoadedSession) -> Plain:
@@ -108,7 +113,11 @@ def _worker(loaded: LoadedSession, node: PlanNode) -> Tile:
     worker = loaded.state.workers.get(node.id)
     if worker is None:
         return Tile(_worker_id(node), 320, 80, text="Not started")
-    return Tile(_worker_id(node), 320, 190, file=f"{loaded.worker_paths[worker.id]}.md", colour=_WORKER_COLOURS[worker.status])
+    colour = _WORKER_COLOURS[worker.status]
+    if worker.id in loaded.folded:
+        words = f"**{worker_link(loaded.card, worker.id).inline}**\n\n{inert(outcome_of(loaded.state, worker))}"
+        return Tile(_worker_id(node), 320, 190, text=words, colour=colour)
+    return Tile(_worker_id(node), 320, 190, file=f"{loaded.worker_paths[worker.id]}.md", colour=colour)
 
 
 def _analysis(loaded: LoadedSession, number: int) -> Tile:

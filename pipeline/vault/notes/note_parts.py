@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pipeline.domain.findings import origin_of
-from pipeline.domain.state import Report
+from pipeline.domain.state import Report, SessionState, Worker
 from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text.normalise import one_line, slug
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault import paths
 from pipeline.vault.mornings.learnt import CitedText
 from pipeline.vault.output import formatting
-from pipeline.vault.output.escaping import Inert, Link, fenced, host_of, plain
+from pipeline.vault.output.escaping import Inert, Link, address, fenced, host_of, inert, plain
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.note import OWN_CLASS, Kind
 from pipeline.vault.output.page_markdown import Passage, flat
@@ -135,7 +135,17 @@ def best_link(session: Card) -> Link:
 def worker_link(session: Card, worker_id: str) -> Link:
     """Return the link to a worker's note, shown as its perspective."""
     worker = session.worker(worker_id)
-    return Link(worker.path, worker.name)
+    return Link(worker.path, worker.name, worker.block)
+
+
+def outcome_of(state: SessionState, worker: Worker) -> str:
+    """Return in a few words how a worker ended."""
+    if worker.status == "running":
+        return "stopped with the session" if state.ended else "under way"
+    if worker.status == "failed":
+        return f"given up: {worker.reason}"
+    rounds = worker.reason.removesuffix(" iterations")
+    return f"stopped after {formatting.count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
 
 
 def perspective_name(view: Perspective) -> str:
@@ -182,6 +192,19 @@ def topic_links(tags: Iterable[str]) -> tuple[Link, ...]:
 def source_link(source: SourceNotePlace, words: str = "") -> Link:
     """Return the link to a source's note, shown as ``words`` or as its title."""
     return Link(source.path, words or source.title)
+
+
+def page_place(model: VaultModel, loaded: LoadedSession, url: str) -> Link | Inert:
+    """Return the link to the note of a page that a session read; to the page itself if its result does not lead to it.
+
+    The session alone decides, so that its notes stay as they are when another session finds the page worth a note.
+    """
+    return source_link(model.sources[url]) if url in loaded.shown_sources else without_note(url, model.sources[url].title)
+
+
+def without_note(url: str, title: str) -> Inert:
+    """Return a source without a note: a link to a web page, the path of a document."""
+    return address(url, title) if host_of(url) else inert(f"{title} ({address_words(url)})")
 
 
 def quote_link(source: SourceNotePlace, fact_id: str, words: str = "") -> Link:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pipeline.domain.findings import contradictions, observed_pages, open_gaps
 from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
 from pipeline.domain.values import PlanNode
-from pipeline.vault.charts.canvas import canvas_path
+from pipeline.vault.charts.canvas import canvas_link
 from pipeline.vault.charts.cost_table import CostRow, cost_rows
-from pipeline.vault.charts.session_charts import chart_path
+from pipeline.vault.charts.session_charts import chart_path, timeline_link
 from pipeline.vault.notes.activity import Stretch, models, timeline
 from pipeline.vault.notes.note_parts import (
     STATUS_WORDS,
@@ -22,6 +22,7 @@ from pipeline.vault.notes.note_parts import (
     linked,
     night_links,
     open_questions,
+    outcome_of,
     perspective_name,
     present,
     properties_of,
@@ -30,8 +31,8 @@ from pipeline.vault.notes.note_parts import (
     worker_link,
 )
 from pipeline.vault.notes.queue_snippet import queue_lines
+from pipeline.vault.notes.worker_note import WorkerView, worker_view
 from pipeline.vault.output.escaping import Inert, Link, plain
-from pipeline.vault.output.formatting import count
 from pipeline.vault.output.note import Note
 from pipeline.vault.vault_model import LoadedSession, VaultModel
 
@@ -143,6 +144,7 @@ class SessionView:
     mode: str
     perspectives: tuple[PlannedView, ...]
     workers: tuple[WorkerRow, ...]
+    folded: tuple[WorkerView, ...]
     stretches: tuple[Stretch, ...]
     failures: tuple[Failed, ...]
     disagreements: tuple[Disagreement, ...]
@@ -219,6 +221,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         mode=state.config.mode,
         perspectives=tuple(_planned(loaded, node) for node in search_nodes(state)),
         workers=tuple(_row(loaded, worker) for worker in workers_in_order(state)),
+        folded=tuple(worker_view(model, loaded, worker) for worker in workers_in_order(state) if worker.id in loaded.folded),
         stretches=timeline(loaded.events),
         failures=failures_of(state),
         disagreements=Citer(model, loaded).disagreements(contradictions(state)),
@@ -268,26 +271,6 @@ def _row(loaded: LoadedSession, worker: Worker) -> WorkerRow:
         len(loaded.facts[worker.id]),
         outcome_of(state, worker),
     )
-
-
-def canvas_link(loaded: LoadedSession) -> Link:
-    """Return the link to a session's canvas."""
-    return Link(canvas_path(loaded.card.session_path), "the map of this session")
-
-
-def timeline_link(loaded: LoadedSession) -> Link:
-    """Return the link to the drawing of a session's time."""
-    return Link(chart_path(loaded.card.session_path, "timeline"), "Timeline of this session")
-
-
-def outcome_of(state: SessionState, worker: Worker) -> str:
-    """Return in a few words how a worker ended."""
-    if worker.status == "running":
-        return "stopped with the session" if state.ended else "under way"
-    if worker.status == "failed":
-        return f"given up: {worker.reason}"
-    rounds = worker.reason.removesuffix(" iterations")
-    return f"stopped after {count(int(rounds), 'round')}" if rounds.isdigit() else worker.reason
 
 
 def _earlier(model: VaultModel, loaded: LoadedSession) -> Link | None:

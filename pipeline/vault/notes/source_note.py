@@ -20,6 +20,7 @@ from pipeline.vault.notes.note_parts import (
     properties_of,
     quote_link,
     session_link,
+    without_note,
     worker_link,
 )
 from pipeline.vault.output.escaping import Inert, Link, address, host_of, inert, plain, property_address, web_address
@@ -60,8 +61,8 @@ class QuoteView:
     heading: str
     claim: str
     standing: str
-    support: tuple[Link, ...]
-    against: tuple[Link, ...]
+    support: tuple[Link | Inert, ...]
+    against: tuple[Link | Inert, ...]
     cited_in: tuple[Link, ...]
     found_in: tuple[Link, ...]
     found_at: str
@@ -270,8 +271,9 @@ def _found_in(model: VaultModel, finds: list[tuple[str, Quoted]]) -> tuple[Link,
     return (session_link(first), *map(session_link, again.values()))
 
 
-def _quote_links(model: VaultModel, quotes: tuple[QuoteRef, ...]) -> tuple[Link, ...]:
-    return tuple(quote_link(model.sources[quote.url], quote.fact) for quote in quotes)
+def _quote_links(model: VaultModel, quotes: tuple[QuoteRef, ...]) -> tuple[Link | Inert, ...]:
+    places = ((quote, model.sources[quote.url]) for quote in quotes)
+    return tuple(quote_link(at, one.fact) if one.shown else without_note(one.url, at.title) for one, at in places)
 
 
 def _read_for(model: VaultModel, reading: Learnt) -> ReadFor:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pipeline.domain.values import Changes, Fact
-from pipeline.vault.notes.note_parts import Citer, address_words, best_link, source_link
-from pipeline.vault.output.escaping import Link
+from pipeline.vault.notes.note_parts import Citer, address_words, best_link, source_link, without_note
+from pipeline.vault.output.escaping import Inert, Link, inert
 from pipeline.vault.output.page_markdown import statement
 from pipeline.vault.vault_model import LoadedSession, VaultModel
 
@@ -19,7 +20,7 @@ class PlacedStatement:
     """A statement with its place: the link to the quote, or the source."""
 
     text: str
-    place: Link | str
+    place: Link | Inert
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Replaced:
 class Unread:
     """A source that was not read again, and why."""
 
-    place: Link | str
+    place: Link | Inert
     reason: str
 
 
@@ -55,7 +56,7 @@ class Since:
     more_gone: int
     noticed: int
     kept: int
-    sources: tuple[Link | str, ...]
+    sources: tuple[Link | Inert, ...]
     unread: tuple[Unread, ...]
 
 
@@ -95,17 +96,27 @@ class _FactTexts:
     """Facts as statements with links to their quotes or sources."""
 
     def __init__(self, model: VaultModel, loaded: LoadedSession) -> None:
-        self._model, self._state, self._facts = model, loaded.state, loaded.state.facts
+        self._model, self._loaded, self._facts = model, loaded, loaded.state.facts
         self._citer = Citer(model, loaded)
 
     def of_fact(self, fact_id: str) -> PlacedStatement:
         fact = self._facts[fact_id]
-        claim = fact.claim if self._state.bears_claim(fact) else ""
+        claim = fact.claim if self._loaded.state.bears_claim(fact) else ""
         return PlacedStatement(statement(claim, fact.quote), self._citer.citation(fact_id))
 
     def of_lost_fact(self, fact: Fact) -> PlacedStatement:
         return PlacedStatement(statement(fact.claim, fact.quote), self.place(fact.url))
 
-    def place(self, url: str) -> Link | str:
+    def place(self, url: str) -> Link | Inert:
+        """The link to a source's note; the source itself if it has none because of this session or the one before."""
         source = self._model.sources.get(url)
-        return source_link(source) if source else address_words(url)
+        if source is None:
+            return inert(address_words(url))
+        return source_link(source) if url in self._shown else without_note(url, source.title)
+
+    @cached_property
+    def _shown(self) -> frozenset[str]:
+        found = self._loaded.state.changes
+        if found is None or found.session not in self._model.by_id:
+            return self._loaded.shown_sources
+        return self._loaded.shown_sources | {source.url for source in found.unread}  # the session before cites these

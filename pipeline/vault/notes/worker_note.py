@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pipeline.domain.findings import chosen_pages, observed_pages
 from pipeline.domain.state import Failure, SessionState, Worker
 from pipeline.domain.values import Fact, RejectedFact, ValidatedFact
+from pipeline.vault.charts.canvas import canvas_link
+from pipeline.vault.charts.session_charts import timeline_link
 from pipeline.vault.notes.note_parts import (
     address_words,
     linked,
+    outcome_of,
+    page_place,
     perspective_name,
     present,
     properties_of,
     quote_link,
     report_link,
     session_link,
-    source_link,
     worker_link,
 )
-from pipeline.vault.notes.session_note import canvas_link, outcome_of, timeline_link
-from pipeline.vault.output.escaping import Link, plain
+from pipeline.vault.output.escaping import Inert, Link, plain
 from pipeline.vault.output.note import Note
 from pipeline.vault.output.page_markdown import claim_beside, flat, is_plain
 from pipeline.vault.vault_model import LoadedSession, VaultModel
@@ -38,7 +40,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class PageSeen:
-    """A page that was chosen: the link to its source (its address if it could not be read), its facts or the failure."""
+    """A page that was chosen: its ``page_place`` (its address if it was not read), its facts or the failure."""
 
     source: Link | str
     place: str
@@ -68,12 +70,21 @@ class Found:
 
     claim: str
     quote: str
-    source: Link
-    citation: Link
+    source: Link | Inert
+    citation: Link | Inert
     heading: str
     standing: str
     lead: str
     is_plain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FromSource:
+    """The facts from one source, in order; ``title`` is the source's."""
+
+    title: str
+    source: Link | Inert
+    facts: tuple[Found, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +94,15 @@ class Rejected:
     claim: str
     quote: str
     reason: str
-    source: Link
+    source: Link | Inert
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerView:
-    """What ``worker.md.j2`` is given."""
+    """What ``worker.md.j2`` is given. ``block`` as in ``WorkerCard``."""
 
     title: str
+    block: Inert
     query: str
     focus: str
     questions: tuple[str, ...]
@@ -104,6 +116,7 @@ class WorkerView:
     summary: str
     rounds: tuple[Round, ...]
     facts: tuple[Found, ...]
+    by_source: tuple[FromSource, ...]
     rejected: tuple[Rejected, ...]
     gaps: tuple[str, ...]
     timeline: Link
@@ -126,14 +139,17 @@ def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Not
     )
     title = f"{perspective_name(view)} — {state.query}"
     properties = properties_of("worker", title, own, status=worker.status, topics=state.tags, created=worker.started_at)
-    return Note(loaded.worker_paths[worker.id], "worker", properties, _view(model, loaded, worker))
+    return Note(loaded.worker_paths[worker.id], "worker", properties, worker_view(model, loaded, worker))
 
 
-def _view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerView:
+def worker_view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerView:
+    """Return what is shown of one worker, in a note of its own or in the session's."""
     state = loaded.state
+    facts = {fact.id: _found(model, loaded, fact) for fact in loaded.facts[worker.id]}
     view = state.perspectives[worker.perspective_id]
     return WorkerView(
         title=perspective_name(view),
+        block=Inert(loaded.card.worker(worker.id).block),
         query=state.query,
         focus=view.focus,
         questions=view.questions,
@@ -145,9 +161,10 @@ def _view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerVie
         report=report_link(loaded.card),
         siblings=tuple(_siblings(loaded, worker)),
         summary=worker.summary,
-        rounds=tuple(_round(model, state, worker, number) for number in range(1, len(worker.iterations) + 1)),
-        facts=tuple(_found(model, loaded, fact) for fact in loaded.facts[worker.id]),
-        rejected=tuple(_rejected(model, state, worker)),
+        rounds=tuple(_round(model, loaded, worker, number) for number in range(1, len(worker.iterations) + 1)),
+        facts=tuple(facts.values()),
+        by_source=tuple(_by_source(model, loaded, worker, facts)),
+        rejected=tuple(_rejected(model, loaded, worker)),
         gaps=next((step.gaps for step in reversed(worker.iterations) if step.evaluated), ()),
         timeline=timeline_link(loaded),
         canvas=canvas_link(loaded),
@@ -161,13 +178,14 @@ def _siblings(loaded: LoadedSession, worker: Worker) -> Iterator[Link]:
             yield worker_link(loaded.card, name)
 
 
-def _round(model: VaultModel, state: SessionState, worker: Worker, number: int) -> Round:
+def _round(model: VaultModel, loaded: LoadedSession, worker: Worker, number: int) -> Round:
+    state = loaded.state
     step = worker.iterations[number - 1]
     return Round(
         number,
         step.reasoning,
         tuple(_searched(state, query) for query in step.queries),
-        tuple(_page(model, state, worker, number, url) for url in chosen_pages(state, worker, number)),
+        tuple(_page(model, loaded, worker, number, url) for url in chosen_pages(state, worker, number)),
         step.sufficient if step.evaluated else None,
         step.gaps,
     )
@@ -179,9 +197,10 @@ def _searched(state: SessionState, query: str) -> Searched:
     return Searched(query, len(done.hits) if done else 0, "" if done else failure.message if failure else "not made")
 
 
-def _page(model: VaultModel, state: SessionState, worker: Worker, number: int, url: str) -> PageSeen:
+def _page(model: VaultModel, loaded: LoadedSession, worker: Worker, number: int, url: str) -> PageSeen:
+    state = loaded.state
     observed = observed_pages(state, worker, number).get(url)
-    name: Link | str = source_link(model.sources[url]) if url in state.pages else url
+    name = page_place(model, loaded, url) if url in state.pages else url
     failure = _failure_of_page(state, worker, number, url)
     why = "" if observed else failure.message if failure else "not evaluated"
     facts, rejected = (len(observed.facts), len(observed.rejected)) if observed else (0, 0)
@@ -196,11 +215,19 @@ def _failure_of_page(state: SessionState, worker: Worker, number: int, url: str)
 
 def _found(model: VaultModel, loaded: LoadedSession, fact: Fact) -> Found:
     claim = claim_beside(fact.claim, fact.quote)
-    source = model.sources[fact.url]
-    citation = quote_link(source, fact.id, "in the source")
+    source = page_place(model, loaded, fact.url)
+    citation = quote_link(model.sources[fact.url], fact.id, "in the source") if isinstance(source, Link) else source
     standing = standing_words(loaded.standings.get(fact.id))
     plain_quote = not fact.lead and is_plain(fact.quote)
-    return Found(claim, fact.quote, source_link(source), citation, fact.heading, standing, fact.lead, plain_quote)
+    return Found(claim, fact.quote, source, citation, fact.heading, standing, fact.lead, plain_quote)
+
+
+def _by_source(model: VaultModel, loaded: LoadedSession, worker: Worker, found: Mapping[str, Found]) -> Iterator[FromSource]:
+    by_url: dict[str, list[Found]] = {}
+    for fact in loaded.facts[worker.id]:
+        by_url.setdefault(fact.url, []).append(found[fact.id])
+    for url, same in by_url.items():
+        yield FromSource(model.sources[url].title, page_place(model, loaded, url), tuple(same))
 
 
 def standing_words(entry: ValidatedFact | None) -> str:
@@ -213,13 +240,13 @@ def standing_words(entry: ValidatedFact | None) -> str:
     return f"confirmed by {others} other quote{'' if others == 1 else 's'}" if others else "confirmed by another source"
 
 
-def _rejected(model: VaultModel, state: SessionState, worker: Worker) -> Iterator[Rejected]:
+def _rejected(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Iterator[Rejected]:
     for number in range(1, len(worker.iterations) + 1):
-        for url, observed in observed_pages(state, worker, number).items():
-            yield from (_rejection(model, url, entry) for entry in observed.rejected)
+        for url, observed in observed_pages(loaded.state, worker, number).items():
+            yield from (_rejection(model, loaded, url, entry) for entry in observed.rejected)
 
 
-def _rejection(model: VaultModel, url: str, entry: RejectedFact) -> Rejected:
+def _rejection(model: VaultModel, loaded: LoadedSession, url: str, entry: RejectedFact) -> Rejected:
     claim = claim_beside(entry.claim, entry.quote)
     quote = flat(entry.quote)
-    return Rejected(claim or quote, quote if claim else "", entry.reason, source_link(model.sources[url]))
+    return Rejected(claim or quote, quote if claim else "", entry.reason, page_place(model, loaded, url))

@@ -155,12 +155,15 @@ def plain(text: str, limit: int = 200) -> str:
     return one_line(text, limit).replace("[[", "[ [").replace("]]", "] ]")
 
 
-def address(url: str) -> Inert:
-    """Return a link to ``url`` if it is one of ``http``, ``https`` or ``mailto`` that hides nothing, else its inert text."""
+def address(url: str, words: str = "") -> Inert:
+    """Return a link to ``url`` if it is one of ``http``, ``https`` or ``mailto`` that hides nothing, else its inert text.
+
+    ``words`` are shown instead of the address.
+    """
     safe = web_address(url)
     if not safe:
         return inert(url)
-    shown = one_line(safe.partition(":")[2].lstrip("/").removesuffix("/"), 80)
+    shown = one_line(words or safe.partition(":")[2].lstrip("/").removesuffix("/"), 80)
     return Inert(f"[{inert(shown)}]({safe})")
 
 

@@ -81,6 +81,8 @@ def render_order(order: Order, model: VaultModel, renderer: Renderer) -> RenderR
 
 def _source(order: SourceOrder, model: VaultModel, renderer: Renderer) -> RenderResult:
     source = Source(order.url, model.sources[order.url], readings_from(order.readings))
+    if not any(reading.shown for reading in source.readings):
+        return RenderResult(())  # no result leads to it; the workers' notes name it, with what they found there
     return RenderResult((rendered(renderer, f"source:{order.url}", source_note(model, source, order.changes, order.around)),))
 
 
@@ -117,6 +119,7 @@ def _contents(model: VaultModel, loaded: LoadedSession, wanted: frozenset[str]) 
     elif "report" in wanted and loaded.state.status == "not-found":
         yield report_note(model, loaded)
     if "worker" in wanted:
-        yield from (worker_note(model, loaded, worker) for worker in workers_in_order(loaded.state))
+        own = (worker for worker in workers_in_order(loaded.state) if worker.id not in loaded.folded)
+        yield from (worker_note(model, loaded, worker) for worker in own)
     if FIGURE in wanted:
         yield from chain([canvas_of(loaded)], charts_of(loaded))

@@ -128,6 +128,7 @@ class Renderer:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this note, or does not end.
         """
         given = {part.name: getattr(note.view, part.name) for part in fields(note.view)}  # type: ignore[arg-type]
+        given["view"] = note.view  # all of them together, for a macro
         body = self._templates.render(f"{note.kind}.md.j2", given, f"{note.path}.md", _finished)
         return Rendered(note.path, note.properties, body)
 

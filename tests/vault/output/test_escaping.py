@@ -135,7 +135,7 @@ def _blocks_of(view: object) -> set[str]:
 
 
 CALLOUTS = {
-    "abstract", "info", "success", "failure", "todo", "warning", "example", "tip", "question",
+    "abstract", "source", "info", "success", "failure", "todo", "warning", "example", "tip", "question",
     "conflict", "gap", "rejected", "verified",
 }  # fmt: skip
 CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[a-z0-9-]+|[0-9a-f]{12}|[\w-]+")

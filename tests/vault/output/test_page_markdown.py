@@ -233,8 +233,8 @@ def test_a_quote_of_several_lines_has_its_form_in_source_and_worker_notes(tmp_pa
     workers = "".join(path.read_text() for path in (tmp_path / "vault" / "workers").rglob("*.md"))
     assert "> > | fsync | yes |" in source
     assert re.search(r"> > \| none \| no \|\n(?:>[^\n]*\n)*\n\^q-", source)
-    assert "  > | fsync | yes |" in workers
-    assert "  > ```\n  > for x in y:\n  >     print(x)\n  > ```" in workers
+    assert ">   > | fsync | yes |" in workers
+    assert ">   > ```\n>   > for x in y:\n>   >     print(x)\n>   > ```" in workers
 
 
 def test_hostile_passages_change_nothing_that_notes_do(tmp_path: Path) -> None:

@@ -39,10 +39,10 @@ def test_processes_side_by_side_make_the_same_and_name_the_same_faults(tmp_path:
     place = Workplace(tmp_path / "w", store, changed_templates(tmp_path / "t"))
     place.build()
     assert place.files() == alone.files()
-    change(place.templates / "worker.md.j2", "| sentence", "| shout")
-    with pytest.raises(TemplateInvalid, match=r"worker\.md\.j2, line \d+: No filter named 'shout'"):
+    change(place.templates / "_worker.md.j2", "| sentence", "| shout")
+    with pytest.raises(TemplateInvalid, match=r"_worker\.md\.j2, line \d+: No filter named 'shout'"):
         place.build()
-    change(place.templates / "worker.md.j2", "| shout", "| sentence")
+    change(place.templates / "_worker.md.j2", "| shout", "| sentence")
     store.failing = "2026-11-28-power-cut-9c01"
     assert [store.failing in problem for problem in place.build().problems] == [True]
 

@@ -43,7 +43,7 @@ VIEWS = {
         ("report.md.j2", "{% endif %}", "", r"report\.md\.j2, line \d+: "),
         ("night.md.j2", "{{ title }}", "{{ titel }}", r"night\.md\.j2, line 2: 'titel' is undefined"),
         ("source.md.j2", "{{ entry.number }}", "{{ entry.numero }}", r"source\.md\.j2, line \d+: .*numero"),
-        ("worker.md.j2", "| sentence", "| shout", r"worker\.md\.j2, line \d+: No filter named 'shout'"),
+        ("_worker.md.j2", "| sentence", "| shout", r"_worker\.md\.j2, line \d+: No filter named 'shout'"),
         ("_macros.md.j2", "{{ user_block(\"notes\") }}", "{{ 1 / 0 }}", r"_macros\.md\.j2, line \d+: division by zero"),
         ("_macros.md.j2", "user_block(\"notes\")", "user_block(\"My notes\")", r"_macros\.md\.j2, line \d+: .*My notes"),
         ("session.md.j2", "## Cost", "{{ m.own_notes() }}", r"session\.md\.j2.*second block “notes”"),

@@ -1,0 +1,76 @@
+"""Fewer notes: workers folded into their session's note, and no note for a source to which no result leads."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from pipeline.vault import build_vault
+from tests.fakes import MemoryStore
+from tests.vault.builders import Story, Workplace, a_store, afresh, night
+from tests.vault.links import targets
+from tests.vault.scanner import body_of, scan
+
+
+def fold(place: Workplace) -> None:
+    build_vault(place.store, templates=place.templates, vault=place.vault, state_dir=place.state, workers="folded")
+
+
+def test_folded_workers_have_no_notes_and_every_link_to_them_leads_to_a_block_of_their_session(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    fold(place)
+    assert not (place.vault / "workers").exists()
+    notes = {path.relative_to(place.vault).as_posix()[:-3]: path.read_text() for path in place.vault.rglob("*.md")}
+    blocks = {f"{path}#^{block}" for path, text in notes.items() for block in scan(body_of(text)).blocks}
+    led = {target for text in notes.values() for target in targets(text) if "#^w-" in target}
+    assert led
+    assert led <= blocks
+    assert all(target.startswith("sessions/") for target in led)
+    for canvas in place.vault.rglob("*.canvas"):
+        assert "workers/" not in canvas.read_text()
+        assert json.loads(canvas.read_text())["nodes"]
+
+
+def test_folded_and_back_the_vault_is_as_if_it_had_always_been_so(tmp_path: Path) -> None:
+    place = Workplace(tmp_path / "one", a_store())
+    place.build()
+    before = place.files()
+    fold(place)
+    folded = place.files()
+    other = Workplace(tmp_path / "two", place.store)
+    fold(other)
+    assert folded == other.files()
+    place.build()
+    assert place.files() == before == afresh(place, tmp_path / "three")
+
+
+def test_what_a_person_wrote_in_a_note_that_is_folded_is_kept(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    note = place.note("workers/")
+    note.write_text(note.read_text().replace("%% end notes %%", "my own words\n%% end notes %%"))
+    fold(place)
+    assert any("my own words" in path.read_text() for path in (place.vault / "attic").iterdir())
+
+
+def test_the_facts_of_a_worker_are_folded_by_source(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    worker = place.note("workers/").read_text()
+    found = re.findall(r"(?m)^> \[!source\][+-] .+ \(\d+ facts?\)\n> \[\[(sources/[^|]+)\|", worker)
+    assert found
+    assert len(found) == len(set(found))
+
+
+def test_a_source_to_which_no_result_leads_has_no_note_but_the_worker_names_its_page(tmp_path: Path) -> None:
+    store = MemoryStore()
+    story = Story(store)
+    story.whole()
+    night(store, story)
+    place = Workplace(tmp_path, store)
+    _, notes = place.build_and_note()
+    cited = {str(note.view.title) for note in notes if note.kind == "source"}  # type: ignore[attr-defined]
+    pages = {page.source for note in notes if note.kind == "worker" for step in note.view.rounds for page in step.pages}  # type: ignore[attr-defined]
+    assert cited
+    assert {str(getattr(page, "label", page)) for page in pages} >= cited
