@@ -6,9 +6,9 @@ import base64
 
 import pytest
 
+from pipeline.vault.citations.cited_sources import CitedQuote, CitedSource
 from pipeline.vault.export.page import page, with_images
 from pipeline.vault.export.portable import Portable, portable
-from pipeline.vault.citations.cited_sources import CitedQuote, CitedSource
 from pipeline.vault.paths import block_id
 
 SOURCE = CitedSource(

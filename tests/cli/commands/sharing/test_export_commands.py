@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.commands import export_commands
+from pipeline.cli.commands.sharing import export_commands
 from pipeline.vault.export import references, report_file
 from tests.commanding import said, workspace_in
 
