@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pipeline.system.folder_fingerprint import Step
     from pipeline.vault import BuildReport
     from pipeline.vault.build import Mode
+    from pipeline.vault.paths import Workers
 
 MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine
 
@@ -263,8 +264,8 @@ def compiled_templates() -> Path | None:
     return base / "night-research" / "templates"
 
 
-def build(folder: Path, mode: Mode = "new") -> BuildReport:
-    """Bring the vault up to date with the events; what the modes do is said at ``build_vault``.
+def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> BuildReport:
+    """Bring the vault up to date with the events; what ``mode`` and ``workers`` do is said at ``build_vault``.
 
     Raises:
         TemplateInvalid: a template is faulty; no note was changed.
@@ -283,6 +284,7 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
         state_dir=folder / "events" / "local",
         mode=mode,
         compiled=compiled_templates(),
+        workers=workers,
     )
 
 

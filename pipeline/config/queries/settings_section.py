@@ -169,5 +169,6 @@ _SETTINGS: dict[str, Reader] = {
     "contact": _contact,
     "site_url": _address,
     "workers": choice("notes", "folded"),
+    "vault_queue": choice("read", "ignore"),
     "snapshot_every": whole(1, 100_000),
 }
