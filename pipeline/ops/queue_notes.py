@@ -46,20 +46,19 @@ def _links(queries: tuple[Query, ...], known: SessionIndex, report: Callable[[st
     by_block = {query.id: query for query in queries if query.file}
     by_text = {spelling_free(query.text): query for query in queries}
 
-    def find(text: str, identity: str) -> tuple[str, str, frozenset[str]] | None:
+    def find(text: str, identity: str) -> tuple[str, str] | None:
         query = by_block.get(identity) or by_text.get(spelling_free(text))
         return _link_to(sessions.get(query.id, []), text, report) if query else None
 
     return find
 
 
-def _link_to(sessions: list[Summary], text: str, report: Callable[[str], str]) -> tuple[str, str, frozenset[str]] | None:
-    paths = {one.id: path.removeprefix("vault/").removesuffix(".md") for one in sessions if (path := report(one.id))}
-    latest = next((one for one in reversed(sessions) if one.id in paths), None)
+def _link_to(sessions: list[Summary], text: str, report: Callable[[str], str]) -> tuple[str, str] | None:
+    latest = next((one for one in reversed(sessions) if report(one.id)), None)
     if latest is None or spelling_free(latest.query) != spelling_free(text):
         return None  # edited since: not researched yet
-    words = f"{_ENDED[latest.status]}, {latest.started_at[:10]}"
-    return paths[latest.id], words, frozenset(paths.values()) - {paths[latest.id]}
+    path = report(latest.id).removeprefix("vault/").removesuffix(".md")
+    return path, f"{_ENDED[latest.status]}, {latest.started_at[:10]}"
 
 
 def _link(tree: Tree, file: str, find: Find) -> str:

@@ -31,11 +31,12 @@ _TASK = re.compile(r"(?P<lead>[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)(?P<box>[ xX])
 _OURS = re.compile(r"[ \t]*→ \[\[(?P<target>[^\[\]|\n]+)\|[^\[\]\n]*\]\]")
 _BLOCK = re.compile(r"[ \t]+\^(?P<block>[A-Za-z0-9-]{1,100})\Z")
 _FIELD = re.compile(r"([a-z_]+):(\S+)")
+_TAG = re.compile(r"#[^\s#.,;:!?()\[\]{}\"'“”]+")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(r"(?m)^# +(.+?)\s*$")
 _ALLOWED = tuple(name for name in FIELDS if name not in ("query", "id", "tags"))
 
-Find = Callable[[str, str], tuple[str, str, frozenset[str]] | None]
+Find = Callable[[str, str], tuple[str, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def _task(line: str) -> Task | None:
 def _query_of(task: Task, line: int, faults: Problems) -> Query | None:
     before = len(faults.sorted())
     words, tags, fields = task.words.split(), list[str](), dict[str, Scalar]()
-    while len(words) > 1 and (words[-1].startswith("#") or _FIELD.fullmatch(words[-1])):
+    while len(words) > 1 and (_TAG.fullmatch(words[-1]) or _FIELD.fullmatch(words[-1])):
         if (found := _FIELD.fullmatch(words[-1])) and not _is_field(found[1], words[-1], line, faults):
             break
         last = words.pop()
@@ -221,8 +222,8 @@ def _listed(node: Node | None) -> Iterator[Scalar]:
 def linked(text: str, find: Find, *, is_queue: bool, stem: str = "") -> str:
     """Return a note's text with the links to the reports on its questions; it comes back unchanged if all are there.
 
-    ``find`` returns for a question and its id: the path of its newest report, the words of the link, and the paths of
-    earlier reports on it; None if there is none. A link that leads elsewhere than to those was changed by a person, and stays.
+    ``find`` returns for a question and its id the path of its newest report and the words of the link; None if there is none.
+    A link to an earlier report is replaced; one that does not lead to ``reports/`` was changed by a person, and stays.
     """
     if is_queue:
         return "\n".join(_linked_task(line, task, find) for _, line, task in tasks_in(text))
@@ -230,11 +231,11 @@ def linked(text: str, find: Find, *, is_queue: bool, stem: str = "") -> str:
     found = find(query.text, query.id) if query else None
     if found is None:
         return text
-    path, words, earlier = found
+    path, words = found
     ours = list(re.finditer(rf"(?m)^{_OURS.pattern}", text))
     if ours:
         old = ours[-1]
-        return f"{text[: old.start()]}→ [[{path}|{words}]]{text[old.end() :]}" if old["target"] in earlier else text
+        return f"{text[: old.start()]}→ [[{path}|{words}]]{text[old.end() :]}" if _is_old(old["target"], path) else text
     end = "\r\n" if "\r\n" in text else "\n"
     return f"{text}{'' if text.endswith(chr(10)) else end}{end}→ [[{path}|{words}]]{end}"
 
@@ -244,8 +245,12 @@ def _linked_task(line: str, task: Task | None, find: Find) -> str:
     found = find(query.text, query.id) if query else None
     if task is None or found is None:
         return line
-    path, words, earlier = found
+    path, words = found
     if task.target:
-        return _OURS.sub(f" → [[{path}|{words}]]", line, count=1) if task.target in earlier else line
+        return _OURS.sub(f" → [[{path}|{words}]]", line, count=1) if _is_old(task.target, path) else line
     body = line[len(task.lead) + 2 : len(line) - len(task.tail)] if task.tail else line[len(task.lead) + 2 :]
     return f"{task.lead}x]{body} → [[{path}|{words}]]{task.tail}"
+
+
+def _is_old(target: str, path: str) -> bool:
+    return target != path and target.startswith("reports/")
