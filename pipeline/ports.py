@@ -178,6 +178,24 @@ class EventStore(Protocol):
         """
         ...
 
+    def branched(self) -> Collection[str]:
+        """Return those of the streams read so far that two machines continued: they are read joined, but not stored so yet."""
+        ...
+
+    def join(self, session_id: str) -> Sequence[Record]:
+        """Store how a stream's branches are joined; return the records that do it, none if it has no several branches.
+
+        Raises:
+            LogDamaged, LogForked, LogUnreadable: the stream cannot be continued.
+            LogUnwritable: the disk refuses.
+            WorkspaceLocked: another process writes this stream.
+        """
+        ...
+
+    def beside(self, session_id: str) -> Sequence[Record]:
+        """Return the records of branches that were joined into a stream, by version; they are not in it themselves."""
+        ...
+
     def session_ids(self) -> Iterator[str]:
         """Yield the ids of all sessions, sorted: ``ids("session")``."""
         ...

@@ -17,6 +17,7 @@ from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Kind, Record, Snapshot, kind_of
 from pipeline.domain.events.session_events import RunStarted
+from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import (
     Contradiction,
@@ -242,6 +243,13 @@ class FakeReasoner:
     def _fold(self, question: q.FoldQuestion) -> q.FoldedContext:
         return q.FoldedContext(summary=f"{len(question.facts)} facts so far")
 
+    def _stand_alone(self, question: StandAloneQuestion) -> StandAlone:
+        return StandAlone(question=f"{question.query} (of {question.history[-1].question if question.history else 'nothing'})")
+
+    def _talk(self, question: TalkQuestion) -> TalkReply:
+        sentences = tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in question.facts[:2])
+        return TalkReply(sentences=sentences, follow_ups=("And then?",))
+
 
 def batches(store: EventStore) -> list[str]:
     """The ids of all nights, sorted."""
@@ -276,6 +284,15 @@ class MemoryStore:
 
     def ids(self, kind: Kind) -> Iterator[str]:
         return iter(sorted(name for name in self.streams if kind_of(name) == kind))
+
+    def branched(self) -> set[str]:
+        return set()
+
+    def join(self, session_id: str) -> Sequence[Record]:
+        return ()
+
+    def beside(self, session_id: str) -> Sequence[Record]:
+        return ()
 
     def written_off(self) -> set[str]:
         return self.given_up

@@ -16,6 +16,7 @@ ROWS: tuple[set[str], ...] = (
     {"domain"},
     {"ports", "config"},
     {"adapters", "research", "vault", "site"},
+    {"export"},
     {"engine"},
     {"batch"},
     {"wiring"},

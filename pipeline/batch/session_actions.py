@@ -10,6 +10,7 @@ from pipeline.batch.scheduling import Decision
 from pipeline.domain import fold
 from pipeline.domain.agenda import agenda
 from pipeline.domain.events import session_events as e
+from pipeline.domain.memory.values import Recalled
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, working_seconds
 from pipeline.domain.steps import StartWorker
@@ -28,8 +29,10 @@ _log = logging.getLogger("pipeline.batch.session_actions")
 MOST_STEPS_BACK = 20  # sessions without a report that a question may have had since its last one
 
 
-async def new_session(store: EventStore, decision: Decision, config: ResearchConfig, context: RunContext) -> ResearchSession:
-    """Record the start of a session on a query and return it.
+async def new_session(
+    store: EventStore, decision: Decision, config: ResearchConfig, context: RunContext, recalled: Recalled | None = None
+) -> ResearchSession:
+    """Record the start of a session on a query, with what is ``recalled`` from earlier nights, and return it.
 
     Raises:
         LogError: it could not be stored.
@@ -46,7 +49,9 @@ async def new_session(store: EventStore, decision: Decision, config: ResearchCon
     )
     earlier = earlier_knowledge(store, decision)
     recorder = Recorder(session, store, context)
-    recorder.take([Outcome((start, *([e.EarlierRecalled(earlier=earlier)] if earlier else [])))])
+    known = [e.EarlierRecalled(earlier=earlier)] if earlier else []
+    memory = [e.MemoryRecalled(recalled=recalled)] if recalled else []
+    recorder.take([Outcome((start, *known, *memory))])
     await recorder.flush()
     return session
 

@@ -48,7 +48,7 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
     entries = {name: entry for name, line in lines if (entry := _decoded(name, line)) is not None}
     fresh, damaged = _read_streams(store, (name for name in marks if name not in entries))
     if kept:
-        _keep(kept, marks, fresh, known.keys() - entries.keys())
+        _keep(kept, marks, _settled(store, fresh), known.keys() - entries.keys())
     entries |= fresh
     there = {name: entry for name in marks if isinstance(entry := entries.get(name), Summary)}
     named = {session for entry in entries.values() if isinstance(entry, tuple) for session in entry}
@@ -71,7 +71,7 @@ def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str], rea
     changed = [name for name, mark in marks.items() if known.get(name) != mark]
     fresh, _damaged = _read_streams(store, (name for name in changed if name not in read))
     fresh |= {name: read[name] for name in changed if name in read}
-    _keep(kept, marks, fresh, {name for name, mark in known.items() if marks.get(name) != mark})
+    _keep(kept, marks, _settled(store, fresh), {name for name, mark in known.items() if marks.get(name) != mark})
 
 
 def _read_streams(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], dict[str, LogError]]:
@@ -94,6 +94,12 @@ def _read_streams(store: EventStore, names: Iterable[str]) -> tuple[dict[str, En
 def _sessions_named_in(store: EventStore, batch: str) -> tuple[str, ...]:
     ended = (json.loads(record.data) for record in store.load(batch) if record.type == "query.ended")
     return tuple(session for event in ended if (session := event.get("session")))
+
+
+def _settled(store: EventStore, entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Return the entries without those of streams whose branches are still to be joined: the next run must meet them again."""
+    branched = store.branched()
+    return {name: entry for name, entry in entries.items() if name not in branched}
 
 
 def _keep(kept: SummaryCache, marks: Mapping[str, str], fresh: Mapping[str, Entry], outdated: AbstractSet[str]) -> None:

@@ -16,6 +16,7 @@ from pipeline.batch.session_actions import adopt_settings, has_work_left, new_se
 from pipeline.batch.totals import BatchResult, minus, total
 from pipeline.config.queries.model import Limits, Query, Queue
 from pipeline.domain.events import batch_events as n
+from pipeline.domain.memory.values import Recalled
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of, seconds_between, working_seconds
 from pipeline.domain.values import Cost, ResearchConfig
@@ -58,7 +59,7 @@ class Batch:
     """One running batch. ``desk_of`` returns a session's step context, ``config_of`` the limits of a new session.
 
     ``spent_out`` returns why no step that costs money may start any more, or "". ``archived`` are the ids of queries that are in
-    the log but no longer in the file.
+    the log but no longer in the file. ``recall`` returns what earlier nights left on a query at a time.
     """
 
     store: EventStore
@@ -69,6 +70,7 @@ class Batch:
     sessions_at_once: int = SESSIONS_AT_ONCE
     spent_out: Callable[[], str] = lambda: ""
     archived: tuple[str, ...] = ()
+    recall: Callable[[Query, str], Recalled | None] = lambda _query, _at: None
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
     _session_costs: list[SessionCost] = field(default_factory=list)
@@ -229,7 +231,8 @@ class Batch:
             return self._adopted(decision, ResearchSession.open(self.store, decision.session))
         if decision.action == "retry" and has_work_left(ResearchSession.open(self.store, decision.session).state):
             return self._adopted(decision, reopen_session(self.store, decision.session, self.context))
-        return await new_session(self.store, decision, self.config_of(decision.query), self.context)
+        recalled = self.recall(decision.query, timestamp(self.context.now()))
+        return await new_session(self.store, decision, self.config_of(decision.query), self.context, recalled)
 
     def _adopted(self, decision: Decision, session: ResearchSession) -> ResearchSession:
         if not session.state.ended:

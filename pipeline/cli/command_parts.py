@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pipeline.batch.session_index import SessionIndex
     from pipeline.config.settings import Workspace
-    from pipeline.domain.events.session_events import EventBase
+    from pipeline.domain.events.session_events import BranchMerged, EventBase
     from pipeline.domain.state import SessionState
     from pipeline.ports import EventStore
     from pipeline.site.build import SiteReport
@@ -37,6 +37,26 @@ def read_sessions(console: Console, store: EventStore, *, read_only: bool = Fals
     for error in () if again else known.damaged.values():
         console.say(f"cannot be read: {error.message}\n  → {error.hint or 'research verify'}", fg="red")
     return known
+
+
+def join_branches(console: Console, store: EventStore) -> dict[str, list[BranchMerged]]:
+    """Store how the branches of the streams read so far are joined; print and return what came of it, by stream.
+
+    Raises:
+        LogError: a stream cannot be continued or written.
+    """
+    from pipeline.cli.presentation import happened
+    from pipeline.domain.events.json_codec import decode
+    from pipeline.domain.events.session_events import BranchMerged
+
+    done = {}
+    for name in sorted(store.branched()):
+        events = [decode(record.data) for record in store.join(name)]
+        done[name] = [event for event in events if isinstance(event, BranchMerged)]
+        for event in done[name]:
+            console.say(f"joined the branches of {name}: {happened(event)}")
+            _log.info("joined the branches of %s: %s", name, happened(event))
+    return done
 
 
 def session_named(folder: Path, store: EventStore, name: str) -> str:

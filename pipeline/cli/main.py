@@ -13,8 +13,13 @@ from pipeline.cli.command_parts import refuse_unprintable
 from pipeline.cli.commands.ask_command import ask
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
+from pipeline.cli.commands.digest_command import digest
 from pipeline.cli.commands.evaluate_command import evaluate
+from pipeline.cli.commands.export_commands import export, references
 from pipeline.cli.commands.log_command import log, verify
+from pipeline.cli.commands.mcp_command import mcp
+from pipeline.cli.commands.memory_commands import consolidate
+from pipeline.cli.commands.merge_command import merge
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
@@ -48,9 +53,31 @@ def cli(ctx: click.Context, folder: Path, quiet: bool, verbose: bool, as_json: b
 
 
 COMMANDS = (
-    init, list_, show, doctor, add, build, watch, serve, run, retry, log, verify, resume, cancel, approve, ask, evaluate,
+    add,
+    approve,
+    ask,
+    build,
+    cancel,
     completion,
-)  # fmt: skip
+    consolidate,
+    digest,
+    doctor,
+    evaluate,
+    export,
+    init,
+    list_,
+    log,
+    mcp,
+    merge,
+    references,
+    resume,
+    retry,
+    run,
+    serve,
+    show,
+    verify,
+    watch,
+)
 for command in COMMANDS:
     cli.add_command(command)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.text.times import clock_of, moment_after
+from pipeline.text.times import since
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -61,12 +61,8 @@ class Since(Length):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # type: ignore[override]
         """Return ``7d`` ago, ``2026-11-21`` or ``2026-11-21T06:30`` as a moment; without a zone it is local time."""
-        now = datetime.now(UTC)
-        text = str(value).strip()
-        if _LENGTH.fullmatch(text):
-            return now - super().convert(text, param, ctx)
-        moment = moment_after(text if "T" in text or " " in text else f"{text}T00:00", now)
-        if moment is None or clock_of(text):
+        moment = since(str(value), datetime.now(UTC))
+        if moment is None:
             self.fail(f"{value!r} is not a moment; write 7d (ago), 2026-11-21 or 2026-11-21T06:30", param, ctx)
         return moment
 

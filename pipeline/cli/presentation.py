@@ -118,6 +118,11 @@ def _happened_later(event: e.EventBase) -> str:
             return f"not found: {event.reason}" if event.cause == e.NO_EVIDENCE else event.reason
         case e.StepFailed():
             return f"{event.step}: {event.error}: {event.message}"
+        case e.BranchMerged():
+            counts = (len(event.adopted), "adopted"), (len(event.same), "the same"), (len(event.left), "left")
+            parts = [f"{count} {word}" for count, word in counts if count]
+            parts += [counted(len(event.conflicts), "conflict")] if event.conflicts else []
+            return f"two branches from version {event.base}; of the other's events, {', '.join(parts) or 'none is an answer'}"
         case e.SettingsChanged():
             return f"goes on with {event.reasoner}, searching {', '.join(event.search)}: the settings have changed"
         case e.CallSent():

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pipeline.batch.scheduling import LEFT_ALONE, LOG_TROUBLE, UP_TO_DATE, Decision, parts
-from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, report_left_out, try_builds
+from pipeline.cli.command_parts import bring_up_to_date, join_branches, report_build_problems, report_left_out, try_builds
+from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
@@ -103,16 +104,19 @@ def _work(run: UnattendedRun, request: Request) -> int:
     env = environment_of(run.console, request)
     report_left_out(run.console, env.workspace)
     decided = env.decisions_for(request)
-    if not _any_due(decided) and decided.archived == _archived_before(env.store):
+    if not (_any_due(decided) or env.store.branched()) and decided.archived == _archived_before(env.store):
         return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
     with run.lock(request.lock_wait):
         decided = env.decisions_for(request, again=True)
+        join_branches(env.console, env.store)
         if not _any_due(decided):
-            _record_archived(env, decided.archived)
+            if decided.archived != _archived_before(env.store):
+                _record_archived(env, decided.archived)
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
         result = run.run_async(_run_batch(run, env, decided, request))
         if not result.batch:
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
+        consolidate_after_run(env.console, env.workspace, env.store)
         account = _close_batch(env, result)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
     _print_outcome(env.console, account)
@@ -155,6 +159,7 @@ def _record_archived(env: RunEnvironment, archived: Sequence[str]) -> None:
 
 async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions, request: Request) -> BatchResult:
     """Check what every due query needs before the first one starts; then research them."""
+    from pipeline.batch.memory.recalling import Recaller
     from pipeline.batch.session_pool import Batch
     from pipeline.cli.progress import progress_on
     from pipeline.config.settings import environment
@@ -170,6 +175,8 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
             context = context_of(env, progress.listen, run, request.bounds.until)
             at_once, gone = sessions_at_once(workspace), decided.archived
             batch = Batch(env.store, workspace.queue, factory, env.config_of, context, at_once, factory.spent_out, gone)
+            if workspace.queue.settings.memory == "on":
+                batch.recall = Recaller(env.store)
             return await batch.work(decided.decisions, request.selection.limit)
     finally:
         await factory.aclose()

@@ -15,7 +15,7 @@ from pipeline.text.normalise import digest_of
 
 PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault")
 # In a checkout the vault also holds what runs have made; only this of it is starter material.
-_VAULT_PARTS = (".obsidian", "my")
+_VAULT_PARTS = (".obsidian", "my", "AGENTS.md")
 _GRAPH = Path("vault", ".obsidian", "graph.json")
 _EARLIER_GRAPH = "9f9f1a507616cfe4d1994d1ffee6cbd097b5f2d8c1be097af4dcef40eafacaa6"  # it showed every note
 
@@ -32,6 +32,11 @@ def source() -> Path:
     """Return the folder that holds the starter's parts: inside the installed package, or the checkout's root."""
     inside = Path(__file__).parent / "starter"
     return inside if inside.is_dir() else Path(__file__).parents[2]
+
+
+def later_templates(part: str, *names: str) -> dict[str, Path]:
+    """Return the starter's own files of these templates of a ``part`` (``vault``, ``site``), which older workspaces lack."""
+    return {name: source() / "templates" / part / name for name in names}
 
 
 def lay_out(folder: Path) -> Laid:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pipeline.config.api_keys import Keys, read_keys
-from pipeline.config.queries.append import add_query
+from pipeline.config.queries.append import add_allowed, add_query
 from pipeline.config.queries.document import read
 from pipeline.config.queries.model import Limits, ModelChoice, Price, Query, QueryLimits, Queue, Settings
 from pipeline.config.queries.problems import Problem
@@ -36,6 +36,7 @@ __all__ = [
     "Queue",
     "Settings",
     "Workspace",
+    "add_allowed",
     "add_query",
     "config_for",
     "environment",

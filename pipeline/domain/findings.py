@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from itertools import chain
 from urllib.parse import urlsplit
 
-from pipeline.domain.state import PageObserved, SessionState, Worker, search_nodes, workers_in_order
+from pipeline.domain.state import Iteration, PageObserved, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ValidatedFact
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
+
+_NEW_SHARE = 4  # of the pages of an iteration, one in so many is new where recalled pages are read instead of searching
 
 
 def origin_of(url: str) -> str:
@@ -32,15 +34,16 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     The hits of the iteration's searches are merged by reciprocal rank fusion (Cormack, Clarke, Büttcher 2009, k = 60). With
     ``reads_survey``, the first worker's first iteration also uses the survey's hits. Pages from the worker's earlier iterations
     are left out. If own documents and the web were both searched, each gets its share. With ``reads_first_hits``, the best
-    page of each query is read: fusing prefers pages that all queries touch a little. The result depends only on the worker's own
-    history and on the survey.
+    page of each query is read: fusing prefers pages that all queries touch a little. Recalled pages are one more ranking, and
+    pages of a host that keeps failing come last; where they stand for a search, they come first, and few others beside them. The
+    result depends only on the worker's own history, on the survey and on what was recalled.
     """
     earlier: set[str] = set()
     chosen: tuple[str, ...] = ()
     for number, step in enumerate(worker.iterations[:iteration]):
         surveyed = _survey_hits(state, worker) if number == 0 else ()
-        ranked = [url for url in _fused_pages(state, step.queries, surveyed) if url not in earlier]
-        most = state.config.pages_per_iteration
+        ranked = [url for url in _fused_pages(state, step, surveyed) if url not in earlier]
+        most = _most_pages(state, step)
         chosen = with_shares(ranked, most, page_origin) if _searched_both(state, step.queries) else tuple(ranked[:most])
         if state.config.reads_first_hits:
             chosen = _with_best_pages(chosen, ranked, _best_pages(state, step.queries), most)
@@ -75,13 +78,22 @@ def _survey_hits(state: SessionState, worker: Worker) -> tuple[Hit, ...]:
     return state.survey.hits if state.survey and state.config.reads_survey and worker.id == first else ()
 
 
-def _fused_pages(state: SessionState, queries: tuple[str, ...], surveyed: tuple[Hit, ...]) -> list[str]:
+def _most_pages(state: SessionState, step: Iteration) -> int:
+    most = state.config.pages_per_iteration
+    return most if step.queries else min(most, len(step.pages) + -(-most // _NEW_SHARE))
+
+
+def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]) -> list[str]:
     scores: dict[str, float] = {}
-    searched = [state.searches[query].hits for query in queries if query in state.searches]
-    for hits in (*searched, surveyed):
-        for rank, url in enumerate(dict.fromkeys(page_of(hit.url) for hit in hits), start=1):
+    searched = [state.searches[query].hits for query in step.queries if query in state.searches]
+    for ranked in (*([page_of(hit.url) for hit in hits] for hits in (*searched, surveyed)), step.pages):
+        for rank, url in enumerate(dict.fromkeys(ranked), start=1):
             scores[url] = scores.get(url, 0.0) + rank_score(rank)
-    return sorted(scores, key=lambda url: (-round(scores[url], 9), url))
+    failing = {record.origin for record in state.recalled.origins if record.failing} if state.recalled else set()
+    known = () if step.queries else step.pages  # what is read because it answered before comes before what is new
+    return sorted(
+        scores, key=lambda url: (url not in known, bool(failing) and origin_of(url) in failing, -round(scores[url], 9), url)
+    )
 
 
 def observed_pages(state: SessionState, worker: Worker, iteration: int) -> dict[str, PageObserved]:

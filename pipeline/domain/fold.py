@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.records import MERGE
 from pipeline.domain.state import (
     ANY_STEP,
     SUMMARY,
@@ -42,7 +43,7 @@ def apply(state: SessionState, event: e.EventBase) -> None:
         _settle(state, event)
         _note_met(state, event)
     state.version = event.version
-    if state.runs:
+    if state.runs and not event.run_id.startswith(MERGE):
         state.runs[-1].last_at = event.at
 
 
@@ -72,13 +73,13 @@ def _assume(state: SessionState, usd: float, expected: float) -> None:
     state.spent.expected_usd = round(state.spent.expected_usd + expected, 9)
 
 
-def _charge(state: SessionState, cost: Cost) -> None:
+def _charge(state: SessionState, cost: Cost, times: Literal[1, -1] = 1) -> None:
     spent = state.spent
-    spent.calls += cost.calls
-    spent.input_tokens += cost.input_tokens
-    spent.output_tokens += cost.output_tokens
-    spent.total_tokens += cost.total_tokens
-    spent.usd = round(spent.usd + cost.usd, 9)
+    spent.calls += times * cost.calls
+    spent.input_tokens += times * cost.input_tokens
+    spent.output_tokens += times * cost.output_tokens
+    spent.total_tokens += times * cost.total_tokens
+    spent.usd = round(spent.usd + times * cost.usd, 9)
 
 
 def _call_sent(state: SessionState, event: e.CallSent) -> None:
@@ -99,6 +100,17 @@ def _run_started(state: SessionState, event: e.RunStarted) -> None:
     state.id = event.session_id
     _count_lost_calls(state)
     state.runs.append(RunSpan(event.run_id, event.host, event.process, event.program, event.at, event.at))
+
+
+def _branch_merged(state: SessionState, event: e.BranchMerged) -> None:
+    """Count the lost calls of both branches: no run will record their answers in this one. What else it cost is settled later."""
+    _count_lost_calls(state)
+    spent = state.spent
+    spent.lost += event.lost - len(event.answered)
+    spent.lost_usd = round(spent.lost_usd + event.lost_usd - sum(worst.usd for worst in event.answered), 9)
+    for worst in event.answered:
+        _charge(state, worst, -1)
+        _assume(state, -worst.usd, -min(spent.expected_usd, expected_usd(state, ANY_STEP, worst)))
 
 
 def _research_started(state: SessionState, event: e.ResearchStarted) -> None:
@@ -155,7 +167,7 @@ def _worker_started(state: SessionState, event: e.WorkerStarted) -> None:
 
 
 def _worker_thought(state: SessionState, event: e.WorkerThought) -> None:
-    state.workers[event.worker_id].iterations.append(Iteration(event.reasoning, event.queries))
+    state.workers[event.worker_id].iterations.append(Iteration(event.reasoning, event.queries, pages=event.pages))
 
 
 def _search_completed(state: SessionState, event: e.SearchCompleted) -> None:
@@ -394,4 +406,5 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.BudgetExhausted: _budget_exhausted,
     e.SettingsChanged: _settings_changed,
     e.CallSent: _call_sent,
+    e.BranchMerged: _branch_merged,
 }

@@ -138,7 +138,7 @@ class PageObserved:
 
 @dataclass(slots=True)
 class Iteration:
-    """One iteration of a worker: thought, searches, evaluation; ``observed`` by page address only in older logs.
+    """One iteration of a worker: thought, searches, recalled pages, evaluation; ``observed`` by address only in older logs.
 
     ``reason`` and ``next_queries`` are the evaluation's; None: it does not say what to search for next.
     """
@@ -151,6 +151,7 @@ class Iteration:
     gaps: tuple[str, ...] = ()
     reason: str = ""
     next_queries: tuple[str, ...] | None = None
+    pages: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from pipeline.domain.values import Mode
 from pipeline.evaluate.bm25_baseline import Baseline
 from pipeline.evaluate.figures import Score
+from pipeline.evaluate.follow_ups import follow_up_scores
 from pipeline.evaluate.program_run import Setup, research, write_workspace
 from pipeline.evaluate.question_set.answer_check import check
 from pipeline.evaluate.question_set.duplicate_documents import first_copies
@@ -80,7 +81,15 @@ class Evaluation:
         )
         missing = Outcome("failed", "it was not taken up")
         scores = tuple(scorer.score(entry, outcomes.get(entry.id, missing)) for entry in entries)
-        return Result(scores, outcomes, seconds, processor)
+        return Result((*scores, *self._follow_ups(setup, place, outcomes)), outcomes, seconds, processor)
+
+    def _follow_ups(self, setup: Setup, place: Path, outcomes: Mapping[str, Outcome]) -> tuple[Score, ...]:
+        rows = self.dataset.follow_ups
+        if not rows:
+            return ()
+        self.say(f"asking {counted(len(rows), 'follow-up question')}")
+        sessions = {name: outcome.state.id for name, outcome in outcomes.items() if outcome.state}
+        return asyncio.run(follow_up_scores(place, setup.keys, rows, sessions))
 
 
 def faults_of(dataset: Dataset) -> list[str]:

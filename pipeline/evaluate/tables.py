@@ -49,8 +49,8 @@ def shown(figure: Figure, value: float) -> str:
 
 def run_lines(result: Result) -> Iterator[str]:
     """Yield the lines about a run's wall-clock and CPU time."""
-    number = max(1, len(result.scores))
-    sessions = counted(len(result.scores), "session")
+    number = max(1, len(result.outcomes))
+    sessions = counted(len(result.outcomes), "session")
     yield f"{sessions} in {result.seconds:.1f} s, index included ({result.seconds / number:.2f} s each)"
     yield f"{result.processor_seconds:.1f} processor seconds ({result.processor_seconds / number:.2f} s each)"
 

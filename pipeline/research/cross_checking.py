@@ -133,7 +133,7 @@ async def find_gaps(step: FindGaps, state: SessionState, context: StepContext) -
     """Ask which questions are still open, keep the first ``MAX_GAPS``, and compute the quality of the sources."""
     analysis = state.analyses[step.round]
     validated = tuple(standings(state).values())
-    quality = source_quality(all_facts(state), validated, state.pages)
+    quality = source_quality(all_facts(state), validated, state.pages, state.recalled)
     asked = dict.fromkeys(gap for worker in workers_in_order(state) for last in worker.iterations[-1:] for gap in last.gaps)
     question = GapsQuestion(
         query=state.query,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipeline.domain.agenda.analysis_agenda import worthwhile_gaps
 from pipeline.domain.events import session_events as e
+from pipeline.domain.memory.values import Recalled
 from pipeline.domain.plan import first_plan, gap_plan
 from pipeline.domain.reasoner_questions import PerspectivesQuestion
 from pipeline.domain.state import SessionState, search_nodes
@@ -61,6 +62,7 @@ async def make_plan(_step: Plan, state: SessionState, context: StepContext) -> O
         hits=state.survey.hits if state.survey else (),
         count=config.perspectives,
         questions=config.questions,
+        recalled=state.recalled or Recalled(),
     )
     answer = await context.reasoner.answer(question)
     with charged_to(answer):

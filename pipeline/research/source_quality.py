@@ -12,11 +12,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline.domain.findings import origin_of
+from pipeline.domain.memory.values import OriginRecord, Recalled
 from pipeline.domain.state import PageDone
 from pipeline.domain.values import Fact, SourceQuality, ValidatedFact
 from pipeline.text.normalise import counted, normalised
 
 WEIGHTS = {"relevance": 0.35, "standing": 0.25, "authority": 0.15, "freshness": 0.1, "independence": 0.15}
+EARLIER = 0.1  # what memory may add or take, between the worst and the best record
 ADMITTED_FROM = 0.3
 _TRUSTED = re.compile(r"(^|\.)(edu|gov|mil|int|ac\.[a-z]{2}|gov\.[a-z]{2}|wikipedia\.org|arxiv\.org|doi\.org)$")
 _HOST = re.compile(r"https?://([^/:]+)")
@@ -33,14 +36,19 @@ class _Weighing:
     standings: Mapping[str, str]
     newest: int | None
     copies: Counter[str]
+    records: Mapping[str, OriginRecord]
 
 
 def source_quality(
-    facts: Sequence[Fact], validated: Sequence[ValidatedFact], pages: Mapping[str, PageDone]
+    facts: Sequence[Fact],
+    validated: Sequence[ValidatedFact],
+    pages: Mapping[str, PageDone],
+    recalled: Recalled | None = None,
 ) -> tuple[SourceQuality, ...]:
     """Return each source's score (0 to 1), the reasons in words, and whether it is admitted, in order of first fact.
 
-    The best source is always admitted, because a report from one weak source is better than none.
+    What earlier nights found at an origin adds or takes at most ``EARLIER / 2``. The best source is always admitted, because a
+    report from one weak source is better than none.
     """
     by_page: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -48,7 +56,8 @@ def source_quality(
     years = [year for url in by_page if (year := _year(pages.get(url))) is not None]
     copies = Counter(normalised(fact.quote) for found in by_page.values() for fact in found)
     standings = {entry.fact_id: entry.standing for entry in validated}
-    weighing = _Weighing(by_page, standings, max(years, default=None), copies)
+    records = {record.origin: record for record in recalled.origins} if recalled else {}
+    weighing = _Weighing(by_page, standings, max(years, default=None), copies, records)
     weighed = [_quality(url, pages.get(url), weighing) for url in by_page]
     best = max((entry.score for entry in weighed), default=0.0)
     return tuple(entry.model_copy(update={"admitted": True}) if entry.score == best else entry for entry in weighed)
@@ -63,9 +72,19 @@ def _quality(url: str, page: PageDone | None, weighing: _Weighing) -> SourceQual
         "freshness": _freshness(page, weighing),
         "independence": _independence(facts, weighing),
     }
-    score = round(sum(WEIGHTS[name] * value for name, (value, _) in measures.items()), 4)
+    score = sum(WEIGHTS[name] * value for name, (value, _) in measures.items())
+    if record := weighing.records.get(origin_of(url)):
+        measures["record"] = _record(record)
+        score = min(1.0, max(0.0, score + EARLIER * (measures["record"][0] - _UNKNOWN)))
+    score = round(score, 4)
     reasons = tuple(f"{name} {value:.2f}: {why}" for name, (value, why) in measures.items() if why)
     return SourceQuality(url=url, score=score, reasons=reasons, admitted=score >= ADMITTED_FROM)
+
+
+def _record(record: OriginRecord) -> tuple[float, str]:
+    """Laplace's rule of succession: one fact more or less tells little."""
+    why = f"{record.cited} of its {counted(record.facts, 'fact')} of earlier nights cited"
+    return (record.cited + 1) / (max(record.facts, record.cited) + 2), why
 
 
 def _relevance(facts: Sequence[Fact]) -> tuple[float, str]:

@@ -116,7 +116,7 @@ class Build:
         list_paths = set(auxiliary.list_paths())
         auxiliary.render_lists(scope.changes, every=scope.every_list)
         notes = self._catalogue.note_count()
-        others |= list_paths | auxiliary.render_single_pages()
+        others |= list_paths | auxiliary.render_single_pages(self._job.vault)
         others |= Index(self._catalogue, staged, self._built, pending).write(notes)
         return auxiliary, others | SiteMaps(site, self._catalogue, staged, self._built, pending).write(notes, list_paths)
 

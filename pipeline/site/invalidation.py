@@ -41,7 +41,7 @@ def file_state(catalogue: Catalogue, path: str) -> FileState:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of a file of the vault. ``terms``: its search terms before and after, "" for none."""
+    """A change of a file of the vault. ``terms``: what is searched of it before and after, "" for none."""
 
     before: FileState
     after: FileState

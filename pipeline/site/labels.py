@@ -5,6 +5,8 @@ from __future__ import annotations
 PLURALS = {
     "home": "Home",
     "report": "Reports",
+    "earlier": "Earlier",
+    "question": "Questions",
     "topic": "Topics",
     "night": "Nights",
     "session": "Sessions",

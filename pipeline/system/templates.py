@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import jinja2
@@ -63,11 +64,19 @@ class TemplateEnvironment(Bounded, Environment):
 class TemplateFolder:
     """The templates ``*.j2`` in ``folder``, read once, rendered in ``environment``.
 
-    Compiled templates are kept in the folder ``compiled`` (None: nowhere), which must be the user's own.
+    Compiled templates are kept in the folder ``compiled`` (None: nowhere), which must be the user's own. A template of ``later``
+    is read from there if the folder, which an earlier version may have made, has none of that name.
     """
 
-    def __init__(self, folder: Path, environment: Environment, advice: Advice, compiled: Path | None = None) -> None:
-        self.folder, self._environment, self._advice = folder, environment, advice
+    def __init__(
+        self,
+        folder: Path,
+        environment: Environment,
+        advice: Advice,
+        compiled: Path | None = None,
+        later: Mapping[str, Path] = MappingProxyType({}),
+    ) -> None:
+        self.folder, self._environment, self._advice, self._later = folder, environment, advice, later
         self._source = cache(self._read)
         environment.loader = FunctionLoader(self._load)
         environment.bytecode_cache = _CompiledTemplates(compiled, type(environment)) if compiled and _is_own(compiled) else None
@@ -138,7 +147,7 @@ class TemplateFolder:
         try:
             return plain_bytes(self.folder.joinpath(*split_template_path(name)))
         except (TemplateNotFound, FileNotFoundError, NotADirectoryError):
-            return None
+            return plain_bytes(self._later[name]) if name in self._later else None
         except OSError as error:
             raise TemplateInvalid(f"{self.folder / name}: cannot be read: {error.strerror}", hint=self._advice.restore) from error
 

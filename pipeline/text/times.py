@@ -14,6 +14,10 @@ _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d) ?(Z|[+-]\d\d:?\d\d|[A-Za-z][\w+-
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\S.*)", re.ASCII)
 
 
+_LENGTH = re.compile(r"(\d{1,6})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
 def clock_of(text: str) -> time | None:
     """Return the time of day in ``text``, with its zone if one is given; None if ``text`` is not a time of day."""
     match = _CLOCK.fullmatch(text)
@@ -50,6 +54,20 @@ def moment_after(text: str, now: datetime) -> datetime | None:
         return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def since(text: str, now: datetime) -> datetime | None:
+    """Return the moment before ``now`` that ``text`` names: ``7d`` ago, ``2026-11-21`` or ``2026-11-21T06:30``; None if none.
+
+    Without a zone it is local time.
+    """
+    text = text.strip()
+    try:
+        if length := _LENGTH.fullmatch(text):
+            return now - timedelta(**{_UNITS[length[2]]: int(length[1])})
+    except OverflowError:
+        return None
+    return None if clock_of(text) else moment_after(text if "T" in text or " " in text else f"{text}T00:00", now)
 
 
 def next_at(clock: time, now: datetime) -> datetime:

@@ -73,15 +73,16 @@ def sources(changes: LogChanges, assigned: PathAssignment, catalogue: Catalogue)
     return {url for url in found if url in assigned.model.sources}
 
 
-def nights(changes: LogChanges, before: VaultModel, now: VaultModel) -> set[str]:
+def nights(changes: LogChanges, assigned: PathAssignment, now: VaultModel, catalogue: Catalogue) -> set[str]:
     """Return the dates of the nights whose notes must be rendered again; ``now`` has complete cards.
 
     A night's note shows: its batches; the cards of the sessions that it worked on, and of the questions that it skipped; what
-    its sessions had cost before; links to the nights beside it.
+    its sessions had cost before; links to the sources that their answers cite, and to the nights beside it.
     """
     if not changes.affected and not changes.batches_changed:
         return set()
-    changed = _changed(changes, now)
+    before = assigned.before
+    changed = _changed(changes, now) | catalogue.readers_of(assigned.moved)
     queries = {card.query_id for model in (before, now) for name in changed if (card := model.by_id.get(name))}
     was, is_ = ({night.date: night for night in model.nights} for model in (before, now))
     other = _differing(was, is_)
@@ -102,6 +103,15 @@ def _beside(model: VaultModel) -> dict[str, tuple[str, str]]:
 def _changed(changes: LogChanges, now: VaultModel) -> set[str]:
     """The sessions whose cards changed, including new and gone ones."""
     return {name for name in changes.affected if changes.cards_before.get(name) != now.by_id.get(name)}
+
+
+def questions(changes: LogChanges, assigned: PathAssignment, now: VaultModel, catalogue: Catalogue) -> set[str]:
+    """Return the ids of the queries whose notes must be rendered again or removed; ``now`` has complete cards.
+
+    A question's note shows: the cards of its reports, and links to the sources that their answers cite.
+    """
+    changed = _changed(changes, now) | catalogue.readers_of(assigned.moved)
+    return {card.query_id for model in (assigned.before, now) for name in changed if (card := model.by_id.get(name))}
 
 
 def topics(changes: LogChanges, assigned: PathAssignment, now: VaultModel, catalogue: Catalogue) -> set[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from pipeline.errors import LogError, TemplateInvalid
@@ -18,9 +18,10 @@ from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.vault import invalidation
 from pipeline.vault.cache.catalogue import Catalogue, readings_from
 from pipeline.vault.log_changes import LogChanges
+from pipeline.vault.mornings.question_note import question_note, questions_of
 from pipeline.vault.notes.home_note import home_note
 from pipeline.vault.notes.night_note import night_note
-from pipeline.vault.notes.source_note import changes_of
+from pipeline.vault.notes.source_note import around_of, changes_of
 from pipeline.vault.notes.topic_note import topic_note, topics_of
 from pipeline.vault.output.note import Plain
 from pipeline.vault.path_assignment import PathAssignment
@@ -61,6 +62,7 @@ _KINDS_OF_ROOM: Mapping[str, frozenset[str]] = {
     "home": frozenset({"home"}),
     "night": frozenset({"night"}),
     "topic": frozenset({"topic"}),
+    "question": frozenset({"question"}),
     "session": frozenset({"session", "report", "worker", FIGURE}),
     "source": frozenset({"source"}),
     "templates": frozenset({COPY}),
@@ -99,13 +101,15 @@ class NoteGeneration:
             yield from self._source_files(pool)
         yield from self._night_files()
         yield from self._topic_files()
+        yield from self._question_files()
         yield from self._home_file()
         yield from self._copied_files()
 
     def owners(self) -> set[str]:
         """Return all owners; call it after ``files``."""
         now = self._model
-        rooms = {"session": now.by_id, "source": now.sources, "night": self._nights, "topic": self._topics}
+        rooms = {"session": now.by_id, "source": now.sources, "night": self._nights}
+        rooms |= {"topic": self._topics, "question": self._questions}
         owners = {f"{room}:{name}" for room, names in rooms.items() for name in names}
         return {*owners, "home:", "templates:"}
 
@@ -116,7 +120,8 @@ class NoteGeneration:
         before = self.assigned.before.nights if self.changes.batches_changed else ()
         nights = {f"night:{night.date}" for night in before if night.date not in self._nights}
         topics = {f"topic:{topic}" for topic in self._new_topics if topic not in self._topics}
-        return sessions | sources | nights | topics
+        questions = {f"question:{name}" for name in self._new_questions if name not in self._questions}
+        return sessions | sources | nights | topics | questions
 
     @cached_property
     def _model(self) -> VaultModel:
@@ -138,6 +143,14 @@ class NoteGeneration:
     @cached_property
     def _new_topics(self) -> set[str]:
         return invalidation.topics(self.changes, self.assigned, self._model, self.catalogue)
+
+    @cached_property
+    def _questions(self) -> dict[str, tuple[Brief, ...]]:
+        return questions_of(self._briefs)
+
+    @cached_property
+    def _new_questions(self) -> set[str]:
+        return invalidation.questions(self.changes, self.assigned, self._model, self.catalogue)
 
     def _session_files(self, pool: RenderPool) -> Iterator[GeneratedFile]:
         found = invalidation.sessions(self.changes, self.assigned, self.catalogue)
@@ -170,13 +183,13 @@ class NoteGeneration:
 
     def _source_order(self, url: str) -> SourceOrder:
         readings = self.catalogue.readings(url)
-        if len(readings) == 1:
-            return SourceOrder(url, readings, ())
         source = Source(url, self.assigned.model.sources[url], readings_from(readings))
-        return SourceOrder(url, readings, tuple(changes_of(source, texts_of(self.store))))
+        texts = cache(texts_of(self.store))
+        changes = tuple(changes_of(source, texts)) if len(readings) > 1 else ()
+        return SourceOrder(url, readings, changes, around_of(source, texts))
 
     def _night_files(self) -> Iterator[GeneratedFile]:
-        new = invalidation.nights(self.changes, self.assigned.before, self._model)
+        new = invalidation.nights(self.changes, self.assigned, self._model, self.catalogue)
         for date in self._due("night", new, lambda: self._nights):
             yield rendered(self.renderer, f"night:{date}", night_note(self._model, self._nights[date]))
 
@@ -184,6 +197,11 @@ class NoteGeneration:
         for topic in self._due("topic", self._new_topics, lambda: self._topics):
             cards = [self._model.by_id[brief.id] for brief in self._topics[topic]]
             yield rendered(self.renderer, f"topic:{topic}", topic_note(self._model, topic, cards))
+
+    def _question_files(self) -> Iterator[GeneratedFile]:
+        for name in self._due("question", self._new_questions, lambda: self._questions):
+            cards = [self._model.by_id[brief.id] for brief in self._questions[name]]
+            yield rendered(self.renderer, f"question:{name}", question_note(self._model, name, cards))
 
     def _home_file(self) -> Iterator[GeneratedFile]:
         new = self.changes.affected or self.changes.batches_changed or self.changes.first_build

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,15 @@ def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
     from pipeline.config.service_selection import reasoner_for
 
     return reasoner_for(workspace.queue.settings, keys, None).name
+
+
+def unrecorded_talks(store: EventStore, index: Path) -> Callable[[Sequence[str]], TalkContext]:
+    """Return a function from sessions to the context of a talk about them, without a model; ``index`` is a file for its cache."""
+    from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
+    from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
+
+    pages, plain = StoredPageSearch(store, index), ExtractiveReasoner()
+    return lambda sessions: TalkContext(plain, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, "")
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
 from pipeline.config.service_selection import Documents, agent_of, own_servers, requests_at_once, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, environment
-from pipeline.errors import CorpusUnusable, LogDamaged, LogError, SchemaTooNew
+from pipeline.errors import CorpusUnusable, LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.system import durable_files
 from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.system.process_lock import WorkspaceLock
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
     from pipeline.adapters.search.fallback_chain import FallbackChain, Member
     from pipeline.adapters.search.local.local_search import LocalFolder
+    from pipeline.adapters.store.branches.other_log import Copied
     from pipeline.adapters.store.segment_format import Finding, FindingKind
     from pipeline.adapters.store.verification import Repair
+    from pipeline.domain.events.records import Branch, Record
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.site.build import SiteReport
     from pipeline.site.serve import Server
@@ -41,7 +43,31 @@ MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others
 
 def store_of(folder: Path) -> FileStore:
     """Return the workspace's event store."""
-    return FileStore(folder / "events")
+    return FileStore(folder / "events", _join_branches)
+
+
+def _join_branches(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:
+    from pipeline.domain.merging.join import joined
+
+    return joined(first, second)
+
+
+def copy_log(folder: Path, other: Path, *, check: bool) -> Copied:
+    """Copy into the workspace's log what that of another workspace has more; ``check``: write nothing.
+
+    Raises:
+        UsageError: the other folder has no log, or is this one.
+        LogError: a log cannot be read or written.
+        WorkspaceLocked: a run writes one of the streams.
+    """
+    from pipeline.adapters.store.branches.other_log import copy_missing
+
+    log = other / "events"
+    if not log.is_dir():
+        raise UsageError(f"{other} has no folder events", hint="name the folder of another workspace, with its queries.yaml")
+    if os.path.realpath(log) == os.path.realpath(folder / "events"):
+        raise UsageError(f"{other} is this workspace", hint="name another one; without a folder, only branches are joined")
+    return copy_missing(folder / "events", log, check=check)
 
 
 def refuse_missing_log(folder: Path) -> None:

@@ -35,7 +35,7 @@ def test_every_file_is_laid_out_as_it_is_in_the_starter(tmp_path: Path) -> None:
 def test_of_the_vault_only_the_settings_and_the_users_own_folder_are_laid_out(tmp_path: Path) -> None:
     laid = scaffold.lay_out(tmp_path)
     inside = {name.split("/")[1] for name in laid.created if name.startswith("vault/")}
-    assert {".obsidian", "my"} == inside
+    assert {".obsidian", "my", "AGENTS.md"} == inside
     assert not any(name.startswith("events/") for name in laid.created)
 
 

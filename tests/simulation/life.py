@@ -25,6 +25,7 @@ from pipeline.config.queries.model import Limits, Query, Queue, Settings
 from pipeline.config.settings import config_for
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
+from pipeline.domain.merging.join import joined
 from pipeline.domain.state import SessionState
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import ResearchError
@@ -41,7 +42,7 @@ class Witness(FileStore):
     """Remembers what was acknowledged: the promise is kept if it is all still there."""
 
     def __init__(self, root: Path, acknowledged: dict[tuple[str, int], bytes]) -> None:
-        super().__init__(root)
+        super().__init__(root, joined)
         self._acknowledged = acknowledged
         self.streams: set[str] = set()
 
@@ -94,7 +95,7 @@ class Life:
     @property
     def store(self) -> FileStore:
         """A fresh look at the log."""
-        return FileStore(self.root)
+        return FileStore(self.root, joined)
 
     def night(self, *, troubled: bool) -> Ended:
         """Live through one night."""

@@ -21,13 +21,13 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of one's own is made there
 
 def lived(seed: int) -> list[str]:
     """Live the life of a seed; return every promise that was broken, in words."""
-    with _workspace() as root, life(seed, root) as found:
+    with workspace() as root, life(seed, root) as found:
         return _troubled(found) or _put_right(found)
 
 
 def trace(seed: int) -> dict[str, str]:
     """Live the life of a seed; return the digest of every file in its log."""
-    with _workspace() as root, life(seed, root) as found:
+    with workspace() as root, life(seed, root) as found:
         wrong = _troubled(found) or _put_right(found)
         assert wrong == []
         files = (path for folder in ("sessions", "batches", "objects") for path in sorted((root / folder).rglob("*.*")))
@@ -37,7 +37,7 @@ def trace(seed: int) -> dict[str, str]:
 def happenings(seed: int) -> set[str]:
     """Live the life of a seed; return in a few words what came up in it."""
     met: set[str] = set()
-    with _workspace() as root, life(seed, root) as found:
+    with workspace() as root, life(seed, root) as found:
         for _ in range(found.chance.randint(1, TROUBLED_NIGHTS)):
             ended = found.night(troubled=True)
             met |= {"died"} if ended.died else set()
@@ -53,7 +53,8 @@ def happenings(seed: int) -> set[str]:
 
 
 @contextmanager
-def _workspace() -> Iterator[Path]:
+def workspace() -> Iterator[Path]:
+    """Give a folder for a log, in memory where that is possible."""
     root = Path(tempfile.mkdtemp(prefix="lives-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
     try:
         yield root / "events"

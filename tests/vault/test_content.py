@@ -164,7 +164,7 @@ def test_a_plan_that_waits_for_its_user_says_so_on_its_note_and_on_the_front_pag
     assert "(its plan waits for approval, 21 November 2026)" in place.note("Home").read_text()
 
 
-def test_a_report_on_a_recurring_question_begins_with_what_is_new(tmp_path: Path) -> None:
+def test_a_report_on_a_recurring_question_says_what_is_new_below_its_answer_and_its_disagreements(tmp_path: Path) -> None:
     place = Workplace(tmp_path, a_store())
     place.build()
     again = next(path.read_text() for path in (place.vault / "reports").rglob("*9c01.md"))
@@ -177,7 +177,7 @@ def test_a_report_on_a_recurring_question_begins_with_what_is_new(tmp_path: Path
         "Not read again:",
     ):
         assert part in news[0]
-    assert again.index("New since") < again.index("In short")
+    assert again.index("In short") < again.index("## Sources disagree") < again.index("New since") < again.index("**Contents:**")
 
 
 def test_rejected_findings_are_folded_away_with_their_reasons(tmp_path: Path) -> None:

@@ -94,9 +94,11 @@ def test_every_source_is_named_by_each_report_that_it_names(notes: dict[str, str
     assert reports == named
 
 
-def test_home_leads_to_every_recent_report_and_night(notes: dict[str, str]) -> None:
+def test_home_leads_to_every_night_and_by_the_note_of_its_question_to_every_report(notes: dict[str, str]) -> None:
     named = targets(notes["Home"])
-    assert {path for path in notes if path.startswith(("reports/", "nights/"))} <= named
+    assert {path for path in notes if path.startswith(("questions/", "nights/"))} <= named
+    reached = named.union(*(targets(text) for path, text in notes.items() if path.startswith("questions/")))
+    assert {path for path in notes if path.startswith("reports/")} <= reached
 
 
 def test_a_sentence_that_cites_two_quotes_of_one_source_tells_them_apart(notes: dict[str, str]) -> None:

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.adapters.store import object_store, snapshots
+from pipeline.adapters.store.branches.record_tree import Rule
 from pipeline.adapters.store.layout import Layout, is_plain
 from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
 from pipeline.adapters.store.segment_format import Finding, begins_with_envelope
-from pipeline.adapters.store.stream_reader import read_chain
+from pipeline.adapters.store.stream_reader import read_chain, read_segments
 from pipeline.adapters.store.stream_writer import StreamWriter
-from pipeline.domain.events.records import Kind, Record, Snapshot
+from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
 from pipeline.text.normalise import digest_of
@@ -30,10 +31,14 @@ class FileStore:
     """The port ``EventStore`` over files; ``root`` is the log's folder, made by the first write.
 
     A torn end, an append that a crash cut and that was never acknowledged, is logged once; after that only ``verify`` names it.
+    A stream that two machines continued has two branches: it is read as ``rule`` joins them, and the next append, or ``join``,
+    stores that. Without a rule it is refused.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, rule: Rule | None = None) -> None:
         self._layout = Layout(root)
+        self._rule = rule
+        self._branched: set[str] = set()
         self._writers: dict[str, StreamWriter] = {}
         self._guard = threading.Lock()
         self._prepared = False
@@ -60,6 +65,42 @@ class FileStore:
         """
         return [line.record for line in self._chain(session_id).lines[after:]]
 
+    def branched(self) -> frozenset[str]:
+        """Return those of the streams read so far whose branches are joined by the next append, or by ``join``."""
+        return frozenset(self._branched)
+
+    def join(self, session_id: str) -> Sequence[Record]:
+        """Store how a stream's branches are joined; return the records that do it, none if it has no several branches.
+
+        Raises:
+            LogDamaged, LogForked, LogUnreadable: the stream cannot be continued.
+            LogUnwritable: the disk refuses.
+            WorkspaceLocked: another process writes this stream.
+        """
+        chain = self._chain(session_id)
+        if chain.merges:
+            self._prepare()
+            try:
+                self._writer(session_id).append((), chain.version)
+            finally:
+                self.release(session_id)
+            self._branched.discard(session_id)
+        return [line.record for merge in chain.merges for line in merge]
+
+    def beside(self, session_id: str) -> Sequence[Record]:
+        """Return the records of branches that were joined into a stream, by version; they are not in it themselves.
+
+        Raises:
+            LogUnreadable: the stream's folder cannot be read.
+        """
+        segments = read_segments(self._layout, session_id)
+        if len(segments) < 2:
+            return ()
+        known = {line.hash for line in self._chain(session_id).lines}
+        found = {line.hash: line.record for segment in segments for line in segment.lines if line.hash not in known}
+        runs = (record for record in found.values() if not record.run_id.startswith(MERGE))
+        return sorted(runs, key=lambda record: (record.version, record.id))
+
     def session_ids(self) -> Iterator[str]:
         """Yield the ids of all sessions, sorted."""
         return self.ids("session")
@@ -82,9 +123,17 @@ class FileStore:
             return None
         stored = snapshots.read(self._layout.snapshot(session_id), fold_id)
         with contextlib.suppress(LogError):
-            if stored and snapshots.is_valid(stored.hash, self._layout.segments(session_id)):
+            if stored and self._is_stored(session_id, stored):
                 return stored.snapshot
         return None
+
+    def _is_stored(self, session_id: str, stored: snapshots.Stored) -> bool:
+        """Return whether a snapshot's event is in the stream: with several segments, it may be in a branch that did not go on."""
+        segments = self._layout.segments(session_id)
+        if len(segments) < 2:
+            return snapshots.is_valid(stored.hash, segments)
+        lines = self._chain(session_id).lines
+        return 0 < stored.snapshot.version <= len(lines) and lines[stored.snapshot.version - 1].hash == stored.hash
 
     def save_snapshot(self, session_id: str, snapshot: Snapshot) -> None:
         """Keep a snapshot, unless its event is not stored. A failure is logged and never raised."""
@@ -139,9 +188,10 @@ class FileStore:
             return writer
 
     def _chain(self, stream: str) -> RecordChain:
-        chain = refuse_damage(read_chain(self._layout, stream), stream)
+        chain = refuse_damage(read_chain(self._layout, stream, self._rule), stream)
         for finding in chain.torn:
             self._warn_once(finding)
+        (self._branched.add if chain.merges else self._branched.discard)(stream)
         return chain
 
     def _warn_once(self, finding: Finding) -> None:

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipeline.domain.events.records import KINDS, Kind, kind_of
+from pipeline.domain.events.records import KINDS, MERGE, Kind, kind_of
 from pipeline.errors import LogUnreadable
 from pipeline.system import durable_files
 
@@ -56,7 +56,8 @@ class Layout:
 
     def segment(self, stream: str, first_version: int, run_id: str, attempt: int) -> Path:
         """Return the name of a new segment; ``attempt`` counts from 1, names above that are for when one is taken."""
-        stem = stream if _shares_folder(stream) else f"{first_version:06d}-{run_id}"
+        merge = f"~{run_id}" if run_id.startswith(MERGE) else ""
+        stem = f"{stream}{merge}" if _shares_folder(stream) else f"{first_version:06d}-{run_id}"
         return self.folder(stream) / (stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX)
 
     def segments(self, stream: str) -> list[Path]:

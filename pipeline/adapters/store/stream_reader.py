@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pipeline.adapters.store.branches.record_tree import Rule
 from pipeline.adapters.store.layout import Layout
 from pipeline.adapters.store.record_chain import RecordChain, join
 from pipeline.adapters.store.segment_format import Finding, Segment, parse
@@ -18,13 +19,14 @@ def read_segments(layout: Layout, stream: str) -> list[Segment]:
     return [_read_segment(layout, path, stream) for path in layout.segments(stream)]
 
 
-def read_chain(layout: Layout, stream: str) -> RecordChain:
-    """Return the stream joined to one chain; see its ``findings``.
+def read_chain(layout: Layout, stream: str, rule: Rule | None = None) -> RecordChain:
+    """Return the stream joined to one chain; see its ``findings``, and ``record_chain.join`` for ``rule``.
 
     Raises:
         LogUnreadable: the stream's folder cannot be read.
+        LogError: the rule cannot read the records that it would have to join.
     """
-    return join(read_segments(layout, stream))
+    return join(read_segments(layout, stream), rule)
 
 
 def _read_segment(layout: Layout, path: Path, stream: str) -> Segment:

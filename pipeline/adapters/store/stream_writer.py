@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 from pipeline.adapters.store.layout import Layout
 from pipeline.adapters.store.record_chain import RecordChain
-from pipeline.adapters.store.segment_format import ZEROS, seal
+from pipeline.adapters.store.segment_format import ZEROS, Line, seal
 from pipeline.domain.events.records import Record
 from pipeline.errors import EventRejected, LogDamaged, LogUnwritable, VersionConflict
 from pipeline.system import durable_files
@@ -99,6 +99,7 @@ class StreamWriter:
                 self._settle()
             chain = self._read(self._stream)
             self._copies = self._copied(chain)
+            self._store_merges(chain.merges)
         except OSError as error:
             self._lock.release()
             raise _unwritable(self._stream, error) from error
@@ -115,6 +116,12 @@ class StreamWriter:
             for path in segments:
                 durable_files.settle(path)
             durable_files.sync_directory(self._layout.folder(self._stream))
+
+    def _store_merges(self, merges: Sequence[Sequence[Line]]) -> None:
+        """Store the merges that join the stream's branches: what follows builds on them."""
+        for lines in merges:
+            data = b"".join(seal(line.record.data, line.prev)[0] for line in lines)
+            durable_files.close(self._create(data, lines[0].record.version, lines[0].record.run_id))
 
     def _copied(self, chain: RecordChain) -> bytes:
         """Return once more what is in doubt."""

@@ -83,8 +83,16 @@ def _output(dataset: Dataset, results: list[Result], options: dict[str, Any]) ->
     if options["against"]:
         lines += _compared(results[0], results[-1], value)
     if options["show"]:
-        lines += tables.detail_lines(results[0].scores, {entry.id: entry.query for entry in dataset.entries})
+        lines += tables.detail_lines(results[0].scores, _queries(dataset))
     return lines, value
+
+
+def _queries(dataset: Dataset) -> dict[str, str]:
+    """Return the text of each question and follow-up by its score's id."""
+    from pipeline.evaluate.follow_ups import follow_up_id
+
+    asked = {follow_up_id(row): f"{row.first} {row.query}".strip() for row in dataset.follow_ups}
+    return {entry.id: entry.query for entry in dataset.entries} | asked
 
 
 def _convert(console: Console, folder: Path, kind: str, source: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.command_parts import bring_up_to_date, report_build_problems, session_named, show_session
+from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.param_types import Length, SessionName
 from pipeline.errors import NOT_FOUND, StepError
 from pipeline.ops.console_output import Console, end
@@ -39,6 +40,7 @@ def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
             opened = session_actions.reopen_session(env.store, name, context)
             _adopt_settings(env, opened, context)
             state = run.run_async(_resume_session(env, run, opened))
+            consolidate_after_run(console, env.workspace, env.store)
             problems = _vault_and_site(env)
         show_session(console, state, None)
         run.summary_line = f"{name} is {state.status}"

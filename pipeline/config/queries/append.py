@@ -9,7 +9,7 @@ import errno
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,8 +26,14 @@ Field = str | int | float | Sequence[str]
 
 
 def add_query(path: Path, text: str, **fields: Field) -> Query:
+    """Append the question ``text`` to the file at ``path`` and return it as it will be read; otherwise as ``add_allowed``."""
+    return add_allowed(path, text, lambda _queue: None, **fields)
+
+
+def add_allowed(path: Path, text: str, refuse: Callable[[Queue], None], **fields: Field) -> Query:
     """Append the question ``text`` to the file at ``path`` and return it as it will be read.
 
+    ``refuse`` gets the file as it is and raises if nothing may be added to it; nobody else adds anything meanwhile.
     ``fields`` are those of an entry in the file: ``id``, ``mode``, ``every="7d"``, ``tags``, ``priority`` …
     A question that begins like another gets an explicit id, so that the other keeps the one it has.
 
@@ -42,6 +48,7 @@ def add_query(path: Path, text: str, **fields: Field) -> Query:
         before = contents(target)
         queue = checked(before, path.name)
         _refuse_repeat(queue, text)
+        refuse(queue)
         after = _extended(before, text, dict(fields))
         if "id" not in fields and _renames(queue, after):
             after = _extended(before, text, {"id": distinct_id(" ".join(text.split())), **fields})

@@ -70,12 +70,26 @@ class ModelChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Enqueueing:
+    """Whether other programs may queue questions, through ``research mcp``, and their caps.
+
+    ``questions`` is how many may stand in the file. Each may cost ``each_usd`` a session, all of them together ``cost_usd``.
+    """
+
+    enqueue: bool = False
+    questions: int = 20
+    each_usd: float = 0.25
+    cost_usd: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The ``settings`` section. ``corpus``: folders relative to the workspace, one at least. ``search``: in order of preference.
 
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
+    ``memory``: whether a run recalls earlier sessions, and consolidates those that ended.
     ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's. ``vault_queue``: whether the questions in the
     vault are researched too.
     """
@@ -91,9 +105,11 @@ class Settings:
     page_hosts: tuple[str, ...] = ()
     contact: str = ""
     site_url: str = ""
+    memory: Literal["on", "off"] = "on"
     workers: Literal["notes", "folded"] = "notes"
     vault_queue: Literal["read", "ignore"] = "read"
     snapshot_every: int = 20
+    mcp: Enqueueing = Enqueueing()
 
 
 @dataclass(frozen=True, slots=True)

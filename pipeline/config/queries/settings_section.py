@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from pipeline.config.queries.fields import Reader, choice, clock, duration, kind, listing, mapping, money, price, text, whole
-from pipeline.config.queries.model import Limits, ModelChoice, Price, QueryLimits, Settings
+from pipeline.config.queries.model import Enqueueing, Limits, ModelChoice, Price, QueryLimits, Settings
 from pipeline.config.queries.problems import Problems, shown
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
 
@@ -123,6 +123,12 @@ def _query_limits(node: Node, faults: Problems) -> QueryLimits:
     return QueryLimits(**_mapping(node, faults, {**_QUERY_LIMITS, "context_tokens": whole(*CONTEXT_TOKENS)}))
 
 
+def _enqueueing(node: Node, faults: Problems) -> Enqueueing:
+    fields = {"enqueue": choice("true", "false"), "questions": whole(1, 1_000), "each_usd": money, "cost_usd": money}
+    values = _mapping(node, faults, fields)
+    return Enqueueing(**{**values, "enqueue": values.get("enqueue") == "true"})
+
+
 def _mapping(node: Node, faults: Problems, fields: dict[str, Reader]) -> dict[str, Any]:
     if isinstance(node, Mapping):
         return mapping(node, faults, fields)
@@ -168,7 +174,9 @@ _SETTINGS: dict[str, Reader] = {
     "page_hosts": listing(_address, "write a list of addresses: [http://wiki.intranet]"),
     "contact": _contact,
     "site_url": _address,
+    "memory": choice("on", "off"),
     "workers": choice("notes", "folded"),
     "vault_queue": choice("read", "ignore"),
     "snapshot_every": whole(1, 100_000),
+    "mcp": _enqueueing,
 }

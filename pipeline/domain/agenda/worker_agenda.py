@@ -41,7 +41,7 @@ def _iteration_steps(state: SessionState, worker: Worker) -> Iterator[Step]:
     done = len(worker.iterations)
     if done == 0 or worker.iterations[-1].evaluated:
         yield from _next_iteration_steps(state, worker)
-    elif not worker.iterations[-1].queries:
+    elif not (worker.iterations[-1].queries or worker.iterations[-1].pages):
         yield FinishWorker(worker.id, "nothing left to ask")
     elif searches := open_searches(state, worker):
         yield from searches

@@ -60,6 +60,7 @@ SessionEvent = Annotated[
     | e.BudgetExhausted
     | e.SettingsChanged
     | e.CallSent
+    | e.BranchMerged
     | n.BatchStarted
     | n.QuerySkipped
     | n.QueryEnded

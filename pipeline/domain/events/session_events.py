@@ -37,6 +37,7 @@ from pipeline.domain.values import (
     PlanNode,
     RejectedFact,
     ResearchConfig,
+    Value,
 )
 from pipeline.text.ranking.term_statistics import TermStatistics
 
@@ -139,13 +140,17 @@ class WorkerStarted(EventBase):
 
 
 class WorkerThought(Answered):
-    """A worker's next searches and the reasoning. ``iteration`` counts from 1. Without queries the worker is finished."""
+    """A worker's next searches and the reasoning. ``iteration`` counts from 1. Without queries and pages the worker is finished.
+
+    ``pages`` are addresses that earlier nights found answers at; they are read again beside those that the searches find.
+    """
 
     type: Literal["worker.thought"] = "worker.thought"
     worker_id: str
     iteration: int
     reasoning: str
     queries: tuple[str, ...]
+    pages: tuple[str, ...] = ()
 
 
 class SearchCompleted(Answered):
@@ -282,6 +287,38 @@ class ResearchReopened(EventBase):
 
     type: Literal["research.reopened"] = "research.reopened"
     reason: str = ""
+
+
+class Conflict(Value):
+    """Two branches recorded different outcomes of one step: the ids of the event that counts, and of the other."""
+
+    step: str
+    ours: str
+    theirs: str
+
+
+class BranchMerged(Answered):
+    """Two branches of the stream are joined: machines that did not know of each other had continued the same event.
+
+    ``kept`` and ``taken`` are the hashes of the last events of the branch that this event continues, and of the other; ``base``
+    is the version of the last event that both have. ``adopted`` are the ids of the other branch's events that follow this one;
+    ``same`` of those that this branch has with the same payload; ``left`` of the other answers that have no place in it.
+    ``cost`` is what the other branch spent, without the cost of the adopted events; it includes ``lost`` calls whose answers were
+    never recorded, at their worst case, ``lost_usd``. ``answered`` are the worst cases of calls that this branch had counted as
+    lost, and whose answers the other one has.
+    """
+
+    type: Literal["branch.merged"] = "branch.merged"
+    base: int
+    kept: str
+    taken: str
+    adopted: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    lost: int = 0
+    lost_usd: float = 0.0
+    answered: tuple[Cost, ...] = ()
 
 
 class StepFailed(Answered):

@@ -6,10 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
-from urllib.parse import urlsplit
 
 from pipeline.domain.events.memory_events import SessionConsolidated
-from pipeline.domain.findings import all_facts, open_gaps, page_of, standings
+from pipeline.domain.findings import all_facts, open_gaps, origin_of, page_of, standings
 from pipeline.domain.memory.values import Episode, Met, Procedure, Solution, Statement, Superseded, Yield
 from pipeline.domain.state import Failure, SearchDone, SessionState, asked_queries, cost_of, workers_in_order, working_seconds
 from pipeline.domain.steps import Read
@@ -40,12 +39,6 @@ def consolidated(state: SessionState, head: str = "") -> SessionConsolidated:
         procedures=_procedures(state),
         solutions=_solutions(state),
     )
-
-
-def origin_of(url: str) -> str:
-    """Return the origin of an address: the host of a web page, else the document itself."""
-    parts = urlsplit(url) if url.startswith(("http://", "https://")) else None
-    return (parts.hostname or url) if parts else page_of(url)
 
 
 def _episode(state: SessionState) -> Episode:

@@ -10,6 +10,7 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field
 
+from pipeline.domain.memory.values import Recalled
 from pipeline.domain.reasoner_questions.answers import ClaimCheck as ClaimCheck
 from pipeline.domain.reasoner_questions.answers import CrossCheck as CrossCheck
 from pipeline.domain.reasoner_questions.answers import Edit as Edit
@@ -92,7 +93,7 @@ class PerspectivesQuestion(Question[Perspectives]):
     """From which ``count`` points of view should this be researched, with ``questions`` questions each?
 
     The first is always the basic facts (id ``basic-facts``), the last always the sceptic's (id ``sceptic``). If ``count`` is 1,
-    the only one is the basic facts.
+    the only one is the basic facts. ``recalled`` is what earlier nights found; none of it is evidence.
     """
 
     name = "perspectives"
@@ -100,13 +101,14 @@ class PerspectivesQuestion(Question[Perspectives]):
     hits: tuple[Hit, ...]
     count: int
     questions: int
+    recalled: Recalled = Recalled()
 
 
 class ThoughtQuestion(Question[Thought]):
     """Which searches should this worker make next, given its facts? At most ``limit`` queries, none made before.
 
     ``earlier`` are facts of an earlier report on the same query, finished on the day ``earlier_on``. ``others`` is what other
-    workers did.
+    workers did. ``recalled`` is what earlier nights found, no evidence now; its ``pages`` are read again without a search.
     """
 
     name = "thought"
@@ -122,6 +124,8 @@ class ThoughtQuestion(Question[Thought]):
     earlier: tuple[Fact, ...] = ()
     earlier_on: str = ""
     others: OthersWork = OthersWork()
+    recalled: Recalled = Recalled()
+    pages: tuple[str, ...] = ()
 
 
 class ObservationQuestion(Question[Observation]):

@@ -28,10 +28,10 @@ def next_step(state: TalkState) -> TalkStep | None:
     turn = state.turns[-1] if state.turns else None
     if turn is None or turn.answer is not None:
         return None
-    return TalkStep(_next_name(turn), turn.number, next_page(turn))
+    return TalkStep(_next_name(turn, state.reasoner), turn.number, next_page(turn))
 
 
-def _next_name(turn: Turn) -> StepName:
+def _next_name(turn: Turn, reasoner: str) -> StepName:
     if not turn.stands_alone:
         return "resolve"
     if turn.found is None:
@@ -40,7 +40,7 @@ def _next_name(turn: Turn) -> StepName:
         return "observe"
     if turn.draft is not None:
         return "check"
-    return "draft" if is_answerable(turn) else "refuse"
+    return "draft" if is_answerable(turn, reasoner) else "refuse"
 
 
 def next_page(turn: Turn) -> str:

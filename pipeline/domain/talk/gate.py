@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.domain.talk.state import Turn
-from pipeline.domain.values import Fact
+from pipeline.domain.values import EXTRACTIVE, Fact
 from pipeline.text.ranking.answerability import Judgement, judgement_of
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.stemming import language_of
 
 
-def is_answerable(turn: Turn) -> bool:
-    """Return whether the turn's facts hold what its question is about."""
-    return bool(turn.facts()) and judgement(turn).outcome == "answered"
+def is_answerable(turn: Turn, reasoner: str) -> bool:
+    """Return whether the turn's facts hold what its question is about.
+
+    A model was asked for facts that answer it, in whatever words, so one fact is enough; it may still find that they do not.
+    """
+    return bool(turn.facts()) and (reasoner != EXTRACTIVE or judgement(turn).outcome == "answered")
 
 
 def judgement(turn: Turn) -> Judgement:

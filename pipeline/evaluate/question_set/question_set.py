@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pipeline.errors import UsageError
 from pipeline.evaluate.question_set.jsonl_reader import Faults, LocatedRow, json_rows, trec_rows, yaml_rows
-from pipeline.evaluate.question_set.rows import Answer, Half, Nugget, Subject, Topic, Unanswerable
+from pipeline.evaluate.question_set.rows import Answer, FollowUp, Half, Nugget, Subject, Topic, Unanswerable
 
 HALVES: tuple[Half, ...] = ("dev", "held-out")
 Kind = Literal["narrow", "broad", "plain", "off-topic", "near-topic", "half", "subject"]
@@ -50,13 +50,14 @@ class Entry:
 class Dataset:
     """The questions in the order of their files, and the folder of documents that should answer them.
 
-    ``subjects`` are all subjects of the folder, whichever questions were chosen.
+    ``subjects`` are all subjects of the folder, whichever questions were chosen; ``follow_ups`` are about the chosen ones.
     """
 
     folder: Path
     corpus: Path
     entries: tuple[Entry, ...]
     subjects: tuple[Subject, ...] = ()
+    follow_ups: tuple[FollowUp, ...] = ()
 
     def chosen(self, only: Iterable[str], *, final: bool) -> Dataset:
         """Return the dataset with the questions ``only`` (empty: all), without held-out ones unless ``final``.
@@ -71,7 +72,9 @@ class Dataset:
         entries = tuple(entry for entry in allowed if not wanted or entry.id in wanted)
         if not entries:
             raise UsageError(f"no question to ask in {self.folder}", hint=_FINAL)
-        return replace(self, entries=entries)
+        names = {entry.id for entry in entries}
+        asked = tuple(row for row in self.follow_ups if row.about in names and (final or row.half == "dev"))
+        return replace(self, entries=entries, follow_ups=asked)
 
 
 @dataclass(slots=True)
@@ -83,6 +86,7 @@ class _Rows:
     nuggets: list[LocatedRow] = field(default_factory=list)
     unanswerable: list[LocatedRow] = field(default_factory=list)
     subjects: list[LocatedRow] = field(default_factory=list)
+    follow_ups: list[LocatedRow] = field(default_factory=list)
     qrels: list[tuple[str, str, str, int]] = field(default_factory=list)
 
 
@@ -103,7 +107,8 @@ def load(folder: Path, corpus: Path | None = None) -> Dataset:
     entries = tuple(_entries(raw))
     if not entries:
         raise UsageError(f"{folder} holds no question", hint="it needs topics.jsonl, unanswerable.jsonl or pairs.yaml")
-    return Dataset(folder, documents, entries, tuple(entry.subject for entry in entries if entry.subject))
+    subjects = tuple(entry.subject for entry in entries if entry.subject)
+    return Dataset(folder, documents, entries, subjects, tuple(placed.row for placed in raw.follow_ups))
 
 
 def corpus_of(folder: Path, named: Path | None) -> Path:
@@ -129,6 +134,8 @@ def _read(folder: Path, given: Mapping[str, Any], raw: _Rows, faults: Faults) ->
         raw.nuggets += json_rows(path, Nugget, {}, faults)
     if (path := folder / "unanswerable.jsonl").is_file():
         raw.unanswerable += json_rows(path, Unanswerable, half, faults)
+    if (path := folder / "followups.jsonl").is_file():
+        raw.follow_ups += json_rows(path, FollowUp, half, faults)
     if (path := folder / "pairs.yaml").is_file():
         raw.subjects += yaml_rows(path, "subjects", Subject, half, faults)
     if (path := folder / "qrels.txt").is_file():
@@ -143,6 +150,9 @@ def _check(raw: _Rows, documents: Path, faults: Faults) -> None:
         if first != placed.place:
             faults.add(placed.place, f"the id {placed.row.id} is used before, at {first}")
     topics = {placed.row.id for placed in raw.topics}
+    for placed in raw.follow_ups:
+        if placed.row.about not in topics:
+            faults.add(placed.place, f"there is no topic with the id {placed.row.about}")
     for placed in (*raw.answers, *raw.nuggets):
         if placed.row.id not in topics:
             faults.add(placed.place, f"there is no topic with the id {placed.row.id}")

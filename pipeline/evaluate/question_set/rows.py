@@ -81,6 +81,22 @@ class Unanswerable(Row):
     half: Half = "dev"
 
 
+class FollowUp(Row):
+    """A question that is asked after the topic ``about`` was researched, of the pages that its session stored.
+
+    Without ``aliases`` no page answers it. ``first`` is asked before it, if it refers to that ("it"); ``full`` is then the same
+    question in words that stand alone.
+    """
+
+    id: Name
+    about: Name
+    query: Name
+    first: str = ""
+    full: str = ""
+    aliases: tuple[Alias, ...] = ()
+    half: Half = "dev"
+
+
 class Side(Row):
     """One sentence of one document; ``document`` is its file name, with or without suffix."""
 

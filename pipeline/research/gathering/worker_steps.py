@@ -10,10 +10,11 @@ from pipeline.domain.findings import facts_of
 from pipeline.domain.reasoner_questions import Evaluation, EvaluationQuestion, ThoughtQuestion
 from pipeline.domain.state import GIVES_ORDERS, SessionState, Worker, asked_queries
 from pipeline.domain.steps import Evaluate, FailWorker, FinishWorker, Read, SearchFor, StartWorker, Think
-from pipeline.domain.values import Fact
+from pipeline.domain.values import Fact, Perspective
 from pipeline.errors import ReadFailed
 from pipeline.research.gathering.context_compression import context_of
 from pipeline.research.gathering.other_workers import others_work
+from pipeline.research.gathering.recalled_pages import recalled_pages
 from pipeline.research.planning import clean_hits
 from pipeline.research.step_context import Outcome, StepContext, paid
 from pipeline.text.model_orders import gives_orders
@@ -61,6 +62,7 @@ async def think(step: Think, state: SessionState, step_context: StepContext) -> 
         context=context_of(state, worker),
         others=others_work(state, worker, step.iteration),
         **_earlier_facts(state, step.iteration),
+        **_recalled(state, state.perspectives[worker.perspective_id], step.iteration),
     )
     answer = await step_context.reasoner.answer(question)
     cost = paid(answer)
@@ -69,10 +71,18 @@ async def think(step: Think, state: SessionState, step_context: StepContext) -> 
         iteration=step.iteration,
         reasoning=one_line(answer.value.reasoning, 2_000),
         queries=_new_queries(answer.value.queries, asked, question.limit),
+        pages=question.pages,
         cost=cost.cost,
         exchange=cost.exchange,
     )
     return Outcome((thought,), cost.objects)
+
+
+def _recalled(state: SessionState, view: Perspective, iteration: int) -> dict[str, Any]:
+    """Return question fields with what earlier nights found, for a worker's first thought."""
+    if state.recalled is None or iteration > 1:
+        return {}
+    return {"recalled": state.recalled, "pages": recalled_pages(state, view)}
 
 
 def _earlier_facts(state: SessionState, iteration: int) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class Catalogue:
             self._db.execute("DELETE FROM notes WHERE id = ?", (number,))
 
     def put(self, entries: Sequence[tuple[Record, int, int, str]], *, fresh: bool = False) -> None:
-        """Remember files: each with its size, its time of change in ns, and its search terms.
+        """Remember files: each with its size, its time of change in ns, and what is searched of it (``Content``, packed).
 
         All files that they lead to are entered. ``fresh``: nothing was known of them.
         """
@@ -281,13 +281,13 @@ class Catalogue:
         )
 
     def written(self, first: tuple[str, str], end: tuple[str, str]) -> Iterator[tuple[Face, str]]:
-        """Yield the notes from one such place on and before another, each with its search terms."""
+        """Yield the notes from one such place on and before another, each with what is searched of it."""
         for kind in (*KINDS, OTHER):
             for *face, terms in self._db.execute(f"SELECT {_FACE}, n.terms {_PLACED}", (kind, *first, *end)):
                 yield _face(*face), terms
 
     def terms(self, paths: Iterable[str]) -> dict[str, str]:
-        """Return the search terms of these notes, by path."""
+        """Return what is searched of these notes, by path."""
         sql = "SELECT terms FROM notes WHERE path = ? AND digest IS NOT NULL"
         return {path: row[0] for path in paths if (row := self._db.execute(sql, (path,)).fetchone())}
 

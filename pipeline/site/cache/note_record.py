@@ -17,14 +17,15 @@ from pipeline.text.normalise import digest_of, one_line
 if TYPE_CHECKING:
     from pipeline.site.markdown.note_to_html import Reader
 
-KINDS = ("home", "night", "report", "session", "worker", "source", "topic")
+KINDS = ("home", "night", "report", "session", "worker", "source", "topic", "question", "earlier")
 OTHER = "note"
 NOT_FOUND = "not-found"  # the status of a report that is none: the sources do not answer
-QUOTING = ("report", OTHER)  # their citations lead to quotes on the same page
+EARLIER = "earlier"  # a report that a newer one on the same question supersedes: it has lists of its own
+QUOTING = ("report", EARLIER, OTHER)  # their citations lead to quotes on the same page
 _FENCED = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _LINKS = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?")
-_COUNTED = ("sources", "facts", "quotes", "reports", "sessions", "done", "not_found", "failed")
+_COUNTED = ("changes", "sources", "facts", "quotes", "reports", "sessions", "done", "not_found", "failed")
 _NOT_SHOWN = {"title", "kind", "aliases", "tags", "cssclasses", "created", "description"}
 
 
@@ -122,7 +123,9 @@ def _kind(path: str, given: Mapping[str, Any]) -> str:
     if path == HOME:
         return "home"
     kind = given.get("kind")
-    return kind if isinstance(kind, str) and kind in KINDS[1:] else OTHER
+    if kind == "report" and given.get("superseded_by"):
+        return EARLIER
+    return kind if isinstance(kind, str) and kind in KINDS[1:] and kind != EARLIER else OTHER
 
 
 def _record(
@@ -148,7 +151,7 @@ def _record(
         blocks=draft.blocks,
         cites=[(cite.number, cite.path, cite.block, cite.anchor) for cite in draft.cites.values()],
         slots=[_slot(slot) for slot in draft.slots if not isinstance(slot, Aside)],
-        text=" ".join(draft.text),
+        text="\n".join(draft.text),
     )
 
 
@@ -157,6 +160,8 @@ def _slot(slot: Embed | Table) -> list[str]:
 
 
 def _fact(name: str, number: int) -> str:
+    if name == "changes":
+        return f"{number:,} {'change' if number == 1 else 'changes'}" if number else "nothing new"
     if name in {"done", "not_found", "failed"}:
         return f"{number:,} {name.replace('_', ' ')}"
     return f"{number:,} {name if number != 1 else name.removesuffix('s')}"

@@ -8,9 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 from pipeline.site.cache.built_files import BuiltFiles
-from pipeline.site.cache.catalogue import Catalogue
+from pipeline.site.cache.catalogue import Catalogue, CataloguedPlaces
+from pipeline.site.cache.note_record import Face, body_of
 from pipeline.site.files import Staged, read
 from pipeline.site.invalidation import Change
+from pipeline.site.markdown.note_draft import Draft
+from pipeline.site.markdown.note_to_html import Reader
 from pipeline.site.pages import feeds, list_pages
 from pipeline.site.pages.page_values import Site
 from pipeline.site.pages.pagination import NoteList, all_lists, moves_of
@@ -21,6 +24,7 @@ from pipeline.system.folder_fingerprint import NO_FOLDER, Look, all_folders, is_
 from pipeline.text.normalise import digest_of
 
 ASSETS = "assets"
+NIGHTS_IN_FEED = 7  # with their text: answers and failures
 _ACTIVE = re.compile(
     rb"<\s*(?:script|foreignobject|iframe|object|embed|!entity|[^>\s]*:script)|\son\w+\s*=|javascript:|data:text", re.IGNORECASE
 )
@@ -48,14 +52,21 @@ class AuxiliaryPages:
         key = key_of(self._layout.digest(template), self._site, page)
         self._put(path, key, lambda: self._layout.render(template, self._site, page))
 
-    def render_single_pages(self) -> set[str]:
+    def render_single_pages(self, vault: Path) -> set[str]:
         """Write the pages for tags, search and missing pages, and the feed; return their site paths."""
         self._put_page("tags", list_pages.tags_page(self._site, self._catalogue), list_pages.TAGS)
         self._put_page("search", list_pages.search_page(self._site), "search.html")
         self._put_page("404", list_pages.missing_page(self._site), "404.html")
-        reports = self._catalogue.newest("report", feeds.NEWEST)
-        self._put_data(feeds.FEED, feeds.feed(self._site, reports))
+        items = [feeds.Item(face) for face in self._catalogue.newest("report", feeds.NEWEST)]
+        items += [feeds.Item(face, self._night_html(vault, face)) for face in self._catalogue.newest("night", NIGHTS_IN_FEED)]
+        self._put_data(feeds.FEED, feeds.feed(self._site, feeds.newest_first(items)))
         return {list_pages.TAGS, "search.html", "404.html", feeds.FEED}
+
+    def _night_html(self, vault: Path, face: Face) -> str:
+        """What a night found and what failed, with links as in the feed; the tables of its runs are left to its page."""
+        text = body_of(read(vault, face.path) or b"").partition("\n## Runs\n")[0]
+        draft = Reader().read(text, Draft(face.path, self._site.url, CataloguedPlaces(self._catalogue)))
+        return "".join(part for part in draft.parts() if isinstance(part, str)).strip()
 
     def render_lists(self, changes: Mapping[str, Change], *, every: bool) -> None:
         """Render the pages of lists that may show a change or are not as they were built; with ``every`` all."""

@@ -1,10 +1,11 @@
-"""The Atom feed of reports and the site map. Both contain only times of the notes, so they are the same in every build."""
+"""The Atom feed of reports and nights, and the site map. They contain only times of the notes, so every build makes the same."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import NamedTuple
 
 from pipeline.site.cache.note_record import Face
 from pipeline.site.pages.page_values import Site
@@ -19,9 +20,21 @@ _TOP = "index.html"
 _EPOCH = "1970-01-01T00:00:00"
 
 
-def feed(site: Site, reports: Sequence[Face]) -> bytes:
-    """Return the feed of these reports, newest first. Without the site's address its links are relative to the feed."""
-    updated = max((report.created for report in reports), default="") or _EPOCH
+class Item(NamedTuple):
+    """An entry of the feed: a note's face, and its text as HTML ("" for its description alone)."""
+
+    face: Face
+    content: str = ""
+
+
+def newest_first(items: Iterable[Item]) -> list[Item]:
+    """Return the newest of these entries, newest first."""
+    return sorted(items, key=lambda item: (item.face.created, item.face.path), reverse=True)[:NEWEST]
+
+
+def feed(site: Site, items: Sequence[Item]) -> bytes:
+    """Return the feed of these notes, newest first. Without the site's address its links are relative to the feed."""
+    updated = max((item.face.created for item in items), default="") or _EPOCH
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom">',
@@ -30,13 +43,14 @@ def feed(site: Site, reports: Sequence[Face]) -> bytes:
         f"<updated>{_time(updated)}</updated>",
         f'<link rel="self" href="{_text(site.url + FEED)}"/>',
         f'<link rel="alternate" href="{_text(site.url or _TOP)}"/>',
-        *(line for report in reports for line in _entry(site, report)),
+        *(line for item in items for line in _entry(site, item)),
         "</feed>",
     ]
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
-def _entry(site: Site, report: Face) -> Iterable[str]:
+def _entry(site: Site, item: Item) -> Iterable[str]:
+    report = item.face
     page = encoded(page_of(report.path))
     yield "<entry>"
     yield f"<title>{_text(report.label + report.title)}</title>"
@@ -44,7 +58,9 @@ def _entry(site: Site, report: Face) -> Iterable[str]:
     yield f"<updated>{_time(report.created or _EPOCH)}</updated>"
     yield f'<link rel="alternate" href="{_text(site.url + page)}"/>'
     yield f"<author><name>{_text(site.title)}</name></author>"
-    yield f"<summary>{_text(report.description)}</summary>"
+    yield f"<summary>{_text(' · '.join(filter(None, (report.description, *report.facts))))}</summary>"
+    if item.content:
+        yield f'<content type="html">{_text(item.content)}</content>'
     yield "</entry>"
 
 

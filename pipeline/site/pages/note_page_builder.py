@@ -10,7 +10,7 @@ from itertools import groupby
 from markupsafe import Markup
 
 from pipeline.site.cache.catalogue import Catalogue, Rest
-from pipeline.site.cache.note_record import KINDS, OTHER, Face, values_of
+from pipeline.site.cache.note_record import EARLIER, KINDS, OTHER, Face, values_of
 from pipeline.site.labels import PLURALS, label, shown_number
 from pipeline.site.markdown.html_render_rules import href_of
 from pipeline.site.markdown.note_draft import Aside, Draft
@@ -20,7 +20,8 @@ from pipeline.site.paths import Places, block_anchor, encoded, fragment, list_pa
 from pipeline.text.normalise import one_line
 
 _PAGES = {*KINDS, OTHER}
-_IN_A_ROW = {"night", "report", "session"}
+_IN_A_ROW = {"night", "report", EARLIER, "session"}
+_AROUND = ("report", "question", EARLIER, "session", "topic", "night", "source", "worker", OTHER, "home")  # nearest first
 _MARKUP = re.compile("<[^>]*>")
 _VERBATIM = '<p class="verbatim">Word for word</p>'
 _ASIDE = 240  # characters of a quote beside the text
@@ -51,7 +52,7 @@ class Composer:
         targets, linkers = self._notes(self._catalogue.targets(face.path)), self._notes(self._catalogue.linkers(face.path))
         older, newer = self._catalogue.beside(face) if face.kind in _IN_A_ROW else (None, None)
         return NotePage(
-            kind=face.kind,
+            kind="report" if face.kind == EARLIER else face.kind,
             path=path,
             root=root,
             source=face.path,
@@ -186,8 +187,5 @@ def tag_page(tag: str) -> str:
 
 def _around(targets: Sequence[Face], linkers: Sequence[Face], root: str) -> list[Link]:
     faces = {face.path: face for face in (*targets, *linkers)}
-    order = {
-        kind: number for number, kind in enumerate(("report", "session", "topic", "night", "source", "worker", OTHER, "home"))
-    }
-    ordered = sorted(faces.values(), key=lambda face: order[face.kind])
+    ordered = sorted(faces.values(), key=lambda face: _AROUND.index(face.kind))
     return [link(face, root) for face in ordered]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pipeline.config.scaffold import later_templates
 from pipeline.site.pages.page_values import Site
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 
@@ -15,7 +16,8 @@ class Layout:
     """The templates in ``folder``: ``<name>.html.j2``. ``compiled`` as in ``TemplateFolder``."""
 
     def __init__(self, folder: Path, compiled: Path | None = None) -> None:
-        self._templates = TemplateFolder(folder, TemplateEnvironment(autoescape=True), _ADVICE, compiled)
+        later = later_templates("site", "question.html.j2", "earlier.html.j2")
+        self._templates = TemplateFolder(folder, TemplateEnvironment(autoescape=True), _ADVICE, compiled, later)
 
     def digest(self, name: str) -> str:
         """Return the digest of a template and of all that it is made from."""

@@ -20,7 +20,7 @@ from pipeline.site.pages.note_page_builder import Composer, filled
 from pipeline.site.pages.page_values import Site
 from pipeline.site.paths import IMAGES, Places, suffix_of
 from pipeline.site.rendering.page_templates import Layout
-from pipeline.site.search_index import index_shards
+from pipeline.site.search_index.terms import content_of
 from pipeline.text.normalise import digest_of
 
 _KEPT_BYTES = 60_000_000  # of HTML, in all renderers together
@@ -81,7 +81,7 @@ class PageRenderer:
         if suffix != ".md":
             return Record(Face(path, suffix[1:], path), digest_of(data)), ""
         record, draft = read_note(path, data, self._places, self._reader)
-        terms = index_shards.terms_of(record.face.title, record.text)
+        terms = content_of(record.face.title, record.tags, record.text).packed()
         tags = frozenset(tag for slot in record.slots for tag in watched(slot, self._bytes))
         self._keep(path, record.digest, draft)
         return replace(record, text="", watched=tags), terms

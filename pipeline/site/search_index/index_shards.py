@@ -1,92 +1,73 @@
 """The search index: the notes that contain each word, in small files that a page loads by the first letters of a word.
 
-``meta.js`` holds the number of notes, the segments, and the words that are not indexed; of each segment ``w-<letters>.js`` holds
-the words that begin with these letters, each with the notes that hold it, and ``n-<number>.js`` what is shown of the notes. They
-are scripts, not JSON, because a page opened from a folder may load scripts beside it, but nothing else. Each file's content
-depends on the vault alone, not on the order of builds: a note's number derives from its path.
+``meta.js`` holds the number of notes, the segments, and the words that are not indexed. Each segment has ``w-<letters>.js`` (the
+words that begin with these letters, each with the notes that hold it), ``v-<length>.js`` (all words of that length, where the
+page finds what a misspelt word was to be), ``f-<facet>.js`` (the notes of each kind, day or tag), and ``n-<number>.js`` (what is
+shown of the notes, and their texts, compressed). They are scripts, not JSON, because a page opened from a folder may load scripts
+beside it, but nothing else. Each file's content depends on the vault alone, not on the order of builds: a note's number derives
+from its path.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
+import zlib
+from base64 import b64decode, b64encode
 from bisect import bisect_left, insort
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pipeline.site.cache.note_record import Face
 from pipeline.site.paths import encoded, page_of
+from pipeline.site.search_index.terms import STOP, WEIGHTS, Content, facets, is_spelt
 from pipeline.text.normalise import digest_of
 
-Entry = tuple[Face, str]  # a note, and its search terms
+Entry = tuple[Face, Content]  # a note, and what is searched of it
 Change = tuple[Entry | None, Entry | None]  # a note before and after; None: it is not there
-Held = dict[str, Any]  # what a file of the index holds: codes by term, or notes by number
-_WORD = re.compile(r"[^\W_]+")
-_COMBINING = re.compile(r"[\u0300-\u036f]")
-_LONGEST = 24
-_DIGITS = "0123456789abcdefghijklmnopqrstuv"
-_WEIGHTS = _DIGITS + "wxyz"
-_ID = 7
+Held = dict[str, Any]  # what a file of the index holds: codes by term, notes by number, or words
+Words = tuple[set[str], set[str]]  # words that went and came
+FORM = 2  # of the files; the page's script knows it
+_DIGITS = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"  # in the order of their codes
+_ID = 5  # 30 bits: two of a segment's 8,000 notes share a number once in thirty vaults; then both are found
 _STEP = _ID + 1
+_FACET_WEIGHT = WEIGHTS[0]
 _END = b");\n"
-_FROM_HERE = "\u2e80"  # scripts without spaces between words begin about here
-STOP = frozenset(
-    _WORD.findall(
-        "a an and are as at be been but by can did do does for from had has have how if in into is it its more not of on or than "
-        "that the their then there these they this to was were what when where which who why will with would"
-    )
-)
-
-
-def terms_of(title: str, text: str) -> str:
-    """Return the terms of a note with their weights (one digit to base 36), as ``term:w term:w``, sorted."""
-    counts = Counter(_terms(text))
-    length = 0.3 + 0.7 * counts.total() / 300
-    digits = {count: _WEIGHTS[1 + int(10 * count / (count + 1.2 * length))] for count in {0, *counts.values()}}
-    found = {term: digits[count] for term, count in counts.items()}
-    found |= {term: _WEIGHTS[20 + _WEIGHTS.index(found.get(term, digits[0]))] for term in _terms(title)}
-    return " ".join([f"{term}:{digit}" for term, digit in sorted(found.items())])
-
-
-def _terms(text: str) -> list[str]:
-    if text.isascii():
-        return [word for word in _WORD.findall(text.lower()) if word not in STOP and 1 < len(word) <= _LONGEST]
-    plain = _COMBINING.sub("", unicodedata.normalize("NFKD", text))
-    words = [part for word in _WORD.findall(plain.lower()) for part in _parts(word)]
-    return [word for word in words if word >= _FROM_HERE or (1 < len(word) <= _LONGEST and word not in STOP)]
-
-
-def _parts(word: str) -> Iterable[str]:
-    """A word; where words are written without spaces between them, each two letters that stand side by side."""
-    return (word[place : place + 2] for place in range(max(1, len(word) - 1))) if word >= _FROM_HERE else (word,)
 
 
 def note_id(path: str) -> str:
-    """Return the number of a note in the index: seven digits to base 32, from its path."""
+    """Return the number of a note in the index: five digits to base 64, from its path."""
     number = int(digest_of(path.encode())[:15], 16)
     digits = ""
     for _ in range(_ID):
-        number, digit = divmod(number, 32)
+        number, digit = divmod(number, 64)
         digits = _DIGITS[digit] + digits
     return digits
 
 
 def word_file(term: str) -> str:
-    """Return the name of the file that holds a term."""
+    """Return the name of the file that holds a term: a word, or a facet such as ``kind=report``."""
+    if "=" in term:
+        return f"f-{term.partition('=')[0]}"
     first = term[:2]
     return f"w-{first}" if first.isascii() and len(first) == 2 else f"w-u{ord(term[0]):x}"
 
 
 def note_file(number: str) -> str:
-    """Return the name of the file that holds what is shown of a note."""
-    return f"n-{int(number[:2], 32) >> 2:02x}"
+    """Return the name of the file that holds what is shown of a note: one of 256."""
+    return f"n-{(_DIGITS.index(number[0]) << 2) + (_DIGITS.index(number[1]) >> 4):02x}"
+
+
+def spelling_file(word: str) -> str:
+    """Return the name of the file that lists a word among those of its length."""
+    return f"v-{len(word)}"
 
 
 def script(name: str, value: object) -> bytes:
-    """Return a file of the index: a call with its name and what it holds, in ASCII."""
-    return f"researchIndex({json.dumps(name)},{json.dumps(value, separators=(',', ':'))});\n".encode()
+    """Return a file of the index: a call with its name and what it holds, in ASCII; compressed where it holds texts."""
+    data = json.dumps(value, separators=(",", ":"))
+    if name.rpartition("/")[2].startswith("n-"):
+        data = f'"{b64encode(zlib.compress(data.encode(), 9)).decode()}"'
+    return f"researchIndex({json.dumps(name)},{data});\n".encode()
 
 
 def loaded(data: bytes) -> Held:
@@ -95,35 +76,40 @@ def loaded(data: bytes) -> Held:
     Raises:
         ValueError: it is none.
     """
-    start, end = data.find(b"{"), len(data) - len(_END)
-    if not data.startswith(b"researchIndex(") or start < 0 or data[end:] != _END:
+    start, end = data.find(b'",') + 2, len(data) - len(_END)
+    if not data.startswith(b"researchIndex(") or start < 2 or data[end:] != _END:
         raise ValueError("no file of the index")
-    held: Held = json.loads(data[start:end])
-    return held
+    try:
+        held = json.loads(data[start:end])
+        return dict(json.loads(zlib.decompress(b64decode(held))) if isinstance(held, str) else held)
+    except (zlib.error, TypeError) as error:
+        raise ValueError("no file of the index") from error
 
 
 def meta(notes: int, segments: Iterable[str]) -> dict[str, object]:
     """Return what says how many notes there are, where each segment's files stand, and which words are not indexed."""
-    return {"notes": notes, "segments": list(segments), "stop": sorted(STOP)}
+    return {"form": FORM, "notes": notes, "segments": list(segments), "stop": sorted(STOP)}
 
 
-def shown(face: Face) -> list[str]:
-    """Return what the search shows of a note: address, title, kind, day, description."""
-    return [encoded(page_of(face.path)), face.label + face.title, face.kind, face.date, face.description]
+def shown(entry: Entry) -> list[str]:
+    """Return what the search shows of a note: address, title, kind, day, description, and the text that it shows a passage of."""
+    face, content = entry
+    return [encoded(page_of(face.path)), face.label + face.title, face.kind, face.date, face.description, content.text]
 
 
 def whole(entries: Iterable[Entry]) -> Iterator[tuple[str, Held]]:
-    """Yield the name of each file of a segment, with what it holds of these notes, each given with its terms."""
+    """Yield the name of each file of a segment, with what it holds of these notes."""
     codes_of: dict[str, list[str]] = {}
     notes: dict[str, dict[str, list[list[str]]]] = {}
-    for number, face, terms in sorted((note_id(face.path), face, terms) for face, terms in entries):
-        codes = {weight: number + weight for weight in _WEIGHTS}
-        for entry in terms.split():
-            codes_of.setdefault(entry[:-2], []).append(codes[entry[-1]])
-        notes.setdefault(note_file(number), {}).setdefault(number, []).append(shown(face))
+    for number, entry in sorted((note_id(entry[0].path), entry) for entry in entries):
+        for term, code in _codes(number, entry).items():
+            codes_of.setdefault(term, []).append(code)
+        notes.setdefault(note_file(number), {}).setdefault(number, []).append(shown(entry))
     files: dict[str, list[str]] = {}
     for term in sorted(codes_of):
         files.setdefault(word_file(term), []).append(term)
+    for file, held in _spellings((set(), set(codes_of)), lambda _file: {}):
+        yield file, held
     for file, terms_in_it in files.items():
         yield file, {term: "".join(sorted(codes_of.pop(term))) for term in terms_in_it}
     for file, held in notes.items():
@@ -144,13 +130,34 @@ def changed(changes: Iterable[Change], read: Callable[[str], Held]) -> Iterator[
         number = _number(before, after)
         for difference in _differences(_codes(number, before), _codes(number, after)):
             codes.setdefault(word_file(difference[0]), []).append(difference)
-        old, new = (shown(entry[0]) if entry else None for entry in (before, after))
+        old, new = (shown(entry) if entry else None for entry in (before, after))
         if old != new:
             notes.setdefault(note_file(number), []).append((number, old, new))
+    words: Words = set(), set()
     for file, of_terms in codes.items():
-        yield file, _with_codes(read(file), of_terms)
+        held = read(file)
+        known = set(held)
+        now = _with_codes(held, of_terms)
+        words[0].update(known - now.keys())
+        words[1].update(now.keys() - known)
+        yield file, now
+    yield from _spellings(words, read)
     for file, of_notes in notes.items():
         yield file, _with_notes(read(file), of_notes)
+
+
+def _spellings(words: Words, read: Callable[[str], Held]) -> Iterator[tuple[str, Held]]:
+    """Yield the files that list the words by their length, without the words that went, with those that came."""
+    files: dict[str, Words] = {}
+    for which, of_kind in enumerate(words):
+        for word in filter(is_spelt, of_kind):
+            files.setdefault(spelling_file(word), (set(), set()))[which].add(word)
+    for file, (gone, new) in files.items():
+        known = {*read(file).get("words", "").split()}
+        if not gone <= known:
+            raise ValueError("a word is not where it was put")
+        left = sorted(known - gone | new)
+        yield file, {"words": " ".join(left)} if left else {}
 
 
 def _number(before: Entry | None, after: Entry | None) -> str:
@@ -158,7 +165,12 @@ def _number(before: Entry | None, after: Entry | None) -> str:
 
 
 def _codes(number: str, entry: Entry | None) -> dict[str, str]:
-    return {term[:-2]: number + term[-1] for term in entry[1].split()} if entry else {}
+    """A note's code under each of its words and facets: its number and its weight there."""
+    if entry is None:
+        return {}
+    face, content = entry
+    codes = {term[:-2]: number + term[-1] for term in content.words.split()}
+    return codes | dict.fromkeys(facets(face, content.tags), number + _FACET_WEIGHT)
 
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

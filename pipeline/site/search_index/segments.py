@@ -17,6 +17,7 @@ from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.invalidation import Change, FileState
 from pipeline.site.rendering.render_task import key_of
 from pipeline.site.search_index import index_shards
+from pipeline.site.search_index.terms import unpacked
 from pipeline.text.normalise import digest_of
 
 FIRST = ""  # the name of the first segment: it begins with no note in particular
@@ -123,7 +124,7 @@ class Pending:
 
 
 def _form() -> str:
-    return key_of(SIZE)
+    return key_of(SIZE, index_shards.FORM)
 
 
 def _place(seen: FileState) -> NotePosition | None:
@@ -131,7 +132,7 @@ def _place(seen: FileState) -> NotePosition | None:
 
 
 def _entry(seen: FileState, terms: str) -> index_shards.Entry | None:
-    return (seen.face, terms) if seen.face else None
+    return (seen.face, unpacked(terms)) if seen.face else None
 
 
 def _day(entry: index_shards.Entry | None) -> str:

@@ -9,6 +9,7 @@ from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.files import Staged, read
 from pipeline.site.search_index import index_shards
 from pipeline.site.search_index.segments import Pending
+from pipeline.site.search_index.terms import unpacked
 from pipeline.text.normalise import digest_of
 
 FOLDER = "search"
@@ -48,7 +49,8 @@ class Index:
                 return self._changed(folder, changes, known)
             except ValueError:
                 pass  # a file is not as it was built
-        entries = self._catalogue.written(*self._pending.segments.extents[name])
+        written = self._catalogue.written(*self._pending.segments.extents[name])
+        entries = ((face, unpacked(searched)) for face, searched in written)
         return {self._put(folder + file, held) for file, held in index_shards.whole(entries)}
 
     def _changed(self, folder: str, changes: Iterable[index_shards.Change], known: set[str]) -> set[str]:

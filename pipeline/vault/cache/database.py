@@ -92,6 +92,20 @@ def source_paths(folder: Path, urls: Iterable[str]) -> dict[str, str]:
         return {}
 
 
+def source_readings(folder: Path, session: str = "") -> list[tuple[str, bytes]]:
+    """Return address and value of every reading of the sources that a session read (of all sources without one), oldest first.
+
+    They are sorted by address, then time. Empty if no vault was built or the file cannot be read.
+    """
+    which = "WHERE url IN (SELECT url FROM readings WHERE session = ?)" if session else ""
+    select = f"SELECT url, value FROM readings {which} ORDER BY url, at, session"  # noqa: S608 - both parts are ours
+    try:
+        with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
+            return stored.execute(select, (session,) if session else ()).fetchall()
+    except sqlite3.Error:
+        return []
+
+
 def remove_damaged(folder: Path) -> None:
     """Remove a damaged file.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from pipeline.domain.findings import origin_of
 from pipeline.domain.state import Report, SessionState, Worker
 from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text.normalise import name_slug, one_line
@@ -46,7 +47,8 @@ STATUS_WORDS = {
 class Cited:
     """One sentence and its citations, each a link to the quote that supports it; also a step, an item, a row, or code.
 
-    ``derived``: it follows from its quotes together. A row has ``cells``; code has its ``lines``, fence included.
+    ``derived``: it follows from its quotes together. A row has ``cells``; code has its ``lines``, fence included. ``standing`` is
+    "" where nothing is to be said: a single source states it, or those that are cited.
     """
 
     text: str
@@ -54,6 +56,7 @@ class Cited:
     derived: bool = False
     cells: tuple[Inert, ...] = ()
     lines: tuple[Inert, ...] = ()
+    standing: str = ""
 
     @property
     def is_passage(self) -> bool:
@@ -277,7 +280,8 @@ class Citer:
         others = {self._number(name): name for name in reversed(sentence.facts[1:]) if name in self._loaded.state.facts}
         also = tuple(self.citation(others[number]) for number in sorted(others) if number not in (0, mine))
         mark = (self.citation(fact.id),) if mine else ()
-        return Passage(sentence.text, mark, fact.lead, self._place(fact, titled=fact.url != before), also)
+        place = self._place(fact, titled=fact.url != before)
+        return Passage(sentence.text, mark, fact.lead, place, also, self._standing(sentence.facts))
 
     def _place(self, fact: Fact, *, titled: bool) -> Link:
         """The link to a quote, shown as its page's title and the headings above it; ``titled`` False: without the title."""
@@ -301,7 +305,18 @@ class Citer:
             sentence.basis == "derived",
             tuple(prose(cell, cell=True) for cell in sentence.cells),
             tuple(fenced(sentence.text)) if is_code else (),
+            self._standing(known),
         )
+
+    def _standing(self, facts: Iterable[str]) -> str:
+        """``disputed``; ``3 independent sources`` if more state it than are cited; else ""."""
+        entries = [entry for name in facts if (entry := self._loaded.standings.get(name))]
+        if any(entry.standing == "disputed" for entry in entries):
+            return "disputed"
+        known = self._loaded.state.facts
+        cited = {origin_of(known[entry.fact_id].url) for entry in entries}
+        backing = cited | {origin_of(known[name].url) for entry in entries for name in entry.support if name in known}
+        return f"{len(backing)} independent sources" if len(backing) > max(1, len(cited)) else ""
 
     def citation(self, fact_id: str, place: int = -1) -> Link:
         """Return the link to a fact's quote, shown as its source's number in the report."""

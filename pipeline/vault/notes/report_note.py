@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pipeline.domain.findings import nearest_facts
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
+from pipeline.vault.mornings.entries import history_link
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.note_parts import (
     Block,
@@ -106,6 +107,7 @@ class ReportView:
     nights: tuple[Link, ...]
     earlier: Link | None
     later: Link | None
+    history: Link | None
     reported_at: str
     reasoner: str
     models: tuple[str, ...]
@@ -135,10 +137,12 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
             "session": linked(session_link(loaded.card)),
             "night": last_night(model, loaded),
             "previous": linked(_earlier(model, loaded)),
+            "superseded_by": linked(_later(model, loaded)) if report is not _EMPTY else "",
             "sources": len(report.references),
             "facts": len(state.facts),
             "words": report.words,
             "disagreements": len(report.contradictions),
+            **({"changes": _changes(state)} if state.changes else {}),
             "open_questions": len(report.unknowns),
             "cost_usd": round(cost_of(state).charged_usd, 6),
             "duration_s": working_seconds(state),
@@ -190,6 +194,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         nights=night_links(model, loaded.card),
         earlier=_earlier(model, loaded),
         later=_later(model, loaded),
+        history=_history(model, loaded),
         reported_at=loaded.card.reported_at or state.ended_at,
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),
@@ -205,6 +210,12 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         words=report.words,
         derived=_has_derived(report),
     )
+
+
+def _changes(state: SessionState) -> int:
+    """How many facts are new, changed or gone since the report before."""
+    found = state.changes
+    return len(found.added) + len(found.changed) + len(found.gone) if found else 0
 
 
 def _has_derived(report: Report) -> bool:
@@ -280,5 +291,13 @@ def _earlier(model: VaultModel, loaded: LoadedSession) -> Link | None:
 
 
 def _later(model: VaultModel, loaded: LoadedSession) -> Link | None:
+    """The next report on the question; a session without a report takes the place of none."""
     after = model.followers.get(loaded.card.id)
-    return best_link(after) if after else None
+    return best_link(after) if after and after.has_report else None
+
+
+def _history(model: VaultModel, loaded: LoadedSession) -> Link | None:
+    """The note on all reports of the question, if it has several."""
+    beside = (model.by_id.get(loaded.state.previous_session), model.followers.get(loaded.card.id))
+    same = (card for card in beside if card and card.has_report and card.query_id == loaded.card.query_id)
+    return history_link(loaded.card, "all reports on this question") if loaded.card.query_id and any(same) else None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault import paths
+from pipeline.vault.citations.citekey import key_of
+from pipeline.vault.mornings.quote_context import fragment_of, sentences_around
 from pipeline.vault.notes.note_parts import (
     address_words,
     best_link,
@@ -20,7 +23,7 @@ from pipeline.vault.notes.note_parts import (
     without_note,
     worker_link,
 )
-from pipeline.vault.output.escaping import Inert, Link, address, host_of, inert, plain, property_address
+from pipeline.vault.output.escaping import Inert, Link, address, host_of, inert, plain, property_address, web_address
 from pipeline.vault.output.note import Note
 from pipeline.vault.output.page_markdown import claim_beside, is_plain
 from pipeline.vault.session_card import Card, Quoted, QuoteRef
@@ -47,7 +50,8 @@ class QuoteView:
     """A quote with its block id. ``standing`` is corroborated, single or disputed, "" if it was not checked.
 
     ``found_in`` are the session that found it first, which began at ``found_at``, and of each question that found it again the
-    latest session. ``is_plain``: it is one paragraph; else ``text`` and ``lead`` are a passage in ``page_format``.
+    latest session. ``is_plain``: it is one paragraph; else ``text`` and ``lead`` are a passage in ``page_format``. ``before`` and
+    ``after`` are the sentences around a cited quote in its page; ``there`` opens a web page at the quote, "" for other sources.
     """
 
     text: str
@@ -62,6 +66,9 @@ class QuoteView:
     cited_in: tuple[Link, ...]
     found_in: tuple[Link, ...]
     found_at: str
+    before: str
+    after: str
+    there: Inert
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +137,14 @@ class SourceView:
     first_read_at: str
 
 
-def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...]) -> Note:
-    """Return the note of a source; ``changes`` are those that ``changes_of`` finds."""
+Around = Mapping[str, tuple[str, str]]  # by fact id: the sentences before and after its quote
+
+
+def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...], around: Around = MappingProxyType({})) -> Note:
+    """Return the note of a source; ``changes`` are those that ``changes_of`` finds, ``around`` what ``around_of`` finds."""
     page = source.readings[-1].page
     judged = _latest_judged(source)
-    view = _view(model, source, judged, changes)
+    view = _view(model, source, judged, changes, around)
     own = present(
         {
             "source_url": property_address(source.url),
@@ -151,13 +161,14 @@ def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...])
         }
     )
     properties = properties_of("source", source.title, own, created=source.readings[0].page.at)
+    properties["aliases"] = (plain(source.title), key_of(source.readings))
     return Note(source.place.path, "source", properties, view)
 
 
-def _view(model: VaultModel, source: Source, judged: Learnt | None, changes: tuple[Changed, ...]) -> SourceView:
+def _view(model: VaultModel, source: Source, judged: Learnt | None, changes: tuple[Changed, ...], around: Around) -> SourceView:
     page = source.readings[-1].page
     by_start = sorted(source.readings, key=lambda reading: (model.by_id[reading.session].started_at, reading.session))
-    quotes = tuple(_quote(model, entries) for entries in _by_fact(by_start).values())
+    quotes = tuple(_quote(model, source, entries, around) for entries in _by_fact(by_start).values())
     cards = {reading.session: model.by_id[reading.session] for reading in source.readings}
     nights = {link.path: link for card in cards.values() for link in night_links(model, card)}
     return SourceView(
@@ -207,8 +218,9 @@ def _by_fact(readings: list[Learnt]) -> dict[str, list[tuple[str, Quoted]]]:
     return found
 
 
-def _quote(model: VaultModel, finds: list[tuple[str, Quoted]]) -> QuoteView:
+def _quote(model: VaultModel, source: Source, finds: list[tuple[str, Quoted]], around: Around) -> QuoteView:
     first, latest = finds[0][1], finds[-1][1]
+    before, after = around.get(first.fact, ("", ""))
     return QuoteView(
         text=first.text,
         lead=first.lead,
@@ -222,7 +234,29 @@ def _quote(model: VaultModel, finds: list[tuple[str, Quoted]]) -> QuoteView:
         cited_in=_cited_in_latest(model, finds),
         found_in=_found_in(model, finds),
         found_at=model.by_id[finds[0][0]].started_at,
+        before=before,
+        after=after,
+        there=_there(source, first.text),
     )
+
+
+def _there(source: Source, said: str) -> Inert:
+    """The link that opens a web page at a quote; "" for a document and for what is no page of text."""
+    page = source.readings[-1].page
+    address = "" if source.url.startswith("corpus:") or "pdf" in page.media_type else web_address(page.final_url or source.url)
+    return Inert(f"[in the page]({address.partition('#')[0]}#{fragment_of(said)})") if address else Inert("")
+
+
+def around_of(source: Source, texts: Texts) -> dict[str, tuple[str, str]]:
+    """Return the sentences around each cited quote, by fact id, in the version that it was found in."""
+    quotes = {quote.fact: quote for reading in reversed(source.readings) for quote in reading.quotes if quote.cited}
+    found = {}
+    for fact, said in quotes.items():
+        text = texts(said.digest)
+        around = sentences_around(text, said.text) if text else ("", "")
+        if any(around):
+            found[fact] = around
+    return found
 
 
 def _cited_in_latest(model: VaultModel, finds: list[tuple[str, Quoted]]) -> tuple[Link, ...]:

@@ -9,8 +9,8 @@ from typing import Literal
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.property_types import TYPES
 
-Kind = Literal["home", "night", "report", "session", "source", "topic", "worker"]
-KINDS: tuple[Kind, ...] = ("home", "night", "report", "session", "source", "topic", "worker")
+Kind = Literal["home", "night", "question", "report", "session", "source", "topic", "worker"]
+KINDS: tuple[Kind, ...] = ("home", "night", "question", "report", "session", "source", "topic", "worker")
 
 # Lists that a person may add to: a rebuild keeps the added entries.
 SHARED_LISTS = ("aliases", "tags", "cssclasses")

@@ -11,12 +11,12 @@ PATH = ".obsidian/types.json"
 # A property that is no number, time or one of Obsidian's own lists is text.
 _NUMBERS = (
     "cost_usd", "tokens", "duration_s", "words", "sources", "facts", "quotes", "searches", "pages", "versions", "cited_by",
-    "quality", "disputed", "disagreements", "open_questions", "questions", "done", "not_found", "failed", "skipped",
+    "quality", "disputed", "disagreements", "changes", "open_questions", "questions", "done", "not_found", "failed", "skipped",
     "rounds", "workers", "sessions", "reports",
 )  # fmt: skip
 _TEXTS = (
     "title", "kind", "status", "query", "session", "report", "night", "previous", "perspective", "source_url", "host", "origin",
-    "author", "published",
+    "author", "published", "superseded_by",
 )  # fmt: skip
 TYPES: dict[str, str] = {
     **dict.fromkeys(_TEXTS, "text"),

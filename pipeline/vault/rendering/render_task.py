@@ -17,7 +17,7 @@ from pipeline.vault.charts.canvas import canvas_of
 from pipeline.vault.charts.session_charts import charts_of
 from pipeline.vault.notes.report_note import report_note
 from pipeline.vault.notes.session_note import session_note
-from pipeline.vault.notes.source_note import Changed, source_note
+from pipeline.vault.notes.source_note import Around, Changed, source_note
 from pipeline.vault.notes.worker_note import worker_note
 from pipeline.vault.output.note import Note, Plain
 from pipeline.vault.rendering import generated_file
@@ -49,11 +49,12 @@ class SessionOrder:
 
 @dataclass(frozen=True, slots=True)
 class SourceOrder:
-    """The address of a source, its readings as the catalogue stores them, and the changes between them."""
+    """The address of a source, its readings as the catalogue stores them, the changes between them, and what is around quotes."""
 
     url: str
     readings: tuple[bytes, ...]
     changes: tuple[Changed, ...]
+    around: Around
 
 
 Order = SessionOrder | SourceOrder
@@ -82,7 +83,7 @@ def _source(order: SourceOrder, model: VaultModel, renderer: Renderer) -> Render
     source = Source(order.url, model.sources[order.url], readings_from(order.readings))
     if not any(reading.shown for reading in source.readings):
         return RenderResult(())  # no result leads to it; the workers' notes name it, with what they found there
-    return RenderResult((rendered(renderer, f"source:{order.url}", source_note(model, source, order.changes)),))
+    return RenderResult((rendered(renderer, f"source:{order.url}", source_note(model, source, order.changes, order.around)),))
 
 
 def _session(order: SessionOrder, model: VaultModel, renderer: Renderer) -> RenderResult:

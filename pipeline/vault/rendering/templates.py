@@ -17,6 +17,7 @@ from jinja2 import TemplateError
 from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.runtime import Macro
 
+from pipeline.config.scaffold import later_templates
 from pipeline.system.templates import Advice, TemplateEnvironment, TemplateFolder
 from pipeline.vault.output import escaping, formatting, page_markdown, user_blocks
 from pipeline.vault.output.escaping import Inert, Link
@@ -114,7 +115,7 @@ class Renderer:
         environment = _NoteEnvironment(autoescape=False, keep_trailing_newline=True, finalize=_printed)
         environment.filters.update(FILTERS)
         environment.globals["user_block"] = _user_block
-        self._templates = TemplateFolder(templates, environment, _ADVICE, compiled)
+        self._templates = TemplateFolder(templates, environment, _ADVICE, compiled, later_templates("vault", "question.md.j2"))
 
     def version_of(self, kind: Kind) -> str:
         """Return a name for all that notes of a kind are rendered from: its template, and those that it may draw on."""

@@ -40,6 +40,16 @@ function followContents(toc) {
   headings.forEach((heading) => watch.observe(heading));
 }
 
+// The key "/" goes to the search, as on many sites; in a field it is a letter.
+function goToSearch(event) {
+  const box = document.querySelector(".site-search input");
+  const writes = event.target.closest && event.target.closest("input, textarea, select, [contenteditable]");
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || writes || !box) return;
+  event.preventDefault();
+  box.focus();
+  box.select();
+}
+
 const pages = new Map();
 
 function pageAt(address) {
@@ -140,5 +150,6 @@ function offerPreviews() {
 document.querySelectorAll(".filter").forEach(filterList);
 document.querySelectorAll(".toc").forEach(followContents);
 addEventListener("hashchange", openTarget);
+addEventListener("keydown", goToSearch);
 openTarget();
 if (location.protocol !== "file:" && matchMedia("(hover: hover)").matches) offerPreviews();

@@ -47,6 +47,10 @@ class FaultyDisk:
                     path.write_bytes(self._surviving(path))
         self.forget()
 
+    def take_over(self, root: Path) -> None:
+        """Take the names below ``root``, which others made, as durable."""
+        self._names |= {Path(folder).stat().st_ino: set(files) for folder, _, files in os.walk(root)}
+
     def forget(self) -> None:
         """Take the bytes that are there now as durable."""
         for fd in self._held.values():

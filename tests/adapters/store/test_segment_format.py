@@ -197,7 +197,7 @@ def test_two_segments_on_one_record_are_a_fork() -> None:
     later, _ = lines_of(8, 8, theirs, note="other")
     forked = files | {"000006-d.jsonl": b"".join(other), "000008-d.jsonl": b"".join(later)}
     assert refusal(forked).startswith("LogForked")
-    assert "000006-d.jsonl:1: fork: 000006-c.jsonl holds another record of version 6" in refusal(forked)
+    assert "fork: a second branch begins with version 6; the next run joins them" in refusal(forked)
 
 
 def test_a_segment_on_a_record_inside_another_segment_is_a_fork() -> None:

@@ -140,7 +140,7 @@ CALLOUTS = {
 }  # fmt: skip
 CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[^`]+|[0-9a-f]{12}|[\w-]+")
 BASES = re.compile(r"bases/[a-z]+\.base(#[A-Za-z ]+)?")
-FENCES = {"home": 0, "night": 1, "report": 0, "session": 1, "source": 0, "topic": 1, "worker": 0}
+FENCES = {"home": 0, "night": 1, "question": 0, "report": 0, "session": 1, "source": 0, "topic": 1, "worker": 0}
 
 
 def _check_note(written: str, note: Note) -> None:

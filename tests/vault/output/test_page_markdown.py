@@ -179,15 +179,17 @@ def test_a_report_shows_each_passage_as_a_quote_with_one_number_and_its_place(tm
     quotes = body.partition("## What fsync does")[2].partition("## ")[0].strip().split("\n\n")
     assert all(line.startswith(">") for quote in quotes for line in quote.split("\n"))
     assert all(len(re.findall(r"\|[¹²³]+\]\]", quote)) == 1 for quote in quotes)
+    assert quotes[0].endswith(" · 2 independent sources")
     assert re.search(
-        r"^> A log grows\.\[\[[^\]]+\|¹\]\]\n>\n> — \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\]$", quotes[0]
+        r"^> A log grows\.\n>\n> — \[\[[^\]]+\|¹\]\] \[\[[^\]]+#\^q-[^\]]+\|Title [^›]+ › Chapter › Part 0\]\] ·",
+        quotes[0],
     )
     assert "> | Method | Survives |\n> | --- | --- |" in quotes[1]
 
 
 def test_the_title_is_left_out_below_a_passage_of_the_same_source(tmp_path: Path) -> None:
     body = report_of(tmp_path, "A log grows.", "It never shrinks.")
-    places = re.findall(r"> — \[\[[^|\]]+\|([^\]]+)\]\]", body)
+    places = re.findall(r"> — \[\[[^\]]+\]\] \[\[[^|\]]+\|([^\]]+)\]\]", body)
     assert places[0].startswith("Title ")
     assert places[1] == "Chapter › Part 1"
 
@@ -195,11 +197,11 @@ def test_the_title_is_left_out_below_a_passage_of_the_same_source(tmp_path: Path
 def test_the_answer_holds_its_passages_each_with_its_place(tmp_path: Path) -> None:
     body = report_of(tmp_path, "A log grows.", "Rules:\n\n- Sync.")
     answer = body.partition("> [!abstract] In short\n")[2].partition("\n\n")[0].split("\n")
-    assert answer[0].startswith("> > A log grows.[[")
+    assert answer[0] == "> > A log grows."
     assert answer[2].startswith("> > — [[")
     assert [line for line in answer if line == ">"] == [">"]
     assert answer[4:6] == ["> > Rules:", "> >"]
-    assert answer[6].startswith("> > - Sync.[[")
+    assert answer[6] == "> > - Sync."
     assert answer[8].startswith("> > — [[")
 
 

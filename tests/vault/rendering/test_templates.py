@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import TemplateInvalid
+from pipeline.vault.mornings.question_note import QuestionView
 from pipeline.vault.notes.home_note import HomeView
 from pipeline.vault.notes.night_note import NightView
 from pipeline.vault.notes.report_note import ReportView
@@ -30,6 +31,7 @@ VIEWS = {
     "session": SessionView,
     "source": SourceView,
     "topic": TopicView,
+    "question": QuestionView,
     "worker": WorkerView,
 }
 

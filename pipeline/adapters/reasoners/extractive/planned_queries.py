@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.adapters.reasoners.extractive.question_subject import subject_of
+from pipeline.domain.memory.answering import is_answered
 from pipeline.domain.reasoner_questions import Perspectives, PerspectivesQuestion, Thought, ThoughtQuestion
 from pipeline.domain.values import Perspective
 from pipeline.text.normalise import counted, one_line, slug
@@ -43,11 +44,23 @@ def _sceptic(subject: str) -> Perspective:
 
 
 def think(question: ThoughtQuestion) -> Thought:
-    """Return the perspective's questions that have not been searched for; none if all have."""
+    """Return the perspective's questions that have not been searched for; none if all have.
+
+    What found nothing on an earlier night, or is answered by pages that are read again, is searched for only if nothing else is
+    left; a question that is researched again is searched for in any case, because its sources may say something new.
+    """
     asked = {query.casefold() for query in question.asked}
     fresh = [query for query in dict.fromkeys(_searches(question)) if query.casefold() not in asked][: question.limit]
+    worthwhile = [query for query in fresh if not _is_needless(query, question)]
+    fresh = worthwhile or ([] if question.pages and not question.earlier else fresh)
     done = f"{counted(len(question.facts), 'passage is', 'passages are')} known." if question.facts else "Nothing is known yet."
     return Thought(reasoning=f"{done} {'Next: ' + '; '.join(fresh) if fresh else 'All has been asked.'}", queries=tuple(fresh))
+
+
+def _is_needless(query: str, question: ThoughtQuestion) -> bool:
+    if question.earlier:
+        return False
+    return query in question.recalled.fruitless or (bool(question.pages) and is_answered(query, question.recalled))
 
 
 def _searches(question: ThoughtQuestion) -> Iterator[str]:

@@ -14,10 +14,14 @@ from pipeline.text.ranking.scoring import StemmedText, coverage, scores, term_we
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import stems
+from pipeline.text.word_lists import LIGHT_WORDS
 
 _OWN_SUBJECT = 0.6  # a question with a word at least this specific names its own subject
+_NAMED_BEFORE = 0.5  # and of a pronoun before which the question has one that specific
 _LEAST_SHARE = 0.5  # least share of the best score for a further passage
 _MOST_WORDS_OF_ELLIPSIS = 6
+_LONGEST_PART = 70  # words of one passage
+_SHORTEST_PART = 15
 # A pronoun that needs a subject: not in "is it possible to", "how long does it take to".
 _PRONOUN = re.compile(
     r"\b(?:(?:it|they|them|this|that|these|those)(?=\s+(?!is possible|takes?\b)|\W*\Z)|its|their)\b", re.IGNORECASE
@@ -28,40 +32,51 @@ _IMPERSONAL = re.compile(
     re.IGNORECASE,
 )
 _ELLIPSIS = re.compile(r"\A(?:and|or|but|so|what about|how about|what if|and what about)\b[\s,]*", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|if|when|because|that|which|who|while)\b", re.IGNORECASE)
 _OWNING = frozenset({"its", "their"})
 
 
 def stand_alone(question: StandAloneQuestion) -> StandAlone:
     """Return the question with the subject of the one before it, if it names none of its own."""
     text = " ".join(question.query.split())
-    before = question.history[-1].question if question.history else question.subject
+    last = question.history[-1].question if question.history else ""
+    before = last or question.subject
     subject = _subject(before)
     if not subject:
         return StandAlone(question=text)
-    if (found := _ELLIPSIS.match(text)) and len(text.split()) <= _MOST_WORDS_OF_ELLIPSIS:
-        return StandAlone(question=f"{before.rstrip('?! .')}: {text[found.end() :]}")
+    if last and (found := _ELLIPSIS.match(text)) and len(text.split()) <= _MOST_WORDS_OF_ELLIPSIS:
+        return StandAlone(question=f"{last.rstrip('?! .')}: {text[found.end() :]}")
     if pronoun := _open_pronoun(text):
         name = f"{subject}'s" if pronoun[0].lower() in _OWNING else subject
         return StandAlone(question=f"{text[: pronoun.start()]}{name}{text[pronoun.end() :]}")
-    return StandAlone(question=text if _names_subject(text) else f"{text.rstrip('?! .')} ({subject})?")
+    if not last or _names_subject(text):  # what a session is about goes without saying in its own pages
+        return StandAlone(question=text)
+    return StandAlone(question=f"{text.rstrip('?! .')} ({subject})?")
 
 
 def _subject(before: str) -> str:
-    return subject_of(parse_question(before), [before]) if before.strip() else ""
+    """Return the best words of a question, without "and": they must not make a question of two parts."""
+    return subject_of(parse_question(before), [before]).replace(" and ", " ") if before.strip() else ""
 
 
 def _open_pronoun(text: str) -> re.Match[str] | None:
-    """Return the first pronoun that nothing before it in the question explains."""
+    """Return the first pronoun whose subject the question itself does not name.
+
+    A pronoun does not refer to a name in its own clause, unless it is a possessive.
+    """
     if _IMPERSONAL.search(text):
         return None
     for found in _PRONOUN.finditer(text):
-        if not _names_subject(text[: found.start()]) and not _DETERMINER.match(text, found.start()):
+        before = text[: found.start()]
+        explained = (found[0].lower() in _OWNING or _CLAUSE_END.search(before, 1)) and _names_subject(before, _NAMED_BEFORE)
+        if not explained and not _DETERMINER.match(text, found.start()):
             return found
     return None
 
 
-def _names_subject(text: str) -> bool:
-    return max((term.specificity for term in parse_question(text).terms), default=0.0) >= _OWN_SUBJECT
+def _names_subject(text: str, least: float = _OWN_SUBJECT) -> bool:
+    heavy = (term.specificity for term in parse_question(text).terms if term.word.lower() not in LIGHT_WORDS)
+    return max(heavy, default=0.0) >= least
 
 
 def answer(question: TalkQuestion) -> TalkReply:
@@ -88,18 +103,19 @@ def _stemmed(fact: Fact, language: str) -> StemmedText:
 
 
 def _within(facts: Sequence[Fact], words: int, query: ParsedQuestion, known: TermStatistics) -> Iterator[Sentence]:
-    for place, fact in enumerate(facts):
-        size = len(fact.quote.split())
-        if size > words and place:
-            continue
-        text = fact.quote if size <= words else _best_part(fact.quote, words, query, known)
+    """Yield the best parts of the passages, as many as have at most ``words`` words with their headings."""
+    for fact in facts:
+        room = min(words - len(fact.heading.split()) - len(fact.lead.split()), _LONGEST_PART)
+        text = _best_part(fact.quote, room, query, known) if room >= min(_SHORTEST_PART, len(fact.quote.split())) else ""
         if text:
             yield Sentence(text=text, facts=(fact.id,))
-        words -= len(text.split())
+            words -= len(text.split()) + len(fact.heading.split()) + len(fact.lead.split())
 
 
 def _best_part(quote: str, words: int, query: ParsedQuestion, known: TermStatistics) -> str:
     """Return the run of a passage's sentences or lines, at most ``words`` words, that covers most of the question."""
+    if len(quote.split()) <= words:
+        return quote
     parts, glue = (quote.split("\n"), "\n") if "\n" in quote else (split_sentences(quote), " ")
     weights = term_weights(query, known)
     best, text = -1.0, ""

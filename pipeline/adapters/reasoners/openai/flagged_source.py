@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from pipeline.domain.memory.values import Recalled
 from pipeline.domain.reasoner_questions import OthersWork, Question
 from pipeline.domain.values import Fact, Hit, Value
 from pipeline.text.model_orders import orders_in
@@ -28,6 +29,8 @@ def _texts_by_source(question: Question[Any]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for fact in _facts(question):
         found.setdefault(fact.url, []).append(f"{fact.heading} {fact.quote}")
+    for one in getattr(question, "recalled", Recalled()).statements:
+        found.setdefault(one.statement.url, []).append(one.statement.claim)
     hits: Iterable[Hit] = getattr(question, "hits", ())
     for hit in hits:
         found.setdefault(hit.url, []).append(f"{hit.title} {hit.heading} {hit.snippet}")
@@ -60,6 +63,9 @@ def _without(question: Question[A], url: str) -> Question[A]:
             update[name] = tuple(entry for entry in getattr(question, name) if entry.url != url)
     if isinstance(others := getattr(question, "others", None), OthersWork):
         update["others"] = others.model_copy(update={"facts": tuple(fact for fact in others.facts if fact.url != url)})
+    if isinstance(recalled := getattr(question, "recalled", None), Recalled):
+        kept = tuple(one for one in recalled.statements if one.statement.url != url)
+        update["recalled"] = recalled.model_copy(update={"statements": kept})
     if hasattr(question, "groups"):
         update["groups"] = tuple(tuple(fact for fact in group if fact.url != url) for group in question.groups)
     return question.model_copy(update=update)

@@ -20,6 +20,7 @@ from pipeline.adapters.reasoners.openai.prompting.fact_listing import (
 )
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import PAGE_TOKENS, Excerpt, excerpt
 from pipeline.domain import reasoner_questions as q
+from pipeline.domain.memory.values import Recalled, RecalledStatement
 from pipeline.domain.values import Fact, Hit, Perspective, Sentence
 from pipeline.text.normalise import one_line, tokens
 
@@ -59,7 +60,8 @@ def _perspectives(question: q.PerspectivesQuestion, tools: PromptParts) -> View:
         if left >= 0:
             lines.append(line)
     hits = tools.delimiters.block("HITS", "\n".join(lines) or "(none)")
-    return {"hits": hits, "count": question.count, "questions": question.questions}
+    recalled = _recalled(question.recalled, tools)
+    return {"hits": hits, "count": question.count, "questions": question.questions, "recalled": recalled}
 
 
 def _hit(hit: Hit) -> str:
@@ -118,7 +120,35 @@ def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
         "others": _others(question, tools),
         "earlier": _earlier(question.earlier, tools),
         "earlier_on": question.earlier_on,
+        "recalled": _recalled(question.recalled, tools),
     }
+
+
+def _recalled(recalled: Recalled, tools: PromptParts) -> View:
+    """Return what earlier nights found, without keys, because it is no evidence: statements, searches, open questions."""
+    parts = {
+        "statements": _statement_lines(recalled.statements, tools.limit // 4),
+        "queries": recalled.queries,
+        "fruitless": recalled.fruitless,
+        "open": recalled.open,
+    }
+    return {
+        name: tools.delimiters.block(f"RECALLED-{name.upper()}", "\n".join(one_line(line, 2 * _SNIPPET) for line in lines))
+        if lines
+        else ""
+        for name, lines in parts.items()
+    }
+
+
+def _statement_lines(statements: Sequence[RecalledStatement], left: int) -> list[str]:
+    lines: list[str] = []
+    for one in statements:
+        line = f"- {one_line(one.statement.claim, _SNIPPET)} ({place_of(one.statement.url)}, {one.day})"
+        left -= tokens(line)
+        if left < 0:
+            break
+        lines.append(line)
+    return lines
 
 
 def _others(question: q.ThoughtQuestion | q.EvaluationQuestion, tools: PromptParts) -> View:

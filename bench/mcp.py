@@ -1,0 +1,42 @@
+"""How long the tools of ``research mcp`` take: ``python -m bench.mcp [SESSIONS]`` (default 50), each the first time and again."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench import made_log
+from pipeline.ops.mcp.tools import Tools
+from tests.ops.mcp.kit import called, tools, workspace
+
+
+def main() -> None:
+    """Make the workspace, call each tool twice, print the seconds."""
+    sessions = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    with tempfile.TemporaryDirectory(prefix="bench-mcp-") as scratch:
+        folder, name = workspace(Path(scratch) / "workspace", sessions), made_log.session_id(sessions // 2)
+        question = f"How do pumps of make {sessions // 2} behave?"
+        served = tools(folder, Path(scratch))
+        calls: tuple[tuple[str, dict[str, str]], ...] = (
+            ("search", {"query": question}),
+            ("ask", {"question": question}),
+            ("fetch", {"id": f"report/{name}"}),
+            ("report", {"id": name}),
+            ("whats_new", {"since": "2020-01-01"}),
+            ("verify", {"id": name}),
+            ("status", {"id": name}),
+        )
+        for tool, arguments in calls:
+            print(f"{tool:<10} {_seconds(served, tool, arguments):6.3f} s, again {_seconds(served, tool, arguments):6.3f} s")
+
+
+def _seconds(served: Tools, tool: str, arguments: dict[str, str]) -> float:
+    began = time.perf_counter()
+    called(served, tool, **arguments)
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""The command ``digest``: what a night found, as plain text for a terminal or a mail."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.command_parts import require_workspace
+from pipeline.ops.console_output import Console
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipeline.vault.mornings.digest import Digest
+    from pipeline.vault.session_card import Card
+    from pipeline.vault.vault_model import Night
+
+
+@click.command()
+@click.option(
+    "--night", "day", metavar="DATE", help="The night that began on this day (UTC), such as 2026-11-21.  [default: the last]"
+)
+@click.pass_obj
+def digest(console: Console, day: str | None) -> None:
+    """Print what a night found: each answer in a sentence, how sure it is, what is new, what failed."""
+    from pipeline.vault.mornings.digest import digest_of, heading_of, nights_in, text_of
+    from pipeline.wiring import workspace_adapters
+
+    require_workspace(console.folder)
+    store = workspace_adapters.store_of(console.folder)
+    nights, unread = nights_in(store)
+    night = _chosen(nights, day)
+    if night is None:
+        lines = ["nothing has been researched yet: research run", *(f"cannot be read: {text}" for text in unread)]
+        console.data(lines, {"night": None, "unread": unread})
+        return
+    found = digest_of(store, night, unread)
+    place_of = _place_of(console)
+    console.data(text_of(found, place_of), _value(found, heading_of(found), place_of))
+
+
+def _chosen(nights: tuple[Night, ...], day: str | None) -> Night | None:
+    """The night of a day, or the last one.
+
+    Raises:
+        UsageError: ``day`` is no date, or no night began on it.
+    """
+    from pipeline.errors import UsageError
+
+    if day is None:
+        return nights[-1] if nights else None
+    try:
+        wanted = date.fromisoformat(day).isoformat()
+    except ValueError as error:
+        raise UsageError(f"--night {day!r} is not a date", hint="write it as 2026-11-21") from error
+    for night in nights:
+        if night.date == wanted:
+            return night
+    known = ", ".join(night.date for night in nights[-5:])
+    raise UsageError(f"no night began on {wanted}", hint=f"the last nights: {known}" if known else "nothing was researched yet")
+
+
+def _place_of(console: Console) -> Callable[[Card], str]:
+    """Where a report is: on the site, if its address is set, else in the vault."""
+    from pipeline.config.settings import load_workspace
+    from pipeline.site.paths import encoded, page_of
+
+    url = load_workspace(console.folder).queue.settings.site_url
+    if url:
+        return lambda card: f"{url.rstrip('/')}/{encoded(page_of(f'{card.report_path}.md'))}"
+    return lambda card: console.path(f"vault/{card.report_path}.md")
+
+
+def _value(found: Digest, heading: str, place_of: Callable[[Card], str]) -> dict[str, Any]:
+    return {
+        "night": found.date,
+        "heading": heading,
+        "seconds": found.seconds,
+        "usd": found.usd,
+        "left_out": found.left_out,
+        "questions": [_question(one, place_of) for one in found.told],
+        "problems": [*found.not_made, *found.unread],
+    }
+
+
+def _question(one: Any, place_of: Callable[[Card], str]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    learnt = one.card.learnt if one.card else None
+    return {
+        "query": one.query,
+        "status": one.status,
+        "reason": one.reason,
+        "report": place_of(one.card) if learnt else "",
+        "open": one.card.open if one.card else (),
+        "found": asdict(learnt) if learnt else None,
+    }

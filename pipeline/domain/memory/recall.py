@@ -1,0 +1,170 @@
+"""Recall: what memory holds on a new question. Pure; made once for a run, asked once for each new session.
+
+Statements are ranked by BM25 over their stems (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75). That ranking is fused by
+reciprocal ranks with two others: statements of sessions on the same query, and of sessions that share a tag with it. A statement
+is recalled only if it covers a third of the question's rarity, or comes from a session on nearly the same subject.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
+from itertools import islice
+
+from pipeline.domain.events.memory_events import SessionConsolidated
+from pipeline.domain.findings import origin_of
+from pipeline.domain.memory.fold import Memory, Remembered
+from pipeline.domain.memory.values import OriginRecord, Recalled, RecalledStatement, Solution
+from pipeline.text.ranking.query_terms import content_stems
+from pipeline.text.ranking.rank_fusion import rank_score
+from pipeline.text.stemming import jaccard, stems
+from pipeline.text.times import moment_of, timestamp
+
+MOST_STATEMENTS, MOST_QUERIES, MOST_SOLUTIONS, MOST_ORIGINS, MOST_OPEN = 40, 10, 10, 20, 10
+LEAST_COVERAGE = 1 / 3  # of the question's rarity, for a statement of a session on another subject
+SAME_SUBJECT = 0.5  # Jaccard similarity of two questions' stems
+NEAR_SUBJECT = 0.25
+FAILURES, FAILED_WITHIN = 3, timedelta(days=30)
+_CANDIDATES = 400  # best by BM25 that the fusion looks at
+_COMMON, _LARGE = 0.1, 1_000
+_K1, _B = 1.2, 0.75
+
+
+class MemoryIndex:
+    """An inverted index over the statements of a memory that still hold."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._held = [one for one in memory.statements.values() if one.holds]
+        self._postings = _postings([stems(one.statement.claim) for one in self._held])
+        self._newest_first: tuple[SessionConsolidated, ...] = tuple(reversed(memory.sessions.values()))
+        self._subjects = {one.session: content_stems(one.query) for one in self._newest_first}
+        self._from_session: dict[str, list[int]] = {}
+        for place, one in enumerate(self._held):
+            for session in one.sessions:
+                self._from_session.setdefault(session, []).append(place)
+
+    def recall(self, query: str, query_id: str, tags: Iterable[str], at: str) -> Recalled:
+        """Return what is known on a question; ``at`` is the time of the new session as an event's timestamp."""
+        wanted = content_stems(query)
+        likeness = {name: jaccard(wanted, subject) for name, subject in self._subjects.items()}
+        near = sorted((name for name in likeness if likeness[name] >= NEAR_SUBJECT), key=lambda name: -likeness[name])
+        chosen = [self._held[place] for place in self._ranked(wanted, query_id, frozenset(tags), likeness)[:MOST_STATEMENTS]]
+        sessions = [self._memory.sessions[name] for name in near]
+        return Recalled(
+            statements=tuple(map(self._recalled, chosen)),
+            queries=_first(MOST_QUERIES, (query for one in sessions for way in one.procedures for query in way.queries)),
+            fruitless=_first(MOST_QUERIES, self._fruitless(sessions, likeness, at)),
+            solutions=self._solutions(),
+            origins=self._origins(chosen, at),
+            open=_first(MOST_OPEN, (question for one in sessions for question in one.episode.open)),
+        )
+
+    def _ranked(self, wanted: frozenset[str], query_id: str, tags: frozenset[str], likeness: dict[str, float]) -> list[int]:
+        rare = self._rarities(wanted)
+        scores = self._scores(rare)
+        same = {place for name in likeness if likeness[name] >= SAME_SUBJECT for place in self._from_session.get(name, ())}
+        likely = heapq.nlargest(_CANDIDATES, scores, key=scores.__getitem__)
+        best = [place for place in likely if place in same or self._covered(place, rare) >= LEAST_COVERAGE]
+        mine = [place for place in best if self._is_from(place, lambda one: one.query_id == query_id)]
+        tagged = [place for place in best if tags and self._is_from(place, lambda one: not tags.isdisjoint(one.tags))]
+        fused: dict[int, float] = {}
+        for ranking in (best, mine, tagged):
+            for rank, place in enumerate(ranking, start=1):
+                fused[place] = fused.get(place, 0.0) + rank_score(rank)
+        return sorted(fused, key=lambda place: (-round(fused[place], 9), place))
+
+    def _is_from(self, place: int, fits: Callable[[SessionConsolidated], bool]) -> bool:
+        return any(fits(self._memory.sessions[name]) for name in self._held[place].sessions)
+
+    def _scores(self, rare: dict[str, float]) -> dict[int, float]:
+        """Return BM25 by place, of the statements that can cover enough: those that hold one of the rarer words.
+
+        In a large memory, words that a tenth of all statements hold are left out: they tell little and cost most of the time.
+        """
+        scores: dict[int, float] = {}
+        left = total = sum(rare.values())
+        for stem, weight in rare.items():
+            postings = self._postings.get(stem, ())
+            may_begin, is_common = left >= LEAST_COVERAGE * total, len(postings) > max(_LARGE, _COMMON * len(self._held))
+            for place, impact in () if is_common and scores else postings:
+                if may_begin or place in scores:
+                    scores[place] = scores.get(place, 0.0) + weight * impact
+            left -= weight
+        return scores
+
+    def _covered(self, place: int, rare: dict[str, float]) -> float:
+        """Return the share of the question's rarity that a statement holds."""
+        held = rare.keys() & frozenset(stems(self._held[place].statement.claim))
+        return sum(weight for stem, weight in rare.items() if stem in held) / (sum(rare.values()) or 1.0)
+
+    def _rarities(self, wanted: frozenset[str]) -> dict[str, float]:
+        """Return the inverse document frequency of each stem, the rarest first."""
+        found = {}
+        for stem in sorted(wanted):
+            holding = len(self._postings.get(stem, ()))
+            found[stem] = math.log(1 + (len(self._held) - holding + 0.5) / (holding + 0.5))
+        return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+
+    def _recalled(self, one: Remembered) -> RecalledStatement:
+        session = one.sessions[-1]
+        return RecalledStatement(statement=one.statement, session=session, day=self._memory.sessions[session].episode.at[:10])
+
+    def _fruitless(self, near: Sequence[SessionConsolidated], likeness: dict[str, float], at: str) -> Iterator[str]:
+        """Yield the searches of recent sessions on the same subject that led to no fact, and of no other that led to one."""
+        since = _recently(at)
+        useful = {query for one in near for way in one.procedures for query in way.queries}
+        for one in near:
+            if likeness[one.session] >= SAME_SUBJECT and one.episode.at >= since:
+                yield from (query for way in one.procedures for query in way.fruitless if query not in useful)
+
+    def _solutions(self) -> tuple[Solution, ...]:
+        """Return the latest ways in which errors were met, those that worked first."""
+        latest: dict[tuple[str, str, str, str], Solution] = {}
+        for found in islice((way for one in self._newest_first for way in one.solutions), 20 * MOST_SOLUTIONS):
+            latest.setdefault((found.error, found.step, found.where, found.met), found)
+        return tuple(sorted(latest.values(), key=lambda found: not found.worked)[:MOST_SOLUTIONS])
+
+    def _origins(self, chosen: Iterable[Remembered], at: str) -> tuple[OriginRecord, ...]:
+        """Return the records of hosts that keep failing, then of the origins of the chosen statements, most of them first."""
+        known = self._memory.origins
+        failing = self._failing(at)
+        counts = Counter(origin_of(one.statement.url) for one in chosen)
+        names = dict.fromkeys([*failing[: MOST_ORIGINS // 2], *sorted(counts, key=lambda name: (-counts[name], name))])
+        records = (known[name].model_copy(update={"failing": name in failing}) for name in names if name in known)
+        return tuple(islice(records, MOST_ORIGINS))
+
+    def _failing(self, at: str) -> list[str]:
+        """Return the origins that failed three times or more in thirty days and were never read, most failures first."""
+        recent: Counter[str] = Counter()
+        since = _recently(at)
+        for one in self._newest_first:
+            if one.episode.at >= since:
+                for entry in one.yields:
+                    recent[entry.origin] += sum(entry.failed.values()) if entry.origin else 0
+        known = self._memory.origins
+        found = [name for name, count in recent.items() if count >= FAILURES and not known[name].read]
+        return sorted(found, key=lambda name: (-recent[name], name))
+
+
+def _postings(texts: Sequence[Sequence[str]]) -> dict[str, list[tuple[int, float]]]:
+    """Return for each stem the places of the texts that hold it, each with its saturated frequency."""
+    average = sum(map(len, texts)) / (len(texts) or 1) or 1.0
+    found: dict[str, list[tuple[int, float]]] = {}
+    for place, text in enumerate(texts):
+        norm = _K1 * (1 - _B + _B * len(text) / average)
+        for stem, count in Counter(text).items():
+            found.setdefault(stem, []).append((place, count * (_K1 + 1) / (count + norm)))
+    return found
+
+
+def _recently(at: str) -> str:
+    """Return the time from which a session counts as recent; timestamps of events sort as they stand."""
+    return timestamp(moment_of(at) - FAILED_WITHIN)
+
+
+def _first(most: int, found: Iterable[str]) -> tuple[str, ...]:
+    return tuple(islice(dict.fromkeys(found), most))

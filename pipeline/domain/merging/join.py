@@ -1,0 +1,117 @@
+"""The rule by which two branches of a stream are joined: which one goes on, what it adopts, and what both cost.
+
+Two machines that share a folder both join what they find, each on its own. So the result depends on the two branches alone: it
+names no machine and asks no clock, and the union of two such joins is one file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode, decode_all
+from pipeline.domain.events.records import Branch, Record, kind_of, merge_run_id, moved
+from pipeline.domain.merging.adoption import Adoption
+from pipeline.domain.session import record_of, stamped, state_of
+from pipeline.domain.state import SessionState, expected_usd
+from pipeline.domain.values import Cost
+from pipeline.text.normalise import digest_of
+
+
+def canonical(first: Branch, second: Branch) -> tuple[Branch, Branch]:
+    """Return the branch that goes on, and the other: the one with a report, else the longer, else that of the smaller hash."""
+    kept, taken = sorted((first, second), key=lambda branch: (not _has_report(branch), -len(branch.records), branch.head))
+    return kept, taken
+
+
+def joined(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:
+    """Return the branch that goes on, and the records that join the other to it and follow its last one.
+
+    Raises:
+        LogDamaged: a record of a session is no event.
+        SchemaTooNew: a newer major version of this program wrote one.
+    """
+    kept, taken = canonical(first, second)
+    base = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(kept.records, taken.records, strict=False)))
+    fresh = {hash_: record for hash_, record in taken.known.items() if hash_ not in kept.known}
+    if kind_of(kept.records[0].session_id) != "session":
+        left = tuple(record.id for record in fresh.values())
+        return kept, _records(kept, taken, [e.BranchMerged(base=base, kept=kept.head, taken=taken.head, left=left)], [])
+    return kept, _joined_sessions(kept, taken, base, list(fresh.values()))
+
+
+def _joined_sessions(kept: Branch, taken: Branch, base: int, fresh: Sequence[Record]) -> list[Record]:
+    events = list(decode_all(record.data for record in kept.records))
+    others = list(decode_all(record.data for record in taken.records[base:]))
+    before = state_of(kept.records[0].session_id, events)
+    adoption = Adoption(before.id, events, base, {record.id for record in fresh})
+    reopened = before.status == "failed" and not state_of(before.id, [*events[:base], *others]).ended
+    if reopened:
+        adoption.reopen()
+    adoption.go_through(others)
+    known = [decode(record.data) for record in kept.known.values()]
+    new = [decode(record.data) for record in fresh]
+    counted, unanswered = _lost_calls(known), _lost_calls([*known, *new])
+    lost = [call for call in unanswered if call not in counted]
+    rest = [event for event in new if event.id not in adoption.adopted]
+    merged = e.BranchMerged(
+        base=base,
+        kept=kept.head,
+        taken=taken.head,
+        adopted=tuple(adoption.adopted),
+        same=tuple(adoption.same),
+        left=tuple(adoption.left),
+        conflicts=tuple(adoption.conflicts),
+        cost=_bill(rest, lost, before),
+        lost=len(lost),
+        lost_usd=round(sum(call.worst.usd for call in lost), 9),
+        answered=tuple(call.worst for call in counted if call not in unanswered),
+    )
+    drafts = [merged, *([e.ResearchReopened(reason="another machine was still at work on it")] if reopened else [])]
+    copies = [record for record in taken.records[base:] if record.id in adoption.adopted]
+    return _records(kept, taken, drafts, copies)
+
+
+def _records(kept: Branch, taken: Branch, drafts: Sequence[e.EventBase], copies: Iterable[Record]) -> list[Record]:
+    """Stamp the drafts and move the copies: all follow the kept branch. The time is that of the later of both heads."""
+    stream, run_id = kept.records[0].session_id, merge_run_id(kept.head, taken.head)
+    at = max(kept.records[-1].at, taken.records[-1].at)
+    version = len(kept.records)
+    records = []
+    for number, draft in enumerate(drafts, 1):
+        event_id = digest_of(f"{run_id}:{number}".encode())[:32]
+        records.append(record_of(stamped(draft, stream, version + number, run_id, event_id, at)))
+    return records + [moved(copy, place, run_id) for place, copy in enumerate(copies, version + len(records) + 1)]
+
+
+def _bill(events: Iterable[e.EventBase], lost: Sequence[e.CallSent], state: SessionState) -> Cost:
+    """Return the sum of what the events cost, and of the worst cases of the lost calls."""
+    answers = [event.cost for event in events if isinstance(event, e.Answered)]
+    sums: Counter[str] = Counter()
+    for cost in (*answers, *(call.worst for call in lost)):
+        sums.update({name: getattr(cost, name) for name in ("input_tokens", "output_tokens", "total_tokens", "calls")})
+    lost_usd = sum(call.worst.usd for call in lost)
+    expected = sum(cost.expected_usd for cost in answers) + sum(expected_usd(state, call.step, call.worst) for call in lost)
+    return Cost(
+        **sums,
+        usd=round(sum(cost.usd for cost in answers) + lost_usd, 9),
+        assumed_usd=round(sum(cost.assumed_usd for cost in answers) + lost_usd, 9),
+        expected_usd=round(expected, 9),
+    )
+
+
+def _lost_calls(events: Iterable[e.EventBase]) -> list[e.CallSent]:
+    """Return the calls that their own runs announced and never settled: only they could."""
+    sent: dict[tuple[str, str], list[e.CallSent]] = {}
+    for event in sorted(events, key=lambda event: event.version):
+        if isinstance(event, e.CallSent):
+            sent.setdefault((event.run_id, event.step), []).append(event)
+        elif isinstance(event, e.Answered):
+            sent.pop((event.run_id, event.step), None)
+    return [call for _, calls in sorted(sent.items()) for call in calls]
+
+
+def _has_report(branch: Branch) -> bool:
+    return any(record.type == "report.generated" for record in branch.records)

@@ -1,0 +1,1 @@
+"""A server of the Model Context Protocol: other programs ask this workspace for its checked answers. Reads take no lock."""

@@ -1,0 +1,175 @@
+"""The digest of a night as plain text, for a terminal and for mail: what was found, what was not, what failed.
+
+It is read from the log alone: the vault need not be built.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pipeline.errors import LogError
+from pipeline.ports import EventStore
+from pipeline.text.normalise import clean
+from pipeline.vault import load
+from pipeline.vault.mornings.entries import missing_words, news_words, standing_words
+from pipeline.vault.mornings.learnt import CitedText, Dispute, Learnt
+from pipeline.vault.output import formatting
+from pipeline.vault.paths import Names
+from pipeline.vault.session_card import Card
+from pipeline.vault.vault_model import Night, nights_from
+
+WIDTH = 72  # characters of a line, as mail readers like it
+_ANSWERED, _NOT_FOUND = "complete", "not-found"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One question of a night: how it ended, why (""), and its session's card, None if its log cannot be read."""
+
+    query: str
+    status: str
+    reason: str
+    card: Card | None
+    titles: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A night's questions as their last run left them. ``left_out`` counts skipped ones, ``unread`` names streams not read."""
+
+    date: str
+    seconds: float
+    usd: float
+    told: tuple[Told, ...]
+    left_out: int
+    not_made: tuple[str, ...]
+    unread: tuple[str, ...]
+
+    def of(self, *statuses: str) -> list[Told]:
+        """The questions that ended so."""
+        return [one for one in self.told if one.status in statuses]
+
+    @property
+    def open(self) -> list[Told]:
+        """The questions that failed, were cancelled or are unfinished."""
+        return [one for one in self.told if one.status not in {_ANSWERED, _NOT_FOUND}]
+
+
+def nights_in(store: EventStore) -> tuple[tuple[Night, ...], tuple[str, ...]]:
+    """Return the nights of a log, the latest last, and the streams of nights that cannot be read."""
+    batches, unread = [], []
+    for name in sorted(name for name in store.marks() if name.startswith("batch-")):
+        try:
+            batches.append(load.batch_of(name, store.load(name)))
+        except LogError as error:
+            unread.append(f"{name}: {error.message}")
+    return nights_from(filter(None, batches)), tuple(unread)
+
+
+def digest_of(store: EventStore, night: Night, unread: Iterable[str] = ()) -> Digest:
+    """Return the digest of a night; a session that cannot be read is named, not left out."""
+    last = {entry.query_id: entry for entry in night.ended}
+    left_out = {entry.query_id for batch in night.batches for entry in batch.skipped} - last.keys()
+    told = tuple(_told(store, entry.session, entry.query, entry.status, entry.reason) for entry in last.values())
+    return Digest(
+        date=night.date,
+        seconds=sum(batch.end.duration_s for batch in night.batches if batch.end),
+        usd=sum(batch.end.cost.charged_usd for batch in night.batches if batch.end),
+        told=told,
+        left_out=len(left_out),
+        not_made=tuple(dict.fromkeys(text for batch in night.batches for text in batch.not_made)),
+        unread=(*unread, *(f"{one.query}: its log cannot be read" for one in told if one.card is None)),
+    )
+
+
+def _told(store: EventStore, session: str, query: str, status: str, reason: str) -> Told:
+    with suppress(LogError):
+        opened = load.whole(session, (record.data for record in store.load(session)))
+        if opened.state.query:
+            titles = {page.url: page.title for page in opened.state.pages.values()}
+            return Told(query, status, reason, opened.card(Names()), titles)
+    return Told(query, status, reason, None, {})
+
+
+def text_of(digest: Digest, place_of: Callable[[Card], str]) -> list[str]:
+    """Return a digest as lines of at most ``WIDTH`` characters, addresses aside; ``place_of`` says where a report is."""
+    return [line.rstrip() for line in _lines(digest, place_of)]
+
+
+def heading_of(digest: Digest) -> str:
+    """Return the night in a line, as a mail's subject: ``Night of 21 November 2026: 3 answered, 1 failed``."""
+    counts = [f"{len(digest.of(_ANSWERED))} answered"]
+    counts += [f"{len(found)} not found" for found in [digest.of(_NOT_FOUND)] if found]
+    counts += [f"{len(found)} failed" for found in [digest.of("failed")] if found]
+    counts += [f"{count} unfinished" for count in [len(digest.open) - len(digest.of("failed"))] if count]
+    return f"Night of {formatting.day(digest.date)}: {', '.join(counts)}"
+
+
+def _lines(digest: Digest, place_of: Callable[[Card], str]) -> Iterator[str]:
+    cost = f", {formatting.money(digest.usd)}" if digest.usd else ""
+    left_out = f"; {formatting.count(digest.left_out, 'question')} left out" if digest.left_out else ""
+    yield from _wrapped(f"{heading_of(digest)} ({formatting.duration(digest.seconds)}{cost}{left_out})")
+    for one in digest.of(_ANSWERED):
+        yield from ("", *_wrapped(one.query), *_report(one, place_of))
+    for title, found in (("Not found", digest.of(_NOT_FOUND)), ("Failed or unfinished", digest.open)):
+        if found:
+            yield from ("", title, *(line for one in found for line in _without_answer(one)))
+    if digest.not_made or digest.unread:
+        yield from ("", "Problems", *(line for text in (*digest.not_made, *digest.unread) for line in _item(text)))
+
+
+def _report(one: Told, place_of: Callable[[Card], str]) -> Iterator[str]:
+    learnt = one.card.learnt if one.card else None
+    if one.card is None or learnt is None:
+        return
+    if learnt.missing:
+        yield from _inside(missing_words(learnt.missing))
+    if learnt.answer:
+        yield from _inside(learnt.answer.text)
+    if facts := _facts(learnt):
+        yield from _inside(facts)
+    if learnt.news:
+        yield from (line for text in learnt.news.added[:2] for line in _item(f"new: {text.text}", "    "))
+    if learnt.dispute:
+        yield from _inside(_dispute(learnt.dispute, one.titles))
+    if one.card.open:
+        yield from _inside(f"Still open: {one.card.open[0]}")
+    yield f"  {clean(place_of(one.card))}"
+
+
+def _facts(learnt: Learnt) -> str:
+    parts = (standing_words(learnt), news_words(learnt.news) if learnt.news else "")
+    return formatting.sentence("; ".join(filter(None, parts)))
+
+
+def _dispute(dispute: Dispute, titles: dict[str, str]) -> str:
+    return f"Sources disagree: {_side(dispute.a, titles)} against {_side(dispute.b, titles)}."
+
+
+def _side(said: CitedText, titles: dict[str, str]) -> str:
+    title = titles.get(said.cites[0].url, "") if said.cites else ""
+    return f"“{said.text.rstrip('.')}”{f' ({title})' if title else ''}"
+
+
+def _without_answer(one: Told) -> Iterator[str]:
+    status = "" if one.status in {_NOT_FOUND, "failed"} else f" ({one.status if one.status == 'cancelled' else 'unfinished'})"
+    reason = f": {formatting.sentence(one.reason)}" if one.reason else ""
+    yield from _item(f"{one.query}{status}{reason}")
+
+
+def _inside(text: str) -> list[str]:
+    return _wrapped(text, "  ", "  ")
+
+
+def _item(text: str, indent: str = "  ") -> list[str]:
+    return _wrapped(text, f"{indent}- ", f"{indent}  ")
+
+
+def _wrapped(text: str, first: str = "", others: str = "") -> list[str]:
+    line = " ".join(clean(text).split())
+    return textwrap.wrap(
+        line, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )

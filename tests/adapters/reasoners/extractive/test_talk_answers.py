@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.adapters.reasoners.extractive.talk_answers import answer, stand_alone
+from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
+from pipeline.domain.values import Fact
+from pipeline.text.normalise import holds_quote
+
+
+def stands_alone(text: str, before: str = "", subject: str = "") -> str:
+    history = (PastTurn(question=before),) if before else ()
+    return stand_alone(StandAloneQuestion(query=text, history=history, subject=subject)).question
+
+
+def fact(name: str, quote: str, **more: str) -> Fact:
+    return Fact(id=name, claim=quote, quote=quote, url=f"corpus:{name}.md", digest="0" * 64, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "expected"),
+    [
+        ("What is a replication slot?", "How do I create it?", "How do I create replication slot?"),
+        ("What is sys.path?", "Which environment variable adds to it?", "Which environment variable adds to sys.path?"),
+        ("What is CalledProcessError?", "What are its attributes?", "What are CalledProcessError's attributes?"),
+        ("What does fsync do?", "And fdatasync?", "What does fsync do: fdatasync?"),
+    ],
+)
+def test_a_pronoun_or_a_fragment_is_completed_by_the_question_before(before: str, text: str, expected: str) -> None:
+    assert stands_alone(text, before) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If a worker process dies, is it restarted?",
+        "Is it possible to nest transactions in SQLite?",
+        "What does PRAGMA synchronous do?",
+    ],
+)
+def test_a_question_that_names_its_own_subject_stays_as_it_is(text: str) -> None:
+    assert stands_alone(text, "What is a replication slot?") == text
+
+
+def test_a_question_without_a_subject_gets_that_of_the_last_question() -> None:
+    assert "fsync" in stands_alone("What is the default?", "What does fsync do?")
+
+
+def test_the_first_question_may_refer_to_what_the_session_is_about() -> None:
+    assert stands_alone(
+        "How deep is it?", subject="the harbour of Brindle"
+    ) == "How deep is harbour of Brindle?" or "Brindle" in (stands_alone("How deep is it?", subject="the harbour of Brindle"))
+    assert stands_alone("How deep is it?") == "How deep is it?"
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_text_can_be_made_to_stand_alone(text: str, before: str) -> None:
+    assert isinstance(stands_alone(text, before), str)
+
+
+def test_an_answer_quotes_the_best_passage_and_keeps_to_its_words() -> None:
+    long = " ".join(f"Sentence number {n} says something about the depth of the harbour." for n in range(40))
+    facts = (fact("a", long), fact("b", "The harbour is 12 metres deep at low tide."))
+    reply = answer(TalkQuestion(query="How deep is the harbour?", facts=facts, words=60))
+    assert sum(len(one.text.split()) for one in reply.sentences) <= 60
+    known = {one.id: one for one in facts}
+    assert all(holds_quote(known[one.facts[0]].quote, one.text) for one in reply.sentences)
+    assert any("12 metres" in one.text for one in reply.sentences)
+
+
+def test_the_words_of_headings_count_because_they_are_printed_with_the_answer() -> None:
+    heading = "word " * 50
+    reply = answer(
+        TalkQuestion(query="How deep is it?", facts=(fact("a", "It is 12 metres deep. " * 10, heading=heading),), words=80)
+    )
+    assert sum(len(one.text.split()) for one in reply.sentences) <= 30
+
+
+def test_a_text_that_two_pages_hold_is_quoted_once() -> None:
+    quote = "The harbour of Brindle is 12 metres deep at low tide, and ships wait outside until the water rises again."
+    reply = answer(
+        TalkQuestion(query="How deep is the harbour of Brindle?", facts=(fact("a", quote), fact("b", quote)), words=120)
+    )
+    assert len(reply.sentences) == 1
+
+
+@given(st.lists(st.text(min_size=1, max_size=200), max_size=5), st.text(max_size=60))
+def test_an_answer_never_has_more_words_than_it_may(quotes: list[str], query: str) -> None:
+    facts = tuple(fact(str(n), quote) for n, quote in enumerate(quotes))
+    reply = answer(TalkQuestion(query=query, facts=facts, words=20))
+    assert sum(len(one.text.split()) for one in reply.sentences) <= 20

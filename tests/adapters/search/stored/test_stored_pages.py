@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
+from pipeline.errors import SearchFailed
+from pipeline.ports import FoundPassages, StoredPages
+from tests.fakes import MemoryStore
+from tests.talks import HARBOUR, LIGHTHOUSE, SESSION, read_pages
+
+OTHER = "2026-11-22-other-0002"
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    store = MemoryStore()
+    read_pages(store)
+    return store
+
+
+def found(store: MemoryStore, folder: Path, question: str, *sessions: str) -> FoundPassages:
+    pages: StoredPages = StoredPageSearch(store, folder / "stored.sqlite")
+    return asyncio.run(pages.find(question, sessions or (SESSION,), 10))
+
+
+def test_a_passage_is_found_with_its_page_its_session_and_its_place(store: MemoryStore, tmp_path: Path) -> None:
+    result = found(store, tmp_path, "How deep is the harbour?")
+    assert result.hits[0].url == "corpus:harbour.md#depth"
+    assert result.pages[0].session == SESSION
+    assert store.get(result.pages[0].digest).decode() == HARBOUR
+    assert result.searched == 2
+
+
+def test_only_the_pages_of_the_scope_are_found_and_counted(store: MemoryStore, tmp_path: Path) -> None:
+    read_pages(store, OTHER, {"corpus:mill.md": "# The mill\n\nThe mill has a harbour of its own, which is 3 metres deep.\n"})
+    both = found(store, tmp_path, "How deep is the harbour?", SESSION, OTHER)
+    one = found(store, tmp_path, "How deep is the harbour?", OTHER)
+    assert {page.url for page in one.pages} == {"corpus:mill.md"}
+    assert {page.url for page in both.pages} >= {"corpus:mill.md", "corpus:harbour.md"}
+    assert (one.statistics.documents, both.statistics.documents) == (1, 3)
+    assert one.statistics.counts["harbour"] == 1 < both.statistics.counts["harbour"]
+
+
+def test_of_a_page_that_was_read_twice_the_latest_reading_is_searched(store: MemoryStore, tmp_path: Path) -> None:
+    read_pages(store, OTHER, {"corpus:harbour.md": HARBOUR.replace("12 metres", "14 metres")})
+    streams = store.streams[OTHER]
+    store.streams[OTHER] = [record._replace(data=record.data.replace(b"2026-11-21T00", b"2026-11-22T00")) for record in streams]
+    result = found(store, tmp_path, "How deep is the harbour?", SESSION, OTHER)
+    assert "14 metres" in result.hits[0].snippet
+    assert not any("12 metres" in hit.snippet for hit in result.hits)
+
+
+def test_the_index_can_be_deleted_at_any_time(store: MemoryStore, tmp_path: Path) -> None:
+    first = found(store, tmp_path, "How far is the lamp seen?")
+    (tmp_path / "stored.sqlite").unlink()
+    assert found(store, tmp_path, "How far is the lamp seen?") == first
+
+
+def test_a_damaged_index_is_built_again(store: MemoryStore, tmp_path: Path) -> None:
+    first = found(store, tmp_path, "How far is the lamp seen?")
+    (tmp_path / "stored.sqlite").write_bytes(b"no database at all" * 400)
+    assert found(store, tmp_path, "How far is the lamp seen?") == first
+
+
+def test_what_a_session_reads_later_is_found_and_nothing_is_indexed_twice(store: MemoryStore, tmp_path: Path) -> None:
+    search = StoredPageSearch(store, tmp_path / "stored.sqlite")
+    assert search.refresh([SESSION]) == 2
+    assert search.refresh([SESSION]) == 0
+    read_pages(store, SESSION, {"corpus:tower.md": "# The tower\n\nThe tower of Brindle is 40 metres high.\n"})
+    assert search.refresh([SESSION]) == 1
+    assert "40 metres" in found(store, tmp_path, "How high is the tower?").hits[0].snippet
+
+
+def test_a_stored_page_that_is_missing_is_left_out(store: MemoryStore, tmp_path: Path) -> None:
+    store.objects = {digest: data for digest, data in store.objects.items() if data.decode() == LIGHTHOUSE}
+    result = found(store, tmp_path, "How deep is the harbour of Brindle, and how far is the lamp seen?")
+    assert {page.url for page in result.pages} == {"corpus:lighthouse.md"}
+
+
+def test_an_index_that_cannot_be_written_is_an_error_with_a_hint(store: MemoryStore, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(SearchFailed) as error:
+        asyncio.run(StoredPageSearch(store, tmp_path / "file" / "stored.sqlite").find("anything", [SESSION], 3))
+    assert "delete" in error.value.hint
+
+
+def test_the_order_in_which_pages_were_indexed_changes_nothing(store: MemoryStore, tmp_path: Path) -> None:
+    read_pages(store, OTHER, {"corpus:mill.md": "# The mill\n\nThe mill has a harbour of its own, which is 3 metres deep.\n"})
+    found(store, tmp_path / "a", "tower", OTHER)
+    assert found(store, tmp_path / "a", "How deep is the harbour?", SESSION, OTHER) == found(
+        store, tmp_path / "b", "How deep is the harbour?", SESSION, OTHER
+    )

@@ -1,0 +1,75 @@
+"""``research digest``: the morning's mail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pipeline.vault.mornings.digest import WIDTH, digest_of, heading_of, nights_in, text_of
+from tests.commanding import said, workspace_in
+from tests.fakes import MemoryStore
+from tests.vault.builders import Failing, Story, a_store, night
+
+HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast}\n"
+
+
+def _text(store: MemoryStore, date: str = "") -> str:
+    nights, unread = nights_in(store)
+    chosen = next(night for night in reversed(nights) if night.date.startswith(date))
+    return "\n".join(text_of(digest_of(store, chosen, unread), lambda card: f"vault/{card.report_path}.md"))
+
+
+def test_the_digest_gives_each_answer_how_sure_it_is_what_is_new_and_what_is_open() -> None:
+    text = _text(a_store())
+    assert text.startswith("Night of 28 November 2026: 1 answered, 1 failed, 1 unfinished (")
+    for part in (
+        "How does an append-only log survive a power cut?\n  An append is durable after fsync returned.",
+        "2 independent sources; 1 new fact, 1 changed and 1 gone since 21",
+        "Sources disagree: “One drive in nine loses flushed data”",
+        "Still open: How loud is it?",
+        "vault/reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01.md",
+    ):
+        assert part in text
+
+
+def test_what_failed_and_what_was_not_found_stands_apart_with_its_reason() -> None:
+    store = a_store()
+    lost = Story(store, id="2026-12-01-kafka-0a0a", query="Who was Kafka?", query_id="kafka", date="2026-12-01").begin()
+    night(store, lost.not_found(), date="2026-12-01")
+    assert "Not found\n  - Who was Kafka?: Why." in _text(store)
+    before = _text(store, "2026-11-28")
+    failed = before.partition("Failed or unfinished\n")[2]
+    assert "- Why are there tides?: Why." in failed
+    assert "- Do ants sleep? (unfinished): Why." in failed
+
+
+def test_no_line_of_a_mail_is_too_long() -> None:
+    assert max(len(line) for line in _text(a_store()).split("\n") if "/" not in line) <= WIDTH
+
+
+def test_a_session_that_cannot_be_read_is_named() -> None:
+    store = Failing()
+    store.streams = a_store().streams
+    store.failing = "2026-11-28-power-cut-9c01"
+    text = _text(store)
+    assert "Problems\n  - How does an append-only log survive a power cut?: its log" in text
+    assert heading_of(digest_of(store, nights_in(store)[0][-1])).endswith("1 answered, 1 failed, 1 unfinished")
+
+
+def test_control_characters_of_a_page_do_not_reach_the_terminal() -> None:
+    text = _text(a_store(lambda said: f"{said}\x1b[31m"))
+    assert "\x1b" not in text
+
+
+def test_the_command_prints_the_last_night_or_the_one_that_is_named(tmp_path: Path) -> None:
+    workspace = workspace_in(tmp_path / "ws", HARBOUR)
+    assert "nothing has been researched yet" in said(workspace, "digest").out
+    assert said(workspace, "run").code == 0
+    found = json.loads(said(workspace, "--json", "digest").out)
+    assert found["questions"][0]["query"] == "How deep is the harbour?"
+    date = found["night"]
+    assert said(workspace, "digest", "--night", date).out == said(workspace, "digest").out
+    for wrong, hint in (("yesterday", "write it as"), ("1999-01-01", f"the last nights: {date}")):
+        answer = said(workspace, "digest", "--night", wrong)
+        assert answer.code == 2
+        assert hint in answer.err

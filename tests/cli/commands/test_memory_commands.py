@@ -1,0 +1,64 @@
+"""Memory as its user meets it: a run consolidates, a failure of that ends no night and is printed, and it can be switched off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.adapters.store.stream_writer import StreamWriter
+from pipeline.batch.memory.reading import read_memory
+from pipeline.errors import LogUnwritable
+from tests.commanding import said, workspace_in
+
+HARBOUR = "  - {query: How deep is the harbour?, id: harbour, mode: fast, tags: [sea]}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return workspace_in(tmp_path / "ws", HARBOUR)
+
+
+def streams(folder: Path) -> list[str]:
+    return list(FileStore(folder / "events").ids("memory"))
+
+
+def test_a_run_consolidates_what_ended(folder: Path) -> None:
+    assert said(folder, "run").code == 0
+    memory = read_memory(FileStore(folder / "events"))
+    assert [one.query_id for one in memory.sessions.values()] == ["harbour"]
+    assert any("metres deep" in one.statement.quote for one in memory.statements.values())
+    assert said(folder, "verify").code == 0
+    assert "nothing to consolidate" in said(folder, "consolidate").out
+    assert len(streams(folder)) == 1
+
+
+def test_what_an_earlier_version_researched_is_consolidated_by_the_command(folder: Path) -> None:
+    queue = (folder / "queries.yaml").read_text()
+    (folder / "queries.yaml").write_text(f"settings: {{memory: off}}\n{queue}")
+    assert said(folder, "run").code == 0
+    assert streams(folder) == []
+    told = said(folder, "--json", "consolidate")
+    assert told.code == 0
+    assert len(json.loads(told.out)["sessions"]) == 1
+    assert len(streams(folder)) == 1
+
+
+def test_a_failed_consolidation_is_printed_even_when_quiet_and_the_night_is_done_all_the_same(folder: Path) -> None:
+    append = StreamWriter.append
+
+    def failing(writer: StreamWriter, records: object, version: int) -> int:
+        if writer._stream.startswith("memory-"):
+            raise LogUnwritable("no space left")
+        return append(writer, records, version)  # type: ignore[arg-type]
+
+    with mock.patch.object(StreamWriter, "append", failing):
+        told = said(folder, "-q", "run")
+    assert told.code == 0
+    assert "not consolidated: no space left" in told.err
+    assert "research consolidate" in told.err
+    assert said(folder, "consolidate").code == 0
+    assert len(streams(folder)) == 1

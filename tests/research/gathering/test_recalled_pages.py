@@ -1,0 +1,135 @@
+"""What a session does with what earlier nights found: pages read again, searches left out, and nothing cited unread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.adapters.reasoners.extractive.planned_queries import think
+from pipeline.domain import reasoner_questions as q
+from pipeline.domain.agenda import agenda
+from pipeline.domain.events import session_events as e
+from pipeline.domain.findings import chosen_pages
+from pipeline.domain.memory.values import OriginRecord, Recalled, RecalledStatement, Statement
+from pipeline.domain.plan import first_plan
+from pipeline.domain.state import SessionState
+from pipeline.domain.steps import FinishWorker, Read, SearchFor
+from pipeline.domain.values import Fact, Hit, Perspective, ResearchConfig
+from pipeline.research.gathering.recalled_pages import recalled_pages
+from pipeline.research.source_quality import source_quality
+from tests.fakes import MemoryStore
+from tests.vault.builders import Scribe
+
+QUESTION = "How deep is the harbour at low tide?"
+VIEW = Perspective(id="basic-facts", name="Facts", focus="", questions=(QUESTION,))
+
+
+def statement(number: int, url: str, claim: str = "The harbour is deep at low tide.") -> RecalledStatement:
+    found = Statement(fact=f"f{number}", claim=f"{claim} {number}", quote=claim, url=url, digest="0" * 64)
+    return RecalledStatement(statement=found, session="s-0", day="2026-11-01")
+
+
+def recalled(*urls: str, **fields: Any) -> Recalled:
+    return Recalled(statements=tuple(statement(number, url) for number, url in enumerate(urls)), **fields)
+
+
+def session(known: Recalled | None, *, search: tuple[str, ...] = ("local",), **config: Any) -> Scribe:
+    scribe = Scribe(MemoryStore(), "s-1")
+    limits = ResearchConfig(search=search, pages_per_iteration=6, reads_survey=True, **config)
+    scribe.note(e.RunStarted(), e.ResearchStarted(query=QUESTION, query_id="harbour", config=limits))
+    if known:
+        scribe.note(e.MemoryRecalled(recalled=known))
+    hits = tuple(Hit(url=f"corpus:new-{number}.md", title="New") for number in range(9))
+    scribe.note(
+        e.TopicSurveyed(provider="local", hits=hits),
+        e.PlanCreated(perspectives=(VIEW,), nodes=first_plan((VIEW,))),
+        e.WorkerStarted(worker_id="search_0", perspective_id="basic-facts"),
+    )
+    return scribe
+
+
+def thought_of(scribe: Scribe, queries: tuple[str, ...], pages: tuple[str, ...]) -> SessionState:
+    scribe.note(e.WorkerThought(worker_id="search_0", iteration=1, reasoning="", queries=queries, pages=pages))
+    return scribe.session.state
+
+
+def test_pages_that_answered_the_question_are_read_again_those_with_most_answers_first() -> None:
+    known = recalled("corpus:b.md", "corpus:a.md", "corpus:a.md")
+    other = RecalledStatement(statement=statement(9, "corpus:c.md", "Bread rises.").statement, session="s-0", day="2026-11-01")
+    known = known.model_copy(update={"statements": (*known.statements, other)})
+    assert recalled_pages(session(known).session.state, VIEW) == ("corpus:a.md", "corpus:b.md")
+
+
+def test_a_session_reads_only_what_its_own_searches_may_read() -> None:
+    known = recalled("corpus:a.md", "https://a.example/x")
+    assert recalled_pages(session(known).session.state, VIEW) == ("corpus:a.md",)
+    assert recalled_pages(session(known, search=("brave",)).session.state, VIEW) == ("https://a.example/x",)
+
+
+def test_a_session_without_memory_recalls_no_page() -> None:
+    assert recalled_pages(session(None).session.state, VIEW) == ()
+
+
+def test_recalled_pages_without_a_search_come_first_with_some_new_ones_beside_them() -> None:
+    state = thought_of(session(recalled("corpus:a.md")), (), ("corpus:a.md",))
+    assert chosen_pages(state, state.workers["search_0"], 1) == ("corpus:a.md", "corpus:new-0.md", "corpus:new-1.md")
+    assert [step for step in agenda(state) if isinstance(step, FinishWorker | SearchFor)] == []
+    assert Read("corpus:a.md") in list(agenda(state))
+
+
+def test_beside_a_search_recalled_pages_are_one_more_ranking() -> None:
+    state = thought_of(session(recalled("corpus:a.md")), ("deep harbour",), ("corpus:a.md",))
+    assert len(chosen_pages(state, state.workers["search_0"], 1)) == 6
+
+
+def test_a_thought_without_search_or_page_ends_the_worker() -> None:
+    state = thought_of(session(None), (), ())
+    assert [type(step) for step in agenda(state)] == [FinishWorker]
+
+
+def test_pages_of_a_failing_host_come_last_and_are_not_left_out() -> None:
+    known = Recalled(origins=(OriginRecord(origin="corpus:new-0.md", failed=3, failing=True),))
+    state = thought_of(session(known), ("deep harbour",), ())
+    six = chosen_pages(state, state.workers["search_0"], 1)
+    assert "corpus:new-0.md" not in six
+    few = thought_of(session(known, survey_hits=3), (), ())
+    few.survey = few.survey and type(few.survey)("local", few.survey.hits[:3])
+    few.workers["search_0"].iterations[0].queries = ("deep harbour",)
+    assert chosen_pages(few, few.workers["search_0"], 1)[-1] == "corpus:new-0.md"
+
+
+def thought(known: Recalled, pages: tuple[str, ...] = (), earlier: tuple[Fact, ...] = ()) -> q.Thought:
+    core: dict[str, Any] = {"query": QUESTION, "perspective": VIEW, "iteration": 1, "facts": (), "gaps": (), "asked": ()}
+    return think(q.ThoughtQuestion(**core, summary="", limit=5, recalled=known, pages=pages, earlier=earlier))
+
+
+def test_without_a_model_a_question_that_three_statements_answer_needs_no_search() -> None:
+    urls = ("corpus:a.md", "corpus:b.md", "corpus:c.md")
+    assert thought(recalled(*urls), urls).queries == ()
+    assert thought(recalled(*urls[:2]), urls[:2]).queries == (QUESTION,)
+    assert thought(recalled(*urls)).queries == (QUESTION,)  # none of these pages may be read in this session
+
+
+def test_a_question_that_is_researched_again_is_searched_for_in_full() -> None:
+    urls = ("corpus:a.md", "corpus:b.md", "corpus:c.md")
+    earlier = Fact(id="f", claim="It is deep.", quote="It is deep.", url=urls[0], digest="0" * 64)
+    assert thought(recalled(*urls, fruitless=(QUESTION,)), urls, (earlier,)).queries == (QUESTION,)
+
+
+def test_a_search_that_found_nothing_is_made_again_only_if_there_is_no_other() -> None:
+    assert thought(Recalled(fruitless=(QUESTION,))).queries == (QUESTION,)
+    view = VIEW.model_copy(update={"questions": (QUESTION, "How wide is the harbour?")})
+    core: dict[str, Any] = {"query": QUESTION, "perspective": view, "iteration": 1, "facts": (), "gaps": (), "asked": ()}
+    question = q.ThoughtQuestion(**core, summary="", limit=5, recalled=Recalled(fruitless=(QUESTION,)))
+    assert think(question).queries == ("How wide is the harbour?",)
+
+
+def test_the_record_of_earlier_nights_moves_a_source_a_little_and_says_why() -> None:
+    facts = [Fact(id="1", claim="a", quote="a", url="https://a.example/x", digest="0" * 64, relevance=0.5)]
+    (plain,) = source_quality(facts, [], {})
+    good = Recalled(origins=(OriginRecord(origin="a.example", read=5, facts=18, cited=18),))
+    (raised,) = source_quality(facts, [], {}, good)
+    assert 0 < raised.score - plain.score <= 0.05
+    assert "18 of its 18 facts of earlier nights cited" in raised.reasons[-1]
+    bad = Recalled(origins=(OriginRecord(origin="a.example", read=5, facts=18),))
+    (lowered,) = source_quality(facts, [], {}, bad)
+    assert 0 < plain.score - lowered.score <= 0.05

@@ -1,0 +1,220 @@
+"""A workspace's life on two machines that did not know of each other, and what must hold when their logs are united.
+
+The first machine's log is copied as it was at a random moment; both go on by themselves, through trouble; then each takes
+what the other has. The two unions must be one log, and a clean night on each must end in the same reports.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.adapters.store.branches.other_log import NAMED_OBJECT, copy_missing
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.adapters.store.segment_format import Line, parse, seal
+from pipeline.adapters.store.verification import verify
+from pipeline.domain.events import session_events as e
+from pipeline.domain.events.json_codec import decode
+from pipeline.domain.events.records import MERGE
+from pipeline.domain.merging.join import joined
+from pipeline.domain.session import ResearchSession
+from pipeline.domain.state import cost_of
+from tests.fakes import report_bytes
+from tests.simulation.life import Life, life
+from tests.simulation.lives import QUIET_NIGHTS, workspace
+from tests.simulation.promises import recorded
+
+
+@dataclass
+class Pair:
+    """What came of one seed: how many sessions had branches, answers were adopted, conflicts found; and what was wrong."""
+
+    wrong: list[str]
+    met: Counter[str]
+
+
+def lived_apart(seed: int, machines: int = 2) -> Pair:
+    """Live one life on several machines, unite their logs in every direction, and return what is wrong with that."""
+    with workspace() as root, life(seed, root) as found:
+        roots = list(apart(found, machines))
+        billed = Counter(found.provider.billed)
+        unions = [_united(roots[first:] + roots[:first], root.parent / f"united-{first}") for first in range(machines)]
+        met = _met(unions[0])
+        wrong = [*_differing(unions), *_unsound(unions[0]), *_misbilled(unions[0], billed), *_unlike_the_events(unions[0])]
+        return Pair(wrong or _ended_alike(found, unions), met)
+
+
+def store_in(root: Path) -> FileStore:
+    """Return a store that joins branches."""
+    return FileStore(root, joined)
+
+
+def chains(store: FileStore) -> dict[str, list[bytes]]:
+    """Return the events of every session, as stored."""
+    return {name: [record.data for record in store.load(name)] for name in store.session_ids()}
+
+
+def files_in(root: Path) -> dict[str, bytes]:
+    """Return the sound part of the log's segments below a folder, and the objects that they name."""
+    paths = [path for folder in ("sessions", "batches") for path in (root / folder).rglob("*.jsonl")]
+    files = {str(path.relative_to(root)): _sound_part(path) for path in paths}
+    named = {digest.decode() for content in files.values() for digest in NAMED_OBJECT.findall(content)}
+    return files | {digest: FileStore(root).get(digest) for digest in named}
+
+
+def _sound_part(path: Path) -> bytes:
+    """Return a segment without a torn end, which was never acknowledged."""
+    stream = path.parent.parent.name if path.parent.name == "events" else path.stem.partition("~")[0]
+    return b"".join(seal(line.record.data, line.prev)[0] for line in parse(path.name, path.read_bytes(), stream).lines)
+
+
+def unite(roots: list[Path], into: Path) -> None:
+    """Copy the first log, take over what the others have, and join all branches."""
+    shutil.copytree(roots[0], into)
+    shutil.rmtree(into / "local", ignore_errors=True)
+    for other in roots[1:]:
+        refused = copy_missing(into, other).refused
+        assert not refused, refused
+    store = store_in(into)
+    for name in list(store.marks()):
+        store.load(name)
+    for name in store.branched():
+        store.join(name)
+
+
+def _united(roots: list[Path], into: Path) -> Path:
+    unite(roots, into)
+    return into
+
+
+def apart(found: Life, machines: int) -> Iterator[Path]:
+    """Live on the first machine; then on each other one, from a copy of the log as it was at a random moment."""
+    for _ in range(found.chance.randint(1, 2)):
+        found.night(troubled=True)
+    first = found.root
+    copies = [_cut(first, first.parent / f"machine-{number}", found.chance) for number in range(1, machines)]
+    early = found.chance.random() < 0.5
+    for number, root in enumerate([first, *copies]):
+        found.root, found.nights, found.acknowledged = root, 100 * (number + 1), {}
+        found.disk.take_over(root)
+        for _ in range(found.chance.randint(0, 2)):
+            found.night(troubled=found.chance.random() < 0.7)
+        if early:  # as it was at some moment of its life apart
+            found.provider.billed.clear()
+            root = _cut(root, root.parent / f"{root.name}-early", found.chance)
+        yield root
+
+
+def _cut(root: Path, into: Path, chance: random.Random) -> Path:
+    """Copy a log as it was after a random event of each of its sessions; what nights did is left out."""
+    shutil.copytree(root, into)
+    for folder in ("local", "batches"):
+        shutil.rmtree(into / folder, ignore_errors=True)
+    store = FileStore(into)
+    for name in list(store.session_ids()):
+        length = len(store.load(name))
+        last = chance.randint(length // 4, length)
+        for path in sorted((into / "sessions" / name / "events").iterdir()):
+            lines = [line for line in parse(path.name, path.read_bytes(), name).lines if line.record.version <= last]
+            path.write_bytes(b"".join(seal(line.record.data, line.prev)[0] for line in lines))
+            if not lines:
+                path.unlink()
+    return into
+
+
+def _differing(unions: list[Path]) -> Iterator[str]:
+    logs = [files_in(root) for root in unions]
+    for other in logs[1:]:
+        names = sorted(name for name in logs[0].keys() | other.keys() if logs[0].get(name) != other.get(name))
+        yield from (f"{name} differs between the unions" for name in names)
+
+
+def _unsound(root: Path) -> Iterator[str]:
+    yield from (str(finding) for finding in verify(root) if finding.kind != "torn")
+
+
+def _met(root: Path) -> Counter[str]:
+    met: Counter[str] = Counter()
+    store = store_in(root)
+    for name in store.session_ids():
+        events = [decode(record.data) for record in store.load(name)]
+        for event in events:
+            if isinstance(event, e.BranchMerged):
+                met.update(branches=1, adopted=len(event.adopted), same=len(event.same), left=len(event.left))
+                met.update(conflicts=len(event.conflicts), lost=event.lost)
+    return met
+
+
+def _misbilled(root: Path, billed: Counter[str]) -> Iterator[str]:
+    """What was billed on all machines must be counted."""
+    store = store_in(root)
+    for name in store.session_ids():
+        counted = round(cost_of(ResearchSession.open(store, name).state).usd * 1e9)
+        if counted < billed[name]:
+            yield f"{name}: {billed[name]} nano-dollars were billed, the events have {counted}"
+
+
+def _unlike_the_events(root: Path) -> Iterator[str]:
+    """The cost must be that of every event that any run recorded, each once, and of the calls whose answer none recorded."""
+    store = store_in(root)
+    for name in store.session_ids():
+        charged = round(sum(_charges(root, name)), 9)
+        counted = cost_of(ResearchSession.open(store, name).state)
+        if abs(charged - counted.usd) > 1e-8:
+            yield f"{name}: the events of all branches cost {charged}, the session {counted.usd}"
+
+
+def _charges(root: Path, session: str) -> Iterator[float]:
+    """Yield the cost of every answer and of every call without one: its run, or the run after it on the branch, counts it."""
+    records: dict[bytes, Line] = {}
+    for path in (root / "sessions" / session / "events").iterdir():
+        records |= {line.hash: line for line in parse(path.name, path.read_bytes(), session).lines}
+    originals = {hash_: line for hash_, line in records.items() if not line.record.run_id.startswith(MERGE)}
+    events = {hash_: decode(line.record.data) for hash_, line in originals.items()}
+    yield from (event.cost.usd for event in events.values() if isinstance(event, e.Answered))
+    for event in events.values():
+        if isinstance(event, e.CallSent) and not _is_answered(event, events.values()):
+            yield event.worst.usd
+
+
+def _is_answered(sent: e.CallSent, events: Iterable[e.EventBase]) -> bool:
+    """Return whether the call's own run recorded an answer to it."""
+    later = (one for one in events if one.run_id == sent.run_id and one.version > sent.version)
+    return any(isinstance(one, e.Answered) and one.step == sent.step for one in later)
+
+
+def _ended_alike(found: Life, unions: list[Path]) -> list[str]:
+    """Clean nights on each union: no recorded answer is asked for again, and all end in the same reports."""
+    reports = []
+    for number, root in enumerate(unions):
+        found.root, found.nights, found.acknowledged = root, 1_000 * (number + 1), {}
+        wrong = _finished(found)
+        if wrong:
+            return wrong
+        store = store_in(root)
+        states = [ResearchSession.open(store, name).state for name in store.session_ids()]
+        reports.append({state.id: report_bytes(state) for state in states if state.report and not state.exhausted})
+    return [f"the reports of union {number} differ" for number, made in enumerate(reports) if _unlike(made, reports[0])]
+
+
+def _unlike(made: dict[str, bytes], first: dict[str, bytes]) -> bool:
+    """Return whether reports differ; where a cap was spent, it was spent on what happened to be answered first."""
+    return any(made[name] != first[name] for name in made.keys() & first.keys())
+
+
+def _finished(found: Life) -> list[str]:
+    for _ in range(QUIET_NIGHTS):
+        known = recorded(found.store)
+        ended = found.night(troubled=False)
+        if ended.error is not None:
+            return [f"a clean night ended in {ended.error!r}"]
+        again = {name: known.get(name, set()) & set(calls) for name, calls in found.calls.items()}
+        if any(again.values()):
+            return [f"{name}: asked again for {sorted(calls)}" for name, calls in again.items() if calls]
+        if ended.result is not None and not ended.result.batch:
+            return []
+    return [f"after {QUIET_NIGHTS} quiet nights there is still work to do"]

@@ -1,0 +1,136 @@
+"""What a person reads in the morning: each question once, its answer in a sentence, how sure it is, what changed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pipeline.vault.mornings.learnt import LONGEST_ANSWER, learnt_of
+from pipeline.vault.mornings.question_note import QuestionView
+from tests.fakes import MemoryStore
+from tests.vault.builders import TEMPLATES, Story, Workplace, a_store, afresh, changed_templates, night, sessions
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    return place
+
+
+def _text(place: Workplace, start: str) -> str:
+    return place.note(start).read_text()
+
+
+def test_home_has_one_entry_for_a_question_with_two_reports(place: Workplace) -> None:
+    home = _text(place, "Home")
+    assert home.count("**[[reports/") == 1
+    assert "9c01|" in home
+    assert "3f2a|" not in home
+    assert "|1 earlier report]]" in home
+
+
+def test_an_entry_gives_the_answer_how_sure_it_is_what_changed_the_disagreement_and_an_open_question(place: Workplace) -> None:
+    home = _text(place, "Home")
+    assert "An append is durable after fsync returned." in home
+    assert "2 independent sources · 1 new fact, 1 changed and 1 gone since 21 November 2026 · 28 November 2026" in home
+    assert re.search(r"Sources disagree: “One drive in nine loses flushed data”.* against “After fsync has returned", home)
+    assert "Still open: How loud is it?" in home
+
+
+def test_failures_stand_apart_from_answers(place: Workplace) -> None:
+    home = _text(place, "Home")
+    answers, _, failures = home.partition("Needs a look")
+    assert "[[reports/" in answers
+    assert "tides" not in answers
+    assert "Why are there tides?" in failures
+
+
+def test_a_nights_note_says_what_its_reports_found(place: Workplace) -> None:
+    note = _text(place, "nights/2026-11-21")
+    assert "An append is durable after fsync returned." in note
+    assert "3f2a|" in note
+    assert "9c01|" not in note
+
+
+def test_a_superseded_report_says_so_and_leads_to_the_newer_one_and_to_all(place: Workplace) -> None:
+    older, newer = (
+        _text(place, "reports/2026/how-does-an-append-only-log-survive-a-power-cut-3f2a"),
+        _text(place, "reports/2026/how"),
+    )
+    assert older == newer  # the first by name
+    assert "> [!info] Superseded by a newer report: [[reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01" in older
+    assert 'superseded_by: "[[reports/' in older
+    latest = _text(place, "reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01")
+    assert "Superseded" not in latest
+    assert "superseded_by" not in latest
+    assert "[[questions/question-power-cut-" in older
+    assert "[[questions/question-power-cut-" in latest
+
+
+def test_a_later_session_without_a_report_supersedes_nothing(tmp_path: Path) -> None:
+    store = MemoryStore()
+    first = Story(store).whole()
+    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28").begin().failed()
+    night(store, first)
+    night(store, again, date="2026-11-28")
+    place = Workplace(tmp_path, store)
+    place.build()
+    assert "uperseded" not in _text(place, "reports/")
+    assert not (place.vault / "questions").exists()
+
+
+def test_the_last_two_reports_stand_side_by_side(place: Workplace) -> None:
+    note = _text(place, "questions/")
+    assert "|  | 21 November 2026 | 28 November 2026 |" in note
+    assert "| Answer | An append is durable after fsync returned." in note
+    assert "| Fsync was never needed. | After fsync has returned, an append is durable." in note
+    assert "| – | Fsync makes an append durable." in note
+    assert "| Fsync was never needed. | no longer stated |" in note
+
+
+def test_a_question_with_one_report_has_no_note_of_its_own(tmp_path: Path) -> None:
+    store = MemoryStore()
+    night(store, Story(store).whole())
+    place = Workplace(tmp_path, store)
+    place.build()
+    assert not (place.vault / "questions").exists()
+    assert "earlier report" not in _text(place, "Home")
+
+
+def test_templates_of_an_earlier_version_need_no_template_for_a_question(tmp_path: Path) -> None:
+    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    (place.templates / "question.md.j2").unlink()
+    place.build()
+    assert "side by side" in _text(place, "questions/")
+
+
+def test_the_answer_is_the_first_sentence_that_says_enough_and_is_never_long() -> None:
+    store = MemoryStore()
+    story = Story(store, say=lambda text: f"{text} {'It goes on and on. ' * 9}{'word ' * 100}".strip()).whole()
+    (loaded,) = sessions(store)
+    learnt = learnt_of(story.scribe.session.state)
+    assert learnt
+    assert learnt.answer == (loaded.card.learnt and loaded.card.learnt.answer)
+    assert learnt.answer
+    assert len(learnt.answer.text) <= LONGEST_ANSWER
+    assert learnt.answer.text.startswith("An append is durable after fsync returned. It goes on and on.")
+
+
+def test_the_question_template_draws_on_no_other() -> None:
+    assert not re.search(r"{%-? *(import|include|extends|from)", (TEMPLATES / "question.md.j2").read_text())
+
+
+def test_the_history_of_a_question_lists_every_session_with_what_it_found_and_cost_and_the_sum(tmp_path: Path) -> None:
+    store = a_store()
+    Story(store, id="2026-12-05-power-cut-11aa", previous="2026-11-28-power-cut-9c01", date="2026-12-05").begin().failed()
+    place = Workplace(tmp_path / "w", store)
+    view = next(note.view for note in place.build_and_note()[1] if note.kind == "question")
+    assert isinstance(view, QuestionView)
+    assert [row.outcome for row in view.sessions] == ["failed", "done", "done"]
+    assert [bool(row.news) for row in view.sessions] == [False, True, False]
+    assert view.sums.usd == pytest.approx(sum(row.usd for row in view.sessions)) == pytest.approx(0.06)
+    assert (view.sums.sessions, view.sums.tokens) == (3, 180)
+    assert place.files() == afresh(place, tmp_path / "fresh")
