@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pipeline.vault import BuildReport
     from pipeline.vault.build import Mode
     from pipeline.vault.cache.known_notes import KnownNote
+    from pipeline.vault.paths import Workers
 
 MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine
 
@@ -296,8 +297,8 @@ def compiled_templates() -> Path | None:
     return base / "night-research" / "templates"
 
 
-def build(folder: Path, mode: Mode = "new") -> BuildReport:
-    """Bring the vault up to date with the events; what the modes do is said at ``build_vault``.
+def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> BuildReport:
+    """Bring the vault up to date with the events; what ``mode`` and ``workers`` do is said at ``build_vault``.
 
     Raises:
         TemplateInvalid: a template is faulty; no note was changed.
@@ -317,6 +318,7 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
         mode=mode,
         compiled=compiled_templates(),
         record=lambda drafts: record_decisions(folder, drafts),
+        workers=workers,
     )
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.command_parts import read_sessions, refuse_unprintable, require_workspace, session_named, show_session
+from pipeline.cli.command_parts import (
+    read_sessions,
+    refuse_unprintable,
+    report_left_out,
+    require_workspace,
+    session_named,
+    show_session,
+)
 from pipeline.cli.param_types import SessionName, Since
 from pipeline.ops.console_output import Console
 from pipeline.text.normalise import counted
@@ -66,6 +73,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     from pipeline.wiring import workspace_adapters
 
     workspace = load_workspace(console.folder)
+    report_left_out(console, workspace)
     known = read_sessions(console, workspace_adapters.store_of(console.folder))
     report, first = workspace_adapters.report_of(console.folder), timestamp(since) if since else ""
 
@@ -94,7 +102,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     }
     entries = [
         Listed(d.word, d.query.id, d.query.text, d.reason, of.get(d.session), console.path(report(d.session)))
-        for d in sorted(decisions, key=lambda decision: decision.query.line)
+        for d in sorted(decisions, key=lambda decision: (decision.query.file, decision.query.line))
     ]
     why_gone = "its query was removed from queries.yaml; {}"
     entries += [

@@ -195,6 +195,7 @@ _SETTINGS: dict[str, Reader] = {
     "memory": choice("on", "off"),
     "keep": _keep,
     "workers": choice("notes", "folded"),
+    "vault_queue": choice("read", "ignore"),
     "snapshot_every": whole(1, 100_000),
     "mcp": _enqueueing,
 }
