@@ -10,7 +10,8 @@ import click
 
 from pipeline import __version__
 from pipeline.cli.command_parts import refuse_unprintable
-from pipeline.cli.commands.ask_command import ask
+from pipeline.cli.commands.answers.ask_command import ask
+from pipeline.cli.commands.answers.why_commands import graph, why
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.digest_command import digest
@@ -24,7 +25,6 @@ from pipeline.cli.commands.merge_command import merge
 from pipeline.cli.commands.prune_forget import forget, prune
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
-from pipeline.cli.commands.why_commands import graph, why
 from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
 from pipeline.cli.param_types import Flag
 from pipeline.ops.console_output import Console, begin, flush_output, report_errors
