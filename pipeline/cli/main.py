@@ -10,7 +10,8 @@ import click
 
 from pipeline import __version__
 from pipeline.cli.command_parts import refuse_unprintable
-from pipeline.cli.commands.ask_command import ask
+from pipeline.cli.commands.answers.ask_command import ask
+from pipeline.cli.commands.answers.why_commands import graph, why
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
