@@ -17,6 +17,7 @@ from pipeline.cli.commands.digest_command import digest
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.export_commands import export, references
 from pipeline.cli.commands.log_command import log, verify
+from pipeline.cli.commands.machines.handoff_command import handoff
 from pipeline.cli.commands.machines.merge_command import merge
 from pipeline.cli.commands.mcp_command import mcp
 from pipeline.cli.commands.memory_commands import consolidate
@@ -64,6 +65,7 @@ COMMANDS = (
     doctor,
     evaluate,
     export,
+    handoff,
     init,
     list_,
     log,

@@ -245,16 +245,20 @@ def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes
     from pipeline.engine.run_context import RunContext
 
     run_id = secrets.token_hex(8)
-    host = socket.gethostname()
     agent = RunStarted(
-        host=host,
+        host=socket.gethostname(),
         process=os.getpid(),
         program=f"night-research {__version__}",
         branch=git_branch(workspace.folder),
-        agent=one_line(environment().get(MACHINE, ""), 100) or host,
+        agent=machine_of(workspace.queue.settings),
     )
     snapshot_every = workspace.queue.settings.snapshot_every
     return RunContext(run_id, agent, snapshot_every=snapshot_every, listener=listener, redact=redact)
+
+
+def machine_of(settings: Settings) -> str:
+    """Return the name of this computer in the log: from the environment, else from the settings, else its host name."""
+    return one_line(environment().get(MACHINE, ""), 100) or settings.machine or socket.gethostname()
 
 
 def git_branch(folder: Path) -> str:

@@ -5,7 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipeline.config.queries.fields import Reader, choice, clock, duration, kind, listing, mapping, money, price, text, whole
+from pipeline.config.queries.fields import (
+    Reader,
+    choice,
+    clock,
+    duration,
+    kind,
+    listing,
+    machine,
+    mapping,
+    money,
+    price,
+    text,
+    whole,
+)
 from pipeline.config.queries.model import Enqueueing, Limits, ModelChoice, Price, QueryLimits, Settings
 from pipeline.config.queries.problems import Problems, shown
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
@@ -175,6 +188,7 @@ _SETTINGS: dict[str, Reader] = {
     "contact": _contact,
     "site_url": _address,
     "memory": choice("on", "off"),
+    "machine": machine,
     "workers": choice("notes", "folded"),
     "snapshot_every": whole(1, 100_000),
     "mcp": _enqueueing,
