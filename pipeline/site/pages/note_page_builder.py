@@ -28,6 +28,7 @@ _AROUND = (
     "session",
     "topic",
     "entity",
+    "talk",
     "night",
     "source",
     "worker",
