@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pipeline.vault.build import Mode
     from pipeline.vault.cache.known_notes import KnownNote
     from pipeline.vault.paths import Workers
+    from pipeline.vault.talks.asked_lines import AskedLine
 
 MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine
 
@@ -374,6 +375,13 @@ def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
 
     paths = source_paths(folder / "events" / "local", urls)
     return {url: f"vault/{path}.md" for url, path in paths.items()}
+
+
+def questions_in_notes(folder: Path) -> list[AskedLine]:
+    """Return the questions that a person wrote into their own blocks of the vault's notes."""
+    from pipeline.vault.talks.asked_lines import asked_lines
+
+    return asked_lines(folder / "vault")
 
 
 def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
