@@ -22,7 +22,8 @@ def question_id(number: int) -> str:
 def write(events: Path, sessions: int, first: int = 0) -> int:
     """Write the segments of that many sessions, from number ``first`` on, below the log's folder; return how many events.
 
-    They are sealed as the store seals them but not synced one by one: what is measured is reading. One night holds ``A_NIGHT`` sessions.
+    They are sealed as the store seals them but not synced one by one: what is measured is reading. One night holds ``A_NIGHT``
+    sessions.
     """
     store = recorded(**EVENTS)
     datas = [record.data for record in store.load("s1")]

@@ -135,7 +135,7 @@ def _kept_reports(layout: Layout, stones: Tombstones) -> Iterator[Finding]:
             if not layout.object(stone.report).exists():  # else it is found among the damaged objects
                 yield Finding(f"sessions/{session}", 0, "missing", f"its log was pruned, and {error.message}")
             continue
-        named = ((layout.named(layout.object(stone.report)), number, stone.at, data) for number, data in enumerate(kept, 1))
+        named = ((layout.named(layout.object(stone.report)), number, "", data) for number, data in enumerate(kept, 1))
         yield from _missing_objects(layout, named, stones)
 
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from pipeline.adapters.store import verification
 from pipeline.adapters.store.file_store import FileStore
@@ -91,7 +92,7 @@ class Life:
 
     def _night(self, store: FileStore, name: str, query: int) -> None:
         at, batch = f"{self.now:%Y-%m-%d}T03:00:00.000Z", f"batch-{self.now:%Y-%m-%d}t030000-{len(self.recorded):04x}"
-        said = (
+        said: tuple[dict[str, Any], ...] = (
             {"type": "run.started", "host": "here", "process": 1, "program": "test"},
             {"type": "batch.started", "due": [f"q{query}"]},
             {"type": "query.ended", "query_id": f"q{query}", "query": f"What of {query}?", "session": name, "status": "x"},
@@ -224,7 +225,7 @@ class Life:
         wrong = [f"left over: {name}" for name in store.leftovers()]
         wrong += [str(finding) for finding in verification.verify(self.root / "events") if finding.kind != "torn"]
         wrong += [f"unfinished: {x}" for x in store.ids("prune") if store.load(x)[-1].type != "prune.ended"]
-        elsewhere = [record.data for kind in ("batch", "memory", "prune") for x in store.ids(kind) for record in store.load(x)]  # type: ignore[arg-type]
+        elsewhere = [record.data for kind in ("batch", "memory", "prune") for x in store.ids(kind) for record in store.load(x)]
         wrong += [f"a record names {name}" for name in self.forgotten if any(name.encode() in data for data in elsewhere)]
         named = {x for name in store.ids("session") for x in used_by(r.data for r in store.load(name)).all}
         return wrong + [f"still stored: {x[:8]}" for x in stones.objects if store.object_size(x) and x not in named]
