@@ -14,6 +14,7 @@ from typing import Literal
 from pipeline.text.normalise import digest_of, slug
 
 HOME = "Home"
+OWN = "my"  # the folder for a person's own notes
 ATTIC = "attic"  # the folder for what is set aside; a note that a person moves there is no part of the vault any more
 MAX_STEM = 80
 Workers = Literal["notes", "folded"]  # whether they have notes of their own, or are in their session's
