@@ -22,7 +22,19 @@ from pipeline.text.normalise import one_line
 
 _PAGES = {*KINDS, OTHER}
 _IN_A_ROW = {"night", "report", EARLIER, "session"}
-_AROUND = ("report", "question", EARLIER, "session", "topic", "night", "source", "worker", OTHER, "home")  # nearest first
+_AROUND = (
+    "report",
+    "question",
+    EARLIER,
+    "session",
+    "topic",
+    "entity",
+    "night",
+    "source",
+    "worker",
+    OTHER,
+    "home",
+)  # nearest first
 _MARKUP = re.compile("<[^>]*>")
 _ASIDE = 240  # characters of a quote beside the text
 _BESIDE = 4  # quotes beside a paragraph, or one of each source if there are more sources; the references show all
