@@ -39,10 +39,14 @@ class Request:
 
 
 class Decisions(NamedTuple):
-    """What to do about each query, and the sorted ids of queries that are in the log but no longer in the file."""
+    """What to do about each query, and the sorted ids of queries that are in the log but no longer in the file.
+
+    ``branched`` are the streams whose branches the run joins first.
+    """
 
     decisions: tuple[Decision, ...]
     archived: tuple[str, ...]
+    branched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class RunEnvironment:
         if request.only_again:
             decisions = tuple(d for d in decisions if d.action == "retry" or not d.due)
         gone = {summary.query_id for summary in archived(self.workspace.queue, known) if summary.query_id}
-        return Decisions(decisions, tuple(sorted(gone)))
+        return Decisions(decisions, tuple(sorted(gone)), known.branched)
 
 
 def environment_of(console: Console, request: Request) -> RunEnvironment:

@@ -8,6 +8,7 @@ PLURALS = {
     "earlier": "Earlier",
     "question": "Questions",
     "topic": "Topics",
+    "entity": "Entities",
     "night": "Nights",
     "session": "Sessions",
     "source": "Sources",

@@ -11,6 +11,7 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.event_rules import refusal
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of
+from pipeline.domain.merging.gist import gist
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SUMMARY, SessionState
 from pipeline.domain.steps import AskApproval, ExtendPlan, FinishWorker, StartAnalysis, StartSynthesis, StartWorker, Step
@@ -61,7 +62,9 @@ class Adoption:
         elif name in self._known and _payloads(self._known[name]) == _payloads(outcome):
             self.same += [event.id for event in outcome]
         elif name in self._known:
-            self.conflicts.append(e.Conflict(step=name, ours=self._known[name][0].id, theirs=outcome[0].id))
+            ours, theirs = self._known[name][0], outcome[0]
+            conflict = e.Conflict(step=name, ours=ours.id, theirs=theirs.id, kept=gist(ours), other=gist(theirs))
+            self.conflicts.append(conflict)
         else:
             self.left += [event.id for event in outcome]
 
