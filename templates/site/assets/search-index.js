@@ -114,7 +114,7 @@ class Index {
     const asExact = await Promise.all(exact.map((word) => this.holders(new Map([[word, 1]]))));
     const asBegun = await Promise.all(words.map(async (word) => {
       const found = await this.holders(await this.spellings(word));
-      return found.found.size ? found : { ...(await this.holders(await this.alike(word))), guessed: true };
+      return found.found.size ? found : { ...(await this.holders(likest(await this.alike(word)))), guessed: true };
     }));
     return { asExact, asBegun };
   }
@@ -163,6 +163,12 @@ class Index {
     const number = (DIGITS.indexOf(id[0]) << 2) + (DIGITS.indexOf(id[1]) >> 4);
     return (await unpacked(await load(`${folder}n-${number.toString(16).padStart(2, "0")}`)))[id] || [];
   }
+}
+
+// Those words that are about as much like a misspelt one as the likest.
+function likest(words) {
+  const most = Math.max(...words.values(), 0);
+  return new Map([...words].filter(([, like]) => like >= most - 0.1));
 }
 
 function keysWhere(facet, wanted) {
