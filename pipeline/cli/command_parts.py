@@ -251,7 +251,9 @@ def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
     aside = [(f"set aside, because its generated text was edited: vault/{path}", True) for path in report.set_aside]
     moved = [(f"followed: vault/{old} is now vault/{new}", False) for old, new in sorted(report.moved.items())]
     gone = [(f"deleted in the vault, so no longer made: {path} (research unhide {path})", False) for path in report.hidden]
-    return [*aside, *moved, *gone]
+    words = "united: vault/{} was another copy of vault/{}; copies without the property id, or in vault/my, are yours"
+    united = [(words.format(*pair), True) for pair in sorted(report.united.items())]
+    return [*aside, *united, *moved, *gone]
 
 
 def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:

@@ -17,6 +17,7 @@ from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.hide_commands import hide, unhide
 from pipeline.cli.commands.log_command import log, verify
+from pipeline.cli.commands.machines.handoff_command import handoff
 from pipeline.cli.commands.machines.merge_command import merge
 from pipeline.cli.commands.memory_commands import consolidate
 from pipeline.cli.commands.prune_forget import forget, prune
@@ -69,6 +70,7 @@ COMMANDS = (
     export,
     forget,
     graph,
+    handoff,
     hide,
     init,
     list_,

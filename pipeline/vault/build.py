@@ -21,6 +21,8 @@ from pipeline.vault.cache.database import DECISIONS, FILE, SETTLED, CatalogueFil
 from pipeline.vault.memory.mark import MARK, memory_mark
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
+from pipeline.vault.talks.mark import MARK as TALKS
+from pipeline.vault.talks.mark import talks_mark
 
 if TYPE_CHECKING:
     from pipeline.domain.events.event_base import EventBase
@@ -84,7 +86,7 @@ def _build(
     with closing(CatalogueFile(state_dir, layout, in_memory=mode == "check")) as file:
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
         decided = "\n".join(f"{name} {mark}" for name, mark in store.marks(["vault"]).items())
-        same_memory = memory_mark(store) == file.recall(MARK)
+        same_memory = memory_mark(store) == file.recall(MARK) and talks_mark(store) == file.recall(TALKS)
         if mode == "new" and same_memory and (report := _unchanged_report(file, marks, decided, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from pipeline.text.normalise import digest_of, name_slug
 
 HOME = "Home"
+OWN = "my"  # the folder for a person's own notes
 ATTIC = "attic"  # the folder for what is set aside; a note that a person moves there is no part of the vault any more
 MAX_STEM = 80
 Workers = Literal["notes", "folded"]  # whether they have notes of their own, or are in their session's

@@ -102,7 +102,7 @@ class Settings:
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended. ``keep``: how long ``research prune``
-    keeps what.
+    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name.
     ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's. ``vault_queue``: whether the questions in the
     vault are researched too.
     """
@@ -123,6 +123,7 @@ class Settings:
     workers: Literal["notes", "folded"] = "notes"
     vault_queue: Literal["read", "ignore"] = "read"
     snapshot_every: int = 20
+    machine: str = ""
     mcp: Enqueueing = Enqueueing()
 
 
@@ -131,6 +132,7 @@ class Query:
     """One entry of the queue. ``None`` means: not said, the settings or defaults decide.
 
     ``text`` is one line: runs of white space are one space. ``line`` counts from 1. A higher ``priority`` comes first.
+    ``machine``: only its runs take the query up; "": those of any.
     ``same_as`` is the id of an entry that asks the same: that one is researched, this one is not. ``file``: the note of the vault
     that asks it, relative to the workspace; "" for ``queries.yaml``.
     """
@@ -142,6 +144,7 @@ class Query:
     every: timedelta | None = None
     tags: tuple[str, ...] = ()
     priority: int = 0
+    machine: str = ""
     max_workers: int | None = None
     perspectives: int | None = None
     iterations: int | None = None

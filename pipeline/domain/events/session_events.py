@@ -328,6 +328,29 @@ class BranchMerged(Answered):
     answered: tuple[Cost, ...] = ()
 
 
+class HandoffInitiated(EventBase):
+    """The session is handed over: only a run of the machine ``to`` goes on with it, or after ``until`` (a time, or "") any."""
+
+    type: Literal["handoff.initiated"] = "handoff.initiated"
+    to: str
+    why: str = ""
+    until: str = ""
+
+
+class HandoffAccepted(EventBase):
+    """A run of the machine that the session was handed over to goes on with it."""
+
+    type: Literal["handoff.accepted"] = "handoff.accepted"
+    machine: str
+
+
+class HandoffCompleted(EventBase):
+    """The session that was handed over has ended there."""
+
+    type: Literal["handoff.completed"] = "handoff.completed"
+    machine: str
+
+
 class StepFailed(Answered):
     """A step failed. ``attempt`` counts from 1; ``recoverable``: it will be tried again.
 

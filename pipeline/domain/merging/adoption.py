@@ -22,6 +22,8 @@ _ITS_OWN = (
     e.RunStarted, e.CallSent, e.BranchMerged, e.StepFailed, e.WorkerFailed, e.ResearchFailed, e.ResearchReopened,
     e.BudgetExhausted, e.SettingsChanged, e.ReportGenerated, e.ResearchCompleted, e.EarlierRecalled, e.UnknownEvent,
 )  # fmt: skip
+# What a person said counts, on whichever machine they said it.
+_SAID = (e.ApprovalGiven, e.ResearchCancelled, e.HandoffInitiated, e.HandoffAccepted, e.HandoffCompleted)
 
 
 class Adoption:
@@ -79,7 +81,7 @@ class Adoption:
         """Return whether this branch still has to take the step that the event ended."""
         if self._ours.report is not None or refusal(self._ours, event):
             return False
-        if isinstance(event, e.ApprovalGiven | e.ResearchCancelled):  # a person said so, wherever they were
+        if isinstance(event, _SAID):
             return True
         steps = agenda(self._ours)
         if isinstance(event, e.Answered):
@@ -168,8 +170,7 @@ _BASES: dict[type[e.EventBase], Callable[[SessionState, Any], Any]] = {
     e.TopicSurveyed: _nothing,
     e.SearchCompleted: _nothing,
     e.PageRead: _nothing,
-    e.ApprovalGiven: _nothing,
-    e.ResearchCancelled: _nothing,
+    **dict.fromkeys(_SAID, _nothing),
     e.PlanCreated: _of_the_plan,
     e.ApprovalRequested: _of_the_plan,
     e.FactsObserved: _of_a_page,

@@ -29,6 +29,7 @@ _AROUND = (
     "session",
     "topic",
     "entity",
+    "talk",
     "night",
     "source",
     "worker",
