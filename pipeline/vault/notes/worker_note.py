@@ -82,9 +82,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class FromSource:
-    """The facts from one source, in order; ``title`` is the source's."""
+    """The facts from one source, in order; ``title`` is the source's. ``has_note``: it has a note, with all these quotes."""
 
     title: str
+    has_note: bool
     source: Link | Inert
     facts: tuple[Found, ...]
 
@@ -230,7 +231,8 @@ def _by_source(model: VaultModel, loaded: LoadedSession, worker: Worker, found: 
     for fact in loaded.facts[worker.id]:
         by_url.setdefault(fact.url, []).append(found[fact.id])
     for url, same in by_url.items():
-        yield FromSource(model.sources[url].title, page_place(model, loaded, url), tuple(same))
+        place = page_place(model, loaded, url)
+        yield FromSource(model.sources[url].title, isinstance(place, Link), place, tuple(same))
 
 
 def standing_words(entry: ValidatedFact | None) -> str:
