@@ -9,6 +9,7 @@ PLURALS = {
     "question": "Questions",
     "topic": "Topics",
     "entity": "Entities",
+    "talk": "Talks",
     "night": "Nights",
     "session": "Sessions",
     "source": "Sources",

@@ -71,6 +71,7 @@ class TopicView:
     answered: tuple[Asked, ...]
     unanswered: tuple[Asked, ...]
     known: tuple[Known, ...]
+    asked: tuple[Link, ...]
     open: tuple[StillOpen, ...]
     to_ask: tuple[Inert, ...]
     sources: tuple[CitedSource, ...]
@@ -95,12 +96,14 @@ def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
     return {topic: tuple(found[topic]) for topic in sorted(found)}
 
 
-def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Known, ...] = ()) -> Note:
+def topic_note(
+    model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Known, ...] = (), asked: tuple[Link, ...] = ()
+) -> Note:
     """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start.
 
-    ``known`` are the best statements that they left in memory.
+    ``known`` are the best statements that they left in memory; ``asked`` leads to the talks about the topic.
     """
-    view = _view(model, topic, cards, known)
+    view = _view(model, topic, cards, known, asked)
     own = present(
         {
             "questions": len(view.answered) + len(view.unanswered),
@@ -113,7 +116,7 @@ def topic_note(model: VaultModel, topic: str, cards: Sequence[Card], known: tupl
     return Note(topic_path(topic), "topic", properties, view)
 
 
-def _view(model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Known, ...]) -> TopicView:
+def _view(model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Known, ...], asked: tuple[Link, ...]) -> TopicView:
     by_query: dict[str, list[Card]] = {}
     for card in cards:
         by_query.setdefault(card.query_id or card.id, []).append(card)
@@ -127,6 +130,7 @@ def _view(model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Kno
         answered=tuple(_asked(model, sessions) for sessions in questions if _latest(sessions).answered),
         unanswered=tuple(_asked(model, sessions) for sessions in questions if not _latest(sessions).answered),
         known=known,
+        asked=asked,
         open=still_open,
         to_ask=queue_lines((question for entry in still_open for question in entry.questions), (topic_title(topic, cards),)),
         sources=sources[:MOST_SOURCES],
