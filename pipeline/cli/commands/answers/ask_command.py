@@ -70,6 +70,8 @@ def ask(
     log, scope = _opened(env, known, asked)
     try:
         turns = asyncio.run(_talk(env, log, scope, asked))
+        if turns and asked.deeper:
+            _go_deeper(env, known, log, scope)
     finally:
         env.store.release(log.state.id)
     if console.as_json:
@@ -124,6 +126,15 @@ def _opened(env: RunEnvironment, known: SessionIndex, asked: _Asked) -> tuple[Ta
     return TalkLog(
         env.store, context, TalkState(id=scopes.new_talk_id(timestamp(context.now()), asked.question or scope.name))
     ), scope
+
+
+def _go_deeper(env: RunEnvironment, known: SessionIndex, log: TalkLog, scope: TalkScope) -> None:
+    """Research the last question, and print which session did and how it ended."""
+    from pipeline.cli.commands.answers.deeper import research_deeper
+
+    tags = {tag for one in known.sessions if one.id in scope.sessions for tag in one.tags} if scope.scope == "session" else set()
+    state = research_deeper(env, log, tuple(sorted(tags)))
+    env.console.say(f"researched further: {state.id} is {state.status}", always=True)
 
 
 def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
