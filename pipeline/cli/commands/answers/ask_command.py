@@ -146,10 +146,9 @@ def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
 
 
 def _talks(env: RunEnvironment) -> list[TalkState]:
-    from pipeline.domain.events.json_codec import decode_all
-    from pipeline.domain.talk.state import talk_of
+    from pipeline.domain.talk.history import recent_talk
 
-    return [talk_of(name, decode_all(record.data for record in env.store.load(name))) for name in env.store.ids("talk")]
+    return [recent_talk(name, env.store.load(name)) for name in env.store.ids("talk")]
 
 
 async def _talk(env: RunEnvironment, log: TalkLog, scope: TalkScope, asked: _Asked) -> list[Turn]:
