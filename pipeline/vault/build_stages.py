@@ -174,6 +174,7 @@ class Build:
             generation.read,
             self._identity.moved,
             self._identity.hidden,
+            result.united,
         )
 
     def _count_untouched(self, files: Sequence[PlacedFile], result: WriteResult) -> int:

@@ -13,6 +13,7 @@ from pipeline.adapters.store.layout import Layout
 from pipeline.adapters.store.record_chain import join
 from pipeline.adapters.store.segment_format import Finding, Segment, envelope_of, seal
 from pipeline.adapters.store.stream_reader import read_segments
+from pipeline.domain.events.records import kind_of
 from pipeline.domain.events.tombstones import Tombstones, tombstones_of
 from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
@@ -105,7 +106,12 @@ def _verify_stream(layout: Layout, stream: str, stones: Tombstones) -> list[Find
     ):
         message = "a prune of this session was interrupted; the next `research prune` ends it"
         return [Finding(layout.named(layout.folder(stream)), 0, "leftover", message)]
-    named = ((s.path, number, line.record.at, line.record.data) for s in segments for number, line in enumerate(s.lines, 1))
+    memory = kind_of(stream) == "memory"  # it may be made from events whose pages are pruned
+    named = (
+        (s.path, number, "" if memory else line.record.at, line.record.data)
+        for s in segments
+        for number, line in enumerate(s.lines, 1)
+    )
     return join(segments).findings + list(_missing_objects(layout, named, stones))
 
 
@@ -129,7 +135,7 @@ def _kept_reports(layout: Layout, stones: Tombstones) -> Iterator[Finding]:
             if not layout.object(stone.report).exists():  # else it is found among the damaged objects
                 yield Finding(f"sessions/{session}", 0, "missing", f"its log was pruned, and {error.message}")
             continue
-        named = ((layout.named(layout.object(stone.report)), number, stone.at, data) for number, data in enumerate(kept, 1))
+        named = ((layout.named(layout.object(stone.report)), number, "", data) for number, data in enumerate(kept, 1))
         yield from _missing_objects(layout, named, stones)
 
 

@@ -63,6 +63,9 @@ SessionEvent = Annotated[
     | e.SettingsChanged
     | e.CallSent
     | e.BranchMerged
+    | e.HandoffInitiated
+    | e.HandoffAccepted
+    | e.HandoffCompleted
     | n.BatchStarted
     | n.QuerySkipped
     | n.QueryEnded

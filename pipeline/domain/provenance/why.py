@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline.domain.findings import all_facts
 from pipeline.domain.provenance.graph import Edge, Graph, Node
@@ -118,3 +119,28 @@ def _against(name: str, facts: dict[str, Fact], graph: Graph) -> Iterator[tuple[
         for other in graph.out_of(edge.source, "contradicts"):
             if other.target != name and (fact := facts.get(other.target.removeprefix("fact:"))):
                 yield fact, graph.nodes[edge.source].label
+
+
+def value_of(found: Why) -> dict[str, Any]:
+    """Return a sentence and its evidence as one JSON value."""
+    sentence = found.sentence
+    named = {"text": sentence.text, "section": sentence.section, "cut": sentence.cut} if sentence else None
+    return {"sentence": named, "evidence": [_evidence_value(one) for one in found.evidence]}
+
+
+def _evidence_value(one: Evidence) -> dict[str, Any]:
+    return {
+        "fact": one.fact.model_dump(),
+        "standing": one.standing,
+        "origins": [
+            {
+                "search": origin.search.label,
+                "rank": origin.rank,
+                "thought": origin.thought.label if origin.thought else "",
+                "perspective": origin.perspective.label if origin.perspective else "",
+            }
+            for origin in one.origins
+        ],
+        "confirmed_by": [fact.id for fact in one.confirmed_by],
+        "against": [{"fact": fact.id, "quote": fact.quote, "explanation": explanation} for fact, explanation in one.against],
+    }

@@ -12,7 +12,6 @@ from itertools import islice
 
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.pruning_events import ObjectsPruned, PruneEnded, SessionPruned
-from pipeline.domain.events.tombstones import tombstones_of
 from pipeline.domain.pruning.kept_events import kept_events
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
@@ -172,43 +171,36 @@ def _refuse_other_report(state: SessionState, report: bytes) -> None:
 
 
 def finish(store: EventStore, context: RunContext) -> int:
-    """Remove what tombstones of earlier prunes name and what is still there; return how many streams of prunes were finished.
+    """Remove what tombstones name and what is still there, or there again unused; return how many prunes were interrupted.
 
-    Only the tombstones of streams without an end are looked at, once their records are known to be on the disk.
+    A prune without an end gets one. Its tombstones count once its records are known to be on the disk.
 
     Raises:
         LogError: a stream of a prune cannot be read or written.
         LogUnwritable: the disk refuses; the next prune goes on.
     """
     unfinished = [name for name in store.ids("prune") if not any(x.type == "prune.ended" for x in store.load(name))]
-    for name in unfinished:
-        records = store.load(name)
-        log = StreamLog(store, context, name, len(records))
-        try:
+    logs = [StreamLog(store, context, name, len(store.load(name))) for name in unfinished]
+    try:
+        for log in logs:
             log.record(context.agent)  # only when this is durable, what came before it is too
-            stones = tombstones_of(store.load(name))
-            _remove_leftovers(store)
-            store.remove_objects(_still_pruned(store, stones.objects.keys()))
+        for name in list(store.leftovers()):
+            store.remove_stream(name)
+        store.remove_objects(_still_pruned(store))
+        for log in logs:
             log.record(PruneEnded())
-        finally:
+    finally:
+        for name in unfinished:
             store.release(name)
     return len(unfinished)
 
 
-def _remove_leftovers(store: EventStore) -> None:
-    for name in store.leftovers():
-        store.remove_stream(name)
-
-
-def _still_pruned(store: EventStore, digests: Iterable[str]) -> list[str]:
-    """The objects that are still there although a tombstone names them, and that no stream names again since."""
-    there = [digest for digest in digests if store.object_size(digest)]
-    if not there:
-        return []
-    stones = store.tombstones()
-    named: set[str] = set()
-    for stream in (*store.ids("session"), *store.ids("batch"), *store.ids("talk")):
-        for record in store.load(stream):
-            found = used_by([record.data]).all
-            named |= {digest for digest in found if digest in stones.objects and record.at > stones.objects[digest].at}
-    return [digest for digest in there if digest not in named]
+def _still_pruned(store: EventStore) -> list[str]:
+    """The objects that are there although a tombstone names them, and that no stream has named since."""
+    stones = store.tombstones().objects
+    there = {digest for digest in stones if store.object_size(digest)}
+    if there:
+        for stream in (*store.ids("session"), *store.ids("batch"), *store.ids("talk")):
+            for record in store.load(stream):
+                there -= {digest for digest in used_by([record.data]).all & there if record.at > stones[digest].at}
+    return sorted(there)

@@ -53,6 +53,11 @@ def readings_from(values: Iterable[bytes]) -> tuple[Reading, ...]:
     return tuple(map(_readings().validate_json, values))
 
 
+def _stem(path: str) -> str:
+    """The file name of a note as it is compared: file systems may not tell letter case apart."""
+    return path.rpartition("/")[2].casefold()
+
+
 _BRIEF = ", ".join(("session", *Brief._fields[1:]))
 
 
@@ -165,15 +170,15 @@ class Catalogue(CatalogueFile):
 
     def has_stem(self, stem: str) -> bool:
         """Tell whether a note has this file name."""
-        return self._base.execute("SELECT 1 FROM stems WHERE stem = ?", (stem,)).fetchone() is not None
+        return self._base.execute("SELECT 1 FROM stems WHERE stem = ?", (stem.casefold(),)).fetchone() is not None
 
     def put_stems(self, paths: Iterable[str]) -> None:
         """Store the file names of notes, given by their paths."""
-        self._base.executemany("INSERT OR IGNORE INTO stems VALUES (?)", ((path.rpartition("/")[2],) for path in paths))
+        self._base.executemany("INSERT OR IGNORE INTO stems VALUES (?)", ((_stem(path),) for path in paths))
 
     def drop_stems(self, paths: Iterable[str]) -> None:
         """Delete the file names of notes, given by their paths."""
-        self._base.executemany("DELETE FROM stems WHERE stem = ?", ((path.rpartition("/")[2],) for path in paths))
+        self._base.executemany("DELETE FROM stems WHERE stem = ?", ((_stem(path),) for path in paths))
 
     def batches(self) -> Lookup[Batch]:
         """Return the batches that have started, by id."""

@@ -19,19 +19,17 @@ from pipeline.vault.paths import ATTIC
 class Decisions:
     """What a person decided about notes, by the notes' ids.
 
-    ``paths`` is where each note was moved last, in order of time; ``former`` has all paths that it was moved to.
+    ``paths`` is where each note was moved last, in order of time.
     """
 
     paths: dict[str, str] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
-    former: dict[str, set[str]] = field(default_factory=dict)
 
     def apply(self, event: EventBase) -> None:
         """Take in one event, later than all before it; an event of another kind, or with an unfit path, changes nothing."""
         if isinstance(event, NoteMoved) and is_fit(event.path):
             self.paths.pop(event.note, None)
             self.paths[event.note] = event.path
-            self.former.setdefault(event.note, set()).add(event.path)
             self.hidden.discard(event.note)
         elif isinstance(event, NoteShown):
             self.hidden.discard(event.note)

@@ -14,6 +14,7 @@ from pipeline.vault.cache.known_notes import KnownNote
 from pipeline.vault.identity.decisions import marks_of, read_decisions, with_drafts
 from pipeline.vault.identity.found_notes import FoundNotes, find_notes
 from pipeline.vault.identity.placement import Placement, targets_in
+from pipeline.vault.paths import OWN
 from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile
 
 
@@ -89,13 +90,9 @@ class Identity:
         return sorted(placed, key=lambda one: (not one.doubles, one.file.path))
 
     def _doubles(self, canonical: GeneratedFile) -> tuple[str, ...]:
-        """The other places at which the note is or was by anybody's decision, and at which a version of it was found."""
-        if self._found is None or not canonical.id:
-            return ()
-        known = self._known.get(canonical.id)
-        places = {canonical.path, *self._decisions.former.get(canonical.id, ()), known.path if known else ""}
-        found = self._found.paths.get(canonical.id, ())
-        return tuple(path for path in found if path in places and path != self._entered[canonical.id])
+        """The other files with the note's id, as a merge or a synchronisation leaves them; copies in ``my/`` are a person's."""
+        found = self._found.paths.get(canonical.id, ()) if self._found and canonical.id else ()
+        return tuple(path for path in found if path != self._entered[canonical.id] and not path.startswith(f"{OWN}/"))
 
     def remember(self, gone: Iterable[str]) -> None:
         """Store in the catalogue where all notes are; ``gone`` are the paths of files that are no longer generated."""

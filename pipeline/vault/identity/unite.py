@@ -12,20 +12,28 @@ from itertools import count
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.merge_user_text import UserText
 
-_CONFLICT = re.compile(
-    r"^<{7}(?: [^\n]*)?\n(?P<ours>(?:(?!<{7} )[^\n]*\n)*?)"
-    r"(?:^\|{7}(?: [^\n]*)?\n(?:[^\n]*\n)*?)?"
-    r"^={7}\r?\n(?P<theirs>(?:(?!<{7} )[^\n]*\n)*?)"
-    r"^>{7}(?: [^\n]*)?(?:\n|\Z)",
-    re.MULTILINE,
-)
+_LENGTHS = range(12, 6, -1)  # of git's marks: a conflict inside a conflict has shorter ones
+_CONFLICTS = {
+    length: re.compile(
+        rf"^<{{{length}}}(?: [^\n]*)?\n(?P<ours>(?:(?!<{{{length}}} )[^\n]*\n)*?)"
+        rf"(?:^\|{{{length}}}(?: [^\n]*)?\n(?:[^\n]*\n)*?)?"
+        rf"^={{{length}}}\r?\n(?P<theirs>(?:(?!<{{{length}}} )[^\n]*\n)*?)"
+        rf"^>{{{length}}}(?: [^\n]*)?(?:\n|\Z)",
+        re.MULTILINE,
+    )
+    for length in _LENGTHS
+}
 
 
 def sides(text: str) -> tuple[str, ...]:
-    """Return both versions of a text with git's conflict marks, or the text alone if it has none."""
-    if "<<<<<<<" not in text or not _CONFLICT.search(text):
+    """Return the versions of a text that git's conflict marks hold apart, each once; the text alone if it has none."""
+    if "<<<<<<<" not in text:
         return (text,)
-    return tuple(_CONFLICT.sub(rf"\g<{side}>", text) for side in ("ours", "theirs"))
+    for length, pattern in _CONFLICTS.items():
+        if f"{'<' * length} " in text and pattern.search(text):
+            versions = (pattern.sub(rf"\g<{side}>", text) for side in ("ours", "theirs"))
+            return tuple(dict.fromkeys(one for version in versions for one in sides(version)))
+    return (text,)
 
 
 def united(*versions: UserText) -> UserText:

@@ -50,15 +50,15 @@ class OnDisk:
         return self.properties.get("kind") in KINDS and any(tag.startswith("research/") for tag in tags)
 
     @property
-    def lines(self) -> str:
-        """The signature's letters of the generated part as it is now."""
-        return signature.lines_of(self.properties, user_blocks.blanked(self.body))
+    def generated(self) -> tuple[bytes, ...]:
+        """The lines of the generated part that are signed, as they are now."""
+        return tuple(signature.significant(self.properties, user_blocks.blanked(self.body)))
 
     def is_untouched(self, old_digest: str = "") -> bool:
         """Return whether nobody edited the generated part. ``old_digest`` is the catalogue's for a note of before signatures."""
         if self.signature == signature.NONE:
             return bool(old_digest) and ID not in self.properties and old_digest == self._old_digest
-        return self.signature.lines == self.lines
+        return self.signature.lines == signature.letters_of(self.generated)
 
     @property
     def _old_digest(self) -> str:

@@ -26,6 +26,8 @@ from pipeline.vault.output.note import OWNED, SHARED_LISTS
 _LEAD = "%% generated: "
 _LINE = re.compile(r"%% generated: ([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]*) %%[ \t]*\r?(?:\n|\Z)")
 _TARGET = re.compile(r"\[\[[^\[\]|#\\\n]*(?=[#|\\\]])")
+_MARKUP = re.compile(r"\[\[(?:#[^\[\]|\\]*)?\\?\|?([^\[\]]*)\]\]")
+_NO_LETTERS = re.compile(r"[\W\d_¹²³⁰⁴-⁹]+")
 _SIGNED = tuple(sorted(OWNED - set(SHARED_LISTS)))
 _LETTERS = 4  # of each line
 
@@ -43,7 +45,7 @@ class Signature(NamedTuple):
 
     def has_entry(self, name: str, entry: str) -> bool:
         """Tell whether the program wrote this entry of the list property ``name``."""
-        return _letters([f"{name}: {entry}".encode("utf-8", "surrogateescape")]) in _each(self.entries)
+        return letters_of([_entry(name, entry)]) in each(self.entries)
 
 
 NONE = Signature()
@@ -51,13 +53,8 @@ NONE = Signature()
 
 def signed(properties: Mapping[str, Any], body: str) -> Signature:
     """Return the signature of a generated part: its properties, and its body with empty user blocks."""
-    entries = (f"{name}: {entry}" for name in SHARED_LISTS for entry in properties.get(name, ()))
-    return Signature(lines_of(properties, body), _letters(entry.encode("utf-8", "surrogateescape") for entry in entries))
-
-
-def lines_of(properties: Mapping[str, Any], body: str) -> str:
-    """Return the letters of all lines of the generated part."""
-    return _letters(_significant(properties, body))
+    entries = (_entry(name, entry) for name in SHARED_LISTS for entry in properties.get(name, ()))
+    return Signature(letters_of(significant(properties, body)), letters_of(entries))
 
 
 def taken_off(body: str) -> tuple[str, Signature]:
@@ -67,16 +64,39 @@ def taken_off(body: str) -> tuple[str, Signature]:
     return (body[:start] + body[found.end() :], Signature(found[1], found[2])) if found else (body, Signature())
 
 
-def are_all_signed(lines: str, signatures: Iterable[Signature]) -> bool:
-    """Tell whether each line, given by the letters of all, is one that some signature has."""
-    known = {line for signature in signatures for line in _each(signature.lines)}
-    return _each(lines) <= known
+def has_addition(lines: Iterable[bytes], signatures: Iterable[Signature], generated: Iterable[bytes]) -> bool:
+    """Tell whether somebody added a word to ``lines``, which git has put together from two versions of a note.
+
+    A line that no version's signature has may still be of an even older version: then its words are those of a ``generated``
+    line, in the same order, of which some may be missing. Numbers do not count.
+    """
+    known = {letters for signature in signatures for letters in each(signature.lines)}
+    others = [line for line in lines if letters_of([line]) not in known]
+    words = [_words(line) for line in generated] if others else []
+    return not all(any(_is_within(_words(line), of) for of in words) for line in others)
 
 
-def _significant(properties: Mapping[str, Any], body: str) -> Iterator[bytes]:
+def _entry(name: str, entry: str) -> bytes:
+    return f"{name}: {entry}".encode("utf-8", "surrogateescape")
+
+
+def _words(line: bytes) -> list[str]:
+    text = _MARKUP.sub(r"\1", line.decode("utf-8", "replace"))
+    return _NO_LETTERS.sub(" ", text).split()
+
+
+def _is_within(words: list[str], others: list[str]) -> bool:
+    left = iter(others)
+    return all(word in left for word in words)
+
+
+def significant(properties: Mapping[str, Any], body: str) -> Iterator[bytes]:
+    """Yield the lines of a generated part that are signed."""
     for name in _SIGNED:
         if name in properties:
-            yield _without_targets(f"{name}: {json.dumps(plain(properties[name]))}").encode()
+            value = plain(properties[name])
+            for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
+                yield _without_targets(f"{name}: {json.dumps(entry)}").encode()
     for line in _without_targets(body).encode("utf-8", "surrogateescape").split(b"\n"):
         if stripped := line.rstrip():
             yield stripped
@@ -86,11 +106,13 @@ def _without_targets(text: str) -> str:
     return _TARGET.sub("[[", text) if "[[" in text else text
 
 
-def _letters(lines: Iterable[bytes]) -> str:
+def letters_of(lines: Iterable[bytes]) -> str:
+    """Return four letters for each line."""
     return urlsafe_b64encode(b"".join([(crc32(line) & 0xFFFFFF).to_bytes(3, "big") for line in lines])).decode()
 
 
-def _each(letters: str) -> set[str]:
+def each(letters: str) -> set[str]:
+    """Return the letters of each line."""
     return {letters[start : start + _LETTERS] for start in range(0, len(letters), _LETTERS)}
 
 

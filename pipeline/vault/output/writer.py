@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from pipeline.domain import Summary
 from pipeline.errors import SystemRefused
@@ -34,7 +35,8 @@ class BuildReport:
     ``unchanged`` is the number of unchanged files. ``steps`` has, by path ("" for the vault itself), each folder's mark before
     and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams;
     ``sessions`` are those that were read, by id. ``moved`` are the notes that a person moved since the last build, the new path
-    by the old one; ``hidden`` are those that a person removed.
+    by the old one; ``hidden`` are those that a person removed; ``united`` are further files with the id of a note, which the
+    build put together with it: the note's path by theirs.
     """
 
     written: tuple[str, ...] = ()
@@ -47,6 +49,7 @@ class BuildReport:
     sessions: Mapping[str, Summary] = field(default_factory=dict)
     moved: Mapping[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
+    united: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -63,6 +66,7 @@ class WriteResult:
     problems: list[str] = field(default_factory=list)
     refused: list[GeneratedFile] = field(default_factory=list)
     left: dict[str, Look | None] = field(default_factory=dict)
+    united: dict[str, str] = field(default_factory=dict)
 
 
 class VaultWriter:
@@ -124,6 +128,7 @@ class VaultWriter:
         self._leave(whole, state if whole.data == disk else None, made, mixed=bool(additions))
         for path in doubles:
             self._drop(path)
+            self.result.united[path] = fresh.path
 
     def _as_left(self, made: BuiltFile | None, state: Look) -> bool:
         """Return whether, by its size and time, a file contains what was generated and nothing else."""
@@ -136,7 +141,7 @@ class VaultWriter:
         """
         made = self._files.find(path)
         try:
-            versions = [merge_user_text.parse(text) for text in sides(data.decode("utf-8", "surrogateescape"))]
+            versions = [merge_user_text.parse(text) for text in sides(_text(data))]
         except ValueError as error:
             self._refuse(fresh, f"{error}; {_LEFT}")
             return None
@@ -158,11 +163,12 @@ class VaultWriter:
             self._set_aside(fresh.path, data)
 
     def _save_edited_sides(self, fresh: GeneratedFile, versions: Sequence[OnDisk], data: bytes) -> None:
-        """Set aside each side with a line that neither machine has generated."""
-        signatures = [version.signature for version in versions]
-        for version, text in zip(versions, sides(data.decode("utf-8", "surrogateescape")), strict=True):
-            if not signature.are_all_signed(version.lines, signatures):
-                self._set_aside(fresh.path, text.encode("utf-8", "surrogateescape"))
+        """Set aside each side with a line to which somebody has added something."""
+        for version, text in zip(versions, sides(_text(data)), strict=True):
+            others = [other.generated for other in versions if other is not version]
+            generated = signature.significant(fresh.properties or {}, fresh.note.body)
+            if signature.has_addition(version.generated, [one.signature for one in versions], [*generated, *chain(*others)]):
+                self._set_aside(fresh.path, _bytes(text))
 
     def _leave(self, fresh: GeneratedFile, state: Look | None, made: BuiltFile | None, *, mixed: bool = False) -> None:
         """Write a file unless it is on disk already, in the given ``state``; ``made`` is its row in the catalogue.
@@ -187,11 +193,15 @@ class VaultWriter:
             self.result.unchanged.append(fresh.path)
             return
         if edited and disk is not None:
-            self._set_aside(fresh.path, disk)
+            for version in sides(_text(disk)):
+                self._set_aside(fresh.path, _bytes(version))
         self._leave(fresh, self._tree.state(fresh.path) if disk == fresh.data else None, made)
 
     def _plain_was_edited(self, path: str, data: bytes, made: BuiltFile | None) -> bool:
-        return (made is None or made.digest != digest_of(data)) and not plain_files.is_untouched(path, data)
+        if made is not None and made.digest == digest_of(data):
+            return False
+        versions = [_bytes(version) for version in sides(_text(data))]
+        return not (plain_files.is_untouched(path, data) if len(versions) == 1 else plain_files.are_untouched(path, versions))
 
     def _complete_types(self) -> None:
         lacked, problem = property_types.complete(self._tree, dry=self._dry)
@@ -234,8 +244,16 @@ class VaultWriter:
         if not path.endswith(".md"):
             return self._plain_was_edited(path, data, made)
         try:
-            disk = merge_user_text.parse(data.decode("utf-8", "surrogateescape"))
+            disk = merge_user_text.parse(_text(data))
         except ValueError:
             return True
         added = merge_user_text.kept(disk, Rendered(path, {}, ""), made.aliases if made else ())
         return bool(added) or not disk.is_untouched(made.skeleton if made else "")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

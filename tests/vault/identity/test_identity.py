@@ -186,15 +186,30 @@ def test_two_notes_that_change_names_keep_their_words(place: Workplace) -> None:
     assert place.build().written == ()
 
 
-def test_a_copy_that_a_person_made_is_theirs(place: Workplace) -> None:
+@pytest.mark.parametrize("name", ["my/draft.md", "reports/draft.md"])
+def test_a_copy_without_an_id_or_among_the_own_notes_is_a_persons(place: Workplace, name: str) -> None:
     note = place.note("reports/")
-    copy = note.with_name("draft.md")
-    shutil.copy(note, copy)
+    copy = place.vault / name
+    copy.parent.mkdir(exist_ok=True)
+    copy.write_text(note.read_text() if name.startswith("my/") else re.sub("(?m)^id: .*\n", "", note.read_text()))
     change(place.templates / "report.md.j2", "## References", "## Literature")
     before = copy.read_bytes()
     report = place.build()
-    assert report.moved == {}
+    assert report.moved == report.united == {}
     assert copy.read_bytes() == before
+
+
+def test_a_copy_that_a_synchronisation_left_is_united_with_the_note(place: Workplace) -> None:
+    note = place.note("reports/")
+    copy = note.with_name(f"{note.stem}.sync-conflict-20261205.md")
+    shutil.copy(note, copy)
+    write_into(note, "on the laptop")
+    write_into(copy, "on the phone")
+    report = place.build()
+    assert report.united == {copy.relative_to(place.vault).as_posix(): note.relative_to(place.vault).as_posix()}
+    assert report.set_aside == ()
+    assert "on the laptop\non the phone\n" in note.read_text()
+    assert not copy.exists()
 
 
 def test_a_version_left_at_an_earlier_place_is_united_with_the_note(place: Workplace) -> None:

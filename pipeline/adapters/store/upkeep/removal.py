@@ -36,8 +36,8 @@ def remove_stream(layout: Layout, stream: str) -> None:
         _unlink(layout.snapshot(stream))
         if folder.is_dir():
             durable_files.sync_directory(folder)
-            if kind_of(stream) == "session":
-                _remove_empty(folder, folder.parent)
+        if kind_of(stream) == "session":
+            _remove_empty(folder, folder.parent)
 
 
 def remove_objects(layout: Layout, digests: Iterable[str]) -> None:

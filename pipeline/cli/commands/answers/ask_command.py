@@ -78,7 +78,7 @@ def ask(
         from pipeline.cli.talk_output import talk_value
 
         console.data([], talk_value(log.state, turns, _notes(env, turns)))
-    problems = bring_up_to_date(console, env.workspace.queue.settings.site_url) if turns else []
+    problems = bring_up_to_date(console, env.workspace) if turns else []
     code = report_build_problems(console, problems)
     end(code or (NOT_FOUND if any(turn.answer is None or not turn.answer.found for turn in turns) else 0))
 

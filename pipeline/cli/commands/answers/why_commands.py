@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -32,6 +32,7 @@ def why(console: Console, session: str, words: str, version: int | None) -> None
     behind them; and what speaks against it.
     """
     from pipeline.domain.provenance.graph import graph_of
+    from pipeline.domain.provenance.why import value_of
     from pipeline.domain.provenance.why import why as why_of
     from pipeline.errors import UsageError
 
@@ -41,7 +42,7 @@ def why(console: Console, session: str, words: str, version: int | None) -> None
         what = "has no report yet" if state.report is None else "has no sentence like that"
         hint = "take some words of a sentence, or the id of a fact: research graph SESSION --kinds sentence,fact lists both"
         raise UsageError(f"{state.id} {what}", hint=hint)
-    console.data(list(_lines(found)), _value(found))
+    console.data(list(_lines(found)), value_of(found))
 
 
 def _state(console: Console, session: str, version: int | None) -> SessionState:
@@ -102,30 +103,6 @@ def _against_lines(found: Why) -> Iterator[str]:
 
 def _short(fact: Fact) -> str:
     return f"fact {fact.id} in {fact.path[0] if fact.path else fact.url}: “{' '.join(fact.quote.split())}”"
-
-
-def _value(found: Why) -> dict[str, Any]:
-    sentence = found.sentence
-    named = {"text": sentence.text, "section": sentence.section, "cut": sentence.cut} if sentence else None
-    return {"sentence": named, "evidence": [_evidence_value(one) for one in found.evidence]}
-
-
-def _evidence_value(one: Evidence) -> dict[str, Any]:
-    return {
-        "fact": one.fact.model_dump(),
-        "standing": one.standing,
-        "origins": [
-            {
-                "search": origin.search.label,
-                "rank": origin.rank,
-                "thought": origin.thought.label if origin.thought else "",
-                "perspective": origin.perspective.label if origin.perspective else "",
-            }
-            for origin in one.origins
-        ],
-        "confirmed_by": [fact.id for fact in one.confirmed_by],
-        "against": [{"fact": fact.id, "quote": fact.quote, "explanation": explanation} for fact, explanation in one.against],
-    }
 
 
 @click.command()

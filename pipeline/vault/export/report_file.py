@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipeline.export import converters
-from pipeline.export.page import Read, page, with_images
-from pipeline.export.portable import Portable
+from pipeline.vault.export import converters
+from pipeline.vault.export.page import Read, page, with_images
+from pipeline.vault.export.portable import Portable
 
 SUFFIXES: Mapping[str, str] = {"html": ".html", "markdown": ".md", "pdf": ".pdf", "docx": ".docx", "epub": ".epub"}
 TEXTS = frozenset({"html", "markdown"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -11,14 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.errors import SystemRefused, UsageError
-from pipeline.export.portable import Portable
+from pipeline.vault.export.portable import Portable
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "microsoft-edge", "brave-browser")
 _ON_A_MAC = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium")
 PANDOC = "pandoc"
 # Commonmark with what `portable` writes; raw HTML is text.
 _FROM = "commonmark+footnotes+pipe_tables+strikeout+hard_line_breaks-raw_html"
-_IMAGE = re.compile(r"!\[([^\]]*)\]\((?!data:)[^)]*\)")
 _TIMEOUT_S = 120
 
 
@@ -61,13 +59,8 @@ def office(document: Portable, form: str, date: str) -> bytes:
         out = Path(folder) / f"document.{form}"
         about = ["--metadata", f"title={document.title}", "--metadata", f"date={date}", "--metadata", "lang=en"]
         notes = "".join(f"\n[^{number}]: {text}\n" for number, text in enumerate(document.notes, start=1))
-        _run([program, "--from", _FROM, "--to", form, *about, "--output", str(out)], f"{_alone(document.body)}\n{notes}")
+        _run([program, "--from", _FROM, "--to", form, *about, "--output", str(out)], f"{document.body}\n{notes}")
         return _made(out, "pandoc wrote no file")
-
-
-def _alone(text: str) -> str:
-    """The text without images from elsewhere, which pandoc would load."""
-    return _IMAGE.sub(r"\1", text)
 
 
 def _run(command: Sequence[str], text: str) -> None:

@@ -98,7 +98,7 @@ class _Links:
 
 
 def _linked(words: str, url: str) -> str:
-    return f"{inert(words)} ({address(url)})" if host_of(url) else str(inert(words))
+    return f"{inert(words)}, {address(url)}" if host_of(url) else str(inert(words))
 
 
 def _bare(text: str) -> str:

@@ -33,7 +33,7 @@ def export(console: Console, session: str, form: str | None, out: str | None) ->
 
     html and markdown need no other program; pdf needs Chromium or Chrome, docx and epub need pandoc.
     """
-    from pipeline.export.report_file import TEXTS, report_file
+    from pipeline.vault.export.report_file import TEXTS, report_file
     from pipeline.wiring import export_adapters, workspace_adapters
 
     require_workspace(console.folder)
@@ -66,7 +66,7 @@ def references(console: Console, session: str | None, everything: bool, form: st
 
     A source's key, such as handbook2024append-9c1f, never changes; it is an alias of the source's note in the vault.
     """
-    from pipeline.export.references import references as written
+    from pipeline.vault.export.references import references as written
     from pipeline.wiring import export_adapters, workspace_adapters
 
     if session and everything:

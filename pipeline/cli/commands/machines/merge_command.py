@@ -13,7 +13,6 @@ from pipeline.text.normalise import counted
 
 if TYPE_CHECKING:
     from pipeline.domain.events.session_events import BranchMerged
-    from pipeline.ports import EventStore
 
 _REFUSED = 20
 
@@ -30,36 +29,24 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
     Every file of DIR is verified before it is copied; one that cannot be is named and left out. Then vault and site are built.
     """
     from pipeline.cli.run_environment import Request, environment_of
+    from pipeline.domain.events.records import KINDS
     from pipeline.ops.unattended import unattended_run
     from pipeline.wiring import workspace_adapters
 
     env = environment_of(console, Request())
     with unattended_run(console, "research merge") as run, run.lock(None):
         copied = workspace_adapters.copy_log(console.folder, directory, check=check) if directory else None
-        branched = _branched(env.store)
-        merged = {} if check else join_branches(console, env.store)
+        branched = sorted(env.store.branched(env.store.marks(KINDS)))
+        merged = {} if check else join_branches(console, env.store, branched)
         code = 1 if check and (branched or (copied and copied.segments)) else 0
         if not check:
-            code = report_build_problems(console, bring_up_to_date(console, env.workspace.queue.settings.site_url))
+            code = report_build_problems(console, bring_up_to_date(console, env.workspace))
         run.summary_line = f"{counted(len(merged), 'stream')} joined"
     refused = [str(finding) for finding in copied.refused] if copied else []
     for line in refused:
         console.say(f"refused: {line}", always=True, fg="red")
     console.data(_lines(copied, branched, check=check), _value(copied, branched, merged))
     end(_REFUSED if refused else code)
-
-
-def _branched(store: EventStore) -> list[str]:
-    """Read every stream; return the ids of those with branches that are not joined yet."""
-    from contextlib import suppress
-
-    from pipeline.domain.events.records import KINDS
-    from pipeline.errors import LogError
-
-    for name in store.marks(KINDS):
-        with suppress(LogError):  # verify names it, and the build
-            store.load(name)
-    return sorted(store.branched())
 
 
 def _lines(copied: Any, branched: list[str], *, check: bool) -> list[str]:

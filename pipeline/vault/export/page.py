@@ -13,21 +13,26 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from pipeline.export.portable import Portable
+from pipeline.vault.export.portable import Portable
 
 _REFERENCE = re.compile(r"\[\^(\d+)\]")
 _IMAGE = re.compile(r"(!\[[^\]]*\]\()<([^>]*)>\)")
+_ELSEWHERE = re.compile(r"!\[([^\]]*)\]\((?!data:)[^)]*\)")
 Read = Callable[[str], bytes | None]
 
 
 def with_images(document: Portable, read: Read) -> Portable:
-    """Return the document with its images inside; ``read`` returns the bytes of a file below the vault's folder, or None."""
+    """Return the document with the vault's images inside, and without images from elsewhere, which would have to be loaded.
+
+    ``read`` returns the bytes of a file below the vault's folder, or None.
+    """
 
     def inside(found: re.Match[str]) -> str:
         data = read(found[2])
         return f"{found[1]}data:image/svg+xml;base64,{b64encode(data).decode()})" if data else ""
 
-    return Portable(document.title, _IMAGE.sub(inside, document.body), document.notes)
+    body = _ELSEWHERE.sub(r"\1", _IMAGE.sub(inside, document.body))
+    return Portable(document.title, body, document.notes)
 
 
 def page(document: Portable) -> str:

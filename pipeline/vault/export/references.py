@@ -21,8 +21,8 @@ _LONGEST = 600  # of a quote
 _TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
-        "{": r"\{",
-        "}": r"\}",
+        "{": r"\textbraceleft{}",
+        "}": r"\textbraceright{}",
         "%": r"\%",
         "$": r"\$",
         "&": r"\&",
