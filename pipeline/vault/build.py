@@ -17,7 +17,15 @@ from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.program_id import program_id
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.cache.database import FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
+from pipeline.vault.cache.database import (
+    FILE,
+    PRUNED,
+    SETTLED,
+    CatalogueFile,
+    pruned_pages,
+    remove_damaged,
+    templates_fingerprint,
+)
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
 
@@ -68,7 +76,8 @@ def _build(
     layout = layout_id(workers)
     with closing(CatalogueFile(state_dir, layout, in_memory=mode == "check")) as file:
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
-        if mode == "new" and (report := _unchanged_report(file, marks, templates, vault)):
+        same = mode == "new" and file.is_current and file.recall(PRUNED) == pruned_pages(store.tombstones())
+        if same and (report := _unchanged_report(file, marks, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes
         from pipeline.vault.cache.catalogue import Catalogue
