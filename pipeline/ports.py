@@ -179,8 +179,11 @@ class EventStore(Protocol):
         """
         ...
 
-    def branched(self) -> Collection[str]:
-        """Return those of the streams read so far that two machines continued: they are read joined, but not stored so yet."""
+    def branched(self, streams: Iterable[str]) -> Collection[str]:
+        """Return those of the streams that two machines continued: they are read joined, and not stored so yet.
+
+        One that cannot be read is none of them.
+        """
         ...
 
     def join(self, session_id: str) -> Sequence[Record]:

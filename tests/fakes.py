@@ -318,7 +318,7 @@ class MemoryStore:
             names = {name for name in names if not stones.is_forgotten(name)} | stones.sessions.keys()
         return iter(sorted(names))
 
-    def branched(self) -> set[str]:
+    def branched(self, streams: Iterable[str]) -> set[str]:
         return set()
 
     def join(self, session_id: str) -> Sequence[Record]:

@@ -154,6 +154,48 @@ def cancel_session(store: EventStore, session_id: str, context: RunContext, reas
     return session
 
 
+def hand_over(store: EventStore, session_id: str, context: RunContext, handoff: e.HandoffInitiated) -> ResearchSession:
+    """Hand a session over to another machine, whose runs alone go on with it.
+
+    Raises:
+        CommandRefused: it has ended.
+        LogError: its log cannot be read or written.
+        WorkspaceLocked: a run works on it.
+    """
+    session = ResearchSession.open(store, session_id)
+    if session.state.ended:
+        raise CommandRefused(f"{session_id} is {session.state.status} already", hint=f"research show {session_id}")
+    _record(session, store, context, handoff)
+    return session
+
+
+def accept_handoff(session: ResearchSession, store: EventStore, context: RunContext) -> None:
+    """Record that this machine goes on with a session, if it was handed over to it.
+
+    Raises:
+        CommandRefused: it was handed over to another machine, whose time is not over.
+        LogError: it could not be stored.
+    """
+    handoff, machine = session.state.handoff, context.agent.agent
+    if handoff and handoff.keeps_off(machine, timestamp(context.now())):
+        until = f" until {handoff.until}" if handoff.until else ""
+        take_back = f"research handoff {session.id} --to {machine} takes it back"
+        raise CommandRefused(f"{session.id} is handed over to {handoff.to}{until}", hint=take_back)
+    if handoff and handoff.to == machine and not handoff.accepted:
+        Recorder(session, store, context).record([Outcome((e.HandoffAccepted(machine=machine),))])
+
+
+def complete_handoff(session: ResearchSession, store: EventStore, context: RunContext) -> None:
+    """Record that a session which this machine took over has ended.
+
+    Raises:
+        LogError: it could not be stored.
+    """
+    handoff, machine = session.state.handoff, context.agent.agent
+    if session.state.ended and handoff and handoff.accepted and handoff.to == machine:
+        _record(session, store, context, e.HandoffCompleted(machine=machine))
+
+
 def approve_plan(
     store: EventStore, session_id: str, context: RunContext, perspectives: tuple[Perspective, ...] = ()
 ) -> ResearchSession:

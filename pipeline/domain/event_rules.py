@@ -29,6 +29,8 @@ def refusal(state: SessionState, event: e.EventBase) -> str:
         return (
             "" if state.status in {"not-found", "failed", "cancelled"} else f"a session that is {state.status} cannot be reopened"
         )
+    if isinstance(event, e.HandoffCompleted):
+        return _handed_to(state, event.machine)
     if state.ended:
         return f"the session is {state.status}; it must be reopened first"
     if state.waiting and isinstance(event, _NEEDS_APPROVAL):
@@ -268,6 +270,10 @@ def _research_completed(state: SessionState, _event: e.ResearchCompleted) -> str
     return "" if state.report is not None else "there is no report"
 
 
+def _handed_to(state: SessionState, machine: str) -> str:
+    return "" if state.handoff and state.handoff.to == machine else f"the session was not handed over to {machine}"
+
+
 _NEEDS_APPROVAL = (e.PlanExtended, e.WorkerStarted, e.AnalysisStarted, e.SynthesisStarted)
 _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.EarlierRecalled: _earlier_recalled,
@@ -300,4 +306,6 @@ _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.ChangesFound: _changes_found,
     e.ReportGenerated: _report_generated,
     e.ResearchCompleted: _research_completed,
+    e.HandoffInitiated: lambda _state, event: "" if event.to.strip() else "no machine is named",
+    e.HandoffAccepted: lambda state, event: _handed_to(state, event.machine),
 }

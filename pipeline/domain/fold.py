@@ -16,6 +16,7 @@ from pipeline.domain.state import (
     Analysis,
     Failure,
     GapSearch,
+    Handoff,
     Iteration,
     PageDone,
     PageObserved,
@@ -113,6 +114,19 @@ def _branch_merged(state: SessionState, event: e.BranchMerged) -> None:
     for worst in event.answered:
         _charge(state, worst, -1)
         _assume(state, -worst.usd, -min(spent.expected_usd, expected_usd(state, ANY_STEP, worst)))
+
+
+def _handoff_initiated(state: SessionState, event: e.HandoffInitiated) -> None:
+    state.handoff = Handoff(event.to, event.until)
+
+
+def _handoff_accepted(state: SessionState, _event: e.HandoffAccepted) -> None:
+    if state.handoff:
+        state.handoff.accepted = True
+
+
+def _handoff_completed(state: SessionState, _event: e.HandoffCompleted) -> None:
+    state.handoff = None
 
 
 def _research_started(state: SessionState, event: e.ResearchStarted) -> None:
@@ -425,4 +439,7 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.CallSent: _call_sent,
     ResearchPruned: _research_pruned,
     e.BranchMerged: _branch_merged,
+    e.HandoffInitiated: _handoff_initiated,
+    e.HandoffAccepted: _handoff_accepted,
+    e.HandoffCompleted: _handoff_completed,
 }

@@ -240,6 +240,19 @@ class Report:
 
 
 @dataclass(slots=True)
+class Handoff:
+    """To which machine the session was handed over, and until when only that one goes on with it ("": for good)."""
+
+    to: str
+    until: str
+    accepted: bool = False
+
+    def keeps_off(self, machine: str, now: str) -> bool:
+        """Return whether a machine must leave the session alone at the time ``now``, both as in events."""
+        return machine != self.to and not (self.until and moment_of(self.until) <= moment_of(now))
+
+
+@dataclass(slots=True)
 class SessionState:
     """The whole state of a session. Keys: searches by query, pages and observations by address, facts by id, failures by step.
 
@@ -294,6 +307,7 @@ class SessionState:
     doubted: bool = False
     pruned: dict[str, int] = field(default_factory=dict)
     pruned_models: tuple[str, ...] = ()
+    handoff: Handoff | None = None
 
     @property
     def ended(self) -> bool:

@@ -41,7 +41,7 @@ class FileStore:
     def __init__(self, root: Path, rule: Rule | None = None) -> None:
         self._layout = Layout(root)
         self._rule = rule
-        self._branched: set[str] = set()
+        self._branched: dict[str, bool] = {}
         self._writers: dict[str, StreamWriter] = {}
         self._guard = threading.Lock()
         self._prepared = False
@@ -74,9 +74,18 @@ class FileStore:
             return [record for record in kept if record.version > after]
         return [line.record for line in self._chain(session_id).lines[after:]]
 
-    def branched(self) -> frozenset[str]:
-        """Return those of the streams read so far whose branches are joined by the next append, or by ``join``."""
-        return frozenset(self._branched)
+    def branched(self, streams: Iterable[str]) -> frozenset[str]:
+        """Return those of the streams that two machines continued: they are read joined, and not stored so yet.
+
+        One that cannot be read is none of them. A stream that was read before is not read again, nor is one of a single segment.
+        """
+        return frozenset(name for name in streams if self._is_branched(name))
+
+    def _is_branched(self, stream: str) -> bool:
+        with contextlib.suppress(LogError):
+            if stream not in self._branched and len(self._layout.segments(stream)) > 1:
+                self._chain(stream)
+        return self._branched.get(stream, False)
 
     def join(self, session_id: str) -> Sequence[Record]:
         """Store how a stream's branches are joined; return the records that do it, none if it has no several branches.
@@ -93,7 +102,7 @@ class FileStore:
                 self._writer(session_id).append((), chain.version)
             finally:
                 self.release(session_id)
-            self._branched.discard(session_id)
+            self._branched[session_id] = False
         return [line.record for merge in chain.merges for line in merge]
 
     def beside(self, session_id: str) -> Sequence[Record]:
@@ -277,7 +286,7 @@ class FileStore:
         chain = refuse_damage(read_chain(self._layout, stream, self._rule), stream)
         for finding in chain.torn:
             self._warn_once(finding)
-        (self._branched.add if chain.merges else self._branched.discard)(stream)
+        self._branched[stream] = bool(chain.merges)
         return chain
 
     def _warn_once(self, finding: Finding) -> None:

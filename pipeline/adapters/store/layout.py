@@ -4,6 +4,7 @@
 
     sessions/<session id>/events/<first version, 6 digits>-<run id>.jsonl
     batches/<batch id>.jsonl      so also memory/<memory id>.jsonl, talks/<talk id>.jsonl, prunes/<prune id>.jsonl
+    vault/<vault id>.jsonl        what a person decided about notes: one stream for each build or command that recorded a decision
     objects/<2 hex>/<sha256>.gz
     damaged/<time>/…  files as they were before a repair; no command reads or removes them
     damaged/written-off/<session id>   its log is missing, and its user has accepted that
@@ -29,12 +30,14 @@ from pipeline.system import durable_files
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 _SUFFIX = ".jsonl"
 _ATTRIBUTES = b"*.jsonl -text -merge\n"
+# The folders of the streams that have none of their own.
 _FOLDERS = {
     "batch": "batches",
     "memory": "memory",
     "talk": "talks",
     "prune": "prunes",
-}  # of the streams that have no folder of their own
+    "vault": "vault",
+}
 
 
 class Layout:

@@ -136,7 +136,7 @@ def _megabytes(size: int) -> str:
 def _build(env: RunEnvironment) -> int:
     from pipeline.cli.command_parts import bring_up_to_date, report_build_problems
 
-    return report_build_problems(env.console, bring_up_to_date(env.console, env.workspace.queue.settings.site_url))
+    return report_build_problems(env.console, bring_up_to_date(env.console, env.workspace))
 
 
 @click.command()

@@ -5,7 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipeline.config.queries.fields import Reader, choice, clock, duration, kind, listing, mapping, money, price, text, whole
+from pipeline.config.queries.fields import (
+    Reader,
+    choice,
+    clock,
+    duration,
+    kind,
+    listing,
+    machine,
+    mapping,
+    money,
+    price,
+    text,
+    whole,
+)
 from pipeline.config.queries.model import (
     FOREVER,
     Enqueueing,
@@ -194,7 +207,9 @@ _SETTINGS: dict[str, Reader] = {
     "site_url": _address,
     "memory": choice("on", "off"),
     "keep": _keep,
+    "machine": machine,
     "workers": choice("notes", "folded"),
+    "vault_queue": choice("read", "ignore"),
     "snapshot_every": whole(1, 100_000),
     "mcp": _enqueueing,
 }

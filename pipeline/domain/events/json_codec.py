@@ -16,6 +16,7 @@ from pipeline.domain.events import memory_events as m
 from pipeline.domain.events import pruning_events as p
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
+from pipeline.domain.events import vault_events as v
 from pipeline.domain.events.session_events import EventBase
 from pipeline.errors import LogDamaged, SchemaTooNew
 
@@ -62,6 +63,9 @@ SessionEvent = Annotated[
     | e.SettingsChanged
     | e.CallSent
     | e.BranchMerged
+    | e.HandoffInitiated
+    | e.HandoffAccepted
+    | e.HandoffCompleted
     | n.BatchStarted
     | n.QuerySkipped
     | n.QueryEnded
@@ -86,7 +90,10 @@ SessionEvent = Annotated[
     | p.ObjectsPruned
     | p.SessionForgotten
     | p.PruneEnded
-    | p.RecordForgotten,
+    | p.RecordForgotten
+    | v.NoteMoved
+    | v.NoteHidden
+    | v.NoteShown,
     Field(discriminator="type"),
 ]
 

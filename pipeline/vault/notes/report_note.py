@@ -109,6 +109,7 @@ class ReportView:
     earlier: Link | None
     later: Link | None
     history: Link | None
+    asked: tuple[Link, ...]
     reported_at: str
     reasoner: str
     models: tuple[str, ...]
@@ -196,6 +197,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         earlier=_earlier(model, loaded),
         later=_later(model, loaded),
         history=_history(model, loaded),
+        asked=loaded.asked,
         reported_at=loaded.card.reported_at or state.ended_at,
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),

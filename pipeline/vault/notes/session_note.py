@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.domain.agenda.progress import counts_of
+from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.findings import contradictions, observed_pages, open_gaps
 from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
 from pipeline.domain.values import PlanNode
@@ -127,6 +128,27 @@ class WorkerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """A step whose outcomes on two machines differ: what it was, what counts, and what the other machine recorded."""
+
+    what: str
+    kept: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Two machines went on with the session: their names, how many events of the ``other`` count, and where they differ."""
+
+    kept: str
+    other: str
+    adopted: int
+    same: int
+    left: int
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SessionView:
     """What ``session.md.j2`` is given."""
 
@@ -148,6 +170,7 @@ class SessionView:
     folded: tuple[WorkerView, ...]
     stretches: tuple[Stretch, ...]
     failures: tuple[Failed, ...]
+    joined: tuple[Joined, ...]
     disagreements: tuple[Disagreement, ...]
     gaps: tuple[Open, ...]
     to_ask: tuple[Inert, ...]
@@ -223,6 +246,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         folded=tuple(worker_view(model, loaded, worker) for worker in workers_in_order(state) if worker.id in loaded.folded),
         stretches=timeline(loaded.events),
         failures=failures_of(state),
+        joined=tuple(_joined(state, event) for event in loaded.events if isinstance(event, BranchMerged)),
         disagreements=Citer(model, loaded).disagreements(contradictions(state)),
         gaps=open_questions(open_gaps(state)),
         to_ask=() if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
@@ -251,6 +275,12 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         ended_at=state.ended_at,
         pruned=bool(state.pruned),
     )
+
+
+def _joined(state: SessionState, event: BranchMerged) -> Joined:
+    kept, other = event.machines
+    differences = (Difference(_step_words(state, one.step), one.kept, one.other) for one in event.conflicts)
+    return Joined(kept or "one", other or "another", len(event.adopted), len(event.same), len(event.left), tuple(differences))
 
 
 def _planned(loaded: LoadedSession, node: PlanNode) -> PlannedView:
