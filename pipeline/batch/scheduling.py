@@ -20,13 +20,26 @@ LATE_START = timedelta(hours=1)  # at most this much may a recurring question be
 CLOCK_SLACK = timedelta(days=1)  # a session that started further in the future was started with a wrong clock
 
 Action = Literal[
-    "resume", "new", "changed", "again", "retry", "done", "waiting", "elsewhere", "not-found", "failed", "cancelled", "damaged",
+    "resume",
+    "new",
+    "changed",
+    "again",
+    "retry",
+    "done",
+    "waiting",
+    "elsewhere",
+    "not-found",
+    "failed",
+    "cancelled",
+    "damaged",
     "same",
-]  # fmt: skip
+    "forgotten",
+]
 DUE: frozenset[Action] = frozenset({"resume", "new", "changed", "again", "retry"})
 UP_TO_DATE = "up to date"
 LOG_TROUBLE = {"damaged": 20, "unreadable": 12, "newer": 2}  # exit codes by a query's cause
 LEFT_ALONE: frozenset[Action] = frozenset({"waiting", "elsewhere", "not-found", "failed", "cancelled", "damaged", "same"})
+ANNOUNCED: frozenset[Action] = LEFT_ALONE | {"forgotten"}  # the nights do not name what was forgotten
 _WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due", "not-found": "not found"}
 
 
@@ -98,6 +111,7 @@ def decide(
     decisions = [
         _repeated(query, queue)
         or _damaged(query, latest.get(query.id), known)
+        or _forgotten(query, latest.get(query.id), known, wanted)
         or _here(_decision(query, latest.get(query.id), rhythm, wanted), latest.get(query.id), machine, now)
         for query in queue.queries
         if wanted.holds(query)
@@ -144,6 +158,15 @@ def _damaged(query: Query, last: Summary | None, known: SessionIndex) -> Decisio
         return None
     error = known.damaged[mine[-1]]
     return Decision(query, "damaged", f"{error.message} → {error.hint or 'research verify'}", mine[-1], cause_of(error))
+
+
+def _forgotten(query: Query, last: Summary | None, known: SessionIndex, wanted: Selection) -> Decision | None:
+    """Return the decision for a query whose latest research its user had forgotten: only by name is it researched again."""
+    at = known.tombstones.query_forgotten(query.id)
+    if not at or (last and last.started_at > at) or query.id in wanted.ids:
+        return None
+    reason = f"forgotten on {at[:10]}: research run {query.id} researches it again"
+    return Decision(query, "forgotten", reason, last.id if last else "")
 
 
 def cause_of(error: LogError) -> str:

@@ -79,12 +79,15 @@ def reopen_session(store: EventStore, session_id: str, context: RunContext) -> R
     """Open a session to continue it; a failed or cancelled one is reopened.
 
     Raises:
-        CommandRefused: it is complete, or waits for approval.
+        CommandRefused: it is complete, was pruned, or waits for approval.
         LogError: its log cannot be read or written.
     """
     session = ResearchSession.open(store, session_id)
     if session.state.status == "complete":
         raise CommandRefused(f"{session_id} is complete; there is nothing left to do", hint=f"research show {session_id}")
+    if session.state.pruned:
+        why = f"the log of {session_id} was pruned, so it cannot go on"
+        raise CommandRefused(why, hint=f"research run {session.state.query_id} starts a new session")
     if session.state.waiting:
         raise CommandRefused(f"{session_id} waits for its plan to be approved", hint=f"research approve {session_id}")
     if session.state.ended:
@@ -118,7 +121,7 @@ def has_work_left(state: SessionState) -> bool:
 
     One whose sources do not answer the question has none: new sources need a new session.
     """
-    if state.status == "not-found":
+    if state.status == "not-found" or state.pruned:
         return False
     copy = deepcopy(state)
     fold.apply(copy, e.ResearchReopened(version=state.version))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 
 from pipeline.domain import Summary, fold_id
+from pipeline.domain.events.tombstones import NONE, Tombstones
 from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore, SummaryCache
 from pipeline.text.normalise import digest_of
@@ -24,12 +25,14 @@ Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that
 class SessionIndex:
     """The readable sessions, ordered by id, and why the others cannot be read, by id.
 
-    A session that a batch names but whose log is missing counts as unreadable, unless the user has written it off.
-    ``branched`` are the streams that several machines continued and whose branches are not joined yet.
+    A session that a batch names but whose log is missing counts as unreadable, unless the user has written it off. ``tombstones``
+    say what was pruned and forgotten. ``branched`` are the streams that several machines continued and whose branches are not
+    joined yet.
     """
 
     sessions: tuple[Summary, ...] = ()
     damaged: Mapping[str, LogError] = field(default_factory=dict)
+    tombstones: Tombstones = NONE
     branched: tuple[str, ...] = ()
 
     def latest(self) -> dict[str, Summary]:
@@ -56,8 +59,13 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
     there = {name: entry for name in marks if isinstance(entry := entries.get(name), Summary)}
     named = {session for entry in entries.values() if isinstance(entry, tuple) for session in entry}
     lost = named - {name for name, summary in there.items() if summary.version} - damaged.keys()
-    damaged |= {name: _log_missing(name) for name in sorted(lost - set(store.written_off() if lost else ()))}
-    return SessionIndex(tuple(summary for name, summary in there.items() if name not in damaged), damaged, tuple(branched))
+    damaged |= {name: _log_missing(name) for name in sorted(lost) if not _is_given_up(store, name)}
+    sessions = tuple(summary for name, summary in there.items() if name not in damaged)
+    return SessionIndex(sessions, damaged, store.tombstones(), tuple(branched))
+
+
+def _is_given_up(store: EventStore, name: str) -> bool:
+    return name in store.written_off() or store.tombstones().is_forgotten(name)
 
 
 def _log_missing(name: str) -> LogDamaged:

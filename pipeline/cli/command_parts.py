@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipeline.batch.session_index import SessionIndex
+    from pipeline.config.settings import Workspace
     from pipeline.domain.events.session_events import BranchMerged, EventBase
     from pipeline.domain.state import SessionState
     from pipeline.ports import EventStore
     from pipeline.site.build import SiteReport
     from pipeline.system.folder_fingerprint import Step
+    from pipeline.vault import BuildReport
 
 _MOST_NAMED = 5  # files that could not be written
 _log = logging.getLogger("pipeline.cli.command_parts")
@@ -66,11 +68,14 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
     """
     from pipeline.batch.session_index import read_all
     from pipeline.errors import SessionUnknown
+    from pipeline.text.normalise import digest_of
     from pipeline.wiring import workspace_adapters
 
     ids = list(store.session_ids())
     if name in ids:
         return name
+    if at := store.tombstones().forgotten.get(digest_of(name.encode("utf-8", "replace"))):
+        raise SessionUnknown(f"that session was forgotten on {at[:10]}", hint="research list shows all others")
     latest = read_all(store, workspace_adapters.summaries_of(folder)).latest()
     found = {summary.id for query, summary in latest.items() if query.startswith(name)}
     found = {latest[name].id} if name in latest else found or {known for known in ids if name in known}
@@ -145,28 +150,39 @@ class BuildProblem(NamedTuple):
     exit_code: int = 1
 
 
-def bring_up_to_date(console: Console, site_url: str) -> list[BuildProblem]:
+def bring_up_to_date(console: Console, workspace: Workspace) -> list[BuildProblem]:
     """Build the vault, and the site from it; return the problems. Raises nothing, and prints only notices.
 
     A failed build is tried again at once, as the cause may have passed.
     """
-    problems, site = try_builds(console.folder, site_url)
+    problems, vault, site = try_builds(workspace)
+    print_decisions(console, vault)
     if problems:
-        problems, site = try_builds(console.folder, site_url)
+        problems, vault, site = try_builds(workspace)
+        print_decisions(console, vault)
     _print_notices(console, site)
     return problems
 
 
-def try_builds(folder: Path, site_url: str) -> tuple[list[BuildProblem], SiteReport | None]:
-    """Build the vault, and the site from it; return the problems and the site's report. Raises and prints nothing."""
+def try_builds(workspace: Workspace) -> tuple[list[BuildProblem], BuildReport | None, SiteReport | None]:
+    """Build the vault, and the site from it; return the problems and both reports. Raises and prints nothing."""
     from pipeline.wiring import workspace_adapters
 
     problems: list[BuildProblem] = []
-    report = _attempt(problems, "vault", lambda: _build_vault(folder, "new"))
+    folder, url = workspace.folder, workspace.queue.settings.site_url
+    report = _attempt(problems, "vault", lambda: _build_vault(workspace, "new"))
     if report is None:
         why = "it is built from the vault, which could not be built"
-        return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None
-    return problems, _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, site_url, steps=report.steps))
+        return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None, None
+    site = _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, url, steps=report.steps))
+    return problems, report, site
+
+
+def report_left_out(console: Console, workspace: Workspace) -> None:
+    """Print which questions of the vault cannot be read, and why; the others are researched."""
+    for text in workspace.queue.left_out:
+        console.say(f"left out: {text}", always=True, fg="yellow")
+        _log.warning("left out: %s", text, extra=PRINTED)
 
 
 def report_build_problems(console: Console, problems: Iterable[BuildProblem]) -> int:
@@ -202,13 +218,21 @@ def _attempt(problems: list[BuildProblem], part: Literal["vault", "site"], make:
     return report
 
 
-def _build_vault(folder: Path, mode: Literal["new", "all", "check"]) -> Any:
-    from pipeline.batch.session_index import refresh
+def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> Any:
+    from dataclasses import replace
+
+    from pipeline.batch.session_index import read_all, refresh
+    from pipeline.ops.queue_notes import link_reports
     from pipeline.wiring import workspace_adapters
 
-    report = workspace_adapters.build(folder, mode)
-    refresh(workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder), report.marks, report.sessions)
-    return report
+    folder = workspace.folder
+    report = workspace_adapters.build(folder, mode, workspace.queue.settings.workers)
+    store, summaries = workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder)
+    refresh(store, summaries, report.marks, report.sessions)
+    if mode == "check":
+        return report
+    problems = link_reports(workspace, lambda: read_all(store, summaries), workspace_adapters.report_of(folder))
+    return replace(report, problems=(*report.problems, *problems))
 
 
 def _print_notices(console: Console, report: Any) -> None:
@@ -216,9 +240,27 @@ def _print_notices(console: Console, report: Any) -> None:
         console.say(f"the site: {notice}", fg="yellow")
 
 
+def print_decisions(console: Console, report: BuildReport | None) -> None:
+    """Print which files a build set aside, which notes it followed to another place, and which it now leaves out."""
+    for line, always in decision_lines(report) if report else ():
+        console.say(line, always=always, fg="yellow")
+
+
+def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
+    """Return these lines, each with whether it is printed under ``-q`` too."""
+    aside = [(f"set aside, because its generated text was edited: vault/{path}", True) for path in report.set_aside]
+    moved = [(f"followed: vault/{old} is now vault/{new}", False) for old, new in sorted(report.moved.items())]
+    gone = [(f"deleted in the vault, so no longer made: {path} (research unhide {path})", False) for path in report.hidden]
+    words = "united: vault/{} was another copy of vault/{}; copies without the property id, or in vault/my, are yours"
+    united = [(words.format(*pair), True) for pair in sorted(report.united.items())]
+    return [*aside, *united, *moved, *gone]
+
+
 def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:
     """Build the vault; print which files could not be written; update the session summaries. Return the vault's report."""
-    report = _build_vault(console.folder, mode)
+    from pipeline.config.settings import load_workspace
+
+    report = _build_vault(load_workspace(console.folder), mode)
     for problem in report.problems:
         console.say(f"not written: {problem}", always=True, fg="yellow")
     return report

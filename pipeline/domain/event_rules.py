@@ -17,6 +17,8 @@ def refusal(state: SessionState, event: e.EventBase) -> str:
     """Return why ``event`` must not be recorded in this state, or "" if it may."""
     if isinstance(event, e.RunStarted):
         return ""
+    if state.pruned:
+        return "the session was pruned, and cannot go on"
     if not state.runs:
         return "no run has been started"
     if isinstance(event, e.ResearchStarted):

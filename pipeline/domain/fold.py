@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.pruning_events import ResearchPruned
 from pipeline.domain.events.records import MERGE
 from pipeline.domain.state import (
     ANY_STEP,
@@ -24,11 +25,12 @@ from pipeline.domain.state import (
     SearchDone,
     Section,
     SessionState,
+    Spent,
     Worker,
     expected_usd,
 )
 from pipeline.domain.steps import MakeOutline, PlainOutline, PlainPlan, Plan, Step
-from pipeline.domain.values import Cost, SectionPlan
+from pipeline.domain.values import Cost, SectionPlan, Value
 
 _log = logging.getLogger("pipeline.domain.fold")
 
@@ -380,6 +382,21 @@ def _budget_exhausted(state: SessionState, event: e.BudgetExhausted) -> None:
     state.exhausted = event.cap
 
 
+def _named(value: Value) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in type(value).model_fields}
+
+
+def _research_pruned(state: SessionState, event: ResearchPruned) -> None:
+    """Take over what is kept of the events in whose place this one is; those that followed are folded after it."""
+    state.pruned, state.pruned_models = event.counts.model_dump(), event.models
+    state.facts = {fact.id: fact for fact in event.facts}
+    state.pages = {page.url: PageDone(**_named(page)) for page in event.pages}
+    state.analyses = [Analysis(0, event.validated, event.contradictions, event.gaps, event.source_quality)]
+    state.claims, state.spent, state.title = dict(event.claims), Spent(**_named(event.spent)), event.title
+    for run in state.runs:
+        run.last_at = event.run_ends.get(run.run_id, run.last_at)
+
+
 _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.RunStarted: _run_started,
     e.ResearchStarted: _research_started,
@@ -420,6 +437,7 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.BudgetExhausted: _budget_exhausted,
     e.SettingsChanged: _settings_changed,
     e.CallSent: _call_sent,
+    ResearchPruned: _research_pruned,
     e.BranchMerged: _branch_merged,
     e.HandoffInitiated: _handoff_initiated,
     e.HandoffAccepted: _handoff_accepted,

@@ -259,6 +259,7 @@ class SessionState:
     ``without_model`` says why the extractive reasoner answered a step (``Plan``, ``MakeOutline``) in place of the model.
     ``missing`` are words of the query that the sources do not contain. If there is no answer, ``nearest`` holds the ids of the
     best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
+    ``pruned`` counts what there was before the session was pruned, ``pruned_models`` are the models that had answered.
     """
 
     id: str = ""
@@ -304,6 +305,8 @@ class SessionState:
     missing: tuple[str, ...] = ()
     nearest: tuple[str, ...] = ()
     doubted: bool = False
+    pruned: dict[str, int] = field(default_factory=dict)
+    pruned_models: tuple[str, ...] = ()
     handoff: Handoff | None = None
 
     @property

@@ -75,6 +75,37 @@ def slug(text: str, limit: int = 48) -> str:
     return cut[:limit].strip("-")
 
 
+def name_slug(text: str, limit: int = 48) -> str:
+    """Return a file name part as ``slug`` does, but in the text's own script where that has no Latin spelling: ``日本語``.
+
+    It is made of lower-case letters, digits, their marks and ``-``, composed (NFC), and has at most ``limit`` characters and two
+    and a half times as many bytes in UTF-8. Text whose letters ``slug`` keeps has the same name in both.
+    """
+    composed = unicodedata.normalize("NFC", unicodedata.normalize("NFC", clean(text)).lower().replace("'", ""))
+    if all(_is_latin(sign) for sign in composed):
+        return slug(text, limit)
+    parts = "".join(sign if unicodedata.category(sign)[0] in "LMN" else " " for sign in composed).split()
+    return _cut("-".join(parts), limit) or slug(text, limit)
+
+
+def _is_latin(sign: str) -> bool:
+    """Return whether a sign is no letter or digit, or one that ``slug`` keeps in some spelling."""
+    return not sign.isalnum() or any(part.isascii() and part.isalnum() for part in unicodedata.normalize("NFKD", sign))
+
+
+def _cut(name: str, limit: int) -> str:
+    """Cut a name at a word, or else at a letter with its marks."""
+    room = limit * 5 // 2
+    cut = name[:limit].encode()[:room].decode("utf-8", "ignore")
+    if cut == name:
+        return name
+    if "-" in cut and name[len(cut)] != "-":
+        return cut.rsplit("-", 1)[0].strip("-")
+    while len(cut) > 1 and unicodedata.category(name[len(cut)])[0] == "M":
+        cut = cut[:-1]
+    return cut.strip("-")
+
+
 def digest_of(data: bytes) -> str:
     """Return the SHA-256 of ``data`` as 64 hex digits."""
     return hashlib.sha256(data).hexdigest()

@@ -140,7 +140,7 @@ def approve(console: Console, session: str, file: Path | None, lines: tuple[str,
 
 def _vault_and_site(env: RunEnvironment) -> int:
     """Build both; return the exit code of the first problem, or 0."""
-    return report_build_problems(env.console, bring_up_to_date(env.console, env.workspace.queue.settings.site_url))
+    return report_build_problems(env.console, bring_up_to_date(env.console, env.workspace))
 
 
 def _session_and_context(console: Console, session: str) -> tuple[str, RunEnvironment, RunContext]:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.command_parts import read_sessions, refuse_unprintable, require_workspace, session_named, show_session
+from pipeline.cli.command_parts import (
+    read_sessions,
+    refuse_unprintable,
+    report_left_out,
+    require_workspace,
+    session_named,
+    show_session,
+)
 from pipeline.cli.param_types import SessionName, Since
 from pipeline.ops.console_output import Console
 from pipeline.text.normalise import counted
@@ -69,6 +76,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     from pipeline.wiring import workspace_adapters
 
     workspace = load_workspace(console.folder)
+    report_left_out(console, workspace)
     known = read_sessions(console, workspace_adapters.store_of(console.folder))
     machine = workspace_adapters.machine_of(workspace.queue.settings)
     report, first = workspace_adapters.report_of(console.folder), timestamp(since) if since else ""
@@ -98,7 +106,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     }
     entries = [
         Listed(d.word, d.query.id, d.query.text, d.reason, of.get(d.session), console.path(report(d.session)))
-        for d in sorted(decisions, key=lambda decision: decision.query.line)
+        for d in sorted(decisions, key=lambda decision: (decision.query.file, decision.query.line))
     ]
     why_gone = "its query was removed from queries.yaml; {}"
     entries += [
@@ -112,19 +120,26 @@ _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query mat
 
 
 @click.command()
-@click.argument("session", type=SessionName())
+@click.argument("session", type=SessionName(), required=False)
+@click.option("--hidden", is_flag=True, help="List the notes that were hidden or deleted in the vault instead of a session.")
 @click.option(
     "--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="The state after the event with this version."
 )
 @click.pass_obj
-def show(console: Console, session: str, version: int | None) -> None:
+def show(console: Console, session: str | None, hidden: bool, version: int | None) -> None:
     """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
+    from pipeline.cli.commands.hide_commands import print_hidden
     from pipeline.domain.events.json_codec import decode
     from pipeline.domain.session import ResearchSession, state_at
     from pipeline.errors import UsageError
     from pipeline.wiring import workspace_adapters
 
+    if hidden:
+        print_hidden(console)
+        return
     require_workspace(console.folder)
+    if session is None:
+        raise UsageError("no session is named", hint="research list shows all sessions; --hidden lists hidden notes")
     store = workspace_adapters.store_of(console.folder)
     name = session_named(console.folder, store, session)
     newest = ResearchSession.open(store, name).state

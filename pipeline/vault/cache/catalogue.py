@@ -2,8 +2,8 @@
 
 It stores each stream's mark with its card or batch, the readings and the path of each source, and for each file of the vault its
 owner, size, time and digest. There may be very many of each, so a build reads only the rows it needs. Another version of the
-program discards all derived tables; only the table of files is kept, because it shows which files a person edited. If the file is
-damaged, a build renders everything again and recognises its notes by their properties.
+program discards all derived tables; only the tables of files and notes are kept, because they show what a person removed. If the
+file is damaged, a build renders everything again and recognises its notes by their properties.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ def readings_from(values: Iterable[bytes]) -> tuple[Reading, ...]:
     return tuple(map(_readings().validate_json, values))
 
 
+def _stem(path: str) -> str:
+    """The file name of a note as it is compared: file systems may not tell letter case apart."""
+    return path.rpartition("/")[2].casefold()
+
+
 _BRIEF = ", ".join(("session", *Brief._fields[1:]))
 
 
@@ -85,7 +90,7 @@ class Catalogue(CatalogueFile):
     def forget_derived(self) -> None:
         """Empty all tables derived from the log; the table of files is kept."""
         (known,) = self._base.execute("PRAGMA user_version").fetchone()
-        for table in DERIVED if known == FILES_FORMAT else (*DERIVED, "files", "folders"):
+        for table in DERIVED if known == FILES_FORMAT else (*DERIVED, "files", "folders", "notes"):
             self._base.execute(f"DROP TABLE IF EXISTS {table}")
         self._base.execute(f"PRAGMA user_version = {FILES_FORMAT}")
         for statement in TABLES:
@@ -165,15 +170,15 @@ class Catalogue(CatalogueFile):
 
     def has_stem(self, stem: str) -> bool:
         """Tell whether a note has this file name."""
-        return self._base.execute("SELECT 1 FROM stems WHERE stem = ?", (stem,)).fetchone() is not None
+        return self._base.execute("SELECT 1 FROM stems WHERE stem = ?", (stem.casefold(),)).fetchone() is not None
 
     def put_stems(self, paths: Iterable[str]) -> None:
         """Store the file names of notes, given by their paths."""
-        self._base.executemany("INSERT OR IGNORE INTO stems VALUES (?)", ((path.rpartition("/")[2],) for path in paths))
+        self._base.executemany("INSERT OR IGNORE INTO stems VALUES (?)", ((_stem(path),) for path in paths))
 
     def drop_stems(self, paths: Iterable[str]) -> None:
         """Delete the file names of notes, given by their paths."""
-        self._base.executemany("DELETE FROM stems WHERE stem = ?", ((path.rpartition("/")[2],) for path in paths))
+        self._base.executemany("DELETE FROM stems WHERE stem = ?", ((_stem(path),) for path in paths))
 
     def batches(self) -> Lookup[Batch]:
         """Return the batches that have started, by id."""

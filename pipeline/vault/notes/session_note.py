@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.findings import contradictions, observed_pages, open_gaps
 from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
@@ -196,6 +197,7 @@ class SessionView:
     events: int
     started_at: str
     ended_at: str
+    pruned: bool
 
 
 def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
@@ -208,10 +210,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
             "report": linked(report_link(loaded.card)),
             "night": last_night(model, loaded),
             "previous": linked(_earlier(model, loaded)),
-            "workers": len(state.workers),
-            "searches": len(state.searches),
-            "pages": len(state.pages),
-            "facts": len(state.facts),
+            **{name: counts_of(state)[name] for name in ("workers", "searches", "pages", "facts")},
             "cost_usd": round(cost_of(state).charged_usd, 6),
             "tokens": state.spent.total_tokens,
             "duration_s": working_seconds(state),
@@ -258,9 +257,9 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
-        searches=len(state.searches),
-        pages=len(state.pages),
-        facts=len(state.facts),
+        searches=counts_of(state)["searches"],
+        pages=counts_of(state)["pages"],
+        facts=counts_of(state)["facts"],
         seconds=working_seconds(state),
         runs=len(state.runs),
         usd=cost_of(state).charged_usd,
@@ -274,6 +273,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         events=state.version,
         started_at=state.started_at,
         ended_at=state.ended_at,
+        pruned=bool(state.pruned),
     )
 
 

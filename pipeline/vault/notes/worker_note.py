@@ -139,7 +139,7 @@ def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Not
     )
     title = f"{perspective_name(view)} — {state.query}"
     properties = properties_of("worker", title, own, status=worker.status, topics=state.tags, created=worker.started_at)
-    return Note(loaded.worker_paths[worker.id], "worker", properties, worker_view(model, loaded, worker))
+    return Note(loaded.worker_paths[worker.id], "worker", properties, worker_view(model, loaded, worker), key=worker.id)
 
 
 def worker_view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerView:

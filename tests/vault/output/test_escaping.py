@@ -138,7 +138,7 @@ CALLOUTS = {
     "abstract", "source", "info", "success", "failure", "todo", "warning", "example", "tip", "question",
     "conflict", "gap", "rejected", "verified",
 }  # fmt: skip
-CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[a-z0-9-]+|[0-9a-f]{12}|[\w-]+")
+CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[^`]+|[0-9a-f]{12}|[\w-]+")
 BASES = re.compile(r"bases/[a-z]+\.base(#[A-Za-z ]+)?")
 FENCES = {"home": 0, "night": 1, "question": 0, "report": 0, "session": 1, "source": 0, "topic": 1, "worker": 0}
 
@@ -158,7 +158,7 @@ def _check_note(written: str, note: Note) -> None:
     assert set(found.callouts) <= CALLOUTS
     assert all(re.match(r"https?://|mailto:", url) for url in found.addresses)
     assert all(CODE.fullmatch(code) or prose(f"`{code}`") == f"`{code}`" for code in found.code)
-    assert len(re.findall("%%", written)) == 4, "the markers of one user block, and nothing else"
+    assert len(re.findall("%%", written)) == 6, "the markers of one user block, the signature, and nothing else"
     assert not re.search(r"<%|%>|::", written)
 
 

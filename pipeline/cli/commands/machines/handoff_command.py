@@ -54,4 +54,4 @@ def handoff(console: Console, session: str, machine: str, why: str, until: datet
     session_actions.hand_over(env.store, found, context, about)
     value = {"session": found, "to": name, "until": about.until}
     console.data([f"{found} is handed over to {name}; share the workspace with it, and its next run goes on"], value)
-    end(report_build_problems(console, bring_up_to_date(console, env.workspace.queue.settings.site_url)))
+    end(report_build_problems(console, bring_up_to_date(console, env.workspace)))

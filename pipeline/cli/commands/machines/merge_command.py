@@ -40,7 +40,7 @@ def merge(console: Console, directory: Path | None, check: bool) -> None:
         merged = {} if check else join_branches(console, env.store, branched)
         code = 1 if check and (branched or (copied and copied.segments)) else 0
         if not check:
-            code = report_build_problems(console, bring_up_to_date(console, env.workspace.queue.settings.site_url))
+            code = report_build_problems(console, bring_up_to_date(console, env.workspace))
         run.summary_line = f"{counted(len(merged), 'stream')} joined"
     refused = [str(finding) for finding in copied.refused] if copied else []
     for line in refused:
