@@ -269,3 +269,18 @@ def test_a_session_that_begins_twice_under_one_id_is_refused_or_joined_and_never
     copy_missing(laptop, tmp_path / "other")
     assert list(FileStore(laptop, joined).load("s1"))[: len(before)] == list(before)
     assert parse("x", segment_of(laptop, "x").read_bytes(), "s1").lines[0].prev == ZEROS
+
+
+def test_a_copy_that_a_syncing_tool_kept_of_a_changed_file_belongs_to_the_same_stream(laptop: Path) -> None:
+    """The tool leaves both files; one of them is the beginning of the other, whichever it is."""
+    store = FileStore(laptop)
+    before = store.load("s1")
+    store.append("batch-1", [record_of(stamped(e.RunStarted(), "batch-1", 1, "r", "r-1", "2026-11-22T02:15:00.000Z"))], 0)
+    store.release("batch-1")
+    own, batch = segment_of(laptop, "laptop"), laptop / "batches" / "batch-1.jsonl"
+    for path in (own, batch):
+        early = path.read_bytes().splitlines(keepends=True)[:1]
+        path.with_name(f"{path.stem}.sync-conflict-20261122-021500-ABCDEFG.jsonl").write_bytes(b"".join(early))
+    assert verify(laptop) == []
+    assert FileStore(laptop).load("s1") == before
+    assert list(FileStore(laptop).ids("batch")) == ["batch-1"]

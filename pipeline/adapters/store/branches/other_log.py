@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipeline.adapters.store import object_store
-from pipeline.adapters.store.layout import Layout, is_plain
+from pipeline.adapters.store.layout import Layout, is_plain, stream_of
 from pipeline.adapters.store.record_chain import join
 from pipeline.adapters.store.segment_format import Finding, Line, Segment, parse, seal
 from pipeline.domain.events.json_codec import decode_all
@@ -94,7 +94,7 @@ def _files(there: Layout, folder: Path, copied: Copied) -> Iterator[os.DirEntry[
 def _stream_of(name: str) -> str:
     """Return the stream of a segment: its session's folder, or for every other kind the file's name."""
     parts = name.split("/")
-    return parts[1] if parts[0] == "sessions" and len(parts) > 2 else parts[-1].removesuffix(_SUFFIX).partition("~")[0]
+    return parts[1] if parts[0] == "sessions" and len(parts) > 2 else stream_of(parts[-1])
 
 
 @dataclass(slots=True)
