@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipeline.batch.session_index import SessionIndex
+    from pipeline.config.settings import Workspace
     from pipeline.domain.events.session_events import BranchMerged, EventBase
     from pipeline.domain.state import SessionState
     from pipeline.ports import EventStore
@@ -39,8 +40,8 @@ def read_sessions(console: Console, store: EventStore, *, read_only: bool = Fals
     return known
 
 
-def join_branches(console: Console, store: EventStore) -> dict[str, list[BranchMerged]]:
-    """Store how the branches of the streams read so far are joined; print and return what came of it, by stream.
+def join_branches(console: Console, store: EventStore, branched: Iterable[str]) -> dict[str, list[BranchMerged]]:
+    """Store how the branches of these streams are joined; print and return what came of it, by stream.
 
     Raises:
         LogError: a stream cannot be continued or written.
@@ -50,7 +51,7 @@ def join_branches(console: Console, store: EventStore) -> dict[str, list[BranchM
     from pipeline.domain.events.session_events import BranchMerged
 
     done = {}
-    for name in sorted(store.branched()):
+    for name in sorted(branched):
         events = [decode(record.data) for record in store.join(name)]
         done[name] = [event for event in events if isinstance(event, BranchMerged)]
         for event in done[name]:
@@ -67,11 +68,14 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
     """
     from pipeline.batch.session_index import read_all
     from pipeline.errors import SessionUnknown
+    from pipeline.text.normalise import digest_of
     from pipeline.wiring import workspace_adapters
 
     ids = list(store.session_ids())
     if name in ids:
         return name
+    if at := store.tombstones().forgotten.get(digest_of(name.encode("utf-8", "replace"))):
+        raise SessionUnknown(f"that session was forgotten on {at[:10]}", hint="research list shows all others")
     latest = read_all(store, workspace_adapters.summaries_of(folder)).latest()
     found = {summary.id for query, summary in latest.items() if query.startswith(name)}
     found = {latest[name].id} if name in latest else found or {known for known in ids if name in known}
@@ -146,31 +150,39 @@ class BuildProblem(NamedTuple):
     exit_code: int = 1
 
 
-def bring_up_to_date(console: Console, site_url: str) -> list[BuildProblem]:
+def bring_up_to_date(console: Console, workspace: Workspace) -> list[BuildProblem]:
     """Build the vault, and the site from it; return the problems. Raises nothing, and prints only notices.
 
     A failed build is tried again at once, as the cause may have passed.
     """
-    problems, vault, site = try_builds(console.folder, site_url)
+    problems, vault, site = try_builds(workspace)
     print_decisions(console, vault)
     if problems:
-        problems, vault, site = try_builds(console.folder, site_url)
+        problems, vault, site = try_builds(workspace)
         print_decisions(console, vault)
     _print_notices(console, site)
     return problems
 
 
-def try_builds(folder: Path, site_url: str) -> tuple[list[BuildProblem], BuildReport | None, SiteReport | None]:
+def try_builds(workspace: Workspace) -> tuple[list[BuildProblem], BuildReport | None, SiteReport | None]:
     """Build the vault, and the site from it; return the problems and both reports. Raises and prints nothing."""
     from pipeline.wiring import workspace_adapters
 
     problems: list[BuildProblem] = []
-    report = _attempt(problems, "vault", lambda: _build_vault(folder, "new"))
+    folder, url = workspace.folder, workspace.queue.settings.site_url
+    report = _attempt(problems, "vault", lambda: _build_vault(workspace, "new"))
     if report is None:
         why = "it is built from the vault, which could not be built"
         return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None, None
-    site = _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, site_url, steps=report.steps))
+    site = _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, url, steps=report.steps))
     return problems, report, site
+
+
+def report_left_out(console: Console, workspace: Workspace) -> None:
+    """Print which questions of the vault cannot be read, and why; the others are researched."""
+    for text in workspace.queue.left_out:
+        console.say(f"left out: {text}", always=True, fg="yellow")
+        _log.warning("left out: %s", text, extra=PRINTED)
 
 
 def report_build_problems(console: Console, problems: Iterable[BuildProblem]) -> int:
@@ -206,13 +218,21 @@ def _attempt(problems: list[BuildProblem], part: Literal["vault", "site"], make:
     return report
 
 
-def _build_vault(folder: Path, mode: Literal["new", "all", "check"]) -> Any:
-    from pipeline.batch.session_index import refresh
+def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> Any:
+    from dataclasses import replace
+
+    from pipeline.batch.session_index import read_all, refresh
+    from pipeline.ops.queue_notes import link_reports
     from pipeline.wiring import workspace_adapters
 
-    report = workspace_adapters.build(folder, mode)
-    refresh(workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder), report.marks, report.sessions)
-    return report
+    folder = workspace.folder
+    report = workspace_adapters.build(folder, mode, workspace.queue.settings.workers)
+    store, summaries = workspace_adapters.store_of(folder), workspace_adapters.summaries_of(folder)
+    refresh(store, summaries, report.marks, report.sessions)
+    if mode == "check":
+        return report
+    problems = link_reports(workspace, lambda: read_all(store, summaries), workspace_adapters.report_of(folder))
+    return replace(report, problems=(*report.problems, *problems))
 
 
 def _print_notices(console: Console, report: Any) -> None:
@@ -238,7 +258,9 @@ def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
 
 def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:
     """Build the vault; print which files could not be written; update the session summaries. Return the vault's report."""
-    report = _build_vault(console.folder, mode)
+    from pipeline.config.settings import load_workspace
+
+    report = _build_vault(load_workspace(console.folder), mode)
     for problem in report.problems:
         console.say(f"not written: {problem}", always=True, fg="yellow")
     return report

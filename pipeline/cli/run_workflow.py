@@ -8,9 +8,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pipeline.batch.scheduling import LEFT_ALONE, LOG_TROUBLE, UP_TO_DATE, Decision, parts
-from pipeline.cli.command_parts import bring_up_to_date, join_branches, report_build_problems, try_builds
+from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, parts
+from pipeline.cli.command_parts import bring_up_to_date, join_branches, report_build_problems, report_left_out, try_builds
 from pipeline.cli.memory_workflow import consolidate_after_run
+from pipeline.cli.note_questions import answer_note_questions, open_note_questions
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
@@ -48,6 +49,7 @@ def print_dry_run(console: Console, request: Request) -> None:
     from pipeline.batch.dry_run import plan_lines
 
     env = environment_of(console, request)
+    report_left_out(console, env.workspace)
     decisions = env.decisions_for(request, read_only=True).decisions
     plan = asyncio.run(_plan(env, request, decisions))
     words: dict[str, str] = {decision.action: decision.word for decision in decisions}
@@ -101,19 +103,25 @@ def work(run: UnattendedRun, request: Request) -> int:
 
 def _work(run: UnattendedRun, request: Request) -> int:
     env = environment_of(run.console, request)
+    report_left_out(run.console, env.workspace)
     decided = env.decisions_for(request)
-    if not (_any_due(decided) or env.store.branched()) and decided.archived == _archived_before(env.store):
+    if not (_any_due(decided) or decided.branched) and decided.archived == _archived_before(env.store):
+        if lines := open_note_questions(env):
+            with run.lock(request.lock_wait):
+                answer_note_questions(env, lines)
         return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
     with run.lock(request.lock_wait):
         decided = env.decisions_for(request, again=True)
-        join_branches(env.console, env.store)
+        join_branches(env.console, env.store, decided.branched)
         if not _any_due(decided):
+            answer_note_questions(env, open_note_questions(env))
             if decided.archived != _archived_before(env.store):
                 _record_archived(env, decided.archived)
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
         result = run.run_async(_run_batch(run, env, decided, request))
         if not result.batch:
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
+        answer_note_questions(env, open_note_questions(env))
         consolidate_after_run(env.console, env.workspace, env.store)
         account = _close_batch(env, result)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
@@ -205,13 +213,12 @@ def _build_outputs(env: RunEnvironment, batch: str, version: int) -> list[VaultF
     from pipeline.batch.batch_log import BatchLog
     from pipeline.wiring import workspace_adapters
 
-    url = env.workspace.queue.settings.site_url
-    problems = bring_up_to_date(env.console, url)
+    problems = bring_up_to_date(env.console, env.workspace)
     if not problems:
         return []
     log = BatchLog(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None), batch, version)
     failed = _record_problems(log, problems, log.context.agent)
-    new_problems = [one for one in try_builds(env.console.folder, url)[0] if one not in problems]
+    new_problems = [one for one in try_builds(env.workspace)[0] if one not in problems]
     failed += _record_problems(log, new_problems) if new_problems else []
     env.store.release(batch)
     report_build_problems(env.console, problems + new_problems)
@@ -252,7 +259,7 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     from pipeline.text.normalise import first_few
 
     console = env.console
-    left = [d for d in decisions if d.action in LEFT_ALONE or d.query.id in named]
+    left = [d for d in decisions if d.action in ANNOUNCED or d.query.id in named]
     announced = [f"  {d.query.id}: {d.word}: {d.reason}" for d in left]
     lines = ["nothing to do", *first_few(announced, ": research list --why lists them")]
     again = {"failed": "the failed ones", "not-found": "those not found"}
@@ -262,8 +269,7 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     code = next((code for cause, code in LOG_TROUBLE.items() if cause in causes), 0)
     if console.as_json or code or not console.quiet:
         console.data(lines, {"nothing_to_do": True, "left": [d.query.id for d in left]})
-    url = env.workspace.queue.settings.site_url
-    problems = bring_up_to_date(console, url)
+    problems = bring_up_to_date(console, env.workspace)
     code = code or report_build_problems(console, problems)
     run.summary_line = "nothing to do" if problems else ""
     return code if _update_last_run(console, code, problems) else code or 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from pipeline.config.queries.append import add_allowed, add_query
 from pipeline.config.queries.document import read
 from pipeline.config.queries.model import Limits, ModelChoice, Price, Query, QueryLimits, Queue, Settings
 from pipeline.config.queries.problems import Problem
+from pipeline.config.queries.vault_queue import questions_in
 from pipeline.config.service_selection import Documents, SearchChoice, reasoner_for, searches_for
 
 if TYPE_CHECKING:
@@ -90,13 +91,17 @@ class Workspace:
 
 
 def load_workspace(folder: Path) -> Workspace:
-    """Read the workspace in ``folder``.
+    """Read the workspace in ``folder``, with the questions in its vault.
 
     Raises:
         NoWorkspace: there is no ``queries.yaml``.
         QueueInvalid: it cannot be read or has faults; the message lists them all with line and column.
     """
-    return Workspace(folder, read(folder / QUEUE_FILE))
+    queue = read(folder / QUEUE_FILE)
+    if queue.settings.vault_queue == "ignore":
+        return Workspace(folder, queue)
+    asked, faults = questions_in(folder / "vault", queue.queries)
+    return Workspace(folder, replace(queue, queries=(*queue.queries, *asked), left_out=tuple(map(str, faults))))
 
 
 def search_for(query: Query, settings: Settings, keys: Keys, documents: Documents = "") -> SearchChoice:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 from pipeline.text.quotes import find_quote
 
@@ -75,6 +76,37 @@ def slug(text: str, limit: int = 48) -> str:
     return cut[:limit].strip("-")
 
 
+def name_slug(text: str, limit: int = 48) -> str:
+    """Return a file name part as ``slug`` does, but in the text's own script where that has no Latin spelling: ``日本語``.
+
+    It is made of lower-case letters, digits, their marks and ``-``, composed (NFC), and has at most ``limit`` characters and two
+    and a half times as many bytes in UTF-8. Text whose letters ``slug`` keeps has the same name in both.
+    """
+    composed = unicodedata.normalize("NFC", unicodedata.normalize("NFC", clean(text)).lower().replace("'", ""))
+    if all(_is_latin(sign) for sign in composed):
+        return slug(text, limit)
+    parts = "".join(sign if unicodedata.category(sign)[0] in "LMN" else " " for sign in composed).split()
+    return _cut("-".join(parts), limit) or slug(text, limit)
+
+
+def _is_latin(sign: str) -> bool:
+    """Return whether a sign is no letter or digit, or one that ``slug`` keeps in some spelling."""
+    return not sign.isalnum() or any(part.isascii() and part.isalnum() for part in unicodedata.normalize("NFKD", sign))
+
+
+def _cut(name: str, limit: int) -> str:
+    """Cut a name at a word, or else at a letter with its marks."""
+    room = limit * 5 // 2
+    cut = name[:limit].encode()[:room].decode("utf-8", "ignore")
+    if cut == name:
+        return name
+    if "-" in cut and name[len(cut)] != "-":
+        return cut.rsplit("-", 1)[0].strip("-")
+    while len(cut) > 1 and unicodedata.category(name[len(cut)])[0] == "M":
+        cut = cut[:-1]
+    return cut.strip("-")
+
+
 def digest_of(data: bytes) -> str:
     """Return the SHA-256 of ``data`` as 64 hex digits."""
     return hashlib.sha256(data).hexdigest()
@@ -89,6 +121,12 @@ def first_few(lines: Sequence[str], rest: str) -> list[str]:
     """Return the first five lines, and one that counts the others; ``rest`` says what is to be said of those."""
     more = len(lines) - MOST_NAMED
     return [*lines[:MOST_NAMED], f"… and {more:,} more{rest}"] if more > 0 else list(lines)
+
+
+def suggested(word: str, words: Iterable[str]) -> str:
+    """Return ``; did you mean `facts`?`` for the one of ``words`` that was probably meant, "" if none is near."""
+    near = get_close_matches(word[:40], sorted(words), n=1, cutoff=0.6)
+    return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def counted(number: int, one: str, many: str = "") -> str:

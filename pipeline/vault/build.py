@@ -17,9 +17,21 @@ from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.program_id import program_id
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.cache.database import DECISIONS, FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
+from pipeline.vault.cache.database import (
+    DECISIONS,
+    FILE,
+    PRUNED,
+    SETTLED,
+    CatalogueFile,
+    pruned_pages,
+    remove_damaged,
+    templates_fingerprint,
+)
+from pipeline.vault.memory.mark import MARK, memory_mark
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
+from pipeline.vault.talks.mark import MARK as TALKS
+from pipeline.vault.talks.mark import talks_mark
 
 if TYPE_CHECKING:
     from pipeline.domain.events.event_base import EventBase
@@ -83,7 +95,9 @@ def _build(
     with closing(CatalogueFile(state_dir, layout, in_memory=mode == "check")) as file:
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
         decided = "\n".join(f"{name} {mark}" for name, mark in store.marks(["vault"]).items())
-        if mode == "new" and (report := _unchanged_report(file, marks, decided, templates, vault)):
+        same_memory = memory_mark(store) == file.recall(MARK) and talks_mark(store) == file.recall(TALKS)
+        same_memory &= file.recall(PRUNED) == pruned_pages(store.tombstones())
+        if mode == "new" and same_memory and (report := _unchanged_report(file, marks, decided, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes
         from pipeline.vault.cache.catalogue import Catalogue

@@ -143,7 +143,8 @@ class Build:
     def _is_lost(self, name: str) -> bool:
         """Tell whether a session's log is missing without having been written off."""
         with suppress(LogError):  # damage is reported already, as another problem
-            return name not in self._store.written_off() and not self._store.load(name)
+            given_up = name in self._store.written_off() or self._store.tombstones().is_forgotten(name)
+            return not given_up and not self._store.load(name)
         return False
 
     def _write(self, files: Sequence[PlacedFile], stale: set[str], problems: Sequence[str]) -> WriteResult:

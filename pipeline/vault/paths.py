@@ -1,7 +1,8 @@
 """The paths of notes. A path is derived from what never changes in a log, so a note never moves.
 
-File names are of ``[a-z0-9-]``, at most 80 characters, start with a letter (a night's is its date), and are unique in the whole
-vault, letter case aside: file systems that fold case, and links by bare name, then never meet two of them.
+File names are of lower-case letters and digits of any script and ``-``, at most 80 characters and 200 bytes, start with a letter
+(a night's is its date), and are unique in the whole vault, letter case aside: file systems that fold case, and links by bare
+name, then never meet two of them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
+from urllib.parse import unquote
 
-from pipeline.text.normalise import digest_of, slug
+from pipeline.text.normalise import digest_of, name_slug
 
 HOME = "Home"
 OWN = "my"  # the folder for a person's own notes
@@ -30,15 +32,15 @@ class Names:
 
     def __init__(self, taken: Callable[[str], bool] = lambda _stem: False) -> None:
         self._is_taken = taken
-        self._given = {HOME.casefold(): "", "readme": ""}
+        self._given = {HOME.casefold(): "", "memory": "", "readme": ""}
         self.clashes: set[str] = set()
 
     def claim(self, folder: str, stem: str, key: str) -> str:
         """Return ``folder/stem``, or with eight hex digits of ``key``'s digest when another note has that stem."""
-        if stem in self._given or self._is_taken(stem):
-            self.clashes |= {key, self._given.get(stem, "")}
+        if stem.casefold() in self._given or self._is_taken(stem):
+            self.clashes |= {key, self._given.get(stem.casefold(), "")}
             stem = f"{stem[: MAX_STEM - 9].rstrip('-')}-{digest_of(key.encode())[:8]}"
-        self._given[stem] = key
+        self._given[stem.casefold()] = key
         return f"{folder}/{stem}"
 
 
@@ -49,23 +51,29 @@ def report_stem(query: str, session_id: str) -> str:
 
 def session_stem(query: str, session_id: str) -> str:
     """Return the file name of a session's note."""
-    return f"session-{slug(query, 60)}-{tail_of(session_id)}"
+    return f"session-{name_slug(query, 60)}-{tail_of(session_id)}"
 
 
 def worker_stem(query: str, session_id: str, perspective: str) -> str:
     """Return the file name of a worker's note."""
-    return f"worker-{slug(query, 28)}-{tail_of(session_id)}-{slug(perspective, 32)}"
+    return f"worker-{name_slug(query, 28)}-{tail_of(session_id)}-{name_slug(perspective, 32)}"
 
 
 def question_path(query_id: str) -> str:
     """Return the path of the note on all reports of a query: its id in words, and six hex digits that tell it from its like."""
-    return f"questions/question-{slug(query_id, 60)}-{digest_of(query_id.encode('utf-8', 'replace'))[:6]}"
+    return f"questions/question-{name_slug(query_id, 60)}-{digest_of(query_id.encode('utf-8', 'replace'))[:6]}"
 
 
 def source_stem(url: str) -> str:
     """Return the file name of a source: its address in words, and six hex digits that tell it from its like."""
     _, _, rest = url.partition(":")
-    return f"source-{slug(rest or url, 60)}-{digest_of(url.encode())[:6]}"
+    return f"source-{name_slug(_decoded(rest or url), 60)}-{digest_of(url.encode())[:6]}"
+
+
+def _decoded(address: str) -> str:
+    """The address with letters of other scripts instead of their percent codes; one without any stays as it is."""
+    shown = unquote(address)
+    return address if shown.isascii() or "\ufffd" in shown else shown
 
 
 @lru_cache(maxsize=4_096)  # a fact is linked to from all notes of its session, and from its source's
@@ -82,7 +90,7 @@ def tail_of(session_id: str) -> str:
 
 
 def _worded(text: str, limit: int) -> str:
-    words = slug(text, limit)
+    words = name_slug(text, limit)
     return words if words[0].isalpha() else f"q-{words}"
 
 

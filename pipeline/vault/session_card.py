@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
-from pipeline.domain.agenda.progress import summary_of
+from pipeline.domain.agenda.progress import counts_of, summary_of
 from pipeline.domain.findings import contradictions, observed_pages, open_gaps, shown_sources
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Reference, ValidatedFact
@@ -209,7 +209,7 @@ def card_of(state: SessionState, reported_at: str, taken: Names, workers: Worker
         learnt=learnt_of(state),
         open=_open(state),
         drawn=tuple(Drawn(entry.url, len(entry.facts)) for entry in report.references) if report else (),
-        pages=len(state.pages),
+        pages=counts_of(state)["pages"],
         words=report.words if report else 0,
         disagreements=len(report.contradictions) if report else 0,
     )

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from pipeline.vault import BuildReport
     from pipeline.vault.build import Mode
     from pipeline.vault.cache.known_notes import KnownNote
+    from pipeline.vault.paths import Workers
+    from pipeline.vault.talks.asked_lines import AskedLine
 
 MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine
 
@@ -247,21 +249,26 @@ def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes
     from pipeline.engine.run_context import RunContext
 
     run_id, snapshot_every = secrets.token_hex(8), workspace.queue.settings.snapshot_every
-    return RunContext(run_id, _agent_of(workspace.folder), snapshot_every=snapshot_every, listener=listener, redact=redact)
+    agent = _agent_of(workspace.folder, machine_of(workspace.queue.settings))
+    return RunContext(run_id, agent, snapshot_every=snapshot_every, listener=listener, redact=redact)
 
 
-def _agent_of(folder: Path) -> RunStarted:
+def _agent_of(folder: Path, machine: str) -> RunStarted:
     """The event that says which process on which machine records what follows."""
     from pipeline.domain.events.session_events import RunStarted
 
-    host = socket.gethostname()
     return RunStarted(
-        host=host,
+        host=socket.gethostname(),
         process=os.getpid(),
         program=f"night-research {__version__}",
         branch=git_branch(folder),
-        agent=one_line(environment().get(MACHINE, ""), 100) or host,
+        agent=machine,
     )
+
+
+def machine_of(settings: Settings) -> str:
+    """Return the name of this computer in the log: from the environment, else from the settings, else its host name."""
+    return one_line(environment().get(MACHINE, ""), 100) or settings.machine or socket.gethostname()
 
 
 def git_branch(folder: Path) -> str:
@@ -296,8 +303,8 @@ def compiled_templates() -> Path | None:
     return base / "night-research" / "templates"
 
 
-def build(folder: Path, mode: Mode = "new") -> BuildReport:
-    """Bring the vault up to date with the events; what the modes do is said at ``build_vault``.
+def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> BuildReport:
+    """Bring the vault up to date with the events; what ``mode`` and ``workers`` do is said at ``build_vault``.
 
     Raises:
         TemplateInvalid: a template is faulty; no note was changed.
@@ -317,6 +324,7 @@ def build(folder: Path, mode: Mode = "new") -> BuildReport:
         mode=mode,
         compiled=compiled_templates(),
         record=lambda drafts: record_decisions(folder, drafts),
+        workers=workers,
     )
 
 
@@ -331,7 +339,7 @@ def record_decisions(folder: Path, drafts: Sequence[EventBase]) -> None:
 
     at, run = timestamp(datetime.now(UTC)), secrets.token_hex(8)
     stream = f"vault-{at[:19].replace(':', '').lower()}-{run[:6]}"
-    events = enumerate((_agent_of(folder), *drafts), 1)
+    events = enumerate((_agent_of(folder, machine_of(Settings())), *drafts), 1)
     records = [record_of(stamped(event, stream, version, run, secrets.token_hex(8), at)) for version, event in events]
     store = store_of(folder)
     try:
@@ -369,6 +377,13 @@ def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
     return {url: f"vault/{path}.md" for url, path in paths.items()}
 
 
+def questions_in_notes(folder: Path) -> list[AskedLine]:
+    """Return the questions that a person wrote into their own blocks of the vault's notes."""
+    from pipeline.vault.talks.asked_lines import asked_lines
+
+    return asked_lines(folder / "vault")
+
+
 def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:
     """Bring the site up to date with the vault; ``url`` and ``steps`` as in ``pipeline.site.build.build_site``.
 
@@ -389,10 +404,14 @@ def server_of(folder: Path, port: int) -> Server:
 
     Raises:
         UsageError: the port cannot be used.
+        QueueInvalid: there is no valid queue.
     """
+    from urllib.parse import urlsplit
+
+    from pipeline.config.settings import load_workspace
     from pipeline.site.serve import Server
 
-    return Server(folder / "site", port)
+    return Server(folder / "site", port, urlsplit(load_workspace(folder).queue.settings.site_url).path)
 
 
 def verify_log(folder: Path) -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,16 @@ anything = st.one_of(st.sampled_from(NASTY), st.text())
 
 def _is_safe(path: str) -> bool:
     folder, _, stem = path.rpartition("/")
-    plain = re.fullmatch(r"[a-z][a-z0-9-]*[a-z0-9]", stem) is not None
-    return plain and len(stem) <= paths.MAX_STEM and re.fullmatch(r"[a-z]+/\d{4}(-\d\d)?", folder) is not None
+    letters = stem.replace("-", "")
+    plain = all(unicodedata.category(sign)[0] in "LMN" for sign in letters) and stem[0].isalpha() and not stem.endswith("-")
+    one = stem == stem.lower() == unicodedata.normalize("NFC", stem)
+    return (
+        plain
+        and one
+        and len(stem) <= paths.MAX_STEM
+        and len(f"{stem}-timeline.svg".encode()) <= 220
+        and re.fullmatch(r"[a-z]+/\d{4}(-\d\d)?", folder) is not None
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -53,6 +62,35 @@ def test_no_two_notes_have_one_stem(wanted: list[tuple[str, str]]) -> None:
 @given(anything)
 def test_a_block_id_holds_only_what_obsidian_allows(fact_id: str) -> None:
     assert re.fullmatch(r"q-[A-Za-z0-9-]+", paths.block_id(fact_id))
+
+
+def test_a_question_in_any_script_gives_its_note_a_name_in_that_script() -> None:
+    assert paths.report_stem("電池の規制は?", "2026-11-21-x-3f2a") == "電池の規制は-3f2a"
+    assert paths.session_stem("Что изменилось?", "2026-11-21-x-3f2a") == "session-что-изменилось-3f2a"
+    assert paths.report_stem("Größe der Façade", "s-3f2a") == "größe-der-façade-3f2a"
+    assert paths.source_stem("https://ja.wikipedia.org/wiki/%E6%97%A5%E6%9C%AC").startswith("source-ja-wikipedia-org-wiki-日本-")
+
+
+def test_a_name_in_latin_letters_is_what_it_was() -> None:
+    assert paths.report_stem("Ünïcödé: a façade?", "s-3f2a") == "unicode-a-facade-3f2a"
+    assert paths.source_stem("https://x.example/a%20b").startswith("source-x-example-a-20b-")
+
+
+def test_names_that_differ_in_letter_case_alone_are_told_apart() -> None:
+    taken = Names()
+    assert taken.claim("x/2026", "straße", "a") == "x/2026/straße"
+    assert taken.claim("x/2026", "strasse", "b") != "x/2026/strasse"
+
+
+def test_a_tag_in_any_script_is_a_tag_in_obsidian(tmp_path: Path) -> None:
+    store = MemoryStore()
+    Story(store, tags=("日本語", "Право")).whole()
+    place = Workplace(tmp_path, store)
+    place.build()
+    report = place.note("reports/").read_text()
+    assert '  - "topic/日本語"\n' in report
+    assert "[[topics/topic-日本語|日本語]]" in report
+    assert (place.vault / "topics" / "topic-право.md").exists()
 
 
 def test_block_ids_of_different_facts_differ() -> None:

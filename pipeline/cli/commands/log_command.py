@@ -14,8 +14,10 @@ from pipeline.cli.param_types import SessionName
 from pipeline.ops.console_output import Console, end, put
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.domain.events.session_events import EventBase
-    from pipeline.ops.citation_audit import Unsupported
+    from pipeline.ops.citation_audit import Checked, Unsupported
     from pipeline.ops.log_tail import LogTail
     from pipeline.ports import EventStore
 
@@ -94,7 +96,9 @@ class _LogCheck:
 
     @property
     def bad(self) -> list[Any]:
-        return [finding for finding in self.findings if finding.kind not in ("torn", "fork")]  # the next run joins branches
+        return [
+            finding for finding in self.findings if finding.kind not in ("torn", "fork", "leftover")
+        ]  # the next run joins branches
 
     @property
     def lines(self) -> list[str]:
@@ -130,19 +134,58 @@ def verify(console: Console, repair: bool) -> None:
     hint = "; research verify --repair keeps the intact part" if check.exit_code == 20 and not repair else ""
     problems = len(check.bad) + len(check.unsupported)
     verdict = f"{counted(problems, 'problem')}{hint}" if problems else "no problem"
+    pruned = _pruned_lines(workspace_adapters.store_of(console.folder))
+    lines += pruned
     lines.append(f"{check.quotes} quotes and {check.citations} citations checked against stored pages: {verdict}")
+    value["pruned"] = pruned
     more = {"quotes": check.quotes, "citations": check.citations, "unsupported": len(check.unsupported)}
     console.data(lines, value | more)
     end(check.exit_code)
 
 
+def _pruned_lines(store: EventStore) -> list[str]:
+    """What was pruned and forgotten, and how many quotes had been checked before: a line for each prune."""
+    from pipeline.domain.events.json_codec import decode_all
+    from pipeline.domain.events.pruning_events import ObjectsPruned, SessionForgotten, SessionPruned
+    from pipeline.errors import LogError
+    from pipeline.text.normalise import counted
+
+    lines = []
+    for name in store.ids("prune"):
+        try:
+            events = list(decode_all(record.data for record in store.load(name)))
+        except LogError:
+            continue  # a finding says so
+        stones = [event for event in events if isinstance(event, SessionPruned | ObjectsPruned | SessionForgotten)]
+        sessions = sum(isinstance(event, SessionPruned) for event in stones)
+        forgotten = sum(isinstance(event, SessionForgotten) for event in stones)
+        quotes = sum(event.quotes for event in stones if not isinstance(event, SessionForgotten))
+        what = [counted(sessions, "session")] if sessions else []
+        what += [counted(forgotten, "forgotten session")] if forgotten else []
+        what.append(counted(sum(len(event.objects) for event in stones), "page or exchange", "pages and exchanges"))
+        if stones:
+            lines.append(f"pruned on {stones[0].at[:10]}: {', '.join(what)}; {counted(quotes, 'quote')} had been checked")
+    return lines
+
+
+def _audited(name: str, events: Sequence[EventBase], store: EventStore) -> Checked:
+    """Check the quotes and citations of a session or a talk; other streams have none."""
+    from pipeline.domain.events.records import kind_of
+    from pipeline.domain.session import state_of
+    from pipeline.domain.talk.state import talk_of
+    from pipeline.ops import citation_audit
+
+    kind = kind_of(name)
+    if kind == "session":
+        return citation_audit.check(state_of(name, events), store)
+    return citation_audit.check_talk(talk_of(name, events), store) if kind == "talk" else citation_audit.NOTHING_CHECKED
+
+
 def _check_log(console: Console) -> _LogCheck:
     """Check the files; then check the quotes of every readable session against its stored pages."""
     from pipeline.domain.events.json_codec import decode_all
-    from pipeline.domain.events.records import KINDS, kind_of
-    from pipeline.domain.session import state_of
+    from pipeline.domain.events.records import KINDS
     from pipeline.errors import LogError
-    from pipeline.ops import citation_audit
     from pipeline.wiring import workspace_adapters
 
     store = workspace_adapters.store_of(console.folder)
@@ -154,8 +197,7 @@ def _check_log(console: Console) -> _LogCheck:
             continue  # the files' findings name it
         try:
             events = list(decode_all(record.data for record in records))
-            is_session = kind_of(name) == "session"
-            found = citation_audit.check(state_of(name, events), store) if is_session else citation_audit.NOTHING_CHECKED
+            found = _audited(name, events, store)
         except LogError as error:
             check.findings.append(workspace_adapters.undecodable(name, error))
             continue

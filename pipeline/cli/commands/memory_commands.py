@@ -20,7 +20,7 @@ def consolidate(console: Console) -> None:
     env = environment_of(console, Request())
     with workspace_adapters.lock_of(console.folder, "research consolidate"):
         done = consolidate_now(console, env.workspace, env.store)
-        problems = report_build_problems(console, bring_up_to_date(console, env.workspace.queue.settings.site_url))
+        problems = report_build_problems(console, bring_up_to_date(console, env.workspace))
     print_failures(console, done)
     line = f"{counted(len(done.sessions), 'session')} consolidated, {counted(done.statements, 'statement')}"
     value = {"stream": done.stream, "sessions": done.sessions, "statements": done.statements, "failed": dict(done.failed)}

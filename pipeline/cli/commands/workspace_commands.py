@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.command_parts import read_sessions, refuse_unprintable, require_workspace, session_named, show_session
+from pipeline.cli.command_parts import (
+    read_sessions,
+    refuse_unprintable,
+    report_left_out,
+    require_workspace,
+    session_named,
+    show_session,
+)
 from pipeline.cli.param_types import SessionName, Since
 from pipeline.ops.console_output import Console
 from pipeline.text.normalise import counted
@@ -40,7 +47,10 @@ def init(console: Console, directory: Path | None) -> None:
     )
 
 
-STATUSES = ("due", "interrupted", "changed", "done", "waiting", "not-found", "failed", "cancelled", "damaged", "same", "archived")
+STATUSES = (
+    "due", "interrupted", "changed", "done", "waiting", "elsewhere", "not-found", "failed", "cancelled", "damaged", "same",
+    "archived",
+)  # fmt: skip
 
 
 @click.command("list")
@@ -66,7 +76,9 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     from pipeline.wiring import workspace_adapters
 
     workspace = load_workspace(console.folder)
+    report_left_out(console, workspace)
     known = read_sessions(console, workspace_adapters.store_of(console.folder))
+    machine = workspace_adapters.machine_of(workspace.queue.settings)
     report, first = workspace_adapters.report_of(console.folder), timestamp(since) if since else ""
 
     def is_wanted(its_tags: Iterable[str], latest: Summary | None, *words: str) -> bool:
@@ -78,7 +90,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     of = {summary.id: summary for summary in known.sessions}
     decisions = [
         d
-        for d in decide(workspace.queue, known, datetime.now(UTC))
+        for d in decide(workspace.queue, known, datetime.now(UTC), machine=machine)
         if is_wanted(d.query.tags, of.get(d.session), d.word.replace(" ", "-"), "due" if d.due else "")
     ]
     gone = [summary for summary in archived(workspace.queue, known) if is_wanted(summary.tags, summary, "archived")]
@@ -94,7 +106,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     }
     entries = [
         Listed(d.word, d.query.id, d.query.text, d.reason, of.get(d.session), console.path(report(d.session)))
-        for d in sorted(decisions, key=lambda decision: decision.query.line)
+        for d in sorted(decisions, key=lambda decision: (decision.query.file, decision.query.line))
     ]
     why_gone = "its query was removed from queries.yaml; {}"
     entries += [

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from pipeline.config.queries.fields import Reader, as_written, choice, duration, kind, listing, mapping, money, near, text, whole
+from pipeline.config.queries.fields import (
+    Reader,
+    as_written,
+    choice,
+    duration,
+    kind,
+    listing,
+    machine,
+    mapping,
+    money,
+    near,
+    text,
+    whole,
+)
 from pipeline.config.queries.model import Query
 from pipeline.config.queries.problems import Problems, quoted, shown
 from pipeline.config.queries.settings_section import CONTEXT_TOKENS, MOST, model, search
@@ -35,7 +49,7 @@ def queries(node: Node, faults: Problems) -> tuple[Query, ...]:
 
 def _entry(node: Node, faults: Problems) -> Query | None:
     if isinstance(node, Scalar):
-        question = _question(node, faults)
+        question = question_of(node, faults)
         return Query(text=question, id="", line=node.line) if question else None
     if isinstance(node, Mapping):
         return _described(node, faults)
@@ -48,8 +62,8 @@ def _described(node: Mapping, faults: Problems) -> Query | None:
     keys = [key.value for key, _ in node.pairs if isinstance(key, Scalar)]
     if "query" not in keys and _is_text_with_colon(node, faults):
         return None
-    values: dict[str, Any] = mapping(node, faults, _FIELDS)
-    if "query" not in keys and not any(near(key, tuple(_FIELDS)) == "query" for key in keys if key not in _FIELDS):
+    values: dict[str, Any] = mapping(node, faults, FIELDS)
+    if "query" not in keys and not any(near(key, tuple(FIELDS)) == "query" for key in keys if key not in FIELDS):
         faults.add(node, "an entry without a question", 'write `query: "…"`')
     question = values.pop("query", None)
     return Query(text=question, line=node.line, **{"id": "", **values}) if question else None
@@ -57,9 +71,9 @@ def _described(node: Mapping, faults: Problems) -> Query | None:
 
 def _is_text_with_colon(node: Mapping, faults: Problems) -> bool:
     key, value = next(node.pairs, (None, None))
-    if not isinstance(key, Scalar) or not isinstance(value, Scalar) or key.value.casefold() in _FIELDS:
+    if not isinstance(key, Scalar) or not isinstance(value, Scalar) or key.value.casefold() in FIELDS:
         return False
-    if near(key.value, tuple(_FIELDS)) and " " not in key.value and not key.value[:1].isupper():
+    if near(key.value, tuple(FIELDS)) and " " not in key.value and not key.value[:1].isupper():
         return False
     whole_text = f"{_said(key)}: {_said(value)}".strip()
     others = "query: " if len(node.children) > 2 else ""
@@ -72,7 +86,8 @@ def _said(node: Scalar) -> str:
     return f"{node.value if node.plain else node.written}{node.tail}"
 
 
-def _question(node: Node, faults: Problems) -> str | None:
+def question_of(node: Node, faults: Problems) -> str | None:
+    """Read a question: words to search for, on one line."""
     if isinstance(node, Scalar) and _is_cut(node, faults):
         return None
     question = text(node, faults, _WANTED)
@@ -109,21 +124,23 @@ def _id(node: Node, faults: Problems) -> str | None:
     return name
 
 
-def _tag(node: Node, faults: Problems) -> str | None:
+def tag_of(node: Node, faults: Problems) -> str | None:
+    """Read a tag, as Obsidian takes it."""
     name = text(node, faults, "write a tag, such as policy")
-    if name is None or _TAG.fullmatch(name):
+    if name is None or _TAG.fullmatch("".join(sign for sign in name if unicodedata.category(sign)[0] != "M")):
         return name
     faults.add(node, f"{shown(name)} is no tag", "use letters, digits, - and /, with one letter at least")
     return None
 
 
-_FIELDS: dict[str, Reader] = {
-    "query": _question,
+FIELDS: dict[str, Reader] = {
+    "query": question_of,
     "id": _id,
     "mode": choice("fast", "deep"),
     "every": duration,
-    "tags": listing(_tag, "write a list: [policy, batteries]"),
+    "tags": listing(tag_of, "write a list: [policy, batteries]"),
     "priority": whole(-1_000, 1_000),
+    "machine": machine,
     "max_workers": whole(1, 100),
     "perspectives": whole(1, 20),
     "iterations": whole(1, 20),
@@ -172,7 +189,7 @@ def _firsts(found: list[Query]) -> dict[int, int]:
 
 def _manner(query: Query) -> Query:
     """What decides how a question is researched."""
-    return replace(query, text="", id="", line=0, every=None, tags=(), priority=0)
+    return replace(query, text="", id="", line=0, every=None, tags=(), priority=0, machine="")
 
 
 def _slugs(found: Iterable[Query]) -> dict[str, set[str]]:

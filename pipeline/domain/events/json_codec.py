@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import memory_events as m
+from pipeline.domain.events import pruning_events as p
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events import vault_events as v
@@ -62,6 +63,9 @@ SessionEvent = Annotated[
     | e.SettingsChanged
     | e.CallSent
     | e.BranchMerged
+    | e.HandoffInitiated
+    | e.HandoffAccepted
+    | e.HandoffCompleted
     | n.BatchStarted
     | n.QuerySkipped
     | n.QueryEnded
@@ -81,6 +85,12 @@ SessionEvent = Annotated[
     | m.EntitiesNamed
     | m.EntityJoined
     | m.MemoryEnded
+    | p.ResearchPruned
+    | p.SessionPruned
+    | p.ObjectsPruned
+    | p.SessionForgotten
+    | p.PruneEnded
+    | p.RecordForgotten
     | v.NoteMoved
     | v.NoteHidden
     | v.NoteShown,

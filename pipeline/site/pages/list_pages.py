@@ -16,7 +16,8 @@ from pipeline.site.pages.pagination import NoteList, near
 from pipeline.site.paths import BROWSE, encoded, fragment, list_page, page_of, root_of
 
 TAGS = f"{BROWSE}/tags.html"
-_ORDER = ("report", "topic", "night", "session", "source", "worker", "question", "earlier", "note")
+# Superseded reports are reached from those that supersede them.
+_ORDER = ("report", "topic", "entity", "talk", "night", "session", "source", "worker", "question", "note")
 
 
 def navigation(kinds: dict[str, int]) -> tuple[Link, ...]:

@@ -40,7 +40,7 @@ class Files(Manifest):
 
     def drift(self, tree: Tree) -> Drift:
         """Return which files of the vault differ from what the last build left; read before anything is written."""
-        return Drift(self, {folder: found for folder in self.marks() if (found := tree.look(folder))})
+        return Drift(self, {folder: found for folder in {"", *self.marks()} if (found := tree.look(folder))})
 
     def count(self) -> int:
         """Count the files."""

@@ -8,7 +8,7 @@ file is damaged, a build renders everything again and recognises its notes by th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -51,6 +51,11 @@ def readings_from(values: Iterable[bytes]) -> tuple[Reading, ...]:
         ValidationError: a value is not a reading.
     """
     return tuple(map(_readings().validate_json, values))
+
+
+def _stem(path: str) -> str:
+    """The file name of a note as it is compared: file systems may not tell letter case apart."""
+    return path.rpartition("/")[2].casefold()
 
 
 _BRIEF = ", ".join(("session", *Brief._fields[1:]))
@@ -165,15 +170,15 @@ class Catalogue(CatalogueFile):
 
     def has_stem(self, stem: str) -> bool:
         """Tell whether a note has this file name."""
-        return self._base.execute("SELECT 1 FROM stems WHERE stem = ?", (stem,)).fetchone() is not None
+        return self._base.execute("SELECT 1 FROM stems WHERE stem = ?", (stem.casefold(),)).fetchone() is not None
 
     def put_stems(self, paths: Iterable[str]) -> None:
         """Store the file names of notes, given by their paths."""
-        self._base.executemany("INSERT OR IGNORE INTO stems VALUES (?)", ((path.rpartition("/")[2],) for path in paths))
+        self._base.executemany("INSERT OR IGNORE INTO stems VALUES (?)", ((_stem(path),) for path in paths))
 
     def drop_stems(self, paths: Iterable[str]) -> None:
         """Delete the file names of notes, given by their paths."""
-        self._base.executemany("DELETE FROM stems WHERE stem = ?", ((path.rpartition("/")[2],) for path in paths))
+        self._base.executemany("DELETE FROM stems WHERE stem = ?", ((_stem(path),) for path in paths))
 
     def batches(self) -> Lookup[Batch]:
         """Return the batches that have started, by id."""
@@ -218,6 +223,12 @@ class Catalogue(CatalogueFile):
     def readers_of(self, urls: Iterable[str]) -> set[str]:
         """Return the sessions that read any of the sources."""
         return {summary.session for url in urls for summary in self.reading_summaries(url)}
+
+    def naming_pages(self, digests: Collection[str]) -> set[str]:
+        """Return the addresses of the sources with several readings of which one has its text in an object of these."""
+        select = "SELECT url, value FROM readings WHERE url IN (SELECT url FROM readings GROUP BY url HAVING count(*) > 1)"
+        pages = ((url, reading.page.digest) for url, value in self._base.execute(select) for reading in readings_from([value]))
+        return {url for url, digest in pages if digest in digests}
 
     def place(self, url: str) -> SourceNotePlace | None:
         """Return the path and title of a source's note."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pipeline.domain.findings import origin_of
 from pipeline.domain.state import Report, SessionState, Worker
 from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
-from pipeline.text.normalise import one_line, slug
+from pipeline.text.normalise import name_slug, one_line
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault import paths
 from pipeline.vault.mornings.learnt import CitedText
@@ -171,7 +171,7 @@ def last_night(model: VaultModel, loaded: LoadedSession) -> str:
 @lru_cache(maxsize=4_096)  # tags are few, and every session's notes name some
 def topic_of(tag: str) -> str:
     """Return the topic that a tag stands for, as a slug."""
-    return slug(tag)
+    return name_slug(tag)
 
 
 def topic_path(topic: str) -> str:

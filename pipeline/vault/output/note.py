@@ -9,8 +9,20 @@ from typing import Literal
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.property_types import TYPES
 
-Kind = Literal["home", "night", "question", "report", "session", "source", "topic", "worker"]
-KINDS: tuple[Kind, ...] = ("home", "night", "question", "report", "session", "source", "topic", "worker")
+Kind = Literal["entity", "home", "memory", "night", "question", "report", "session", "source", "talk", "topic", "worker"]
+KINDS: tuple[Kind, ...] = (
+    "entity",
+    "home",
+    "memory",
+    "night",
+    "question",
+    "report",
+    "session",
+    "source",
+    "talk",
+    "topic",
+    "worker",
+)
 
 ID = "id"  # the property that a note is known by, wherever a person puts it
 # Lists that a person may add to: a rebuild keeps the added entries.

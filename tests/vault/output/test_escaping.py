@@ -138,7 +138,7 @@ CALLOUTS = {
     "abstract", "source", "info", "success", "failure", "todo", "warning", "example", "tip", "question",
     "conflict", "gap", "rejected", "verified",
 }  # fmt: skip
-CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[a-z0-9-]+|[0-9a-f]{12}|[\w-]+")
+CODE = re.compile(r"research \w+( [\w-]+)?|queries(\.yaml|:)|topic/[^`]+|[0-9a-f]{12}|[\w-]+")
 BASES = re.compile(r"bases/[a-z]+\.base(#[A-Za-z ]+)?")
 FENCES = {"home": 0, "night": 1, "question": 0, "report": 0, "session": 1, "source": 0, "topic": 1, "worker": 0}
 

@@ -1,0 +1,135 @@
+"""Questions in the vault: which lines and notes ask one, and what the way back writes into them."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.config.queries.model import Query
+from pipeline.config.queries.vault_queue import QUEUE_NOTE, linked, questions_in, tasks_in
+from pipeline.config.settings import load_workspace
+
+
+def vault_of(folder: Path, queue: str, **notes: str) -> Path:
+    for name, text in {QUEUE_NOTE: queue, **{f"{name}.md": text for name, text in notes.items()}}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text.encode())
+    return folder
+
+
+def asked(folder: Path, queue: str, **notes: str) -> list[Query]:
+    found, faults = questions_in(vault_of(folder, queue, **notes))
+    assert not faults
+    return list(found)
+
+
+def test_an_open_task_is_a_question_with_tags_and_fields(tmp_path: Path) -> None:
+    (found,) = asked(tmp_path, "# Queue\n\n  * [ ] Is C# older than #Java? mode:fast #lang/c every:7d priority:3 ^c-1\n")
+    assert (found.text, found.id, found.line) == ("Is C# older than #Java?", "my-c-1", 3)
+    assert (found.tags, found.mode, found.every, found.priority) == (("lang/c",), "fast", timedelta(days=7), 3)
+    assert found.file == f"vault/{QUEUE_NOTE}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["- [x] buy milk", "- [ ] ", "- [-] not any more", "just words", "```\n- [ ] code\n```", "> - [ ] quoted", "- [ ]no blank"],
+)
+def test_other_lines_ask_nothing(tmp_path: Path, line: str) -> None:
+    assert asked(tmp_path, line) == []
+
+
+def test_a_task_that_this_program_checked_is_still_in_the_queue(tmp_path: Path) -> None:
+    (found,) = asked(tmp_path, "- [x] When does fsync fail? every:7d → [[reports/2026/when-3f2a|Report, 2026-11-21]]\n")
+    assert (found.text, found.every) == ("When does fsync fail?", timedelta(days=7))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("- [ ] What? mode:quick", 'Queue.md:1:1: "quick" is not known here'),
+        ("- [ ] What? mod:fast", '"mod:fast" is no field of a question'),
+        ("- [ ] What? #2024", '"2024" is no tag'),
+        ("- [ ] ???", "has no letter and no digit"),
+        (f"- [ ] {'long ' * 300}", "characters"),
+    ],
+)
+def test_a_bad_line_is_told_and_the_others_are_asked(tmp_path: Path, line: str, said: str) -> None:
+    found, faults = questions_in(vault_of(tmp_path, f"{line}\n- [ ] What is a torn write?\n"))
+    assert [query.text for query in found] == ["What is a torn write?"]
+    assert len(faults) == 1
+    assert said in str(faults[0])
+
+
+def test_a_note_with_the_property_research_asks_its_heading(tmp_path: Path) -> None:
+    notes = {
+        "ideas/one": "---\nresearch: true\nmode: fast\ntags: [own, '#vault']\naliases: [x]\n---\nIn\n# When does fsync fail?\n",
+        "ideas/two": "---\nresearch: true\nquestion: Why are there tides?\n---\n# Tides\n",
+        "What is a moat": "---\nresearch: True\n---\nNo heading.\n",
+        "ideas/no": "---\nresearch: false\n---\n# Not this\n",
+        "reports/2026/no": "---\nresearch: true\n---\n# Nor a generated one\n",
+    }
+    found = asked(tmp_path, "", **notes)
+    assert [query.text for query in found] == ["What is a moat", "When does fsync fail?", "Why are there tides?"]
+    assert (found[1].mode, found[1].tags) == ("fast", ("own", "vault"))
+
+
+def test_what_queries_yaml_asks_already_is_asked_once(tmp_path: Path) -> None:
+    vault_of(tmp_path / "vault", "- [ ] what is a  torn write?\n- [ ] What is fsync?\n- [ ] What is fsync?\n")
+    (tmp_path / "queries.yaml").write_text("queries:\n  - What is a torn write?\n")
+    assert [query.text for query in load_workspace(tmp_path).queue.queries] == ["What is a torn write?", "What is fsync?"]
+
+
+def test_the_setting_switches_it_off(tmp_path: Path) -> None:
+    vault_of(tmp_path / "vault", "- [ ] What is fsync?\n")
+    (tmp_path / "queries.yaml").write_text("settings: {vault_queue: ignore}\nqueries:\n  - What is a torn write?\n")
+    assert len(load_workspace(tmp_path).queue.queries) == 1
+
+
+def found(path: str = "reports/2026/a-3f2a") -> object:
+    return lambda _text, _id: (path, "Report, 2026-11-21")
+
+
+def test_the_link_stands_before_the_block_id_and_every_other_byte_stays() -> None:
+    text = "\ufeff# Q\r\n- [ ] What is fsync? #a mode:fast  ^b1  \r\n- [x] buy milk\r\n\t1. [ ] Why?"
+    fresh = linked(text, found(), is_queue=True)  # type: ignore[arg-type]
+    link = " → [[reports/2026/a-3f2a|Report, 2026-11-21]]"
+    assert fresh == (f"\ufeff# Q\r\n- [x] What is fsync? #a mode:fast{link}  ^b1  \r\n- [x] buy milk\r\n\t1. [x] Why?{link}")
+
+
+def test_a_newer_report_takes_the_place_of_the_older_but_not_of_a_persons_link() -> None:
+    ours = linked("- [ ] Why? ^b", found(), is_queue=True)  # type: ignore[arg-type]
+    newer = linked(ours, found("reports/2026/a-9c01"), is_queue=True)  # type: ignore[arg-type]
+    assert newer == ours.replace("3f2a", "9c01")
+    own = "- [x] Why? → [[my/elsewhere|mine]] ^b"
+    assert linked(own, found(), is_queue=True) == own  # type: ignore[arg-type]
+
+
+def test_a_note_gets_its_link_at_its_end_once() -> None:
+    text = "---\nresearch: true\n---\n# When does fsync fail?\n\nBecause."
+    once = linked(text, found(), is_queue=False)  # type: ignore[arg-type]
+    assert once == f"{text}\n\n→ [[reports/2026/a-3f2a|Report, 2026-11-21]]\n"
+    assert linked(once, found(), is_queue=False) == once  # type: ignore[arg-type]
+    assert linked(once, found("reports/2026/b"), is_queue=False) == once.replace("a-3f2a", "b")  # type: ignore[arg-type]
+
+
+_PIECES = ("- [ ] ", "- [x] ", "* [ ]", "  1) [ ] ", "What is it?", " #tag", " mode:fast", " mod:x", " ^id", " → [[reports/x|R]]",
+           "\n", "\r\n", "```", "~~~\n", "\t", "日本語", "[[a]]", " → ", "---\nresearch: true\n---\n", "# Why?\n")  # fmt: skip
+_LINK = " → [[reports/2026/new|Report, 2026-11-21]]"
+
+
+@given(st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=4)), max_size=12).map("".join))
+def test_only_boxes_and_our_own_links_change_and_the_second_pass_changes_nothing(text: str) -> None:
+    def find(_text: str, _id: str) -> tuple[str, str]:
+        return "reports/2026/new", "Report, 2026-11-21"
+
+    once = linked(text, find, is_queue=True)
+    assert linked(once, find, is_queue=True) == once
+    plain = [re.sub(r"[ \t]*→ \[\[reports/[^\]\n]*\]\]", "", one).replace("[x]", "[ ]") for one in (text, once)]
+    assert plain[0] == plain[1]
+    before, after = ([task.words for _, _, task in tasks_in(one) if task and task.is_question] for one in (text, once))
+    assert before == after

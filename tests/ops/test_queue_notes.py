@@ -1,0 +1,73 @@
+"""A queue in the vault: asked on a phone, researched at night, linked back in the same line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.night import SECOND, Workspace, workspace
+
+LINE = "- [ ] What does a torn record look like? #torn mode:fast"
+QUEUE = f"# Queue\n\n{LINE}\n- [ ] Bad mode:quick\n- [x] buy milk\n"
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    made = workspace(tmp_path / "workspace")
+    (made.folder / "queries.yaml").write_text(f"settings: {{reasoner: extractive, search: [local]}}\nqueries:\n{SECOND}")
+    note = made.folder / "vault" / "my" / "Queue.md"
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(QUEUE)
+    return made
+
+
+def queue(space: Workspace) -> str:
+    return (space.folder / "vault" / "my" / "Queue.md").read_text()
+
+
+def test_a_line_is_listed_researched_and_linked_to_its_report(space: Workspace) -> None:
+    assert "What does a torn record look like?" in space.research("list").out
+    assert "torn-record" in space.research("run", "--dry-run").out
+    assert queue(space) == QUEUE
+    told = space.research("-q", "run")
+    assert told.code == 0
+    assert "vault/my/Queue.md:4:1" in told.err
+    line = queue(space).split("\n")[2]
+    assert line.startswith("- [x] What does a torn record look like? #torn mode:fast → [[reports/")
+    report = line.partition("[[")[2].partition("|")[0]
+    assert (space.folder / "vault" / f"{report}.md").exists()
+    assert queue(space).replace(line, LINE) == QUEUE
+
+
+def test_a_second_run_and_a_build_change_nothing(space: Workspace) -> None:
+    assert space.research("run").code == 0
+    before = queue(space), space.tree("events/sessions"), space.tree("vault")
+    assert "nothing to do" in space.research("run").out
+    assert space.research("build").code == 0
+    assert (queue(space), space.tree("events/sessions"), space.tree("vault")) == before
+
+
+def test_a_run_that_was_killed_before_it_could_link_is_made_good_by_the_next(space: Workspace) -> None:
+    assert space.research("run").code == 0
+    linked = queue(space)
+    (space.folder / "vault" / "my" / "Queue.md").write_text(QUEUE)  # as if it had died before the link
+    assert space.research("run").code == 0
+    assert queue(space) == linked
+
+
+def test_a_line_that_is_edited_is_researched_again_and_then_linked_to_the_new_report(space: Workspace) -> None:
+    assert space.research("run").code == 0
+    first = queue(space)
+    edited = first.replace("look like", "look like on disk")
+    (space.folder / "vault" / "my" / "Queue.md").write_text(edited)
+    assert space.research("build").code == 0
+    assert queue(space) == edited
+    assert space.research("run").code == 0
+    assert "on disk? #torn mode:fast → [[reports/" in queue(space)
+    assert queue(space) != edited
+
+
+def test_a_report_on_a_line_of_the_vault_is_not_archived(space: Workspace) -> None:
+    assert space.research("run").code == 0
+    assert "archived    what-does" not in space.research("list").out
