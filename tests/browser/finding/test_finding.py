@@ -162,4 +162,6 @@ def test_the_box_fits_on_a_screen_of_any_width(url: str, visitor: Visitor, width
     page = visitor.open(f"{url}/search.html?q=raft", width=width)
     page.locator(".results li").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.evaluate("(box => box.left >= 0 && box.right <= innerWidth)(document.getElementById('q').getBoundingClientRect())")
+    box = page.locator("#q").bounding_box()
+    assert box
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= width
