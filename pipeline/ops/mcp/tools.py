@@ -77,9 +77,7 @@ class Tools:
             Tool("fetch", "Fetch", "Get the whole text of a search result.", inputs.Fetch, self._fetch),
             Tool("ask", "Ask", "Get the answer that the stored pages give, with quotes.", inputs.Ask, self._ask),
             Tool("report", "Report", "Get a session's report with its citations: quote, page, offsets.", an_id, self._report),
-            Tool(
-                "why", "Why", "Get what a sentence rests on, and what is against it.", inputs.WhyArguments, self._why
-            ),
+            Tool("why", "Why", "Get what a sentence rests on, and what is against it.", inputs.WhyArguments, self._why),
             Tool("whats_new", "What is new", "List the answers of sessions that ended since then.", inputs.WhatsNew, self._news),
             Tool("verify", "Verify", "Check that a session's quotes stand in the stored pages.", an_id, self._verify),
             Tool("status", "Status", "Get where the research of a question stands.", an_id, self._status),
