@@ -1,8 +1,8 @@
 """What memory is worth, and what recall costs. Thirty nights over the sample documents, each with one question in other words.
 
 Each question is researched twice: in a workspace that remembers the nights before, and in one that does not. Compared are the
-searches made, the pages read and the facets of the report, for the questions on a subject that an earlier night was about. A facet
-is a section of a document that the report cites. Then the time of one recall among 100,000 made statements is measured.
+searches made, the pages read and the facets of the report, for questions on a subject that an earlier night was about. A facet is
+a section of a document that the report cites. Then the time of one recall among 100,000 made statements is measured.
 
 Run: python -m bench.memory [--nights 30] [--statements 100000]
 """
