@@ -104,7 +104,8 @@ def thought(known: Recalled, pages: tuple[str, ...] = (), earlier: tuple[Fact, .
 
 def test_without_a_model_a_question_that_three_statements_answer_needs_no_search() -> None:
     urls = ("corpus:a.md", "corpus:b.md", "corpus:c.md")
-    assert thought(recalled(*urls), urls).queries == ()
+    found = thought(recalled(*urls), urls)
+    assert (found.queries, found.reasoning) == ((), "3 pages on which earlier nights found answers: to be read again.")
     assert thought(recalled(*urls[:2]), urls[:2]).queries == (QUESTION,)
     assert thought(recalled(*urls)).queries == (QUESTION,)  # none of these pages may be read in this session
 
