@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from pipeline.domain import plan
@@ -260,6 +261,16 @@ class Story:
 
     def whole(self) -> Story:
         return self.begin().planned().gathered().analysed().reported()
+
+
+def named_story(store: MemoryStore, **fields: Any) -> Story:
+    """A session two of whose facts, from two pages, are about PostgreSQL; one of them is hostile."""
+    story = Story(store, **fields)
+    said = ("On a power cut, PostgreSQL replays its log. <% alert(1) %> [[Home]]", "A survey says that PostgreSQL lost nothing.")
+    for place, text in zip((0, 3), said, strict=True):
+        changed = story.facts[place].model_copy(update={"claim": story.say(text), "quote": story.say(text)})
+        story.facts = (*story.facts[:place], changed, *story.facts[place + 1 :])
+    return story
 
 
 def night(store: MemoryStore, *stories: Story, date: str = "2026-11-21", say: Say = plainly) -> None:

@@ -96,7 +96,7 @@ def significant(properties: Mapping[str, Any], body: str) -> Iterator[bytes]:
         if name in properties:
             value = plain(properties[name])
             for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
-                yield _without_targets(f"{name}: {json.dumps(entry)}").encode()
+                yield _without_targets(f"{name}: {json.dumps(entry, ensure_ascii=False)}").encode("utf-8", "surrogateescape")
     for line in _without_targets(body).encode("utf-8", "surrogateescape").split(b"\n"):
         if stripped := line.rstrip():
             yield stripped
