@@ -10,6 +10,7 @@ from tests.recorded import SMALL, recorded
 
 FIRST_DAY = datetime(2020, 1, 1, 2, 15, tzinfo=UTC)
 EVENTS = {**SMALL, "iterations": 1, "gap_rounds": 0}
+A_NIGHT = 40  # sessions
 QUESTION = "How do pumps of make {0} behave?"
 
 
@@ -21,7 +22,8 @@ def question_id(number: int) -> str:
 def write(events: Path, sessions: int, first: int = 0) -> int:
     """Write the segments of that many sessions, from number ``first`` on, below the log's folder; return how many events.
 
-    They are sealed as the store seals them but not synced one by one: what is measured is reading. One night holds 40 sessions.
+    They are sealed as the store seals them but not synced one by one: what is measured is reading. One night holds ``A_NIGHT``
+    sessions.
     """
     store = recorded(**EVENTS)
     datas = [record.data for record in store.load("s1")]
@@ -36,7 +38,7 @@ def session_id(number: int) -> str:
 
 
 def _day(number: int) -> datetime:
-    return FIRST_DAY + timedelta(days=number // 40)
+    return FIRST_DAY + timedelta(days=number // A_NIGHT)
 
 
 def _write_session(events: Path, number: int, datas: list[bytes]) -> None:

@@ -191,12 +191,18 @@ def _build_here(place: Path) -> dict[str, Any]:
     store, local = FileStore(place / "events"), place / "events" / "local"
     wall, cpu = time.perf_counter(), _cpu()
     compiled = compiled_templates()
-    report = build_vault(store, templates=place / "templates", vault=place / "vault", state_dir=local, compiled=compiled)
+    report = build_vault(
+        store, templates=place / "templates", vault=place / "vault", state_dir=local, record=_refuse, compiled=compiled
+    )
     assert report.problems == ()
     took = {"wall": time.perf_counter() - wall, "cpu": _cpu() - cpu}
     here, beside = (resource.getrusage(who).ru_maxrss // 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     memory = {"megabytes": here} | ({"and beside": beside} if beside else {})
     return took | memory | {"written": len(report.written), "unchanged": report.unchanged}
+
+
+def _refuse(drafts: object) -> None:
+    raise AssertionError(f"nobody moved anything, but {drafts} was found")
 
 
 def _cpu() -> float:

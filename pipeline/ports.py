@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pipeline.domain.events.records import Kind, Record, Snapshot
+from pipeline.domain.events.tombstones import Tombstones
 
 if TYPE_CHECKING:  # a store has no need of pydantic
     from pipeline.domain.reasoner_questions import Question
@@ -178,8 +179,11 @@ class EventStore(Protocol):
         """
         ...
 
-    def branched(self) -> Collection[str]:
-        """Return those of the streams read so far that two machines continued: they are read joined, but not stored so yet."""
+    def branched(self, streams: Iterable[str]) -> Collection[str]:
+        """Return those of the streams that two machines continued: they are read joined, and not stored so yet.
+
+        One that cannot be read is none of them.
+        """
         ...
 
     def join(self, session_id: str) -> Sequence[Record]:
@@ -213,6 +217,52 @@ class EventStore(Protocol):
 
     def written_off(self) -> Collection[str]:
         """Return the ids of sessions whose log is missing, and whose loss the user has accepted."""
+        ...
+
+    def tombstones(self) -> Tombstones:
+        """Return what was pruned and forgotten.
+
+        ``load`` returns of a pruned session the records that are kept of it, with gaps between their versions; ``append`` to it
+        is refused. A forgotten session is none of the sessions. Both hold from the tombstone on, also while files of it are left.
+        """
+        ...
+
+    def size_of(self, stream: str) -> int:
+        """Return the bytes that a stream takes up."""
+        ...
+
+    def object_size(self, digest: str) -> int:
+        """Return the bytes that an object takes up, 0 if it is not stored."""
+        ...
+
+    def remove_stream(self, stream: str) -> None:
+        """Remove all files of a stream for good, and make that durable. It may be gone already, or in part.
+
+        Raises:
+            LogUnwritable: the disk refuses; some files may be left.
+        """
+        ...
+
+    def remove_objects(self, digests: Iterable[str]) -> None:
+        """Remove objects for good, and make that durable. Some may be gone already.
+
+        Raises:
+            LogUnwritable: the disk refuses; some objects may be left.
+        """
+        ...
+
+    def leftovers(self) -> Iterator[str]:
+        """Yield the ids of pruned and forgotten sessions of which files are left."""
+        ...
+
+    def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
+        """Replace each record of a stream for good by what ``change`` returns for it, numbered as before.
+
+        Raises:
+            LogDamaged, LogForked, LogUnreadable: the stream cannot be trusted.
+            LogUnwritable: the disk refuses; do it again before the stream is used.
+            WorkspaceLocked: another process writes this stream.
+        """
         ...
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, cast
 
+from pipeline.adapters.store.segment_format import envelope_of
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Kind, Record, Snapshot, kind_of
 from pipeline.domain.events.session_events import RunStarted
+from pipeline.domain.events.tombstones import Tombstones, tombstones_of
 from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import (
@@ -277,15 +279,46 @@ class MemoryStore:
         return len(stream)
 
     def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
+        if pruned := self.tombstones().sessions.get(session_id):
+            kept = (envelope_of(line) for line in self.objects[pruned.report].splitlines())
+            return tuple(record for record in kept if record and record.version > after)
         return tuple(self.streams.get(session_id, ())[after:])
+
+    def tombstones(self) -> Tombstones:
+        return tombstones_of(record for name in self.ids("prune") for record in self.streams[name])
+
+    def size_of(self, stream: str) -> int:
+        return sum(len(record.data) for record in self.streams.get(stream, ()))
+
+    def object_size(self, digest: str) -> int:
+        return len(self.objects.get(digest, b""))
+
+    def remove_stream(self, stream: str) -> None:
+        self.streams.pop(stream, None)
+        self.snapshots.pop(stream, None)
+
+    def remove_objects(self, digests: Iterable[str]) -> None:
+        for digest in digests:
+            self.objects.pop(digest, None)
+
+    def leftovers(self) -> Iterator[str]:
+        stones = self.tombstones()
+        return (name for name in sorted(self.streams) if name in stones.sessions or stones.is_forgotten(name))
+
+    def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
+        self.streams[stream] = [change(record) for record in self.streams[stream]]
 
     def session_ids(self) -> Iterator[str]:
         return self.ids("session")
 
     def ids(self, kind: Kind) -> Iterator[str]:
-        return iter(sorted(name for name in self.streams if kind_of(name) == kind))
+        names = {name for name in self.streams if kind_of(name) == kind}
+        if kind == "session":
+            stones = self.tombstones()
+            names = {name for name in names if not stones.is_forgotten(name)} | stones.sessions.keys()
+        return iter(sorted(names))
 
-    def branched(self) -> set[str]:
+    def branched(self, streams: Iterable[str]) -> set[str]:
         return set()
 
     def join(self, session_id: str) -> Sequence[Record]:
@@ -298,7 +331,17 @@ class MemoryStore:
         return self.given_up
 
     def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
-        return {name: str(len(self.streams[name])) for kind in kinds for name in self.ids(kind) if self.streams[name]}
+        pruned = self.tombstones().sessions
+        return {
+            name: f"pruned:{pruned[name].report}" if name in pruned else self._mark(name)
+            for kind in kinds
+            for name in self.ids(kind)
+            if name in pruned or self.streams[name]
+        }
+
+    def _mark(self, name: str) -> str:
+        struck = sum(record.type == "record.forgotten" for record in self.streams[name])
+        return f"{len(self.streams[name])}{f'-{struck}' if struck else ''}"
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
         snapshot = self.snapshots.get(session_id)

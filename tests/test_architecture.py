@@ -16,7 +16,6 @@ ROWS: tuple[set[str], ...] = (
     {"domain"},
     {"ports", "config"},
     {"adapters", "research", "vault", "site"},
-    {"export"},
     {"engine"},
     {"batch"},
     {"wiring"},

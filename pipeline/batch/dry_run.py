@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipeline.batch.scheduling import LEFT_ALONE, Decision, split_at_limit
+from pipeline.batch.scheduling import ANNOUNCED, Decision, split_at_limit
 from pipeline.batch.session_actions import adopted_config, has_work_left
 from pipeline.config.queries.model import Limits, Query
 from pipeline.config.service_selection import SearchChoice
@@ -48,7 +48,7 @@ class DryRun:
             "dry_run": True,
             "due": entries,
             "beyond_limit": [_about(decision) for decision in beyond],
-            "left": [_about(decision) for decision in self.decisions if decision.action in LEFT_ALONE],
+            "left": [_about(decision) for decision in self.decisions if decision.action in ANNOUNCED],
             "done": sum(decision.action == "done" for decision in self.decisions),
             "sessions_at_once": self.sessions_at_once,
             "ends_at": timestamp(self.until) if self.until else "",

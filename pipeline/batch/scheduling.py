@@ -20,12 +20,26 @@ LATE_START = timedelta(hours=1)  # at most this much may a recurring question be
 CLOCK_SLACK = timedelta(days=1)  # a session that started further in the future was started with a wrong clock
 
 Action = Literal[
-    "resume", "new", "changed", "again", "retry", "done", "waiting", "not-found", "failed", "cancelled", "damaged", "same"
+    "resume",
+    "new",
+    "changed",
+    "again",
+    "retry",
+    "done",
+    "waiting",
+    "elsewhere",
+    "not-found",
+    "failed",
+    "cancelled",
+    "damaged",
+    "same",
+    "forgotten",
 ]
 DUE: frozenset[Action] = frozenset({"resume", "new", "changed", "again", "retry"})
 UP_TO_DATE = "up to date"
 LOG_TROUBLE = {"damaged": 20, "unreadable": 12, "newer": 2}  # exit codes by a query's cause
-LEFT_ALONE: frozenset[Action] = frozenset({"waiting", "not-found", "failed", "cancelled", "damaged", "same"})
+LEFT_ALONE: frozenset[Action] = frozenset({"waiting", "elsewhere", "not-found", "failed", "cancelled", "damaged", "same"})
+ANNOUNCED: frozenset[Action] = LEFT_ALONE | {"forgotten"}  # the nights do not name what was forgotten
 _WORDS: dict[Action, str] = {"resume": "interrupted", "new": "due", "again": "due", "retry": "due", "not-found": "not found"}
 
 
@@ -63,7 +77,7 @@ class Decision:
     ``resume`` continues that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (recurring and due,
     also after a failure) start a session that follows it; ``retry`` continues a failed one if it has steps to do, else starts
     one. All others are left alone: ``not-found`` was researched, and no source answers it; ``same`` repeats the question of
-    another entry.
+    another entry; ``elsewhere`` is for another machine.
     """
 
     query: Query
@@ -83,10 +97,13 @@ class Decision:
         return _WORDS.get(self.action, self.action)
 
 
-def decide(queue: Queue, known: SessionIndex, now: datetime, selection: Selection | None = None) -> tuple[Decision, ...]:
+def decide(
+    queue: Queue, known: SessionIndex, now: datetime, selection: Selection | None = None, machine: str = ""
+) -> tuple[Decision, ...]:
     """Return what to do about each query: interrupted ones first, then by priority, then in the file's order.
 
-    A query whose session cannot be read is left alone: its answers may be in there and would be paid for twice.
+    What is for another machine than this one is left alone. So is a query whose session cannot be read: its answers may be in
+    there and would be paid for twice.
     """
     wanted = selection or Selection()
     latest = _latest(queue, known)
@@ -94,7 +111,8 @@ def decide(queue: Queue, known: SessionIndex, now: datetime, selection: Selectio
     decisions = [
         _repeated(query, queue)
         or _damaged(query, latest.get(query.id), known)
-        or _decision(query, latest.get(query.id), rhythm, wanted)
+        or _forgotten(query, latest.get(query.id), known, wanted)
+        or _here(_decision(query, latest.get(query.id), rhythm, wanted), latest.get(query.id), machine, now)
         for query in queue.queries
         if wanted.holds(query)
     ]
@@ -142,6 +160,15 @@ def _damaged(query: Query, last: Summary | None, known: SessionIndex) -> Decisio
     return Decision(query, "damaged", f"{error.message} → {error.hint or 'research verify'}", mine[-1], cause_of(error))
 
 
+def _forgotten(query: Query, last: Summary | None, known: SessionIndex, wanted: Selection) -> Decision | None:
+    """Return the decision for a query whose latest research its user had forgotten: only by name is it researched again."""
+    at = known.tombstones.query_forgotten(query.id)
+    if not at or (last and last.started_at > at) or query.id in wanted.ids:
+        return None
+    reason = f"forgotten on {at[:10]}: research run {query.id} researches it again"
+    return Decision(query, "forgotten", reason, last.id if last else "")
+
+
 def cause_of(error: LogError) -> str:
     """Return the cause, as recorded for a skipped query, for which a log cannot be read."""
     return "newer" if isinstance(error, SchemaTooNew) else "unreadable" if isinstance(error, LogUnreadable) else "damaged"
@@ -161,6 +188,21 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
     if last.status == "failed" and query.every is not None and not (wanted.retry_failed or query.id in wanted.ids):
         return _recurrence(query, last, rhythm, f"failed on {last.ended_at[:10]}: {last.end_reason or last.status}", "failed")
     return _without_report(query, last, wanted)
+
+
+def _here(decision: Decision, last: Summary | None, machine: str, now: datetime) -> Decision:
+    """Return the decision, or that another machine takes the query up: the one that its entry or a hand-over names."""
+    query = decision.query
+    if not decision.due:
+        return decision
+    if query.machine and query.machine != machine:
+        return Decision(query, "elsewhere", f"for the machine {query.machine}", decision.session)
+    if decision.action != "resume" or last is None or last.handed_to in ("", machine):
+        return decision
+    if last.handed_until and moment_of(last.handed_until) <= now:
+        return decision
+    until = f" until {last.handed_until[:16].replace('T', ' ')} UTC" if last.handed_until else ""
+    return Decision(query, "elsewhere", f"handed over to {last.handed_to}{until}", decision.session)
 
 
 def _edited(query: Query, last: Summary) -> str:

@@ -46,6 +46,7 @@ async def new_session(
         config=config,
         tags=query.tags,
         previous_session=decision.session,
+        names="any",
     )
     earlier = earlier_knowledge(store, decision)
     recorder = Recorder(session, store, context)
@@ -79,12 +80,15 @@ def reopen_session(store: EventStore, session_id: str, context: RunContext) -> R
     """Open a session to continue it; a failed or cancelled one is reopened.
 
     Raises:
-        CommandRefused: it is complete, or waits for approval.
+        CommandRefused: it is complete, was pruned, or waits for approval.
         LogError: its log cannot be read or written.
     """
     session = ResearchSession.open(store, session_id)
     if session.state.status == "complete":
         raise CommandRefused(f"{session_id} is complete; there is nothing left to do", hint=f"research show {session_id}")
+    if session.state.pruned:
+        why = f"the log of {session_id} was pruned, so it cannot go on"
+        raise CommandRefused(why, hint=f"research run {session.state.query_id} starts a new session")
     if session.state.waiting:
         raise CommandRefused(f"{session_id} waits for its plan to be approved", hint=f"research approve {session_id}")
     if session.state.ended:
@@ -118,7 +122,7 @@ def has_work_left(state: SessionState) -> bool:
 
     One whose sources do not answer the question has none: new sources need a new session.
     """
-    if state.status == "not-found":
+    if state.status == "not-found" or state.pruned:
         return False
     copy = deepcopy(state)
     fold.apply(copy, e.ResearchReopened(version=state.version))
@@ -149,6 +153,48 @@ def cancel_session(store: EventStore, session_id: str, context: RunContext, reas
         raise CommandRefused(f"{session_id} is {session.state.status} already", hint=f"research show {session_id}")
     _record(session, store, context, e.ResearchCancelled(reason=reason))
     return session
+
+
+def hand_over(store: EventStore, session_id: str, context: RunContext, handoff: e.HandoffInitiated) -> ResearchSession:
+    """Hand a session over to another machine, whose runs alone go on with it.
+
+    Raises:
+        CommandRefused: it has ended.
+        LogError: its log cannot be read or written.
+        WorkspaceLocked: a run works on it.
+    """
+    session = ResearchSession.open(store, session_id)
+    if session.state.ended:
+        raise CommandRefused(f"{session_id} is {session.state.status} already", hint=f"research show {session_id}")
+    _record(session, store, context, handoff)
+    return session
+
+
+def accept_handoff(session: ResearchSession, store: EventStore, context: RunContext) -> None:
+    """Record that this machine goes on with a session, if it was handed over to it.
+
+    Raises:
+        CommandRefused: it was handed over to another machine, whose time is not over.
+        LogError: it could not be stored.
+    """
+    handoff, machine = session.state.handoff, context.agent.agent
+    if handoff and handoff.keeps_off(machine, timestamp(context.now())):
+        until = f" until {handoff.until}" if handoff.until else ""
+        take_back = f"research handoff {session.id} --to {machine} takes it back"
+        raise CommandRefused(f"{session.id} is handed over to {handoff.to}{until}", hint=take_back)
+    if handoff and handoff.to == machine and not handoff.accepted:
+        Recorder(session, store, context).record([Outcome((e.HandoffAccepted(machine=machine),))])
+
+
+def complete_handoff(session: ResearchSession, store: EventStore, context: RunContext) -> None:
+    """Record that a session which this machine took over has ended.
+
+    Raises:
+        LogError: it could not be stored.
+    """
+    handoff, machine = session.state.handoff, context.agent.agent
+    if session.state.ended and handoff and handoff.accepted and handoff.to == machine:
+        _record(session, store, context, e.HandoffCompleted(machine=machine))
 
 
 def approve_plan(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 
 from pipeline.domain import Summary, fold_id
+from pipeline.domain.events.tombstones import NONE, Tombstones
 from pipeline.errors import LogDamaged, LogError
 from pipeline.ports import EventStore, SummaryCache
 from pipeline.text.normalise import digest_of
@@ -24,11 +25,15 @@ Entry = Summary | tuple[str, ...]  # of a session; of a night, the sessions that
 class SessionIndex:
     """The readable sessions, ordered by id, and why the others cannot be read, by id.
 
-    A session that a batch names but whose log is missing counts as unreadable, unless the user has written it off.
+    A session that a batch names but whose log is missing counts as unreadable, unless the user has written it off. ``tombstones``
+    say what was pruned and forgotten. ``branched`` are the streams that several machines continued and whose branches are not
+    joined yet.
     """
 
     sessions: tuple[Summary, ...] = ()
     damaged: Mapping[str, LogError] = field(default_factory=dict)
+    tombstones: Tombstones = NONE
+    branched: tuple[str, ...] = ()
 
     def latest(self) -> dict[str, Summary]:
         """Return each query id's latest session: one that no other followed. Only among several such do their times decide."""
@@ -47,14 +52,20 @@ def read_all(store: EventStore, kept: SummaryCache | None = None) -> SessionInde
     lines = ((name, line) for name, (mark, line) in known.items() if marks.get(name) == mark)
     entries = {name: entry for name, line in lines if (entry := _decoded(name, line)) is not None}
     fresh, damaged = _read_streams(store, (name for name in marks if name not in entries))
+    branched = store.branched(fresh)
     if kept:
-        _keep(kept, marks, _settled(store, fresh), known.keys() - entries.keys())
+        _keep(kept, marks, _settled(fresh, branched), known.keys() - entries.keys())
     entries |= fresh
     there = {name: entry for name in marks if isinstance(entry := entries.get(name), Summary)}
     named = {session for entry in entries.values() if isinstance(entry, tuple) for session in entry}
     lost = named - {name for name, summary in there.items() if summary.version} - damaged.keys()
-    damaged |= {name: _log_missing(name) for name in sorted(lost - set(store.written_off() if lost else ()))}
-    return SessionIndex(tuple(summary for name, summary in there.items() if name not in damaged), damaged)
+    damaged |= {name: _log_missing(name) for name in sorted(lost) if not _is_given_up(store, name)}
+    sessions = tuple(summary for name, summary in there.items() if name not in damaged)
+    return SessionIndex(sessions, damaged, store.tombstones(), tuple(branched))
+
+
+def _is_given_up(store: EventStore, name: str) -> bool:
+    return name in store.written_off() or store.tombstones().is_forgotten(name)
 
 
 def _log_missing(name: str) -> LogDamaged:
@@ -71,7 +82,7 @@ def refresh(store: EventStore, kept: SummaryCache, marks: Mapping[str, str], rea
     changed = [name for name, mark in marks.items() if known.get(name) != mark]
     fresh, _damaged = _read_streams(store, (name for name in changed if name not in read))
     fresh |= {name: read[name] for name in changed if name in read}
-    _keep(kept, marks, _settled(store, fresh), {name for name, mark in known.items() if marks.get(name) != mark})
+    _keep(kept, marks, _settled(fresh, store.branched(fresh)), {name for name, mark in known.items() if marks.get(name) != mark})
 
 
 def _read_streams(store: EventStore, names: Iterable[str]) -> tuple[dict[str, Entry], dict[str, LogError]]:
@@ -96,10 +107,9 @@ def _sessions_named_in(store: EventStore, batch: str) -> tuple[str, ...]:
     return tuple(session for event in ended if (session := event.get("session")))
 
 
-def _settled(store: EventStore, entries: Mapping[str, Entry]) -> dict[str, Entry]:
+def _settled(entries: Mapping[str, Entry], branched: Iterable[str]) -> dict[str, Entry]:
     """Return the entries without those of streams whose branches are still to be joined: the next run must meet them again."""
-    branched = store.branched()
-    return {name: entry for name, entry in entries.items() if name not in branched}
+    return {name: entry for name, entry in entries.items() if name not in {*branched}}
 
 
 def _keep(kept: SummaryCache, marks: Mapping[str, str], fresh: Mapping[str, Entry], outdated: AbstractSet[str]) -> None:

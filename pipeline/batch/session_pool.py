@@ -12,7 +12,14 @@ from datetime import datetime
 from pipeline.batch.batch_log import BatchLog, new_batch_id
 from pipeline.batch.outages import Need, Outages, needs_of, reason_of
 from pipeline.batch.scheduling import LEFT_ALONE, Decision, cause_of, split_at_limit
-from pipeline.batch.session_actions import adopt_settings, has_work_left, new_session, reopen_session
+from pipeline.batch.session_actions import (
+    accept_handoff,
+    adopt_settings,
+    complete_handoff,
+    has_work_left,
+    new_session,
+    reopen_session,
+)
 from pipeline.batch.totals import BatchResult, minus, total
 from pipeline.config.queries.model import Limits, Query, Queue
 from pipeline.domain.events import batch_events as n
@@ -203,6 +210,7 @@ class Batch:
             state = session.state
             self._session_costs.append(SessionCost(state, cost_of(state), state.spent.calls))
             await run_session(session, self.store, self.desk_of(state), self._context_of(state))
+            complete_handoff(session, self.store, self._context_of(state))
         except ProviderRefused as refusal:
             self._refused = refusal
             why = one_line(str(refusal))
@@ -236,6 +244,7 @@ class Batch:
 
     def _adopted(self, decision: Decision, session: ResearchSession) -> ResearchSession:
         if not session.state.ended:
+            accept_handoff(session, self.store, self._context_of(session.state))
             adopt_settings(session, self.config_of(decision.query), self.store, self._context_of(session.state))
         return session
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pipeline.ports import EventStore
     from pipeline.site.build import SiteReport
     from pipeline.system.folder_fingerprint import Step
+    from pipeline.vault import BuildReport
 
 _MOST_NAMED = 5  # files that could not be written
 _log = logging.getLogger("pipeline.cli.command_parts")
@@ -39,8 +40,8 @@ def read_sessions(console: Console, store: EventStore, *, read_only: bool = Fals
     return known
 
 
-def join_branches(console: Console, store: EventStore) -> dict[str, list[BranchMerged]]:
-    """Store how the branches of the streams read so far are joined; print and return what came of it, by stream.
+def join_branches(console: Console, store: EventStore, branched: Iterable[str]) -> dict[str, list[BranchMerged]]:
+    """Store how the branches of these streams are joined; print and return what came of it, by stream.
 
     Raises:
         LogError: a stream cannot be continued or written.
@@ -50,7 +51,7 @@ def join_branches(console: Console, store: EventStore) -> dict[str, list[BranchM
     from pipeline.domain.events.session_events import BranchMerged
 
     done = {}
-    for name in sorted(store.branched()):
+    for name in sorted(branched):
         events = [decode(record.data) for record in store.join(name)]
         done[name] = [event for event in events if isinstance(event, BranchMerged)]
         for event in done[name]:
@@ -67,11 +68,14 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
     """
     from pipeline.batch.session_index import read_all
     from pipeline.errors import SessionUnknown
+    from pipeline.text.normalise import digest_of
     from pipeline.wiring import workspace_adapters
 
     ids = list(store.session_ids())
     if name in ids:
         return name
+    if at := store.tombstones().forgotten.get(digest_of(name.encode("utf-8", "replace"))):
+        raise SessionUnknown(f"that session was forgotten on {at[:10]}", hint="research list shows all others")
     latest = read_all(store, workspace_adapters.summaries_of(folder)).latest()
     found = {summary.id for query, summary in latest.items() if query.startswith(name)}
     found = {latest[name].id} if name in latest else found or {known for known in ids if name in known}
@@ -151,15 +155,17 @@ def bring_up_to_date(console: Console, workspace: Workspace) -> list[BuildProble
 
     A failed build is tried again at once, as the cause may have passed.
     """
-    problems, site = try_builds(workspace)
+    problems, vault, site = try_builds(workspace)
+    print_decisions(console, vault)
     if problems:
-        problems, site = try_builds(workspace)
+        problems, vault, site = try_builds(workspace)
+        print_decisions(console, vault)
     _print_notices(console, site)
     return problems
 
 
-def try_builds(workspace: Workspace) -> tuple[list[BuildProblem], SiteReport | None]:
-    """Build the vault, and the site from it; return the problems and the site's report. Raises and prints nothing."""
+def try_builds(workspace: Workspace) -> tuple[list[BuildProblem], BuildReport | None, SiteReport | None]:
+    """Build the vault, and the site from it; return the problems and both reports. Raises and prints nothing."""
     from pipeline.wiring import workspace_adapters
 
     problems: list[BuildProblem] = []
@@ -167,8 +173,9 @@ def try_builds(workspace: Workspace) -> tuple[list[BuildProblem], SiteReport | N
     report = _attempt(problems, "vault", lambda: _build_vault(workspace, "new"))
     if report is None:
         why = "it is built from the vault, which could not be built"
-        return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None
-    return problems, _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, url, steps=report.steps))
+        return [*problems, BuildProblem("site", why, "research build", problems[0].exit_code)], None, None
+    site = _attempt(problems, "site", lambda: workspace_adapters.build_site(folder, url, steps=report.steps))
+    return problems, report, site
 
 
 def report_left_out(console: Console, workspace: Workspace) -> None:
@@ -231,6 +238,22 @@ def _build_vault(workspace: Workspace, mode: Literal["new", "all", "check"]) -> 
 def _print_notices(console: Console, report: Any) -> None:
     for notice in report.notices if report else ():
         console.say(f"the site: {notice}", fg="yellow")
+
+
+def print_decisions(console: Console, report: BuildReport | None) -> None:
+    """Print which files a build set aside, which notes it followed to another place, and which it now leaves out."""
+    for line, always in decision_lines(report) if report else ():
+        console.say(line, always=always, fg="yellow")
+
+
+def decision_lines(report: BuildReport) -> list[tuple[str, bool]]:
+    """Return these lines, each with whether it is printed under ``-q`` too."""
+    aside = [(f"set aside, because its generated text was edited: vault/{path}", True) for path in report.set_aside]
+    moved = [(f"followed: vault/{old} is now vault/{new}", False) for old, new in sorted(report.moved.items())]
+    gone = [(f"deleted in the vault, so no longer made: {path} (research unhide {path})", False) for path in report.hidden]
+    words = "united: vault/{} was another copy of vault/{}; copies without the property id, or in vault/my, are yours"
+    united = [(words.format(*pair), True) for pair in sorted(report.united.items())]
+    return [*aside, *united, *moved, *gone]
 
 
 def bring_vault_up_to_date(console: Console, mode: Literal["new", "all", "check"] = "new") -> Any:

@@ -10,18 +10,22 @@ import click
 
 from pipeline import __version__
 from pipeline.cli.command_parts import refuse_unprintable
-from pipeline.cli.commands.ask_command import ask
+from pipeline.cli.commands.answers.ask_command import ask
+from pipeline.cli.commands.answers.why_commands import graph, why
 from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
-from pipeline.cli.commands.digest_command import digest
 from pipeline.cli.commands.evaluate_command import evaluate
-from pipeline.cli.commands.export_commands import export, references
+from pipeline.cli.commands.hide_commands import hide, unhide
 from pipeline.cli.commands.log_command import log, verify
-from pipeline.cli.commands.mcp_command import mcp
+from pipeline.cli.commands.machines.handoff_command import handoff
+from pipeline.cli.commands.machines.merge_command import merge
 from pipeline.cli.commands.memory_commands import consolidate
-from pipeline.cli.commands.merge_command import merge
+from pipeline.cli.commands.prune_forget import forget, prune
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
 from pipeline.cli.commands.run_commands import retry, run
+from pipeline.cli.commands.sharing.digest_command import digest
+from pipeline.cli.commands.sharing.export_commands import export, references
+from pipeline.cli.commands.sharing.mcp_command import mcp
 from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
 from pipeline.cli.param_types import Flag
 from pipeline.ops.console_output import Console, begin, flush_output, report_errors
@@ -64,19 +68,26 @@ COMMANDS = (
     doctor,
     evaluate,
     export,
+    forget,
+    graph,
+    handoff,
+    hide,
     init,
     list_,
     log,
     mcp,
     merge,
+    prune,
     references,
     resume,
     retry,
     run,
     serve,
     show,
+    unhide,
     verify,
     watch,
+    why,
 )
 for command in COMMANDS:
     cli.add_command(command)

@@ -123,6 +123,11 @@ def _happened_later(event: e.EventBase) -> str:
             parts = [f"{count} {word}" for count, word in counts if count]
             parts += [counted(len(event.conflicts), "conflict")] if event.conflicts else []
             return f"two branches from version {event.base}; of the other's events, {', '.join(parts) or 'none is an answer'}"
+        case e.HandoffInitiated():
+            until = f" until {event.until}" if event.until else ""
+            return f"to {event.to}{until}" + (f": {event.why}" if event.why else "")
+        case e.HandoffAccepted() | e.HandoffCompleted():
+            return f"by {event.machine}"
         case e.SettingsChanged():
             return f"goes on with {event.reasoner}, searching {', '.join(event.search)}: the settings have changed"
         case e.CallSent():

@@ -39,10 +39,14 @@ class Request:
 
 
 class Decisions(NamedTuple):
-    """What to do about each query, and the sorted ids of queries that are in the log but no longer in the file."""
+    """What to do about each query, and the sorted ids of queries that are in the log but no longer in the file.
+
+    ``branched`` are the streams whose branches the run joins first.
+    """
 
     decisions: tuple[Decision, ...]
     archived: tuple[str, ...]
+    branched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,13 @@ class RunEnvironment:
     keys: Keys
     store: EventStore
     documents: Callable[[], Documents] = lambda: ""
+
+    @property
+    def machine(self) -> str:
+        """The name of this computer in the log."""
+        from pipeline.wiring import workspace_adapters
+
+        return workspace_adapters.machine_of(self.workspace.queue.settings)
 
     def search_of(self, query: Query) -> SearchChoice:
         """Return the search providers of a new session on a query, and why these. Raises: as ``config_of``."""
@@ -74,11 +85,11 @@ class RunEnvironment:
     def decisions_for(self, request: Request, *, read_only: bool = False, again: bool = False) -> Decisions:
         """Return what to do about each query of the request; ``read_only`` and ``again`` as in ``read_sessions``."""
         known = read_sessions(self.console, self.store, read_only=read_only, again=again)
-        decisions = decide(self.workspace.queue, known, datetime.now(UTC), request.selection)
+        decisions = decide(self.workspace.queue, known, datetime.now(UTC), request.selection, self.machine)
         if request.only_again:
             decisions = tuple(d for d in decisions if d.action == "retry" or not d.due)
         gone = {summary.query_id for summary in archived(self.workspace.queue, known) if summary.query_id}
-        return Decisions(decisions, tuple(sorted(gone)))
+        return Decisions(decisions, tuple(sorted(gone)), known.branched)
 
 
 def environment_of(console: Console, request: Request) -> RunEnvironment:

@@ -8,9 +8,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pipeline.batch.scheduling import LEFT_ALONE, LOG_TROUBLE, UP_TO_DATE, Decision, parts
+from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, parts
 from pipeline.cli.command_parts import bring_up_to_date, join_branches, report_build_problems, report_left_out, try_builds
 from pipeline.cli.memory_workflow import consolidate_after_run
+from pipeline.cli.note_questions import answer_note_questions, open_note_questions
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
@@ -104,18 +105,23 @@ def _work(run: UnattendedRun, request: Request) -> int:
     env = environment_of(run.console, request)
     report_left_out(run.console, env.workspace)
     decided = env.decisions_for(request)
-    if not (_any_due(decided) or env.store.branched()) and decided.archived == _archived_before(env.store):
+    if not (_any_due(decided) or decided.branched) and decided.archived == _archived_before(env.store):
+        if lines := open_note_questions(env):
+            with run.lock(request.lock_wait):
+                answer_note_questions(env, lines)
         return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
     with run.lock(request.lock_wait):
         decided = env.decisions_for(request, again=True)
-        join_branches(env.console, env.store)
+        join_branches(env.console, env.store, decided.branched)
         if not _any_due(decided):
+            answer_note_questions(env, open_note_questions(env))
             if decided.archived != _archived_before(env.store):
                 _record_archived(env, decided.archived)
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
         result = run.run_async(_run_batch(run, env, decided, request))
         if not result.batch:
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
+        answer_note_questions(env, open_note_questions(env))
         consolidate_after_run(env.console, env.workspace, env.store)
         account = _close_batch(env, result)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
@@ -253,7 +259,7 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     from pipeline.text.normalise import first_few
 
     console = env.console
-    left = [d for d in decisions if d.action in LEFT_ALONE or d.query.id in named]
+    left = [d for d in decisions if d.action in ANNOUNCED or d.query.id in named]
     announced = [f"  {d.query.id}: {d.word}: {d.reason}" for d in left]
     lines = ["nothing to do", *first_few(announced, ": research list --why lists them")]
     again = {"failed": "the failed ones", "not-found": "those not found"}

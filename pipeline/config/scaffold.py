@@ -14,6 +14,8 @@ from pipeline.errors import SystemRefused, UsageError
 from pipeline.text.normalise import digest_of
 
 PARTS = ("queries.yaml", ".env.example", "templates", "corpus", "vault")
+# What of a workspace does not belong in git: keys, and what a build makes again.
+_IGNORED = ".env\nsite/\nevents/local/\n"
 # In a checkout the vault also holds what runs have made; only this of it is starter material.
 _VAULT_PARTS = (".obsidian", "my", "AGENTS.md")
 _GRAPH = Path("vault", ".obsidian", "graph.json")
@@ -48,7 +50,22 @@ def lay_out(folder: Path) -> Laid:
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, not a folder", hint="name a folder for the workspace")
-    return _copy(_files(source()), folder)
+    laid = _copy(_files(source()), folder)
+    return Laid((*laid.created, *_ignore(folder)), laid.kept)
+
+
+def _ignore(folder: Path) -> tuple[str, ...]:
+    """Write ``.gitignore`` if there is none."""
+    file = folder / ".gitignore"
+    if os.path.lexists(file):
+        return ()
+    try:
+        file.write_text(_IGNORED)
+    except OSError as error:
+        raise SystemRefused(
+            f"{file} cannot be written: {error.strerror}", hint="free space, or let this user write there"
+        ) from error
+    return (file.name,)
 
 
 def _copy(names: Iterable[Path], folder: Path) -> Laid:

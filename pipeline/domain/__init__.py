@@ -31,6 +31,7 @@ class Summary:
     ``usd``, ``assumed_usd`` and ``expected_usd`` are as in ``Cost``.
     It is defined here so that a kept summary is read without importing anything that folds.
 
+    ``handed_to`` is the machine that alone goes on with it, up to ``handed_until`` ("": for good).
     ``waiting``: its plan waits for approval; ``approved``: it does no longer, and nothing was begun yet.
     """
 
@@ -58,6 +59,8 @@ class Summary:
     seconds: float = 0.0
     steps: int = 0
     steps_in_all: int = 0
+    handed_to: str = ""
+    handed_until: str = ""
 
     @property
     def charged_usd(self) -> float:

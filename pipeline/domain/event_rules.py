@@ -17,6 +17,8 @@ def refusal(state: SessionState, event: e.EventBase) -> str:
     """Return why ``event`` must not be recorded in this state, or "" if it may."""
     if isinstance(event, e.RunStarted):
         return ""
+    if state.pruned:
+        return "the session was pruned, and cannot go on"
     if not state.runs:
         return "no run has been started"
     if isinstance(event, e.ResearchStarted):
@@ -27,6 +29,8 @@ def refusal(state: SessionState, event: e.EventBase) -> str:
         return (
             "" if state.status in {"not-found", "failed", "cancelled"} else f"a session that is {state.status} cannot be reopened"
         )
+    if isinstance(event, e.HandoffCompleted):
+        return _handed_to(state, event.machine)
     if state.ended:
         return f"the session is {state.status}; it must be reopened first"
     if state.waiting and isinstance(event, _NEEDS_APPROVAL):
@@ -266,6 +270,10 @@ def _research_completed(state: SessionState, _event: e.ResearchCompleted) -> str
     return "" if state.report is not None else "there is no report"
 
 
+def _handed_to(state: SessionState, machine: str) -> str:
+    return "" if state.handoff and state.handoff.to == machine else f"the session was not handed over to {machine}"
+
+
 _NEEDS_APPROVAL = (e.PlanExtended, e.WorkerStarted, e.AnalysisStarted, e.SynthesisStarted)
 _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.EarlierRecalled: _earlier_recalled,
@@ -298,4 +306,6 @@ _GUARDS: dict[type[e.EventBase], Callable[[SessionState, Any], str]] = {
     e.ChangesFound: _changes_found,
     e.ReportGenerated: _report_generated,
     e.ResearchCompleted: _research_completed,
+    e.HandoffInitiated: lambda _state, event: "" if event.to.strip() else "no machine is named",
+    e.HandoffAccepted: lambda state, event: _handed_to(state, event.machine),
 }

@@ -114,7 +114,12 @@ def facts_of(state: SessionState, worker: Worker) -> tuple[Fact, ...]:
 
 
 def all_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the session's facts, each once, by worker in plan order as in ``facts_of``, then those that answer gaps."""
+    """Return the session's facts, each once, by worker in plan order as in ``facts_of``, then those that answer gaps.
+
+    Of a pruned session the facts that are kept are in this order already.
+    """
+    if state.pruned:
+        return tuple(state.facts.values())
     found = (fact for worker in workers_in_order(state) for fact in facts_of(state, worker))
     searches = (search for analysis in state.analyses for search in sorted(analysis.looked_up, key=lambda search: search.gap))
     return _each_once(chain(found, (fact for search in searches for fact in search.facts)))

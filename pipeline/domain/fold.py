@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.pruning_events import ResearchPruned
 from pipeline.domain.events.records import MERGE
 from pipeline.domain.state import (
     ANY_STEP,
@@ -15,6 +16,7 @@ from pipeline.domain.state import (
     Analysis,
     Failure,
     GapSearch,
+    Handoff,
     Iteration,
     PageDone,
     PageObserved,
@@ -23,11 +25,12 @@ from pipeline.domain.state import (
     SearchDone,
     Section,
     SessionState,
+    Spent,
     Worker,
     expected_usd,
 )
 from pipeline.domain.steps import MakeOutline, PlainOutline, PlainPlan, Plan, Step
-from pipeline.domain.values import Cost, SectionPlan
+from pipeline.domain.values import Cost, SectionPlan, Value
 
 _log = logging.getLogger("pipeline.domain.fold")
 
@@ -113,9 +116,22 @@ def _branch_merged(state: SessionState, event: e.BranchMerged) -> None:
         _assume(state, -worst.usd, -min(spent.expected_usd, expected_usd(state, ANY_STEP, worst)))
 
 
+def _handoff_initiated(state: SessionState, event: e.HandoffInitiated) -> None:
+    state.handoff = Handoff(event.to, event.until)
+
+
+def _handoff_accepted(state: SessionState, _event: e.HandoffAccepted) -> None:
+    if state.handoff:
+        state.handoff.accepted = True
+
+
+def _handoff_completed(state: SessionState, _event: e.HandoffCompleted) -> None:
+    state.handoff = None
+
+
 def _research_started(state: SessionState, event: e.ResearchStarted) -> None:
     state.query, state.query_id, state.tags = event.query, event.query_id, event.tags
-    state.config, state.previous_session = event.config, event.previous_session
+    state.config, state.previous_session, state.names = event.config, event.previous_session, event.names
     state.started_at, state.status = event.at, "planning"
 
 
@@ -366,6 +382,21 @@ def _budget_exhausted(state: SessionState, event: e.BudgetExhausted) -> None:
     state.exhausted = event.cap
 
 
+def _named(value: Value) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in type(value).model_fields}
+
+
+def _research_pruned(state: SessionState, event: ResearchPruned) -> None:
+    """Take over what is kept of the events in whose place this one is; those that followed are folded after it."""
+    state.pruned, state.pruned_models = event.counts.model_dump(), event.models
+    state.facts = {fact.id: fact for fact in event.facts}
+    state.pages = {page.url: PageDone(**_named(page)) for page in event.pages}
+    state.analyses = [Analysis(0, event.validated, event.contradictions, event.gaps, event.source_quality)]
+    state.claims, state.spent, state.title = dict(event.claims), Spent(**_named(event.spent)), event.title
+    for run in state.runs:
+        run.last_at = event.run_ends.get(run.run_id, run.last_at)
+
+
 _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.RunStarted: _run_started,
     e.ResearchStarted: _research_started,
@@ -406,5 +437,9 @@ _CHANGES: dict[type[e.EventBase], Callable[[SessionState, Any], None]] = {
     e.BudgetExhausted: _budget_exhausted,
     e.SettingsChanged: _settings_changed,
     e.CallSent: _call_sent,
+    ResearchPruned: _research_pruned,
     e.BranchMerged: _branch_merged,
+    e.HandoffInitiated: _handoff_initiated,
+    e.HandoffAccepted: _handoff_accepted,
+    e.HandoffCompleted: _handoff_completed,
 }

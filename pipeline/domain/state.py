@@ -240,12 +240,26 @@ class Report:
 
 
 @dataclass(slots=True)
+class Handoff:
+    """To which machine the session was handed over, and until when only that one goes on with it ("": for good)."""
+
+    to: str
+    until: str
+    accepted: bool = False
+
+    def keeps_off(self, machine: str, now: str) -> bool:
+        """Return whether a machine must leave the session alone at the time ``now``, both as in events."""
+        return machine != self.to and not (self.until and moment_of(self.until) <= moment_of(now))
+
+
+@dataclass(slots=True)
 class SessionState:
     """The whole state of a session. Keys: searches by query, pages and observations by address, facts by id, failures by step.
 
     ``without_model`` says why the extractive reasoner answered a step (``Plan``, ``MakeOutline``) in place of the model.
     ``missing`` are words of the query that the sources do not contain. If there is no answer, ``nearest`` holds the ids of the
     best-ranked facts. ``claims`` holds, for each fact whose claim was compared with its quote, whether the quote bears it.
+    ``pruned`` counts what there was before the session was pruned, ``pruned_models`` are the models that had answered.
     """
 
     id: str = ""
@@ -256,6 +270,7 @@ class SessionState:
     query_id: str = ""
     tags: tuple[str, ...] = ()
     previous_session: str = ""
+    names: str = "latin"  # the letters in the names of its notes: `latin` or `any`
     config: ResearchConfig = field(default_factory=ResearchConfig)
     started_at: str = ""
     ended_at: str = ""
@@ -291,6 +306,9 @@ class SessionState:
     missing: tuple[str, ...] = ()
     nearest: tuple[str, ...] = ()
     doubted: bool = False
+    pruned: dict[str, int] = field(default_factory=dict)
+    pruned_models: tuple[str, ...] = ()
+    handoff: Handoff | None = None
 
     @property
     def ended(self) -> bool:

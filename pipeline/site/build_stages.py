@@ -18,7 +18,7 @@ from pipeline.site.pages.auxiliary_pages import AuxiliaryPages, long_name_notice
 from pipeline.site.pages.list_pages import navigation
 from pipeline.site.pages.page_values import Site
 from pipeline.site.pages.sitemap import SiteMaps
-from pipeline.site.paths import has_product, is_image, is_shortened, page_of, product_of
+from pipeline.site.paths import HOME, has_product, is_image, is_shortened, page_of, product_of
 from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.rendering.render_pool import RenderPool
 from pipeline.site.rendering.render_task import Job, Task, key_of
@@ -148,4 +148,5 @@ class Build:
         """The files to remove: those whose source is gone, and those without a source that this build does not have."""
         sources = (*self._scan.gone, *self._changed_files.values())
         gone = {source for source in sources if source and not self._catalogue.face(source)}
-        return self._catalogue.pages_of(gone) | (self._catalogue.pages_of_none() - others)
+        home = {page_of(HOME)} if self._catalogue.face(HOME) else set()
+        return self._catalogue.pages_of(gone) | (self._catalogue.pages_of_none() - others - home)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os.path import isdir, isfile
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from pipeline.site.cache.catalogue import Catalogue
 from pipeline.site.cache.note_record import Record
+from pipeline.site.files import read
 from pipeline.site.invalidation import Change, FileState, file_state, pages_showing
 from pipeline.site.paths import IMAGES, suffix_of
 from pipeline.system.folder_fingerprint import EMPTY, NO_FOLDER, Folder, Look, Step, all_folders, folder_of, is_seen
@@ -17,6 +19,8 @@ _MASS = 0.2  # share of the files: if more changed, checking all pages is cheape
 _FEW = 50
 _ASIDE = frozenset({"attic"})
 _READ = frozenset({".md", ".canvas", ".base", *IMAGES})
+
+_UNPUBLISHED = re.compile(rb"(?mi)^[\"']?publish[\"']?[ \t]*:[ \t]*[\"']?false[\"']?[ \t]*(?:#[^\n]*)?\r?$")
 
 Read = Callable[[Sequence[str]], Iterable[list[tuple[Record, str]]]]
 
@@ -63,6 +67,7 @@ class ChangeScan:
         found = dict(all_folders(vault, followed, aside=_ASIDE))
         for folder in (known.keys() | found.keys()) - followed:
             self._compare(folder, found.get(folder) or NO_FOLDER, known.get(folder, EMPTY), everything)
+        self._leave_out_unpublished()
         self._relinked = self._with_moved_links() if began else set()
         self.to_read = sorted(self._relinked | self.changed.keys())
 
@@ -70,6 +75,13 @@ class ChangeScan:
     def is_empty(self) -> bool:
         """Tell whether the vault is as the catalogue knows it, folders included."""
         return not (self.to_read or self.gone or self._marks)
+
+    def _leave_out_unpublished(self) -> None:
+        """Take the notes that their reader does not publish for files that are not there."""
+        unpublished = {path for path in self.changed if path.endswith(".md") and _is_unpublished(read(self._vault, path) or b"")}
+        self.gone |= {path for path in unpublished if self._catalogue.digest_and_look(path)}
+        self._fresh -= unpublished
+        self.changed = {path: look for path, look in self.changed.items() if path not in unpublished}
 
     def _follow(self, folder: str, step: Step) -> None:
         """Apply the steps of the vault's build to a folder that was as the catalogue knows it."""
@@ -160,6 +172,12 @@ class ChangeScan:
         """Size and time of a file before it was read; those in the catalogue if only its links changed."""
         known = None if path in self.changed else self._catalogue.digest_and_look(path)
         return known[1] if known else self.changed[path]
+
+
+def _is_unpublished(data: bytes) -> bool:
+    """Tell whether a note's properties say ``publish: false``, as Obsidian's own publishing service has it."""
+    end = data.find(b"\n---", 3) if data.removeprefix(b"\xef\xbb\xbf").startswith(b"---") else -1
+    return end > 0 and _UNPUBLISHED.search(data, 0, end + 1) is not None
 
 
 def _wanted(folder: str, found: Folder) -> Iterator[tuple[str, Look]]:

@@ -8,6 +8,8 @@ PLURALS = {
     "earlier": "Earlier",
     "question": "Questions",
     "topic": "Topics",
+    "entity": "Entities",
+    "talk": "Talks",
     "night": "Nights",
     "session": "Sessions",
     "source": "Sources",

@@ -7,7 +7,7 @@ build that ignores it writes the same bytes. ``changed_notes`` renders and write
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,11 +17,17 @@ from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.program_id import program_id
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.cache.database import FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
+from pipeline.vault.cache.database import DECISIONS, FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
+from pipeline.vault.memory.mark import MARK, memory_mark
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
+from pipeline.vault.talks.mark import MARK as TALKS
+from pipeline.vault.talks.mark import talks_mark
 
 if TYPE_CHECKING:
+    from pipeline.domain.events.event_base import EventBase
+
+    Record = Callable[[Sequence[EventBase]], None]
     from pipeline.vault.paths import Workers
 
 Mode = Literal["new", "all", "check"]
@@ -36,6 +42,7 @@ def build_vault(
     mode: Mode = "new",
     compiled: Path | None = None,
     workers: Workers = "notes",
+    record: Record | None = None,
 ) -> BuildReport:
     """Bring the notes in ``vault`` up to date with the log in ``store``; return what was written, removed and set aside.
 
@@ -46,46 +53,65 @@ def build_vault(
     build writes nothing. If the log of a session is damaged or missing, the report lists it as a problem, its notes stay as they
     are, and this build removes no file. The notes of a session that was written off are removed.
 
+    A note that a person moved is kept up to date where it is now, one that a person removed is no longer made. ``record`` stores
+    these decisions in the log before any file is written; without it they last until the next build.
+
     Raises:
         TemplateInvalid: a template is missing or faulty; no note was changed.
         SystemRefused: the disk cannot be written, or another build is running.
     """
     try:
-        return _build(store, templates, vault, state_dir, mode, compiled, workers)
+        return _build(store, templates, vault, state_dir, mode, compiled, workers, record)
     except (sqlite3.OperationalError, sqlite3.IntegrityError) as error:
         raise SystemRefused(f"{state_dir / FILE} cannot be written: {error}", hint=_FREE) from error
     except sqlite3.DatabaseError:  # damaged: everything in it can be computed again
         remove_damaged(state_dir)
-        return _build(store, templates, vault, state_dir, mode, compiled, workers)
+        return _build(store, templates, vault, state_dir, mode, compiled, workers, record)
 
 
 _FREE = "free some space or allow writing there; you may also delete the file, then all notes are built again"
 
 
 def _build(
-    store: EventStore, templates: Path, vault: Path, state_dir: Path, mode: Mode, compiled: Path | None, workers: Workers
+    store: EventStore,
+    templates: Path,
+    vault: Path,
+    state_dir: Path,
+    mode: Mode,
+    compiled: Path | None,
+    workers: Workers,
+    record: Record | None,
 ) -> BuildReport:
     layout = layout_id(workers)
     with closing(CatalogueFile(state_dir, layout, in_memory=mode == "check")) as file:
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
-        if mode == "new" and (report := _unchanged_report(file, marks, templates, vault)):
+        decided = "\n".join(f"{name} {mark}" for name, mark in store.marks(["vault"]).items())
+        same_memory = memory_mark(store) == file.recall(MARK) and talks_mark(store) == file.recall(TALKS)
+        if mode == "new" and same_memory and (report := _unchanged_report(file, marks, decided, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes
         from pipeline.vault.cache.catalogue import Catalogue
         from pipeline.vault.rendering.templates import Renderer
 
         catalogue = Catalogue(state_dir, layout, shared=file)
-        return Build(store, Renderer(templates, compiled), vault, catalogue, mode, marks, workers).run()
+        return Build(store, Renderer(templates, compiled), vault, catalogue, mode, marks, workers, record).run()
 
 
-def _unchanged_report(file: CatalogueFile, marks: Mapping[str, str], templates: Path, vault: Path) -> BuildReport | None:
-    """The report of a build with nothing to do; None if a stream, a template or a file of the vault has changed."""
+def _unchanged_report(
+    file: CatalogueFile, marks: Mapping[str, str], decided: str, templates: Path, vault: Path
+) -> BuildReport | None:
+    """The report of a build with nothing to do; None if a stream, a template or a file of the vault has changed.
+
+    ``decided`` are the marks of the streams of decisions. A hidden note may have come back wherever a folder has changed.
+    """
     settled = file.recall(SETTLED) if file.is_current else ""
     if not settled or marks != {**file.session_marks(), **file.batch_marks()} or settled != templates_fingerprint(templates):
         return None
     with closing(Tree(vault)) as tree:
         drift = file.files.drift(tree)
-        if drift.files or not property_types.are_complete(tree):
+        if decided != file.recall(DECISIONS) or drift.files or (drift.folders and file.notes.any_hidden()):
+            return None
+        if not property_types.are_complete(tree):
             return None
         steps = drift.record({})
         file.commit()

@@ -7,35 +7,38 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from pipeline.domain.events.event_base import EventBase
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.cache.database import SETTLED, templates_fingerprint
+from pipeline.vault.identity.identity import Identity
 from pipeline.vault.log_changes import LogChanges, read_changes
 from pipeline.vault.note_generation import COPY, NoteGeneration
 from pipeline.vault.output.note import KINDS
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
 from pipeline.vault.path_assignment import NameClash, PathAssignment, assign_paths
 from pipeline.vault.paths import Workers
-from pipeline.vault.rendering.generated_file import GeneratedFile
-from pipeline.vault.rendering.render_task import SessionUnreadable
+from pipeline.vault.rendering.generated_file import PlacedFile
+from pipeline.vault.rendering.render_task import FIGURE, SessionUnreadable
 from pipeline.vault.rendering.templates import Renderer
 
 _LOST = "its log is missing, so they are kept; restore it from a backup, or write it off: research verify --repair"
+_NONE: frozenset[str] = frozenset()
 SWEPT = "swept"  # the catalogue's entry for: no file is left that should have been removed
 
 
 class Build:
     """One build: renders every note with new content first, and only then writes the files that differ.
 
-    ``marks`` are the store's, read while no other build was running; ``workers`` as in ``build_vault``.
+    ``marks`` are the store's, read while no other build was running; ``workers`` and ``record`` as in ``build_vault``.
     """
 
     def __init__(
@@ -47,8 +50,10 @@ class Build:
         mode: str,
         marks: Mapping[str, str],
         workers: Workers = "notes",
+        record: Callable[[Sequence[EventBase]], None] | None = None,
     ) -> None:
         self._store, self._mode, self._marks, self._workers = store, mode, marks, workers
+        self._record_decisions = record
         self._templates = templates_fingerprint(renderer.folder)
         self._renderer = renderer
         self._tree = Tree(vault)
@@ -65,6 +70,8 @@ class Build:
         try:
             generation, files = self._render()
             stale = self._stale_files(generation, files)
+            if self._record_decisions and self._identity.drafts and self._mode != "check":
+                self._record_decisions(self._identity.drafts)
             result = self._write(files, stale, generation.changes.problems)
             report = self._record(files, stale, generation, result)
             self._catalogue.commit()
@@ -74,15 +81,19 @@ class Build:
         finally:
             self._tree.close()
 
-    def _render(self) -> tuple[NoteGeneration, list[GeneratedFile]]:
+    def _render(self) -> tuple[NoteGeneration, list[PlacedFile]]:
         """Render all files that are due; a session that turns out to be unreadable is left out on the next try."""
         if self._mode != "new":
             self._catalogue.forget_derived()
         changes, assigned = self._read_log()
         kinds, drifted = self._changed_kinds(), self._drifted_kinds()
+        self._identity = Identity(self._store, self._catalogue, self._tree, drifted=bool(self._drift.folders))
+        moved = self._identity.due()
+        kinds = kinds | {*KINDS, FIGURE} if moved is None else kinds
+        drifted = {owner: drifted.get(owner, _NONE) | (moved or {}).get(owner, _NONE) for owner in {*drifted, *(moved or {})}}
         generation = NoteGeneration(self._store, self._catalogue, changes, assigned, self._renderer, kinds, drifted)
         try:
-            return generation, sorted(generation.files(), key=lambda fresh: fresh.path)
+            return generation, self._identity.placed(list(generation.files()))
         except SessionUnreadable as found:
             self._refused[found.name] = found.error
             self._catalogue.undo()
@@ -115,7 +126,7 @@ class Build:
             kinds.setdefault(file.owner, set()).add(file.kind)
         return {owner: frozenset(found) for owner, found in kinds.items()}
 
-    def _stale_files(self, generation: NoteGeneration, files: Sequence[GeneratedFile]) -> set[str]:
+    def _stale_files(self, generation: NoteGeneration, files: Sequence[PlacedFile]) -> set[str]:
         """The files to remove: those of owners that are gone, and those that their owner no longer has.
 
         A session whose log is lost is added to the problems.
@@ -127,28 +138,30 @@ class Build:
         stale = {path for owner in gone for path, _kind in known.of_owner(owner)}
         for owner, rendered in generation.rendered_kinds.items():
             stale.update(path for path, kind in known.of_owner(owner) if kind in rendered)
-        return stale - {fresh.path for fresh in files}
+        return stale - {placed.file.path for placed in files}
 
     def _is_lost(self, name: str) -> bool:
         """Tell whether a session's log is missing without having been written off."""
         with suppress(LogError):  # damage is reported already, as another problem
-            return name not in self._store.written_off() and not self._store.load(name)
+            given_up = name in self._store.written_off() or self._store.tombstones().is_forgotten(name)
+            return not given_up and not self._store.load(name)
         return False
 
-    def _write(self, files: Sequence[GeneratedFile], stale: set[str], problems: Sequence[str]) -> WriteResult:
+    def _write(self, files: Sequence[PlacedFile], stale: set[str], problems: Sequence[str]) -> WriteResult:
         """Write the files and remove the stale ones; with a problem in the log nothing is removed."""
         writer = VaultWriter(self._tree, self._catalogue.files, trusting=self._mode == "new", dry=self._mode == "check")
         writer.place(files, [] if problems else sorted(stale))
         return writer.result
 
     def _record(
-        self, files: Sequence[GeneratedFile], stale: set[str], generation: NoteGeneration, result: WriteResult
+        self, files: Sequence[PlacedFile], stale: set[str], generation: NoteGeneration, result: WriteResult
     ) -> BuildReport:
         """Record in the catalogue what is done and what is left to do; return the report."""
         swept = stale <= result.left.keys()
         problems = (*generation.changes.problems, *result.problems)
         self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in result.refused})))
         self._catalogue.keep(SWEPT, "yes" if swept else "")
+        self._identity.remember(stale)
         self._catalogue.keep(SETTLED, self._templates if swept and not problems and not result.refused else "")
         return BuildReport(
             tuple(sorted(result.written)),
@@ -159,11 +172,14 @@ class Build:
             self._drift.record(result.left),
             self._marks,
             generation.read,
+            self._identity.moved,
+            self._identity.hidden,
+            result.united,
         )
 
-    def _count_untouched(self, files: Sequence[GeneratedFile], result: WriteResult) -> int:
+    def _count_untouched(self, files: Sequence[PlacedFile], result: WriteResult) -> int:
         """The number of known files that this build neither wrote nor checked."""
         known = self._catalogue.files
         present = sum(how is not None for how in result.left.values())
-        others = (fresh.path for fresh in files if fresh.path not in result.left)
+        others = (placed.file.path for placed in files if placed.file.path not in result.left)
         return known.count() - present - sum(known.find(path) is not None for path in others)

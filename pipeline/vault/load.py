@@ -9,6 +9,7 @@ from pipeline.domain import fold
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.pruning_events import ResearchPruned
 from pipeline.domain.events.records import Record
 from pipeline.domain.state import SessionState
 from pipeline.vault.paths import Names, Workers
@@ -30,6 +31,7 @@ _OUTLINE = frozenset(
         e.ResearchFailed,
         e.ResearchCancelled,
         e.ResearchReopened,
+        ResearchPruned,
     )
 )
 
@@ -73,7 +75,7 @@ def outline(session_id: str, records: Sequence[Record]) -> FoldedSession:
         LogError: a record is not a valid event, or was written by a newer major version.
     """
     state = _folded(session_id, (record.data for record in records if record.type in _OUTLINE)).state
-    state.version = len(records)
+    state.version = records[-1].version if records else 0
     if state.report:
         state.report = replace(state.report, summary=(), sections=(), references=(), contradictions=(), unknowns=())
     return FoldedSession(state, ())

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
+from pipeline.domain.events.records import Record
 from pipeline.errors import LogError, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.vault import invalidation
 from pipeline.vault.cache.catalogue import Catalogue, readings_from
 from pipeline.vault.log_changes import LogChanges
+from pipeline.vault.memory.stage import MemoryNotes
 from pipeline.vault.mornings.question_note import question_note, questions_of
 from pipeline.vault.notes.home_note import home_note
 from pipeline.vault.notes.night_note import night_note
@@ -32,6 +34,7 @@ from pipeline.vault.rendering.render_task import FIGURE, RenderResult, SessionOr
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.session_card import Brief, Card
 from pipeline.vault.source_diff import texts_of
+from pipeline.vault.talks.stage import TalkNotes
 from pipeline.vault.vault_model import Night, Source, VaultModel
 
 STYLE_SHEET = "research.css"
@@ -70,6 +73,9 @@ _KINDS_OF_ROOM: Mapping[str, frozenset[str]] = {
     "question": frozenset({"question"}),
     "session": frozenset({"session", "report", "worker", FIGURE}),
     "source": frozenset({"source"}),
+    "entity": frozenset({"entity"}),
+    "memory": frozenset({"memory"}),
+    "talk": frozenset({"talk"}),
     "templates": frozenset({COPY}),
 }
 _NONE: frozenset[str] = frozenset()
@@ -107,6 +113,8 @@ class NoteGeneration:
         yield from self._night_files()
         yield from self._topic_files()
         yield from self._question_files()
+        yield from self._memory_files()
+        yield from self._talk_files()
         yield from self._home_file()
         yield from self._copied_files()
 
@@ -114,9 +122,9 @@ class NoteGeneration:
         """Return all owners; call it after ``files``."""
         now = self._model
         rooms = {"session": now.by_id, "source": now.sources, "night": self._nights}
-        rooms |= {"topic": self._topics, "question": self._questions}
+        rooms |= {"topic": self._topics, "question": self._questions, "entity": self._memory.entities, "talk": self._talks.talks}
         owners = {f"{room}:{name}" for room, names in rooms.items() for name in names}
-        return {*owners, "home:", "templates:"}
+        return {*owners, "home:", "templates:", *(["memory:"] if self._memory.has_note else [])}
 
     def gone_owners(self) -> set[str]:
         """Return the owners that the last build knew and that no longer exist; call it after ``files``."""
@@ -126,7 +134,15 @@ class NoteGeneration:
         nights = {f"night:{night.date}" for night in before if night.date not in self._nights}
         topics = {f"topic:{topic}" for topic in self._new_topics if topic not in self._topics}
         questions = {f"question:{name}" for name in self._new_questions if name not in self._questions}
-        return sessions | sources | nights | topics | questions
+        return (
+            sessions
+            | sources
+            | nights
+            | topics
+            | questions
+            | self._memory.gone()
+            | self._talks.gone(self.catalogue.files.owners())
+        )
 
     @cached_property
     def _model(self) -> VaultModel:
@@ -147,7 +163,18 @@ class NoteGeneration:
 
     @cached_property
     def _new_topics(self) -> set[str]:
-        return invalidation.topics(self.changes, self.assigned, self._model, self.catalogue)
+        of_memory = set(self._topics) if self._memory.is_changed or self._talks.is_changed else set()
+        return of_memory | invalidation.topics(self.changes, self.assigned, self._model, self.catalogue)
+
+    @cached_property
+    def _talks(self) -> TalkNotes:
+        relinked = bool(self.changes.affected or self.assigned.moved or self.changes.first_build)
+        return TalkNotes(self.store, self.catalogue, self.changes, relinked)
+
+    @cached_property
+    def _memory(self) -> MemoryNotes:
+        relinked = bool(self.changes.affected or self.assigned.moved or self.changes.first_build)
+        return MemoryNotes(self.store, self.catalogue, self.changes, relinked)
 
     @cached_property
     def _questions(self) -> dict[str, tuple[Brief, ...]]:
@@ -159,6 +186,7 @@ class NoteGeneration:
 
     def _session_files(self, pool: RenderPool) -> Iterator[GeneratedFile]:
         found = invalidation.sessions(self.changes, self.assigned, self.catalogue)
+        found |= {name for name in self._talks.sessions_asked_about() if name in self.assigned.model.by_id}
         due = list(self._due("session", found, lambda: self.assigned.model.by_id))
         for result in pool.render(map(self._session_order, due), len(due), SESSIONS):
             self._store_result(result)
@@ -167,10 +195,12 @@ class NoteGeneration:
     def _session_order(self, name: str) -> SessionOrder:
         version = self.changes.sessions.get(name) or self.assigned.model.by_id[name].version
         try:
-            events = self.changes.kept_events.pop(name, None) or tuple(record.data for record in self.store.load(name)[:version])
+            events = self.changes.kept_events.pop(name, None) or _up_to(self.store.load(name), version)
         except LogError as error:
             raise SessionUnreadable(name, error) from error
-        return SessionOrder(name, events, self.rendered_kinds[f"session:{name}"], name in self.changes.sessions)
+        return SessionOrder(
+            name, events, self.rendered_kinds[f"session:{name}"], name in self.changes.sessions, self._talks.about(name)
+        )
 
     def _store_result(self, result: RenderResult) -> None:
         """Store what other notes need of a session that changed."""
@@ -201,12 +231,30 @@ class NoteGeneration:
     def _topic_files(self) -> Iterator[GeneratedFile]:
         for topic in self._due("topic", self._new_topics, lambda: self._topics):
             cards = [self._model.by_id[brief.id] for brief in self._topics[topic]]
-            yield rendered(self.renderer, f"topic:{topic}", topic_note(self._model, topic, cards))
+            known = self._memory.known_on(self._model, cards)
+            yield rendered(
+                self.renderer,
+                f"topic:{topic}",
+                topic_note(self._model, topic, cards, known, self._talks.asked_on(self._model, topic)),
+            )
 
     def _question_files(self) -> Iterator[GeneratedFile]:
         for name in self._due("question", self._new_questions, lambda: self._questions):
             cards = [self._model.by_id[brief.id] for brief in self._questions[name]]
             yield rendered(self.renderer, f"question:{name}", question_note(self._model, name, cards))
+
+    def _talk_files(self) -> Iterator[GeneratedFile]:
+        new = self._talks.talks if self._talks.is_changed else ()
+        for name in self._due("talk", new, lambda: self._talks.talks):
+            yield rendered(self.renderer, f"talk:{name}", self._talks.note(self._model, name))
+
+    def _memory_files(self) -> Iterator[GeneratedFile]:
+        """Yield the notes of entities, and the note on memory."""
+        memory = self._memory
+        for name in self._due("entity", memory.new_entities(self._model), lambda: memory.entities):
+            yield rendered(self.renderer, f"entity:{name}", memory.entity_note(self._model, name))
+        for _name in self._due("memory", [""] if memory.is_changed else [], lambda: [""] if memory.has_note else []):
+            yield rendered(self.renderer, "memory:", memory.memory_note(self._model))
 
     def _home_file(self) -> Iterator[GeneratedFile]:
         new = self.changes.affected or self.changes.batches_changed or self.changes.first_build
@@ -231,6 +279,10 @@ class NoteGeneration:
             if wanted:
                 self.rendered_kinds[owner] = wanted
                 yield name
+
+
+def _up_to(records: Sequence[Record], version: int) -> tuple[bytes, ...]:
+    return tuple(record.data for record in records if record.version <= version)
 
 
 def _only_existing(names: set[str], existing: Callable[[], Collection[str]]) -> list[str]:

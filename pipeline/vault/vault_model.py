@@ -15,6 +15,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, shown_sources, standings
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.values import Fact, ValidatedFact
+from pipeline.vault.output.escaping import Link
 from pipeline.vault.session_card import Card, Reading, linked
 
 T = TypeVar("T")
@@ -22,11 +23,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LoadedSession:
-    """One session with its card, state and events."""
+    """One session with its card, state and events; ``asked`` leads to the talks about it."""
 
     card: Card
     state: SessionState
     events: tuple[e.EventBase, ...]
+    asked: tuple[Link, ...] = ()
 
     @cached_property
     def worker_paths(self) -> dict[str, str]:

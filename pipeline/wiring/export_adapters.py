@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pipeline.errors import CommandRefused
-from pipeline.export.portable import Portable, portable
 from pipeline.vault.citations.cited_sources import CitedSource, cited_sources
+from pipeline.vault.export.portable import Portable, portable
 from pipeline.wiring.workspace_adapters import report_of, source_notes
 
 

@@ -6,7 +6,8 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,16 @@ if TYPE_CHECKING:
     from pipeline.adapters.store.segment_format import Finding, FindingKind
     from pipeline.adapters.store.verification import Repair
     from pipeline.domain.events.records import Branch, Record
+    from pipeline.domain.events.session_events import EventBase, RunStarted
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.site.build import SiteReport
     from pipeline.site.serve import Server
     from pipeline.system.folder_fingerprint import Step
     from pipeline.vault import BuildReport
     from pipeline.vault.build import Mode
+    from pipeline.vault.cache.known_notes import KnownNote
     from pipeline.vault.paths import Workers
+    from pipeline.vault.talks.asked_lines import AskedLine
 
 MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine
 
@@ -242,20 +246,29 @@ def _templates(folder: Path, part: str) -> Path:
 
 def context_of(workspace: Workspace, listener: Listener, redact: Callable[[bytes], bytes] = lambda data: data) -> RunContext:
     """Return the context of one run of this process."""
-    from pipeline.domain.events.session_events import RunStarted
     from pipeline.engine.run_context import RunContext
 
-    run_id = secrets.token_hex(8)
-    host = socket.gethostname()
-    agent = RunStarted(
-        host=host,
+    run_id, snapshot_every = secrets.token_hex(8), workspace.queue.settings.snapshot_every
+    agent = _agent_of(workspace.folder, machine_of(workspace.queue.settings))
+    return RunContext(run_id, agent, snapshot_every=snapshot_every, listener=listener, redact=redact)
+
+
+def _agent_of(folder: Path, machine: str) -> RunStarted:
+    """The event that says which process on which machine records what follows."""
+    from pipeline.domain.events.session_events import RunStarted
+
+    return RunStarted(
+        host=socket.gethostname(),
         process=os.getpid(),
         program=f"night-research {__version__}",
-        branch=git_branch(workspace.folder),
-        agent=one_line(environment().get(MACHINE, ""), 100) or host,
+        branch=git_branch(folder),
+        agent=machine,
     )
-    snapshot_every = workspace.queue.settings.snapshot_every
-    return RunContext(run_id, agent, snapshot_every=snapshot_every, listener=listener, redact=redact)
+
+
+def machine_of(settings: Settings) -> str:
+    """Return the name of this computer in the log: from the environment, else from the settings, else its host name."""
+    return one_line(environment().get(MACHINE, ""), 100) or settings.machine or socket.gethostname()
 
 
 def git_branch(folder: Path) -> str:
@@ -310,8 +323,37 @@ def build(folder: Path, mode: Mode = "new", workers: Workers = "notes") -> Build
         state_dir=folder / "events" / "local",
         mode=mode,
         compiled=compiled_templates(),
+        record=lambda drafts: record_decisions(folder, drafts),
         workers=workers,
     )
+
+
+def record_decisions(folder: Path, drafts: Sequence[EventBase]) -> None:
+    """Store what a person decided about notes as a stream of its own, so that streams of several machines never conflict.
+
+    Raises:
+        LogError: it could not be stored.
+    """
+    from pipeline.domain.session import record_of, stamped
+    from pipeline.text.times import timestamp
+
+    at, run = timestamp(datetime.now(UTC)), secrets.token_hex(8)
+    stream = f"vault-{at[:19].replace(':', '').lower()}-{run[:6]}"
+    events = enumerate((_agent_of(folder, machine_of(Settings())), *drafts), 1)
+    records = [record_of(stamped(event, stream, version, run, secrets.token_hex(8), at)) for version, event in events]
+    store = store_of(folder)
+    try:
+        store.append(stream, records, 0)
+    finally:
+        store.release(stream)
+
+
+def notes_of(folder: Path) -> list[KnownNote]:
+    """Return the notes of the vault as the last build left them, sorted by id."""
+    from pipeline.vault.cache.database import FILE
+    from pipeline.vault.cache.known_notes import notes_in
+
+    return notes_in(folder / "events" / "local" / FILE)
 
 
 def report_of(folder: Path) -> Callable[[str], str]:
@@ -333,6 +375,13 @@ def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
 
     paths = source_paths(folder / "events" / "local", urls)
     return {url: f"vault/{path}.md" for url, path in paths.items()}
+
+
+def questions_in_notes(folder: Path) -> list[AskedLine]:
+    """Return the questions that a person wrote into their own blocks of the vault's notes."""
+    from pipeline.vault.talks.asked_lines import asked_lines
+
+    return asked_lines(folder / "vault")
 
 
 def build_site(folder: Path, url: str, *, everything: bool = False, steps: Mapping[str, Step] | None = None) -> SiteReport:

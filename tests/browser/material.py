@@ -67,7 +67,7 @@ Some words. ^my-block
 ## The same heading
 
 %% a comment %%
-![[Home#Latest reports]]
+![[Home#Last night]]
 
 ![[my/own#^my-block]]
 

@@ -11,7 +11,7 @@ def test_a_report_can_be_read_and_followed_to_its_quotes_without_scripts(site: S
     assert len(page.locator(".body").inner_text()) > 200
     page.locator(".cite a").first.click()
     assert page.locator(":target q").is_visible()
-    visitor.follow(page.locator(":target a"))
+    visitor.follow(page.locator(":target a").first)
     assert "source" in (page.locator("body").get_attribute("class") or "")
     assert page.locator(":target").is_visible()
 
@@ -37,6 +37,30 @@ def test_a_list_can_be_narrowed_down(site: Site, visitor: Visitor) -> None:
     page.get_by_label("Show only those with").fill("no note says this")
     assert not any(entry.is_visible() for entry in entries.all())
     assert page.locator(".filter output").inner_text() == f"0 of {entries.count()} on this page"
+
+
+def test_the_answer_of_a_report_begins_in_the_upper_half_of_a_phone(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("report"), width=390)
+    place = page.locator('[data-callout="abstract"] .callout-body').bounding_box()
+    assert place is not None
+    assert place["y"] < 400
+
+
+def test_the_card_of_a_citation_names_its_source_and_leads_there(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("report"))
+    page.locator(".cite a").first.hover()
+    card = page.get_by_role("tooltip")
+    card.wait_for()
+    assert card.locator("strong").inner_text() in page.locator(".citations .source").all_inner_texts()
+    assert "read 2026-" in card.locator(".place").inner_text()
+    assert card.locator("a").count() >= 1
+
+
+def test_from_a_reference_there_is_a_way_back_without_scripts(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("report"), scripts=False)
+    page.locator(".cite a").first.click()
+    page.locator(":target a.back").click()
+    assert page.locator("sup.cite:target").is_visible()
 
 
 def test_a_preview_shows_what_a_link_leads_to_and_goes_with_escape(site: Site, visitor: Visitor) -> None:

@@ -56,7 +56,8 @@ def test_an_answer_cites_facts_whose_quotes_are_in_the_stored_pages(tmp_path: Pa
     assert turn.cited()
     for fact in turn.cited():
         assert fact.quote in store.get(fact.digest).decode()
-    assert all(set(sentence.facts) <= {fact.id for fact in turn.cited()} for sentence in turn.answer.sentences if turn.answer)
+    assert turn.answer is not None
+    assert all(set(sentence.facts) <= {fact.id for fact in turn.cited()} for sentence in turn.answer.sentences)
 
 
 @pytest.mark.parametrize("question", ["What does a berth in Rotterdam cost a day?", "Is semaglutide safe in pregnancy?"])

@@ -19,7 +19,7 @@ from pipeline.adapters.store.segment_format import Line, parse, seal
 from pipeline.adapters.store.verification import verify
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.events.records import MERGE
+from pipeline.domain.events.records import KINDS, MERGE
 from pipeline.domain.merging.join import joined
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
@@ -80,9 +80,7 @@ def unite(roots: list[Path], into: Path) -> None:
         refused = copy_missing(into, other).refused
         assert not refused, refused
     store = store_in(into)
-    for name in list(store.marks()):
-        store.load(name)
-    for name in store.branched():
+    for name in store.branched(store.marks(KINDS)):
         store.join(name)
 
 

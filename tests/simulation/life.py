@@ -10,7 +10,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,6 +18,8 @@ from unittest import mock
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch import scheduling, session_pool
+from pipeline.batch.memory.consolidating import consolidate
+from pipeline.batch.memory.recalling import Recaller
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
@@ -151,7 +153,10 @@ class Life:
 
     async def _work(self, store: Witness, context: RunContext, weather: Weather) -> BatchResult:
         night = self._night(store, context, weather)
-        return await night.work(scheduling.decide(self.queue, read_all(store), context.now()))
+        result = await night.work(scheduling.decide(self.queue, read_all(store), context.now()))
+        with suppress(ResearchError):  # as in a run, whose outcome it never changes
+            consolidate(store, context, read_all(store).sessions)
+        return result
 
     def _signal(self, context: RunContext) -> None:
         self.asked_at = context.now()
@@ -173,6 +178,7 @@ class Life:
             lambda query: config_for(query, self.queue.settings),
             context,
             self.chance.choice([1, 2, 4]),
+            recall=Recaller(store),
         )
 
     def _context(self, loop: VirtualLoop, began: datetime) -> RunContext:

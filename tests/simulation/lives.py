@@ -30,7 +30,7 @@ def trace(seed: int) -> dict[str, str]:
     with workspace() as root, life(seed, root) as found:
         wrong = _troubled(found) or _put_right(found)
         assert wrong == []
-        files = (path for folder in ("sessions", "batches", "objects") for path in sorted((root / folder).rglob("*.*")))
+        files = (path for folder in ("sessions", "batches", "memory", "objects") for path in sorted((root / folder).rglob("*.*")))
         return {str(path.relative_to(root)): digest_of(path.read_bytes()) for path in files if path.is_file()}
 
 
@@ -49,6 +49,8 @@ def happenings(seed: int) -> set[str]:
             state = ResearchSession.open(found.store, name).state
             met |= {"resumed"} if len(state.runs) > 1 else set()
             met |= {"failed step"} if state.failures else set()
+            met |= {"recalled"} if state.recalled else set()
+        met |= {"consolidated"} if any(found.store.ids("memory")) else set()
     return met
 
 

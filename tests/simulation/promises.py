@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from datetime import timedelta
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.verification import verify
+from pipeline.batch.memory.consolidating import consolidation_of
 from pipeline.domain.events import batch_events as n
-from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.event_base import EventBase
+from pipeline.domain.events.json_codec import decode_all, encode
+from pipeline.domain.memory.fold import remember
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.errors import LogError
@@ -35,7 +39,7 @@ def broken(life: Life, ended: Ended, known: dict[str, set[str]]) -> list[str]:
         for name in store.session_ids():
             state = ResearchSession.open(store, name).state
             found += [*_misbilled(life, state), *_unsupported(state, store)]
-        return [*found, *_disagreeing(ended, store), *_late(ended)]
+        return [*found, *_disagreeing(ended, store), *_late(ended), *_misremembered(life, store)]
     except LogError as error:
         return [f"the log cannot be read: {error}"]
 
@@ -57,6 +61,20 @@ def _asked_again(life: Life, known: dict[str, set[str]]) -> Iterator[str]:
     for session, calls in life.calls.items():
         again = known.get(session, set()) & set(calls)
         yield from (f"{session}: {name} was recorded, and asked again" for name in sorted(again))
+
+
+def _misremembered(life: Life, store: FileStore) -> Iterator[str]:
+    """What is consolidated is what the session's log says, in every byte, and no order of the streams makes a difference."""
+    streams = [list(decode_all(record.data for record in store.load(name))) for name in store.ids("memory")]
+    memory = remember(event for events in streams for event in events)
+    for name, kept in memory.sessions.items():
+        fresh, again = consolidation_of(store, name), consolidation_of(store, name)
+        own = kept.model_copy(update={part: getattr(fresh, part) for part in EventBase.model_fields})
+        if kept.up_to == fresh.up_to and not encode(own) == encode(fresh) == encode(again):
+            yield f"{name}: it was consolidated to other bytes than its log gives"
+    random.Random(life.seed).shuffle(streams)
+    if remember(event for events in streams for event in events) != memory:
+        yield "another order of the streams gives another memory"
 
 
 def _misbilled(life: Life, state: SessionState) -> Iterator[str]:

@@ -23,7 +23,18 @@ def test_whatever_the_nights_bring_every_promise_is_kept(first: int) -> None:
 def test_lives_hold_the_trouble_they_are_meant_to_hold() -> None:
     """Deaths, power cuts, refusals, disks that refuse, signals and finished reports all come up in a few dozen lives."""
     met = {what for seed in range(40) for what in happenings(seed)}
-    assert met >= {"died", "unwritable", "signal", "refused", "complete", "failed", "failed step", "cap", "resumed"}
+    assert met >= {
+        "died",
+        "unwritable",
+        "signal",
+        "refused",
+        "complete",
+        "failed",
+        "failed step",
+        "cap",
+        "resumed",
+        "consolidated",
+    }
 
 
 def test_a_seed_is_lived_the_same_way_twice() -> None:

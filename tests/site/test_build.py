@@ -195,3 +195,43 @@ def test_a_note_with_the_name_of_a_page_of_ours_moves_aside(scratch: Scratch) ->
     scratch.build()
     assert "My index" in scratch.html("notes/index.html")
     assert 'id="search"' in scratch.html("search.html")
+
+
+def test_a_note_with_publish_false_is_nowhere_on_the_site_and_comes_back(scratch: Scratch, tmp_path: Path) -> None:
+    scratch.build(url="https://notes.example/")
+    before = scratch.files()
+    path = "reports/2026/r1.md"
+    text = (scratch.folder / "vault" / path).read_text()
+    assert any(b"r1.html" in data for data in before.values())
+    scratch.write(path, text.replace("---\n", "---\npublish: false  # private\n", 1))
+    scratch.build(url="https://notes.example/")
+    found = scratch.files()
+    assert "reports/2026/r1.html" not in found
+    assert [page for page, data in found.items() if b"r1.html" in data] == []
+    for page in [page for page in found if page.endswith(".html") and page != "404.html"]:
+        for node in scratch.page(page).css("[href], [src]"):
+            _assert_leads_somewhere(scratch, page, node.attributes.get("href") or node.attributes.get("src") or "")
+    scratch.write(path, text)
+    scratch.build(url="https://notes.example/")
+    assert scratch.files() == before
+
+
+def test_publish_counts_in_the_properties_alone(scratch: Scratch) -> None:
+    scratch.write("my/about.md", "---\ntitle: About\n---\n\npublish: false\n")
+    scratch.write("my/about too.md", "publish: false\n---\n")
+    scratch.build()
+    assert {"my/about.html", "my/about too.html"} <= scratch.files().keys()
+
+
+def test_without_a_home_note_in_its_place_the_first_page_leads_on(scratch: Scratch) -> None:
+    home = scratch.folder / "vault" / "Home.md"
+    text = home.read_text()
+    home.unlink()
+    scratch.build()
+    assert "url=browse/reports.html" in scratch.html("index.html")
+    scratch.write("Start here.md", f'---\ntags:\n  - "research/home"\n---\n{text}')
+    scratch.build()
+    assert "url=Start%20here.html" in scratch.html("index.html")
+    home.write_text(text)
+    scratch.build()
+    assert "url=" not in scratch.html("index.html")

@@ -173,6 +173,17 @@ def fold(prompt: Prompt) -> dict[str, Any]:
     return {"mode": mode, "summary": " ".join(words[: prompt.limit("words", 200)])}
 
 
+def stand_alone(prompt: Prompt) -> dict[str, Any]:
+    """The question as it is."""
+    return {"question": prompt.query}
+
+
+def talk(prompt: Prompt) -> dict[str, Any]:
+    """The first facts, word for word."""
+    sentences = [{"text": fact.quote, "evidence": [fact.key], "basis": "quoted", "cells": []} for fact in prompt.facts[:2]]
+    return {"sentences": sentences, "follow_ups": []}
+
+
 RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "perspectives": perspectives,
     "thought": thought,
@@ -186,6 +197,8 @@ RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "revision": revision,
     "editing": editing,
     "fold": fold,
+    "stand_alone": stand_alone,
+    "talk": talk,
 }
 
 

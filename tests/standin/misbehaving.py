@@ -176,8 +176,19 @@ def _condensed(evil: Evil) -> dict[str, Any]:
     return {"mode": "deep", "summary": f"{FALSEHOOD} {evil.url} {evil.leak} " * evil.many}
 
 
+def _renamed(evil: Evil) -> dict[str, Any]:
+    return {"question": f"{evil.prompt.query} {FALSEHOOD} {evil.url} {evil.leak}"}
+
+
+def _talked(evil: Evil) -> dict[str, Any]:
+    false = [{"text": f"{FALSEHOOD} {evil.url}", "evidence": ["E999", *evil.prompt.keys[:1]], "basis": "quoted", "cells": []}]
+    return {"sentences": false, "follow_ups": [f"What is at {evil.url}?"] * min(evil.many, 50)}
+
+
 _WISHES: dict[str, Callable[[Evil], dict[str, Any]]] = {
     "perspectives": _points,
+    "stand_alone": _renamed,
+    "talk": _talked,
     "thought": _searches,
     "observation": _findings,
     "evaluation": _open,

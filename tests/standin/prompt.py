@@ -28,6 +28,8 @@ BY_FIELD = {
     "order": "editing",
     "edits": "revision",
     "summary": "fold",
+    "question": "stand_alone",
+    "follow_ups": "talk",
 }
 """The question that an answer's field belongs to."""
 

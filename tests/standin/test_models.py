@@ -20,6 +20,7 @@ from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptPa
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain import reasoner_questions as q
+from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Hit, Paragraph, Perspective, ReportSection, SectionPlan, Sentence
 from tests.standin.charges import tokens_in
 from tests.standin.fit import Fitter
@@ -102,6 +103,8 @@ QUESTIONS: dict[str, q.Question[Any]] = {
         words=120,
     ),
     "fold": q.FoldQuestion(query=QUERY, perspective=VIEW, facts=FACTS, searches=("x",), summary="", limit_tokens=120),
+    "stand_alone": StandAloneQuestion(query=QUERY, history=(PastTurn(question="What are heat pumps?"),)),
+    "talk": TalkQuestion(query=QUERY, facts=FACTS, words=120),
 }
 
 

@@ -39,6 +39,7 @@ from pipeline.domain.values import (
 )
 from pipeline.text.normalise import digest_of
 from pipeline.vault import BuildReport, build_vault, load
+from pipeline.vault.build import Mode
 from pipeline.vault.output.note import Note, Rendered
 from pipeline.vault.paths import Names
 from pipeline.vault.rendering.templates import Renderer
@@ -319,7 +320,17 @@ class Workplace:
         return self.root / "local"
 
     def build(self) -> BuildReport:
-        return build_vault(self.store, templates=self.templates, vault=self.vault, state_dir=self.state)
+        return self.build_as("new")
+
+    def build_as(self, mode: Mode) -> BuildReport:
+        return build_vault(
+            self.store, templates=self.templates, vault=self.vault, state_dir=self.state, record=self.record, mode=mode
+        )
+
+    def record(self, drafts: Sequence[EventBase]) -> None:
+        """Store decisions about notes, in the order in which they were taken."""
+        number = len(self.store.marks(["vault"])) + 1
+        record_drafts(self.store, f"vault-{number:04d}", drafts, f"2026-12-01T02:00:00.{number:03d}Z")
 
     def build_and_note(self) -> tuple[BuildReport, tuple[Note, ...]]:
         """Build, and tell what each note said before its template made it."""
@@ -341,6 +352,12 @@ class Workplace:
         return next(
             path for path in sorted(self.vault.rglob("*.md")) if path.relative_to(self.vault).as_posix().startswith(start)
         )
+
+
+def record_drafts(store: MemoryStore, stream: str, drafts: Sequence[EventBase], at: str) -> None:
+    """Store drafted events as a new stream, all at one time."""
+    events = [stamped(draft, stream, number, "run", f"{stream}-{number}", at) for number, draft in enumerate(drafts, 1)]
+    store.append(stream, [record_of(event) for event in events], 0)
 
 
 def changed_templates(folder: Path) -> Path:

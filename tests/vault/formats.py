@@ -74,6 +74,7 @@ class CanvasEdge(Strict):
 class Canvas(Strict):
     """A whole canvas; beyond the format: no id twice, no edge into nothing, no two things in one place."""
 
+    generated: str = ""
     nodes: list[Annotated[TextNode | FileNode | LinkNode | GroupNode, Field(discriminator="type")]] = []
     edges: list[CanvasEdge] = []
 

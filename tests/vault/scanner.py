@@ -31,7 +31,7 @@ class Found:
 
 def body_of(note: str) -> str:
     assert note.startswith("---\n")
-    return note.split("\n---\n", 1)[1]
+    return re.sub(r"\n%% generated: [\w.-]* %%\n\Z", "", note.split("\n---\n", 1)[1])
 
 
 def fenced(body: str) -> tuple[tuple[tuple[str, str], ...], str]:

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from pipeline.vault import build_vault
 from pipeline.vault.cache.database import FILE
 from pipeline.vault.output.note import KINDS
 from tests.fakes import MemoryStore
@@ -136,13 +135,7 @@ class Life:
             store.failing = ""
 
     def build(self, number: int) -> None:
-        report = build_vault(
-            self.place.store,
-            templates=self.place.templates,
-            vault=self.place.vault,
-            state_dir=self.place.state,
-            mode="all" if number % 7 == 6 else "new",
-        )
+        report = self.place.build_as("all" if number % 7 == 6 else "new")
         assert report.problems == ()
         self.gone |= {note for note in self.words if not note.exists()}
 

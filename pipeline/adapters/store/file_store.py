@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pipeline.adapters.store import object_store, snapshots
@@ -19,7 +20,9 @@ from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
 from pipeline.adapters.store.segment_format import Finding, begins_with_envelope
 from pipeline.adapters.store.stream_reader import read_chain, read_segments
 from pipeline.adapters.store.stream_writer import StreamWriter
-from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot
+from pipeline.adapters.store.upkeep import removal
+from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot, kind_of
+from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, tombstones_of
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
 from pipeline.text.normalise import digest_of
@@ -38,10 +41,12 @@ class FileStore:
     def __init__(self, root: Path, rule: Rule | None = None) -> None:
         self._layout = Layout(root)
         self._rule = rule
-        self._branched: set[str] = set()
+        self._branched: dict[str, bool] = {}
         self._writers: dict[str, StreamWriter] = {}
         self._guard = threading.Lock()
         self._prepared = False
+        self._known_prunes: dict[str, str] = {}
+        self._tombstones = NONE
 
     def append(self, session_id: str, records: Sequence[Record], expected_version: int) -> int:
         """Store ``records`` durably after ``expected_version``; return the version of the last one.
@@ -54,6 +59,7 @@ class FileStore:
             WorkspaceLocked: another process writes this stream.
         """
         _refuse_unfit(session_id, records, expected_version)
+        self._refuse_pruned(session_id)
         self._prepare()
         return self._writer(session_id).append(records, expected_version)
 
@@ -63,11 +69,23 @@ class FileStore:
         Raises:
             LogDamaged, LogForked, LogUnreadable: the stream cannot be trusted.
         """
+        if pruned := self._pruned_session(session_id):
+            kept = removal.pruned_records(self.get(pruned.report))
+            return [record for record in kept if record.version > after]
         return [line.record for line in self._chain(session_id).lines[after:]]
 
-    def branched(self) -> frozenset[str]:
-        """Return those of the streams read so far whose branches are joined by the next append, or by ``join``."""
-        return frozenset(self._branched)
+    def branched(self, streams: Iterable[str]) -> frozenset[str]:
+        """Return those of the streams that two machines continued: they are read joined, and not stored so yet.
+
+        One that cannot be read is none of them. A stream that was read before is not read again, nor is one of a single segment.
+        """
+        return frozenset(name for name in streams if self._is_branched(name))
+
+    def _is_branched(self, stream: str) -> bool:
+        with contextlib.suppress(LogError):
+            if stream not in self._branched and len(self._layout.segments(stream)) > 1:
+                self._chain(stream)
+        return self._branched.get(stream, False)
 
     def join(self, session_id: str) -> Sequence[Record]:
         """Store how a stream's branches are joined; return the records that do it, none if it has no several branches.
@@ -84,7 +102,7 @@ class FileStore:
                 self._writer(session_id).append((), chain.version)
             finally:
                 self.release(session_id)
-            self._branched.discard(session_id)
+            self._branched[session_id] = False
         return [line.record for merge in chain.merges for line in merge]
 
     def beside(self, session_id: str) -> Sequence[Record]:
@@ -107,11 +125,74 @@ class FileStore:
 
     def ids(self, kind: Kind) -> Iterator[str]:
         """Yield the ids of all streams of a kind, sorted."""
-        return self._layout.ids(kind)
+        if kind != "session":
+            return self._layout.ids(kind)
+        stones = self.tombstones()
+        return iter(sorted({name for name in self._layout.ids(kind) if not stones.is_forgotten(name)} | stones.sessions.keys()))
 
     def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
         """Return a mark for each stream of these kinds, by id, sorted: the names, sizes and times of its segments."""
-        return dict(self._layout.marks(kinds))
+        found = dict(self._layout.marks(kinds))
+        stones = self.tombstones()
+        if "session" not in kinds or not (stones.sessions or stones.forgotten):
+            return found
+        pruned = {name: f"pruned:{one.report}" for name, one in stones.sessions.items()}
+        left = {name: mark for name, mark in found.items() if kind_of(name) != "session" or not stones.is_forgotten(name)}
+        whole = left | pruned
+        return {name: whole[name] for kind in kinds for name in sorted(whole) if kind_of(name) == kind}
+
+    def tombstones(self) -> Tombstones:
+        """Return what was pruned and forgotten, as the streams of prunes say; they are read again when one has changed.
+
+        A session that went on elsewhere after it was pruned here, and came back, is not pruned.
+        """
+        marks = dict(self._layout.marks(["prune"]))
+        if marks != self._known_prunes:
+            found = tombstones_of(line.record for name in marks for line in self._chain(name).lines)
+            continued = {name for name, one in found.sessions.items() if self._version_of(name) > one.up_to}
+            self._tombstones = replace(found, sessions={x: one for x, one in found.sessions.items() if x not in continued})
+            self._known_prunes = marks
+        return self._tombstones
+
+    def size_of(self, stream: str) -> int:
+        """Return the bytes of a stream's segments."""
+        return sum(path.stat().st_size for path in self._layout.segments(stream))
+
+    def object_size(self, digest: str) -> int:
+        """Return the bytes of an object's file, 0 if there is none."""
+        with contextlib.suppress(FileNotFoundError):
+            return self._layout.object(digest).stat().st_size
+        return 0
+
+    def remove_stream(self, stream: str) -> None:
+        """Remove all files of a stream for good.
+
+        Raises:
+            LogUnwritable: the disk refuses; some files may be left.
+            WorkspaceLocked: another process writes it.
+        """
+        removal.remove_stream(self._layout, stream)
+
+    def remove_objects(self, digests: Iterable[str]) -> None:
+        """Remove objects for good.
+
+        Raises:
+            LogUnwritable: the disk refuses; some objects may be left.
+        """
+        removal.remove_objects(self._layout, digests)
+
+    def leftovers(self) -> Iterator[str]:
+        """Yield the ids of pruned and forgotten sessions of which files are left."""
+        stones = self.tombstones()
+        return (name for name in self._layout.folders() if name in stones.sessions or stones.is_forgotten(name))
+
+    def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
+        """Replace each record of a stream for good.
+
+        Raises:
+            LogDamaged, LogForked, LogUnreadable, LogUnwritable, WorkspaceLocked: as the port says.
+        """
+        removal.strike(self._layout, stream, change)
 
     def written_off(self) -> frozenset[str]:
         """Return the ids of sessions whose log is missing, and whose loss the user has accepted."""
@@ -119,7 +200,7 @@ class FileStore:
 
     def load_snapshot(self, session_id: str, fold_id: str) -> Snapshot | None:
         """Return the latest snapshot by that fold whose event is still the stored one, else None."""
-        if not is_plain(session_id):
+        if not is_plain(session_id) or self._pruned_session(session_id):
             return None
         stored = snapshots.read(self._layout.snapshot(session_id), fold_id)
         with contextlib.suppress(LogError):
@@ -180,6 +261,20 @@ class FileStore:
             if not writer.in_doubt:
                 del self._writers[session_id]
 
+    def _version_of(self, session: str) -> int:
+        """The version of a session's segments, 0 if there are none or they are damaged."""
+        with contextlib.suppress(LogError):
+            return read_chain(self._layout, session).version if self._layout.segments(session) else 0
+        return 0
+
+    def _pruned_session(self, stream: str) -> PrunedSession | None:
+        """The tombstone of a session, None if it is none or was not pruned."""
+        return self.tombstones().sessions.get(stream) if kind_of(stream) == "session" else None
+
+    def _refuse_pruned(self, stream: str) -> None:
+        if self._pruned_session(stream) or (kind_of(stream) == "session" and self.tombstones().is_forgotten(stream)):
+            raise EventRejected(f"{stream} was pruned and cannot go on", hint="research the question in a new session")
+
     def _writer(self, stream: str) -> StreamWriter:
         with self._guard:
             writer = self._writers.get(stream)
@@ -191,7 +286,7 @@ class FileStore:
         chain = refuse_damage(read_chain(self._layout, stream, self._rule), stream)
         for finding in chain.torn:
             self._warn_once(finding)
-        (self._branched.add if chain.merges else self._branched.discard)(stream)
+        self._branched[stream] = bool(chain.merges)
         return chain
 
     def _warn_once(self, finding: Finding) -> None:

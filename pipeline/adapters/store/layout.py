@@ -3,7 +3,8 @@
 ::
 
     sessions/<session id>/events/<first version, 6 digits>-<run id>.jsonl
-    batches/<batch id>.jsonl      so also memory/<memory id>.jsonl and talks/<talk id>.jsonl
+    batches/<batch id>.jsonl      so also memory/<memory id>.jsonl, talks/<talk id>.jsonl, prunes/<prune id>.jsonl
+    vault/<vault id>.jsonl        what a person decided about notes: one stream for each build or command that recorded a decision
     objects/<2 hex>/<sha256>.gz
     damaged/<time>/…  files as they were before a repair; no command reads or removes them
     damaged/written-off/<session id>   its log is missing, and its user has accepted that
@@ -29,7 +30,14 @@ from pipeline.system import durable_files
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 _SUFFIX = ".jsonl"
 _ATTRIBUTES = b"*.jsonl -text -merge\n"
-_FOLDERS = {"batch": "batches", "memory": "memory", "talk": "talks"}  # of the streams that have no folder of their own
+# The folders of the streams that have none of their own.
+_FOLDERS = {
+    "batch": "batches",
+    "memory": "memory",
+    "talk": "talks",
+    "prune": "prunes",
+    "vault": "vault",
+}
 
 
 class Layout:
@@ -81,6 +89,10 @@ class Layout:
             return (name for name in names if kind_of(name) == kind and self.segments(name))
         stems = {_stem(name) for name in _names(self.root / _FOLDERS[kind]) if name.endswith(_SUFFIX)}
         return (stem for stem in sorted(stems) if kind_of(stem) == kind and is_plain(stem))
+
+    def folders(self) -> Iterator[str]:
+        """Yield the names of all session folders, also empty ones, sorted."""
+        return (name for name in sorted(_names(self.root / "sessions")) if kind_of(name) == "session" and is_plain(name))
 
     def marks(self, kinds: Sequence[Kind]) -> Iterator[tuple[str, str]]:
         """Yield the id and mark of every stream of these kinds, sorted; a mark changes whenever a segment does."""

@@ -29,7 +29,7 @@ from pipeline.text.normalise import counted
 
 ZEROS = b"0" * 64
 
-FindingKind = Literal["torn", "corrupt", "unreadable", "detached", "fork", "object", "missing", "newer", "invalid"]
+FindingKind = Literal["torn", "corrupt", "unreadable", "detached", "fork", "object", "missing", "newer", "invalid", "leftover"]
 
 _HASH_FIELD = len(b',"hash":"') + 64 + len(b'"}')
 _SEAL = len(b',"prev":"') + 64 + len(b'"') + _HASH_FIELD
@@ -50,6 +50,7 @@ class Finding:
     ``detached``: a segment continues a record that is not there. ``fork``: two segments continue the same record.
     ``object``: a stored object's bytes are not those of its digest. ``missing``: an event names an object, or a session,
     that is not stored. ``newer``: a newer program wrote it. ``invalid``: the record is sound, and no event.
+    ``leftover`` is harmless: a file of a pruned session, which the next prune removes.
     """
 
     path: str

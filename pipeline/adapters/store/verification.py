@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +13,8 @@ from pipeline.adapters.store.layout import Layout
 from pipeline.adapters.store.record_chain import join
 from pipeline.adapters.store.segment_format import Finding, Segment, envelope_of, seal
 from pipeline.adapters.store.stream_reader import read_segments
+from pipeline.domain.events.records import kind_of
+from pipeline.domain.events.tombstones import Tombstones, tombstones_of
 from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
 from pipeline.system.process_lock import Lock
@@ -39,9 +41,11 @@ def verify(root: Path) -> list[Finding]:
     """Return all that is wrong in the log at ``root``: streams first, then objects. Changes nothing, takes no lock."""
     layout = Layout(root)
     findings: list[Finding] = []
+    stones = _tombstones(layout)
     for stream in layout.streams():
-        findings += _verify_stream(layout, stream)
-    return [*findings, *_lost_sessions(layout), *_damaged_objects(layout)]
+        findings += _verify_stream(layout, stream, stones)
+    findings += _kept_reports(layout, stones)
+    return [*findings, *_lost_sessions(layout, stones), *_damaged_objects(layout)]
 
 
 def repair(root: Path) -> list[Repair]:
@@ -65,7 +69,7 @@ def repair(root: Path) -> list[Repair]:
         for finding in _damaged_objects(layout):
             done.append(_set_aside(layout, finding.path, aside))
             _remove(root / finding.path)
-        done += [write_off(root, Path(finding.path).name) for finding in _lost_sessions(layout)]
+        done += [write_off(root, Path(finding.path).name) for finding in _lost_sessions(layout, _tombstones(layout))]
     except OSError as error:
         raise LogUnwritable(f"the log cannot be repaired: {error}", hint="check space and permissions") from error
     return done
@@ -88,30 +92,63 @@ def write_off(root: Path, session: str) -> Repair:
     return Repair(session, "")
 
 
-def _verify_stream(layout: Layout, stream: str) -> list[Finding]:
+def _tombstones(layout: Layout) -> Tombstones:
+    """The tombstones in all sound records of prunes."""
+    segments = (segment for name in layout.ids("prune") for segment in _readable(layout, name))
+    return tombstones_of(line.record for segment in segments for line in segment.lines)
+
+
+def _verify_stream(layout: Layout, stream: str, stones: Tombstones) -> list[Finding]:
     segments = _readable(layout, stream)
-    return join(segments).findings + list(_missing_objects(layout, segments))
+    pruned = stones.sessions.get(stream)
+    if stones.is_forgotten(stream) or (
+        pruned and max((x.record.version for s in segments for x in s.lines), default=0) <= pruned.up_to
+    ):
+        message = "a prune of this session was interrupted; the next `research prune` ends it"
+        return [Finding(layout.named(layout.folder(stream)), 0, "leftover", message)]
+    memory = kind_of(stream) == "memory"  # it may be made from events whose pages are pruned
+    named = (
+        (s.path, number, "" if memory else line.record.at, line.record.data)
+        for s in segments
+        for number, line in enumerate(s.lines, 1)
+    )
+    return join(segments).findings + list(_missing_objects(layout, named, stones))
 
 
-def _missing_objects(layout: Layout, segments: list[Segment]) -> Iterator[Finding]:
+def _missing_objects(layout: Layout, records: Iterable[tuple[str, int, str, bytes]], stones: Tombstones) -> Iterator[Finding]:
+    """The objects that records (path, line, time, JSON) name and that are neither stored nor pruned since."""
     seen: set[str] = set()
-    for segment in segments:
-        for number, line in enumerate(segment.lines, 1):
-            for digest in map(bytes.decode, _NAMED_OBJECT.findall(line.record.data)):
-                if digest not in seen and not layout.object(digest).exists():
-                    yield Finding(segment.path, number, "missing", f"the record names object {digest}, which is not stored")
-                seen.add(digest)
+    for path, number, at, data in records:
+        for digest in set(map(bytes.decode, _NAMED_OBJECT.findall(data))) - seen:
+            stone = stones.objects.get(digest)
+            if not (layout.object(digest).exists() or (stone and at <= stone.at)):
+                yield Finding(path, number, "missing", f"the record names object {digest}, which is not stored")
+            seen.add(digest)
 
 
-def _lost_sessions(layout: Layout) -> Iterator[Finding]:
-    """The sessions that a night names and of which nothing is there, unless they are written off."""
+def _kept_reports(layout: Layout, stones: Tombstones) -> Iterator[Finding]:
+    """The objects that hold what is kept of pruned sessions, if they are missing, and the pages that these name."""
+    for session, stone in stones.sessions.items():
+        try:
+            kept = object_store.read(layout.object(stone.report), stone.report).splitlines()
+        except ObjectMissing as error:
+            if not layout.object(stone.report).exists():  # else it is found among the damaged objects
+                yield Finding(f"sessions/{session}", 0, "missing", f"its log was pruned, and {error.message}")
+            continue
+        named = ((layout.named(layout.object(stone.report)), number, "", data) for number, data in enumerate(kept, 1))
+        yield from _missing_objects(layout, named, stones)
+
+
+def _lost_sessions(layout: Layout, stones: Tombstones) -> Iterator[Finding]:
+    """The sessions that a night names and of which nothing is there, unless they are pruned, forgotten or written off."""
     named: dict[str, str] = {}
     for batch in layout.ids("batch"):
         for segment in _readable(layout, batch):
             for line in segment.lines:
                 if found := _NAMED_SESSION.search(line.record.data):
                     named.setdefault(found[1].decode(), segment.path)
-    for session in sorted(named.keys() - layout.written_off_sessions()):
+    given_up = layout.written_off_sessions() | stones.sessions.keys()
+    for session in sorted(name for name in named.keys() - given_up if not stones.is_forgotten(name)):
         found_here = _readable(layout, session)
         if not any(segment.lines or (segment.finding and segment.finding.kind != "torn") for segment in found_here):
             message = f"{named[session]} names it, and it is not here; bring it back from a backup, or --repair writes it off"

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from pipeline.batch.memory.reading import read_memory
 from pipeline.domain import Summary
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.memory_events import Due, MemoryEnded, MemoryStarted, SessionConsolidated
+from pipeline.domain.events.memory_events import Due, EntitiesNamed, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.memory.consolidation import consolidated
 from pipeline.domain.memory.fold import Memory
+from pipeline.domain.memory.naming import METHOD, named_entities
+from pipeline.domain.memory.values import NamedEntity
 from pipeline.domain.session import state_of
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stream_log import StreamLog
@@ -20,6 +22,8 @@ from pipeline.errors import LogError, LogUnwritable
 from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of
 from pipeline.text.times import timestamp
+
+MOST_READ = 20_000  # statements that are looked through for names; older ones keep the names that they have
 
 _log = logging.getLogger("pipeline.batch.memory")
 
@@ -47,8 +51,9 @@ def consolidate(store: EventStore, context: RunContext, summaries: Iterable[Summ
     Raises:
         LogError: the memory's stream cannot be written.
     """
-    due = due_sessions(read_memory(store), summaries)
-    if not due:
+    memory = read_memory(store)
+    due = due_sessions(memory, summaries)
+    if not due and (memory.naming == METHOD or not new_names(memory)):
         return Consolidated()
     log = StreamLog(store, context, new_memory_id(timestamp(context.now())))
     try:
@@ -74,6 +79,13 @@ def consolidation_of(store: EventStore, session: str) -> SessionConsolidated:
     return consolidated(state, digest_of(records[-1].data) if records else "")
 
 
+def new_names(memory: Memory) -> tuple[NamedEntity, ...]:
+    """Return the entities of the latest statements that memory does not have yet, or not with all these statements."""
+    latest = [one.statement for one in memory.statements.values() if one.holds][-MOST_READ:]
+    known = {one.id: frozenset(one.statements) for one in memory.named} if memory.naming == METHOD else {}
+    return tuple(one for one in named_entities(latest) if not known.get(one.id, frozenset()).issuperset(one.statements))
+
+
 def _consolidate(store: EventStore, log: StreamLog, due: Iterable[Due]) -> Consolidated:
     done: list[SessionConsolidated] = []
     failed: dict[str, str] = {}
@@ -88,6 +100,8 @@ def _consolidate(store: EventStore, log: StreamLog, due: Iterable[Due]) -> Conso
             continue
         log.record(one)
         done.append(one)
+    if names := new_names(read_memory(store)):
+        log.record(EntitiesNamed(method=METHOD, names=names))
     statements = sum(len(one.statements) for one in done)
     log.record(MemoryEnded(sessions=len(done), statements=statements, failed=failed))
     return Consolidated(log.id, tuple(one.session for one in done), statements, failed)

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.command_parts import bring_site_up_to_date, bring_vault_up_to_date, require_workspace
+from pipeline.cli.command_parts import (
+    bring_site_up_to_date,
+    bring_vault_up_to_date,
+    decision_lines,
+    print_decisions,
+    require_workspace,
+)
 from pipeline.ops.console_output import Console, end
 from pipeline.text.normalise import counted
 
@@ -35,6 +41,8 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
         "removed": report.removed,
         "unchanged": report.unchanged,
         "set_aside": report.set_aside,
+        "moved": dict(report.moved),
+        "hidden": report.hidden,
         "problems": [str(problem) for problem in report.problems],
     }
     if not check and not no_site:
@@ -50,7 +58,7 @@ def build(console: Console, everything: bool, check: bool, no_site: bool) -> Non
 
 def _vault_lines(report: Any, written: str, removed: str) -> list[str]:
     lines = [f"{counted(len(report.written), 'note')} {written}, {len(report.removed)} {removed}, {report.unchanged} unchanged"]
-    return lines + [f"set aside: {path}" for path in report.set_aside]
+    return lines + [line for line, _always in decision_lines(report)]
 
 
 @click.command()
@@ -112,6 +120,7 @@ def _build_and_report(console: Console, vault: bool, then: Callable[[], None], f
 
     try:
         report = bring_vault_up_to_date(console) if vault else None
+        print_decisions(console, report)
         notes = len(report.written) if report else 0
         made = bring_site_up_to_date(console, steps=report.steps if report else None)
     except ResearchError as error:

@@ -94,7 +94,9 @@ class _LogCheck:
 
     @property
     def bad(self) -> list[Any]:
-        return [finding for finding in self.findings if finding.kind not in ("torn", "fork")]  # the next run joins branches
+        return [
+            finding for finding in self.findings if finding.kind not in ("torn", "fork", "leftover")
+        ]  # the next run joins branches
 
     @property
     def lines(self) -> list[str]:
@@ -130,10 +132,38 @@ def verify(console: Console, repair: bool) -> None:
     hint = "; research verify --repair keeps the intact part" if check.exit_code == 20 and not repair else ""
     problems = len(check.bad) + len(check.unsupported)
     verdict = f"{counted(problems, 'problem')}{hint}" if problems else "no problem"
+    pruned = _pruned_lines(workspace_adapters.store_of(console.folder))
+    lines += pruned
     lines.append(f"{check.quotes} quotes and {check.citations} citations checked against stored pages: {verdict}")
+    value["pruned"] = pruned
     more = {"quotes": check.quotes, "citations": check.citations, "unsupported": len(check.unsupported)}
     console.data(lines, value | more)
     end(check.exit_code)
+
+
+def _pruned_lines(store: EventStore) -> list[str]:
+    """What was pruned and forgotten, and how many quotes had been checked before: a line for each prune."""
+    from pipeline.domain.events.json_codec import decode_all
+    from pipeline.domain.events.pruning_events import ObjectsPruned, SessionForgotten, SessionPruned
+    from pipeline.errors import LogError
+    from pipeline.text.normalise import counted
+
+    lines = []
+    for name in store.ids("prune"):
+        try:
+            events = list(decode_all(record.data for record in store.load(name)))
+        except LogError:
+            continue  # a finding says so
+        stones = [event for event in events if isinstance(event, SessionPruned | ObjectsPruned | SessionForgotten)]
+        sessions = sum(isinstance(event, SessionPruned) for event in stones)
+        forgotten = sum(isinstance(event, SessionForgotten) for event in stones)
+        quotes = sum(event.quotes for event in stones if not isinstance(event, SessionForgotten))
+        what = [counted(sessions, "session")] if sessions else []
+        what += [counted(forgotten, "forgotten session")] if forgotten else []
+        what.append(counted(sum(len(event.objects) for event in stones), "page or exchange", "pages and exchanges"))
+        if stones:
+            lines.append(f"pruned on {stones[0].at[:10]}: {', '.join(what)}; {counted(quotes, 'quote')} had been checked")
+    return lines
 
 
 def _check_log(console: Console) -> _LogCheck:

@@ -38,8 +38,10 @@ def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
         with run.lock(lock_wait):
             context = context_of(env, lambda _event, _state: None, run)
             opened = session_actions.reopen_session(env.store, name, context)
+            session_actions.accept_handoff(opened, env.store, context)
             _adopt_settings(env, opened, context)
             state = run.run_async(_resume_session(env, run, opened))
+            session_actions.complete_handoff(opened, env.store, context)
             consolidate_after_run(console, env.workspace, env.store)
             problems = _vault_and_site(env)
         show_session(console, state, None)

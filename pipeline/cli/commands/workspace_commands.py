@@ -47,7 +47,10 @@ def init(console: Console, directory: Path | None) -> None:
     )
 
 
-STATUSES = ("due", "interrupted", "changed", "done", "waiting", "not-found", "failed", "cancelled", "damaged", "same", "archived")
+STATUSES = (
+    "due", "interrupted", "changed", "done", "waiting", "elsewhere", "not-found", "failed", "cancelled", "damaged", "same",
+    "archived",
+)  # fmt: skip
 
 
 @click.command("list")
@@ -75,6 +78,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     workspace = load_workspace(console.folder)
     report_left_out(console, workspace)
     known = read_sessions(console, workspace_adapters.store_of(console.folder))
+    machine = workspace_adapters.machine_of(workspace.queue.settings)
     report, first = workspace_adapters.report_of(console.folder), timestamp(since) if since else ""
 
     def is_wanted(its_tags: Iterable[str], latest: Summary | None, *words: str) -> bool:
@@ -86,7 +90,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     of = {summary.id: summary for summary in known.sessions}
     decisions = [
         d
-        for d in decide(workspace.queue, known, datetime.now(UTC))
+        for d in decide(workspace.queue, known, datetime.now(UTC), machine=machine)
         if is_wanted(d.query.tags, of.get(d.session), d.word.replace(" ", "-"), "due" if d.due else "")
     ]
     gone = [summary for summary in archived(workspace.queue, known) if is_wanted(summary.tags, summary, "archived")]
@@ -116,19 +120,26 @@ _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query mat
 
 
 @click.command()
-@click.argument("session", type=SessionName())
+@click.argument("session", type=SessionName(), required=False)
+@click.option("--hidden", is_flag=True, help="List the notes that were hidden or deleted in the vault instead of a session.")
 @click.option(
     "--at", "version", type=click.IntRange(min=1), metavar="VERSION", help="The state after the event with this version."
 )
 @click.pass_obj
-def show(console: Console, session: str, version: int | None) -> None:
+def show(console: Console, session: str | None, hidden: bool, version: int | None) -> None:
     """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
+    from pipeline.cli.commands.hide_commands import print_hidden
     from pipeline.domain.events.json_codec import decode
     from pipeline.domain.session import ResearchSession, state_at
     from pipeline.errors import UsageError
     from pipeline.wiring import workspace_adapters
 
+    if hidden:
+        print_hidden(console)
+        return
     require_workspace(console.folder)
+    if session is None:
+        raise UsageError("no session is named", hint="research list shows all sessions; --hidden lists hidden notes")
     store = workspace_adapters.store_of(console.folder)
     name = session_named(console.folder, store, session)
     newest = ResearchSession.open(store, name).state

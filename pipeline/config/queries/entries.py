@@ -9,7 +9,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from pipeline.config.queries.fields import Reader, as_written, choice, duration, kind, listing, mapping, money, near, text, whole
+from pipeline.config.queries.fields import (
+    Reader,
+    as_written,
+    choice,
+    duration,
+    kind,
+    listing,
+    machine,
+    mapping,
+    money,
+    near,
+    text,
+    whole,
+)
 from pipeline.config.queries.model import Query
 from pipeline.config.queries.problems import Problems, quoted, shown
 from pipeline.config.queries.settings_section import CONTEXT_TOKENS, MOST, model, search
@@ -127,6 +140,7 @@ FIELDS: dict[str, Reader] = {
     "every": duration,
     "tags": listing(tag_of, "write a list: [policy, batteries]"),
     "priority": whole(-1_000, 1_000),
+    "machine": machine,
     "max_workers": whole(1, 100),
     "perspectives": whole(1, 20),
     "iterations": whole(1, 20),
@@ -175,7 +189,7 @@ def _firsts(found: list[Query]) -> dict[int, int]:
 
 def _manner(query: Query) -> Query:
     """What decides how a question is researched."""
-    return replace(query, text="", id="", line=0, every=None, tags=(), priority=0)
+    return replace(query, text="", id="", line=0, every=None, tags=(), priority=0, machine="")
 
 
 def _slugs(found: Iterable[Query]) -> dict[str, set[str]]:

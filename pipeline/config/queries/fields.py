@@ -86,6 +86,15 @@ def as_written(text: str) -> str:
     return quoted(text) if any(pattern.fullmatch(text) for pattern, _ in _OTHER) else text
 
 
+def machine(node: Node, faults: Problems) -> str | None:
+    """Return the name of a computer: one word of at most 100 characters."""
+    name = text(node, faults, "write the computer's name, such as server")
+    if name is None or (len(name) <= 100 and not name.count(" ")):
+        return name
+    faults.add(node, f"{shown(name)} is no name of a computer", "write one word of at most 100 characters")
+    return None
+
+
 def choice(*words: str) -> Reader:
     """Return a reader of one of ``words``."""
     listed = " or ".join(words)

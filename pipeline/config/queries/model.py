@@ -69,6 +69,18 @@ class ModelChoice:
     concurrency: int | None = None
 
 
+FOREVER = timedelta.max
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end."""
+
+    exchanges: timedelta = timedelta(days=30)
+    pages: timedelta = FOREVER
+    sessions: timedelta = FOREVER
+
+
 @dataclass(frozen=True, slots=True)
 class Enqueueing:
     """Whether other programs may queue questions, through ``research mcp``, and their caps.
@@ -89,7 +101,8 @@ class Settings:
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
-    ``memory``: whether a run recalls earlier sessions, and consolidates those that ended.
+    ``memory``: whether a run recalls earlier sessions, and consolidates those that ended. ``keep``: how long ``research prune``
+    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name.
     ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's. ``vault_queue``: whether the questions in the
     vault are researched too.
     """
@@ -106,9 +119,11 @@ class Settings:
     contact: str = ""
     site_url: str = ""
     memory: Literal["on", "off"] = "on"
+    keep: Keep = Keep()
     workers: Literal["notes", "folded"] = "notes"
     vault_queue: Literal["read", "ignore"] = "read"
     snapshot_every: int = 20
+    machine: str = ""
     mcp: Enqueueing = Enqueueing()
 
 
@@ -117,6 +132,7 @@ class Query:
     """One entry of the queue. ``None`` means: not said, the settings or defaults decide.
 
     ``text`` is one line: runs of white space are one space. ``line`` counts from 1. A higher ``priority`` comes first.
+    ``machine``: only its runs take the query up; "": those of any.
     ``same_as`` is the id of an entry that asks the same: that one is researched, this one is not. ``file``: the note of the vault
     that asks it, relative to the workspace; "" for ``queries.yaml``.
     """
@@ -128,6 +144,7 @@ class Query:
     every: timedelta | None = None
     tags: tuple[str, ...] = ()
     priority: int = 0
+    machine: str = ""
     max_workers: int | None = None
     perspectives: int | None = None
     iterations: int | None = None

@@ -5,8 +5,30 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipeline.config.queries.fields import Reader, choice, clock, duration, kind, listing, mapping, money, price, text, whole
-from pipeline.config.queries.model import Enqueueing, Limits, ModelChoice, Price, QueryLimits, Settings
+from pipeline.config.queries.fields import (
+    Reader,
+    choice,
+    clock,
+    duration,
+    kind,
+    listing,
+    machine,
+    mapping,
+    money,
+    price,
+    text,
+    whole,
+)
+from pipeline.config.queries.model import (
+    FOREVER,
+    Enqueueing,
+    Keep,
+    Limits,
+    ModelChoice,
+    Price,
+    QueryLimits,
+    Settings,
+)
 from pipeline.config.queries.problems import Problems, shown
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
 
@@ -123,6 +145,15 @@ def _query_limits(node: Node, faults: Problems) -> QueryLimits:
     return QueryLimits(**_mapping(node, faults, {**_QUERY_LIMITS, "context_tokens": whole(*CONTEXT_TOKENS)}))
 
 
+def _keep(node: Node, faults: Problems) -> Keep:
+    return Keep(**_mapping(node, faults, dict.fromkeys(("exchanges", "pages", "sessions"), _age)))
+
+
+def _age(node: Node, faults: Problems) -> object:
+    """Read ``forever`` or a length of time."""
+    return FOREVER if isinstance(node, Scalar) and node.value == "forever" else duration(node, faults)
+
+
 def _enqueueing(node: Node, faults: Problems) -> Enqueueing:
     fields = {"enqueue": choice("true", "false"), "questions": whole(1, 1_000), "each_usd": money, "cost_usd": money}
     values = _mapping(node, faults, fields)
@@ -175,6 +206,8 @@ _SETTINGS: dict[str, Reader] = {
     "contact": _contact,
     "site_url": _address,
     "memory": choice("on", "off"),
+    "keep": _keep,
+    "machine": machine,
     "workers": choice("notes", "folded"),
     "vault_queue": choice("read", "ignore"),
     "snapshot_every": whole(1, 100_000),

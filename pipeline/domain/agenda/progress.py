@@ -13,14 +13,27 @@ from pipeline.domain.steps import Read
 
 def progress(state: SessionState) -> tuple[int, int]:
     """Return how many steps have ended, and how many there will be as far as can be seen: of each worker, one iteration more."""
-    done = _steps_done(state)
+    done = state.pruned.get("steps", 0) if state.pruned else _steps_done(state)
     return done, done + (0 if state.ended else _steps_ahead(state))
+
+
+def counts_of(state: SessionState) -> dict[str, int]:
+    """Return how many workers, searches, pages, facts, sources and events a session has, or had before it was pruned."""
+    return state.pruned or {
+        "events": state.version,
+        "workers": len(state.workers),
+        "searches": len(state.searches),
+        "pages": len(state.pages),
+        "facts": len(state.facts),
+        "sources": len({fact.url for fact in state.facts.values()}),
+    }
 
 
 def summary_of(state: SessionState) -> Summary:
     """Return the summary of a session."""
     cost = cost_of(state)
     done, in_all = progress(state)
+    found = counts_of(state)
     return Summary(
         id=state.id,
         version=state.version,
@@ -36,8 +49,8 @@ def summary_of(state: SessionState) -> Summary:
         ended_at=state.ended_at,
         end_reason=state.end_reason,
         title=state.title,
-        facts=len(state.facts),
-        sources=len({fact.url for fact in state.facts.values()}),
+        facts=found["facts"],
+        sources=found["sources"],
         calls=state.spent.calls,
         tokens=state.spent.total_tokens,
         usd=cost.usd,
@@ -46,6 +59,8 @@ def summary_of(state: SessionState) -> Summary:
         seconds=working_seconds(state),
         steps=done,
         steps_in_all=in_all,
+        handed_to=state.handoff.to if state.handoff else "",
+        handed_until=state.handoff.until if state.handoff else "",
     )
 
 

@@ -13,8 +13,10 @@ from pydantic_core import from_json
 
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import memory_events as m
+from pipeline.domain.events import pruning_events as p
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
+from pipeline.domain.events import vault_events as v
 from pipeline.domain.events.session_events import EventBase
 from pipeline.errors import LogDamaged, SchemaTooNew
 
@@ -61,6 +63,9 @@ SessionEvent = Annotated[
     | e.SettingsChanged
     | e.CallSent
     | e.BranchMerged
+    | e.HandoffInitiated
+    | e.HandoffAccepted
+    | e.HandoffCompleted
     | n.BatchStarted
     | n.QuerySkipped
     | n.QueryEnded
@@ -79,7 +84,16 @@ SessionEvent = Annotated[
     | m.SessionConsolidated
     | m.EntitiesNamed
     | m.EntityJoined
-    | m.MemoryEnded,
+    | m.MemoryEnded
+    | p.ResearchPruned
+    | p.SessionPruned
+    | p.ObjectsPruned
+    | p.SessionForgotten
+    | p.PruneEnded
+    | p.RecordForgotten
+    | v.NoteMoved
+    | v.NoteHidden
+    | v.NoteShown,
     Field(discriminator="type"),
 ]
 

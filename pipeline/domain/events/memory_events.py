@@ -48,9 +48,13 @@ class SessionConsolidated(Answered):
 
 
 class EntitiesNamed(Answered):
-    """What statements are about: new entities, and known ones with the statements that came to them."""
+    """What statements are about: new entities, and known ones with the statements that came to them.
+
+    ``method`` is how they were found; the names of an earlier method count no longer once there are some of a later one.
+    """
 
     type: Literal["entities.named"] = "entities.named"
+    method: str = ""
     names: tuple[NamedEntity, ...]
 
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Literal, NamedTuple, get_args
 
-Kind = Literal["session", "batch", "memory", "talk"]
+Kind = Literal["session", "batch", "memory", "talk", "vault", "prune"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MERGE = "merge-"  # how the run ids of merge segments begin
 
 
 def kind_of(stream: str) -> Kind:
-    """Return the kind of a stream: that of its id's prefix (``batch-``, ``memory-``, ``talk-``), else a session."""
+    """Return the kind of a stream: that of its id's prefix (``batch-``, ``memory-`` …), else a session."""
     return next((kind for kind in KINDS[1:] if stream.startswith(f"{kind}-")), "session")
 
 

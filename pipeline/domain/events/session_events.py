@@ -60,7 +60,10 @@ class RunStarted(EventBase):
 
 
 class ResearchStarted(EventBase):
-    """The research begins: the query and the limits of the session."""
+    """The research begins: the query and the limits of the session.
+
+    ``names``: the letters in the names of its notes; logs that do not say so are older, and their notes keep their Latin names.
+    """
 
     type: Literal["research.started"] = "research.started"
     query: str
@@ -68,6 +71,7 @@ class ResearchStarted(EventBase):
     config: ResearchConfig = ResearchConfig()
     tags: tuple[str, ...] = ()
     previous_session: str = ""
+    names: Literal["latin", "any"] = "latin"
 
 
 class EarlierRecalled(EventBase):
@@ -290,19 +294,25 @@ class ResearchReopened(EventBase):
 
 
 class Conflict(Value):
-    """Two branches recorded different outcomes of one step: the ids of the event that counts, and of the other."""
+    """Two branches recorded different outcomes of one step: the ids of the event that counts, and of the other.
+
+    ``kept`` and ``other`` are what they say, in a few words.
+    """
 
     step: str
     ours: str
     theirs: str
+    kept: str = ""
+    other: str = ""
 
 
 class BranchMerged(Answered):
     """Two branches of the stream are joined: machines that did not know of each other had continued the same event.
 
     ``kept`` and ``taken`` are the hashes of the last events of the branch that this event continues, and of the other; ``base``
-    is the version of the last event that both have. ``adopted`` are the ids of the other branch's events that follow this one;
-    ``same`` of those that this branch has with the same payload; ``left`` of the other answers that have no place in it.
+    is the version of the last event that both have; ``machines`` are those that ran them last. ``adopted`` are the ids of the
+    other branch's events that follow this one; ``same`` of those that this branch has with the same payload; ``left`` of the
+    other answers that have no place in it.
     ``cost`` is what the other branch spent, without the cost of the adopted events; it includes ``lost`` calls whose answers were
     never recorded, at their worst case, ``lost_usd``. ``answered`` are the worst cases of calls that this branch had counted as
     lost, and whose answers the other one has.
@@ -312,6 +322,7 @@ class BranchMerged(Answered):
     base: int
     kept: str
     taken: str
+    machines: tuple[str, str] = ("", "")
     adopted: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
@@ -319,6 +330,29 @@ class BranchMerged(Answered):
     lost: int = 0
     lost_usd: float = 0.0
     answered: tuple[Cost, ...] = ()
+
+
+class HandoffInitiated(EventBase):
+    """The session is handed over: only a run of the machine ``to`` goes on with it, or after ``until`` (a time, or "") any."""
+
+    type: Literal["handoff.initiated"] = "handoff.initiated"
+    to: str
+    why: str = ""
+    until: str = ""
+
+
+class HandoffAccepted(EventBase):
+    """A run of the machine that the session was handed over to goes on with it."""
+
+    type: Literal["handoff.accepted"] = "handoff.accepted"
+    machine: str
+
+
+class HandoffCompleted(EventBase):
+    """The session that was handed over has ended there."""
+
+    type: Literal["handoff.completed"] = "handoff.completed"
+    machine: str
 
 
 class StepFailed(Answered):

@@ -212,4 +212,4 @@ def _kind(failure: Failure) -> str:
 
 def plain_message(message: str) -> str:
     """Return an error's message without addresses, paths and numbers, so that the same trouble reads the same on every night."""
-    return one_line(_DETAIL.sub("#", _ADDRESS.sub("…", message)), 200)
+    return one_line(_DETAIL.sub("#", _ADDRESS.sub("…", one_line(message, 1_000))), 200)

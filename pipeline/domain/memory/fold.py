@@ -34,12 +34,14 @@ class Remembered:
 class Memory:
     """What all sessions left behind. ``sessions`` holds the last consolidation of each, in order of their ends.
 
-    A session's last consolidation is that of the stream whose id, which begins with its time, comes last.
+    A session's last consolidation is that of the stream whose id, which begins with its time, comes last. ``naming`` is the
+    latest method of naming entities.
     """
 
     sessions: dict[str, SessionConsolidated] = field(default_factory=dict)
     named: tuple[NamedEntity, ...] = ()
     joins: tuple[EntityJoined, ...] = ()
+    naming: str = ""
 
     @cached_property
     def statements(self) -> dict[str, Remembered]:
@@ -102,8 +104,10 @@ def remember(events: Iterable[EventBase]) -> Memory:
         elif isinstance(event, EntityJoined):
             joins.append(event)
     ordered = sorted(latest.values(), key=lambda event: (event.episode.at, event.session))
-    names = (entity for event in sorted(named, key=_place) for entity in event.names)
-    return Memory({event.session: event for event in ordered}, _names_put_together(names), tuple(sorted(joins, key=_place)))
+    method = max((event.method for event in named), default="")
+    names = (entity for event in sorted(named, key=_place) if event.method == method for entity in event.names)
+    sessions = {event.session: event for event in ordered}
+    return Memory(sessions, _names_put_together(names), tuple(sorted(joins, key=_place)), method)
 
 
 def _place(event: EventBase) -> tuple[str, int]:

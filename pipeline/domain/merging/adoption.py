@@ -11,6 +11,7 @@ from pipeline.domain.agenda import agenda
 from pipeline.domain.event_rules import refusal
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of
+from pipeline.domain.merging.gist import gist
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SUMMARY, SessionState
 from pipeline.domain.steps import AskApproval, ExtendPlan, FinishWorker, StartAnalysis, StartSynthesis, StartWorker, Step
@@ -21,6 +22,8 @@ _ITS_OWN = (
     e.RunStarted, e.CallSent, e.BranchMerged, e.StepFailed, e.WorkerFailed, e.ResearchFailed, e.ResearchReopened,
     e.BudgetExhausted, e.SettingsChanged, e.ReportGenerated, e.ResearchCompleted, e.EarlierRecalled, e.UnknownEvent,
 )  # fmt: skip
+# What a person said counts, on whichever machine they said it.
+_SAID = (e.ApprovalGiven, e.ResearchCancelled, e.HandoffInitiated, e.HandoffAccepted, e.HandoffCompleted)
 
 
 class Adoption:
@@ -61,7 +64,9 @@ class Adoption:
         elif name in self._known and _payloads(self._known[name]) == _payloads(outcome):
             self.same += [event.id for event in outcome]
         elif name in self._known:
-            self.conflicts.append(e.Conflict(step=name, ours=self._known[name][0].id, theirs=outcome[0].id))
+            ours, theirs = self._known[name][0], outcome[0]
+            conflict = e.Conflict(step=name, ours=ours.id, theirs=theirs.id, kept=gist(ours), other=gist(theirs))
+            self.conflicts.append(conflict)
         else:
             self.left += [event.id for event in outcome]
 
@@ -76,7 +81,7 @@ class Adoption:
         """Return whether this branch still has to take the step that the event ended."""
         if self._ours.report is not None or refusal(self._ours, event):
             return False
-        if isinstance(event, e.ApprovalGiven | e.ResearchCancelled):  # a person said so, wherever they were
+        if isinstance(event, _SAID):
             return True
         steps = agenda(self._ours)
         if isinstance(event, e.Answered):
@@ -165,8 +170,7 @@ _BASES: dict[type[e.EventBase], Callable[[SessionState, Any], Any]] = {
     e.TopicSurveyed: _nothing,
     e.SearchCompleted: _nothing,
     e.PageRead: _nothing,
-    e.ApprovalGiven: _nothing,
-    e.ResearchCancelled: _nothing,
+    **dict.fromkeys(_SAID, _nothing),
     e.PlanCreated: _of_the_plan,
     e.ApprovalRequested: _of_the_plan,
     e.FactsObserved: _of_a_page,

@@ -60,6 +60,7 @@ def _joined_sessions(kept: Branch, taken: Branch, base: int, fresh: Sequence[Rec
         base=base,
         kept=kept.head,
         taken=taken.head,
+        machines=(_machine(events), _machine([*events[:base], *others])),
         adopted=tuple(adoption.adopted),
         same=tuple(adoption.same),
         left=tuple(adoption.left),
@@ -111,6 +112,12 @@ def _lost_calls(events: Iterable[e.EventBase]) -> list[e.CallSent]:
         elif isinstance(event, e.Answered):
             sent.pop((event.run_id, event.step), None)
     return [call for _, calls in sorted(sent.items()) for call in calls]
+
+
+def _machine(events: Iterable[e.EventBase]) -> str:
+    """Return the machine of a branch's last run."""
+    runs = [event for event in events if isinstance(event, e.RunStarted)]
+    return (runs[-1].agent or runs[-1].host) if runs else ""
 
 
 def _has_report(branch: Branch) -> bool:

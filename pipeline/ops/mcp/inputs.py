@@ -42,6 +42,13 @@ class ReportId(Arguments):
     id: Name = Field(description="A session's id, or a query's id for its latest session.")
 
 
+class WhyArguments(Arguments):
+    """Of ``why``."""
+
+    id: Name = Field(description="A session's id, or a query's id for its latest session.")
+    sentence: Text = Field(description="Some words of a sentence of the report, or a fact's id.")
+
+
 class WhatsNew(Arguments):
     """Of ``whats_new``."""
 

@@ -12,6 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from pipeline.config.settings import load_workspace
+from pipeline.domain.provenance.graph import graph_of
+from pipeline.domain.provenance.why import value_of, why
 from pipeline.domain.session import ResearchSession
 from pipeline.errors import UsageError
 from pipeline.ops.citation_audit import check
@@ -75,6 +77,7 @@ class Tools:
             Tool("fetch", "Fetch", "Get the whole text of a search result.", inputs.Fetch, self._fetch),
             Tool("ask", "Ask", "Get the answer that the stored pages give, with quotes.", inputs.Ask, self._ask),
             Tool("report", "Report", "Get a session's report with its citations: quote, page, offsets.", an_id, self._report),
+            Tool("why", "Why", "Get what a sentence rests on, and what is against it.", inputs.WhyArguments, self._why),
             Tool("whats_new", "What is new", "List the answers of sessions that ended since then.", inputs.WhatsNew, self._news),
             Tool("verify", "Verify", "Check that a session's quotes stand in the stored pages.", an_id, self._verify),
             Tool("status", "Status", "Get where the research of a question stands.", an_id, self._status),
@@ -174,6 +177,14 @@ class Tools:
         done = check(state, self._store)
         wrong = [{"where": one.where, "why": one.why} for one in done.unsupported]
         return {"id": state.id, "sound": not wrong, "quotes": done.quotes, "citations": done.citations, "unsupported": wrong}
+
+    def _why(self, given: inputs.WhyArguments) -> dict[str, Any]:
+        state = ResearchSession.open(self._store, self._library.entry(given.id).id).state
+        found = why(state, graph_of(state), given.sentence)
+        if found is None:
+            hint = "take some words of a sentence of its report, or the id of a fact that the tool report returns"
+            raise UsageError(f"{state.id} has no sentence like that", hint=hint)
+        return value_of(found)
 
     def _status(self, given: inputs.ReportId) -> dict[str, Any]:
         queued = [query for query in load_workspace(self._folder).queue.queries if query.id == given.id]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.site.cache import schema
 from pipeline.site.cache.note_record import KINDS, OTHER, Face, Record
 from pipeline.site.cache.table_order_store import Orders
+from pipeline.site.markdown.note_draft import Around
 from pipeline.site.paths import Places, key_of, name_of, nearness
 from pipeline.system.folder_fingerprint import Look
 from pipeline.system.manifest import Manifest
@@ -147,8 +148,8 @@ class Catalogue:
         )
         self._many("INSERT INTO watched VALUES (?, ?)", ((tag, n) for n, record in pairs for tag in record.watched))
         self._many(
-            "INSERT INTO blocks VALUES (?, ?, ?)",
-            ((n, block, text) for n, record in pairs for block, text in record.blocks.items()),
+            "INSERT INTO blocks VALUES (?, ?, ?, ?)",
+            ((n, block, text, _around(record, block)) for n, record in pairs for block, text in record.blocks.items()),
         )
 
     def _many(self, sql: str, rows: Iterable[tuple[object, ...]]) -> None:
@@ -220,6 +221,12 @@ class Catalogue:
         sql = "SELECT b.text FROM blocks b JOIN notes n ON n.id = b.src WHERE n.path = ? AND b.block = ?"
         row = self._db.execute(sql, (path, block)).fetchone()
         return row[0] if row else ""
+
+    def around(self, path: str, block: str) -> Around:
+        """Return what stands around the quote of a marked block."""
+        sql = "SELECT b.around FROM blocks b JOIN notes n ON n.id = b.src WHERE n.path = ? AND b.block = ?"
+        row = self._db.execute(sql, (path, block)).fetchone()
+        return Around(*json.loads(row[0])) if row and row[0] else Around()
 
     def beside(self, face: Face) -> tuple[Face | None, Face | None]:
         """Return the note before and the note after one of the same kind, in the order of their days."""
@@ -357,6 +364,11 @@ class CataloguedPlaces(Places):
 
 def _face(path: str, kind: str, title: str, created: str, status: str, description: str, facts: str) -> Face:
     return Face(path, kind, title, created, status, description, tuple(facts.split("\n")) if facts else ())
+
+
+def _around(record: Record, block: str) -> str:
+    found = record.around.get(block)
+    return json.dumps(astuple(found), ensure_ascii=False) if found and any(astuple(found)) else ""
 
 
 def _with_parents(tag: str) -> Iterator[str]:

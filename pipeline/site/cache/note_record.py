@@ -10,14 +10,14 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.site.markdown.inline_syntax import wikilink
-from pipeline.site.markdown.note_draft import Aside, Draft, Embed, Table
+from pipeline.site.markdown.note_draft import Around, Aside, Draft, Embed, Table
 from pipeline.site.paths import HOME, Places, page_of, root_of, stem_of, suffix_of
 from pipeline.text.normalise import digest_of, one_line
 
 if TYPE_CHECKING:
     from pipeline.site.markdown.note_to_html import Reader
 
-KINDS = ("home", "night", "report", "session", "worker", "source", "topic", "question", "earlier")
+KINDS = ("home", "night", "report", "session", "worker", "source", "topic", "entity", "talk", "question", "earlier")
 OTHER = "note"
 NOT_FOUND = "not-found"  # the status of a report that is none: the sources do not answer
 EARLIER = "earlier"  # a report that a newer one on the same question supersedes: it has lists of its own
@@ -69,6 +69,7 @@ class Record:
     links: dict[str, bool] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, str] = field(default_factory=dict)
+    around: dict[str, Around] = field(default_factory=dict)
     cites: list[tuple[str, str, str, str]] = field(default_factory=list)
     slots: list[list[str]] = field(default_factory=list)
     watched: frozenset[str] = frozenset()
@@ -149,6 +150,7 @@ def _record(
         links=draft.links,
         names=draft.names,
         blocks=draft.blocks,
+        around=draft.around,
         cites=[(cite.number, cite.path, cite.block, cite.anchor) for cite in draft.cites.values()],
         slots=[_slot(slot) for slot in draft.slots if not isinstance(slot, Aside)],
         text="\n".join(draft.text),

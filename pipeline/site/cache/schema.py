@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-FORMAT = 3
+FORMAT = 4
 SCHEMA = """
 CREATE TABLE notes (
   id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, key TEXT, name TEXT, size INTEGER, mtime INTEGER, digest TEXT,
@@ -26,7 +26,7 @@ CREATE INDEX watched_by_source ON watched (src);
 CREATE TABLE tables (mark TEXT PRIMARY KEY, path TEXT, base TEXT, name TEXT) WITHOUT ROWID;
 CREATE TABLE ranked (mark TEXT, place BLOB, path TEXT, PRIMARY KEY (mark, place, path)) WITHOUT ROWID;
 CREATE INDEX ranked_by_path ON ranked (mark, path);
-CREATE TABLE blocks (src INTEGER, block TEXT, text TEXT, PRIMARY KEY (src, block)) WITHOUT ROWID;
+CREATE TABLE blocks (src INTEGER, block TEXT, text TEXT, around TEXT, PRIMARY KEY (src, block)) WITHOUT ROWID;
 CREATE TABLE pages (path TEXT PRIMARY KEY, source TEXT, key TEXT, size INTEGER, mtime INTEGER) WITHOUT ROWID;
 CREATE INDEX pages_of_files ON pages (source) WHERE source IS NOT NULL;
 CREATE INDEX pages_of_none ON pages (path) WHERE source IS NULL;

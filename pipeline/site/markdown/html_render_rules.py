@@ -120,7 +120,7 @@ def _wikilink(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> 
     link: Wikilink = tokens[number].meta["link"]
     path = draft.find(link.target)
     if path and link.number:
-        return _citation(draft, link, path)
+        return _citation(draft, tokens[number], path)
     href = href_of(draft.root, path, link.place, own=draft.path) if path else ""
     return _internal(href, link.shown) if href or not path else f'<span class="internal">{escape(link.shown)}</span>'
 
@@ -131,12 +131,20 @@ def _internal(href: str, words: str) -> str:
     return f'<a class="internal" href="{escape(href)}">{escape(words)}</a>'
 
 
-def _citation(draft: Draft, link: Wikilink, path: str) -> str:
+def _citation(draft: Draft, token: Token, path: str) -> str:
+    """A number; a dot within a run of sentences from one source. The first to cite a quote has an id, for the way back."""
+    link: Wikilink = token.meta["link"]
+    first = ""
     if draft.at_hand and not draft.nested:
-        href = fragment(draft.cite(link.number, path, link.block).anchor)
+        known = (path, link.block) in draft.cites
+        anchor = draft.cite(link.number, path, link.block).anchor
+        href, first = fragment(anchor), "" if known else f' id="from-{escape(anchor)}"'
     else:
         href = href_of(draft.root, path, link.place, own=draft.path)
-    return f'<sup class="cite"><a href="{escape(href)}" aria-label="Source {link.sign}">{link.sign}</a></sup>'
+    again = token.meta.get("again")
+    shown = "·" if again else link.number if token.meta.get("ends") else link.sign
+    style = "cite again" if again else "cite"
+    return f'<sup class="{style}"{first}><a href="{escape(href)}" aria-label="Source {link.sign}">{shown}</a></sup>'
 
 
 def _embed(tokens: Sequence[Token], number: int, _options: Any, env: Env) -> str:

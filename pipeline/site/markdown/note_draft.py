@@ -24,6 +24,16 @@ class Cite:
     anchor: str
 
 
+@dataclass(slots=True)
+class Around:
+    """What a source's note says around a quote: the sentences beside it, who confirms or disputes it, its place on the web."""
+
+    before: str = ""
+    after: str = ""
+    standing: str = ""
+    there: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Aside:
     """The place behind a paragraph for the quotes that it is the first to cite."""
@@ -75,6 +85,7 @@ class Draft:
     links: dict[str, bool] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, str] = field(default_factory=dict)
+    around: dict[str, Around] = field(default_factory=dict)
     cites: dict[tuple[str, str], Cite] = field(default_factory=dict)
     tags: set[str] = field(default_factory=set)
     text: list[str] = field(default_factory=list)

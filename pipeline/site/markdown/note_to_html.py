@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from pipeline.site.markdown import block_syntax, html_render_rules, inline_syntax
-from pipeline.site.markdown.note_draft import Aside, Draft
+from pipeline.site.markdown.note_draft import Around, Aside, Draft
 from pipeline.site.paths import block_anchor, heading_anchor
 
 _CONTENTS = {"h2": 2, "h3": 3}
 _QUOTATION_MARKS = "“”„\"' "
+_STANDINGS = ("Confirmed by", "Disputed by")
+_TO_TEXT = "#:~:text="  # in an address that opens a page at a quote
 _SUMMARY, _NO_ANSWER = "abstract", ("question", "Not found")  # callouts that say what a note comes to
 
 
@@ -33,6 +35,8 @@ class Reader:
         tokens = _shown(self._md.parse(text, env))
         tokens = self._without_title(tokens, draft)
         _describe(tokens, draft)
+        _note_surroundings(tokens, draft)
+        _quieten(tokens)
         if not draft.nested:
             _name(tokens, draft)
         draft.html = "".join(self._blocks(tokens, draft))
@@ -127,6 +131,40 @@ def _end_block(named: tuple[int, str, int], draft: Draft, quoting: Sequence[int]
     quoted = [draft.text[place] for place in quoting if place >= start]
     quoted = quoted or [text for text in draft.text[start:] if text.startswith("“") and text.endswith("”")]
     draft.blocks[block] = " ".join(quoted or draft.text[start:]).strip(_QUOTATION_MARKS)
+
+
+def _note_surroundings(tokens: Sequence[Token], draft: Draft) -> None:
+    """Note what stands around the quote of each marked block: the sentences beside it, its standing, its web address."""
+    level, block, quoted, depth = 0, "", False, 0
+    for token in tokens:
+        depth += token.nesting if token.type.startswith("blockquote_") else 0
+        if "block" in token.meta and token.nesting == 1:
+            level, block, quoted = token.level, token.meta["block"], False
+        elif block and token.nesting == -1 and token.level == level:
+            block = ""
+        elif block and token.type == "inline":
+            quoted = _surround(draft.around.setdefault(block, Around()), token, quoted) or bool(depth)
+
+
+def _surround(around: Around, inline: Token, quoted: bool) -> bool:
+    """Enter what a line inside a marked block says about its quote; return whether the quote was already passed."""
+    words, children = plain(inline), inline.children or []
+    if words.startswith(_STANDINGS):
+        around.standing = f"{around.standing} · {words}" if around.standing else words
+    elif address := next((str(child.attrs["href"]) for child in children if _TO_TEXT in str(child.attrs.get("href"))), ""):
+        around.there = address
+    elif children and (children[0].type, children[-1].type) == ("em_open", "em_close"):
+        around.after, around.before = (words, around.before) if quoted else (around.after, words)
+    return quoted or words.startswith("“")
+
+
+def _quieten(tokens: Sequence[Token]) -> None:
+    """Mark the citations of a run of sentences from one source, of which only the last one shows its number."""
+    for token in tokens:
+        cites = [child for child in token.children or () if child.type == "wikilink" and child.meta["link"].number]
+        for one, following in pairwise(cites):
+            one.meta["again"] = one.meta["link"].number == following.meta["link"].number
+            following.meta["ends"] = one.meta["again"]
 
 
 def _name(tokens: Sequence[Token], draft: Draft) -> None:

@@ -17,7 +17,7 @@ from pipeline.site.markdown.note_to_html import Reader
 from pipeline.site.pages import feeds, list_pages
 from pipeline.site.pages.page_values import Site
 from pipeline.site.pages.pagination import NoteList, all_lists, moves_of
-from pipeline.site.paths import file_of, is_shortened, product_of, suffix_of
+from pipeline.site.paths import HOME, file_of, is_shortened, product_of, suffix_of
 from pipeline.site.rendering.page_templates import Layout
 from pipeline.site.rendering.render_task import key_of
 from pipeline.system.folder_fingerprint import NO_FOLDER, Look, all_folders, is_seen
@@ -57,10 +57,13 @@ class AuxiliaryPages:
         self._put_page("tags", list_pages.tags_page(self._site, self._catalogue), list_pages.TAGS)
         self._put_page("search", list_pages.search_page(self._site), "search.html")
         self._put_page("404", list_pages.missing_page(self._site), "404.html")
+        front = {"index.html"} if self._catalogue.face(HOME) is None else set()
+        for path in front:
+            self._put_data(path, list_pages.front_page(self._catalogue))
         items = [feeds.Item(face) for face in self._catalogue.newest("report", feeds.NEWEST)]
         items += [feeds.Item(face, self._night_html(vault, face)) for face in self._catalogue.newest("night", NIGHTS_IN_FEED)]
         self._put_data(feeds.FEED, feeds.feed(self._site, feeds.newest_first(items)))
-        return {list_pages.TAGS, "search.html", "404.html", feeds.FEED}
+        return {list_pages.TAGS, "search.html", "404.html", feeds.FEED, *front}
 
     def _night_html(self, vault: Path, face: Face) -> str:
         """What a night found and what failed, with links as in the feed; the tables of its runs are left to its page."""

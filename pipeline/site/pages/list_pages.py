@@ -16,13 +16,24 @@ from pipeline.site.pages.pagination import NoteList, near
 from pipeline.site.paths import BROWSE, encoded, fragment, list_page, page_of, root_of
 
 TAGS = f"{BROWSE}/tags.html"
-_ORDER = ("report", "topic", "night", "session", "source", "worker", "question", "earlier", "note")
+# Superseded reports are reached from those that supersede them.
+_ORDER = ("report", "topic", "entity", "talk", "night", "session", "source", "worker", "question", "note")
 
 
 def navigation(kinds: dict[str, int]) -> tuple[Link, ...]:
     """Return the links at the top of each page: home, the lists that are not empty, tags, search."""
     listed = [Link(PLURALS[kind], list_page(PLURALS[kind].lower()), kind) for kind in _ORDER if kinds.get(kind)]
     return (Link("Home", "index.html", "home"), *listed, Link("Tags", TAGS), Link("Search", "search.html"))
+
+
+def front_page(catalogue: Catalogue) -> bytes:
+    """Return the first page of a site whose home note is elsewhere or not published: it leads to that note, or to a list."""
+    moved = sorted(page_of(face.path) for face in catalogue.tagged(["research/home"]))
+    target = encoded(next(iter(moved), navigation(catalogue.kinds())[1].href))
+    return (
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Research</title>'
+        f'<meta http-equiv="refresh" content="0; url={target}"><p><a href="{target}">Research</a></p></html>\n'
+    ).encode()
 
 
 def page_of_list(site: Site, notes: NoteList, page: int) -> ListPage:

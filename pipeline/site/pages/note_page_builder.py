@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple
 from html import escape, unescape
 from itertools import groupby
 
@@ -21,9 +22,21 @@ from pipeline.text.normalise import one_line
 
 _PAGES = {*KINDS, OTHER}
 _IN_A_ROW = {"night", "report", EARLIER, "session"}
-_AROUND = ("report", "question", EARLIER, "session", "topic", "night", "source", "worker", OTHER, "home")  # nearest first
+_AROUND = (
+    "report",
+    "question",
+    EARLIER,
+    "session",
+    "topic",
+    "entity",
+    "talk",
+    "night",
+    "source",
+    "worker",
+    OTHER,
+    "home",
+)  # nearest first
 _MARKUP = re.compile("<[^>]*>")
-_VERBATIM = '<p class="verbatim">Word for word</p>'
 _ASIDE = 240  # characters of a quote beside the text
 _BESIDE = 4  # quotes beside a paragraph, or one of each source if there are more sources; the references show all
 _TOP = "index.html"
@@ -101,7 +114,10 @@ class Composer:
         cites = sorted(rest.cites, key=lambda cite: (int(cite[0]), cite[1]))
         return tuple(
             Citation(
-                number, self._source(path, root), tuple(self._quote(path, block, anchor, root) for *_, block, anchor in same)
+                number,
+                self._source(path, root),
+                tuple(self._quote(path, block, anchor, root) for *_, block, anchor in same),
+                self._place(path),
             )
             for (number, path), same in groupby(cites, key=lambda cite: (cite[0], cite[1]))
         )
@@ -112,7 +128,18 @@ class Composer:
 
     def _quote(self, path: str, block: str, anchor: str, root: str) -> Quote:
         href = root + encoded(page_of(path)) + fragment(block_anchor(block))
-        return Quote(anchor, self._catalogue.block(path, block), href)
+        around = self._catalogue.around(path, block)
+        return Quote(anchor, self._catalogue.block(path, block), href, *astuple(around))
+
+    def _place(self, path: str) -> str:
+        """Where a source is and of when: its host, when it was published, when it was first read."""
+        face = self._catalogue.face(path)
+        if face is None:
+            return ""
+        known = {name: values[0] for name, values in self._catalogue.rest(path).properties if values}
+        where = "your documents" if known.get("origin") == "own" else known.get("host", "")
+        published = f"published {known['published']}" if "published" in known else ""
+        return " · ".join(filter(None, (where, published, f"read {face.date}" if face.date else "")))
 
 
 def filled(draft: Draft, page: NotePage, inside: Sequence[Markup]) -> Markup:
@@ -153,7 +180,7 @@ def _beside(entries: Sequence[tuple[Citation, Quote]], said: str, most: int) -> 
     others = [one_line(quote.text, _ASIDE) for _, quote in entries if quote.text and _letters(quote.text) not in said]
     shown = "".join(f"<blockquote><p>“{escape(text)}”</p></blockquote>" for text in others[:most])
     shown += f"<p>and {len(others) - most} more</p>" if len(others) > most else ""
-    return f"<li>{title}{shown or _VERBATIM}</li>\n"
+    return f"<li>{title}{shown}</li>\n"
 
 
 def link(face: Face, root: str) -> Link:

@@ -58,20 +58,32 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A quote that the page cites. ``anchor`` is its id on this page, ``href`` the quote in the source's own page."""
+    """A quote that the page cites. ``anchor`` is its id on this page, ``href`` the quote in the source's own page.
+
+    ``before`` and ``after`` are the sentences around it, ``standing`` who confirms or disputes it, ``there`` its address on the
+    web; each may be "".
+    """
 
     anchor: str
     text: str
     href: str
+    before: str = ""
+    after: str = ""
+    standing: str = ""
+    there: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A source that the page cites by ``number``, with the quotes that it takes from it, in the order of their first use."""
+    """A source that the page cites by ``number``, with the quotes that it takes from it, in the order of their first use.
+
+    ``place`` says where it is and of when: its host and its date, as far as they are known.
+    """
 
     number: str
     source: Link
     quotes: tuple[Quote, ...]
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

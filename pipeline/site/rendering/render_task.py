@@ -87,7 +87,7 @@ class PageRenderer:
         return replace(record, text="", watched=tags), terms
 
     def _keep(self, path: str, digest: str, draft: Draft) -> None:
-        draft.text, draft.blocks, draft.names, draft.links = [], {}, {}, {}
+        draft.text, draft.blocks, draft.around, draft.names, draft.links = [], {}, {}, {}, {}
         self._room -= len(draft.html)
         if self._room > 0:
             self._drafts[path] = digest, draft

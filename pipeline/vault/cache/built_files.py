@@ -15,18 +15,19 @@ from pipeline.system.safe_tree import Tree
 class BuiltFile:
     """A file of the vault as the last build left it.
 
-    ``owner`` is what it was made for (see ``generate``), ``skeleton`` the digest of the generated part, ``aliases`` the generated
-    aliases; ``digest`` is the digest of all its bytes, "" if a person's text is among them; ``mtime`` is in nanoseconds.
+    ``owner`` is what it was made for (see ``generate``), ``digest`` the digest of all its bytes, "" if a person's text is among
+    them; ``mtime`` is in nanoseconds. ``skeleton`` and ``aliases`` are of versions before signatures: the digest of the generated
+    part, and the generated aliases.
     """
 
     path: str
     owner: str
     kind: str
-    skeleton: str
-    aliases: tuple[str, ...]
     digest: str
     size: int
     mtime: int
+    skeleton: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 class Files(Manifest):
@@ -39,7 +40,7 @@ class Files(Manifest):
 
     def drift(self, tree: Tree) -> Drift:
         """Return which files of the vault differ from what the last build left; read before anything is written."""
-        return Drift(self, {folder: found for folder in self.marks() if (found := tree.look(folder))})
+        return Drift(self, {folder: found for folder in {"", *self.marks()} if (found := tree.look(folder))})
 
     def count(self) -> int:
         """Count the files."""
@@ -54,13 +55,17 @@ class Files(Manifest):
         """Return path and kind of an owner's files."""
         return self._base.execute("SELECT path, kind FROM files WHERE owner = ?", (owner,)).fetchall()
 
+    def all(self) -> list[tuple[str, str, str]]:
+        """Return path, owner and kind of every file, sorted by path."""
+        return self._base.execute("SELECT path, owner, kind FROM files ORDER BY path").fetchall()
+
     def find(self, path: str) -> BuiltFile | None:
         """Return what is stored about a file."""
         row = self._base.execute("SELECT * FROM files WHERE path = ?", (path,)).fetchone()
         if row is None:
             return None
         _, owner, kind, skeleton, aliases, digest, size, mtime = row
-        return BuiltFile(path, owner, kind, skeleton, tuple(json.loads(aliases)), digest, size, mtime)
+        return BuiltFile(path, owner, kind, digest, size, mtime, skeleton, tuple(json.loads(aliases)))
 
     def put(self, one: BuiltFile) -> None:
         """Store a file as the build left it."""

@@ -2,8 +2,8 @@
 
 It stores each stream's mark with its card or batch, the readings and the path of each source, and for each file of the vault its
 owner, size, time and digest. There may be very many of each, so a build reads only the rows it needs. Another version of the
-program discards all derived tables; only the table of files is kept, because it shows which files a person edited. If the file is
-damaged, a build renders everything again and recognises its notes by their properties.
+program discards all derived tables; only the tables of files and notes are kept, because they show what a person removed. If the
+file is damaged, a build renders everything again and recognises its notes by their properties.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Catalogue(CatalogueFile):
     def forget_derived(self) -> None:
         """Empty all tables derived from the log; the table of files is kept."""
         (known,) = self._base.execute("PRAGMA user_version").fetchone()
-        for table in DERIVED if known == FILES_FORMAT else (*DERIVED, "files", "folders"):
+        for table in DERIVED if known == FILES_FORMAT else (*DERIVED, "files", "folders", "notes"):
             self._base.execute(f"DROP TABLE IF EXISTS {table}")
         self._base.execute(f"PRAGMA user_version = {FILES_FORMAT}")
         for statement in TABLES:

@@ -10,11 +10,15 @@ from pathlib import Path
 from pipeline.errors import SystemRefused
 from pipeline.system.folder_fingerprint import digest_below
 from pipeline.vault.cache.built_files import Files
+from pipeline.vault.cache.known_notes import TABLE as NOTES
+from pipeline.vault.cache.known_notes import KnownNotes
 
 FILE = "projection.sqlite"
 FILES_FORMAT = 1  # of the table `files`, which survives all other changes of the program
 # The catalogue's entry for the fingerprint of the templates with which the last build finished everything; "" if work was left.
 SETTLED = "settled"
+# The catalogue's entry for the marks of the streams of decisions about notes.
+DECISIONS = "decisions"
 _BUSY_S = 60.0
 DERIVED = ("kept", "cards", "wholes", "stems", "batches", "readings", "places")
 # `cards` has a small row for queries over all sessions; `wholes` has everything about each.
@@ -36,6 +40,7 @@ TABLES = (
     " aliases TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX IF NOT EXISTS files_by_owner ON files (owner)",
     "CREATE TABLE IF NOT EXISTS folders (path TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID",
+    NOTES,
 )
 
 
@@ -74,7 +79,7 @@ def copy_in_memory(folder: Path) -> sqlite3.Connection:
 
 def report_paths(folder: Path) -> dict[str, str]:
     """Return the paths of the vault's reports by session id; empty if no vault was built or the file cannot be read."""
-    select = "SELECT substr(owner, 9), path FROM files WHERE path > 'reports/' AND path < 'reports0' AND owner LIKE 'session:%'"
+    select = "SELECT substr(owner, 9), path FROM files WHERE kind = 'report' AND owner LIKE 'session:%'"
     try:
         with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
             return dict(stored.execute(select))
@@ -141,6 +146,7 @@ class CatalogueFile:
             shared._base if shared else copy_in_memory(folder) if in_memory else open_catalogue(folder)
         )
         self.files = Files(self._base)
+        self.notes = KnownNotes(self._base)
         self._begin()
 
     def _begin(self) -> None:

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.pruning_events import ResearchPruned
 from pipeline.vault.output.formatting import count, joined
 
 T = TypeVar("T", bound=e.EventBase)
@@ -30,8 +31,13 @@ def timeline(history: Iterable[e.EventBase]) -> tuple[Stretch, ...]:
 
 def models(history: Iterable[e.EventBase], reasoner: str) -> tuple[str, ...]:
     """Return the models that answered, in order of their first answer; the reasoner's own name is left out."""
-    names = (event.cost.model or event.cost.model_requested for event in history if isinstance(event, e.Answered))
-    return tuple(name for name in dict.fromkeys(names) if name not in {"", reasoner})
+    found: list[str] = []
+    for event in history:
+        if isinstance(event, e.Answered):
+            found.append(event.cost.model or event.cost.model_requested)
+        elif isinstance(event, ResearchPruned):
+            found += event.models
+    return tuple(name for name in dict.fromkeys(found) if name not in {"", reasoner})
 
 
 def _stretches(history: Iterable[e.EventBase]) -> Iterator[Stretch]:
@@ -124,6 +130,13 @@ def _end(events: Sequence[e.EventBase]) -> Iterator[str]:
             yield "Cancelled"
 
 
+def _prune(events: Sequence[e.EventBase]) -> Iterator[str]:
+    for event in _of(events, ResearchPruned):
+        counts = event.counts
+        done = [count(counts.workers, "perspective"), count(counts.searches, "search", "searches"), count(counts.pages, "page")]
+        yield f"Worked on {', '.join(done)} and {count(counts.facts, 'fact')}; the log of this was pruned"
+
+
 def _cap(events: Sequence[e.EventBase]) -> Iterator[str]:
     for event in _of(events, e.BudgetExhausted):
         yield f"Stopped gathering: {event.cap} limit of {event.limit} reached"
@@ -156,6 +169,7 @@ _SENTENCES: dict[str, Callable[[Sequence[e.EventBase]], Iterator[str]]] = {
     "reopen": _reopen,
     "change": _change,
     "approve": _approve,
+    "prune": _prune,
 }
 _PHASES: dict[type[e.EventBase], str] = {
     e.RunStarted: "start",
@@ -192,4 +206,5 @@ _PHASES: dict[type[e.EventBase], str] = {
     e.ResearchCancelled: "end",
     e.BudgetExhausted: "cap",
     e.ResearchReopened: "reopen",
+    ResearchPruned: "prune",
 }

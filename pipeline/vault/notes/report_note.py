@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.findings import nearest_facts
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
@@ -108,6 +109,7 @@ class ReportView:
     earlier: Link | None
     later: Link | None
     history: Link | None
+    asked: tuple[Link, ...]
     reported_at: str
     reasoner: str
     models: tuple[str, ...]
@@ -139,7 +141,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
             "previous": linked(_earlier(model, loaded)),
             "superseded_by": linked(_later(model, loaded)) if report is not _EMPTY else "",
             "sources": len(report.references),
-            "facts": len(state.facts),
+            "facts": counts_of(state)["facts"],
             "words": report.words,
             "disagreements": len(report.contradictions),
             **({"changes": _changes(state)} if state.changes else {}),
@@ -195,6 +197,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         earlier=_earlier(model, loaded),
         later=_later(model, loaded),
         history=_history(model, loaded),
+        asked=loaded.asked,
         reported_at=loaded.card.reported_at or state.ended_at,
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),
@@ -205,8 +208,8 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         likely_usd=cost_of(state).expected_usd,
         tokens=state.spent.total_tokens,
         events=state.version,
-        facts=len(state.facts),
-        pages=len(state.pages),
+        facts=counts_of(state)["facts"],
+        pages=counts_of(state)["pages"],
         words=report.words,
         derived=_has_derived(report),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipeline.domain.agenda.progress import counts_of
+from pipeline.domain.events.session_events import BranchMerged
 from pipeline.domain.findings import contradictions, observed_pages, open_gaps
 from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
 from pipeline.domain.values import PlanNode
@@ -126,6 +128,27 @@ class WorkerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """A step whose outcomes on two machines differ: what it was, what counts, and what the other machine recorded."""
+
+    what: str
+    kept: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Two machines went on with the session: their names, how many events of the ``other`` count, and where they differ."""
+
+    kept: str
+    other: str
+    adopted: int
+    same: int
+    left: int
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SessionView:
     """What ``session.md.j2`` is given."""
 
@@ -147,6 +170,7 @@ class SessionView:
     folded: tuple[WorkerView, ...]
     stretches: tuple[Stretch, ...]
     failures: tuple[Failed, ...]
+    joined: tuple[Joined, ...]
     disagreements: tuple[Disagreement, ...]
     gaps: tuple[Open, ...]
     to_ask: tuple[Inert, ...]
@@ -173,6 +197,7 @@ class SessionView:
     events: int
     started_at: str
     ended_at: str
+    pruned: bool
 
 
 def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
@@ -185,10 +210,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
             "report": linked(report_link(loaded.card)),
             "night": last_night(model, loaded),
             "previous": linked(_earlier(model, loaded)),
-            "workers": len(state.workers),
-            "searches": len(state.searches),
-            "pages": len(state.pages),
-            "facts": len(state.facts),
+            **{name: counts_of(state)[name] for name in ("workers", "searches", "pages", "facts")},
             "cost_usd": round(cost_of(state).charged_usd, 6),
             "tokens": state.spent.total_tokens,
             "duration_s": working_seconds(state),
@@ -224,6 +246,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         folded=tuple(worker_view(model, loaded, worker) for worker in workers_in_order(state) if worker.id in loaded.folded),
         stretches=timeline(loaded.events),
         failures=failures_of(state),
+        joined=tuple(_joined(state, event) for event in loaded.events if isinstance(event, BranchMerged)),
         disagreements=Citer(model, loaded).disagreements(contradictions(state)),
         gaps=open_questions(open_gaps(state)),
         to_ask=() if state.status == "not-found" else queue_lines((gap.question for gap in open_gaps(state)), state.tags),
@@ -234,9 +257,9 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
-        searches=len(state.searches),
-        pages=len(state.pages),
-        facts=len(state.facts),
+        searches=counts_of(state)["searches"],
+        pages=counts_of(state)["pages"],
+        facts=counts_of(state)["facts"],
         seconds=working_seconds(state),
         runs=len(state.runs),
         usd=cost_of(state).charged_usd,
@@ -250,7 +273,14 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         events=state.version,
         started_at=state.started_at,
         ended_at=state.ended_at,
+        pruned=bool(state.pruned),
     )
+
+
+def _joined(state: SessionState, event: BranchMerged) -> Joined:
+    kept, other = event.machines
+    differences = (Difference(_step_words(state, one.step), one.kept, one.other) for one in event.conflicts)
+    return Joined(kept or "one", other or "another", len(event.adopted), len(event.same), len(event.left), tuple(differences))
 
 
 def _planned(loaded: LoadedSession, node: PlanNode) -> PlannedView:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from pipeline.vault.memory.entity_note import Known
 from pipeline.vault.notes.note_parts import (
     STATUS_WORDS,
     Cited,
@@ -69,6 +70,8 @@ class TopicView:
     tag: Inert
     answered: tuple[Asked, ...]
     unanswered: tuple[Asked, ...]
+    known: tuple[Known, ...]
+    asked: tuple[Link, ...]
     open: tuple[StillOpen, ...]
     to_ask: tuple[Inert, ...]
     sources: tuple[CitedSource, ...]
@@ -93,9 +96,14 @@ def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
     return {topic: tuple(found[topic]) for topic in sorted(found)}
 
 
-def topic_note(model: VaultModel, topic: str, cards: Sequence[Card]) -> Note:
-    """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start."""
-    view = _view(model, topic, cards)
+def topic_note(
+    model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Known, ...] = (), asked: tuple[Link, ...] = ()
+) -> Note:
+    """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start.
+
+    ``known`` are the best statements that they left in memory; ``asked`` leads to the talks about the topic.
+    """
+    view = _view(model, topic, cards, known, asked)
     own = present(
         {
             "questions": len(view.answered) + len(view.unanswered),
@@ -108,7 +116,7 @@ def topic_note(model: VaultModel, topic: str, cards: Sequence[Card]) -> Note:
     return Note(topic_path(topic), "topic", properties, view)
 
 
-def _view(model: VaultModel, topic: str, cards: Sequence[Card]) -> TopicView:
+def _view(model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Known, ...], asked: tuple[Link, ...]) -> TopicView:
     by_query: dict[str, list[Card]] = {}
     for card in cards:
         by_query.setdefault(card.query_id or card.id, []).append(card)
@@ -121,6 +129,8 @@ def _view(model: VaultModel, topic: str, cards: Sequence[Card]) -> TopicView:
         tag=Inert(f"topic/{topic}"),
         answered=tuple(_asked(model, sessions) for sessions in questions if _latest(sessions).answered),
         unanswered=tuple(_asked(model, sessions) for sessions in questions if not _latest(sessions).answered),
+        known=known,
+        asked=asked,
         open=still_open,
         to_ask=queue_lines((question for entry in still_open for question in entry.questions), (topic_title(topic, cards),)),
         sources=sources[:MOST_SOURCES],

@@ -141,15 +141,9 @@ def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Not
         }
     )
     title = f"{perspective_name(view)} — {state.query}"
-    properties = properties_of(
-        "worker",
-        title,
-        own,
-        status="complete" if worker.status == "completed" else worker.status,
-        topics=state.tags,
-        created=worker.started_at,
-    )
-    return Note(loaded.worker_paths[worker.id], "worker", properties, worker_view(model, loaded, worker))
+    status = _STATUS.get(worker.status, worker.status)
+    properties = properties_of("worker", title, own, status=status, topics=state.tags, created=worker.started_at)
+    return Note(loaded.worker_paths[worker.id], "worker", properties, worker_view(model, loaded, worker), key=worker.id)
 
 
 def worker_view(model: VaultModel, loaded: LoadedSession, worker: Worker) -> WorkerView:

@@ -141,11 +141,23 @@ def load(raw: str) -> dict[str, Any]:
 
 def lines_of_others(raw: str, owned: frozenset[str]) -> str:
     """Return, unchanged, the raw lines of all keys but the ``owned`` ones; a comment belongs to the key above it."""
-    kept: list[str] = []
-    keep = False
+    return "".join(lines for name, lines in by_key(raw).items() if name not in owned)
+
+
+def by_key(raw: str) -> dict[str, str]:
+    """Return the raw lines of each key, in order; the lines above the first key are left out."""
+    found: dict[str, str] = {}
+    name: str | None = None
     for line in re.findall(r"[^\n]*\n", raw):
-        if found := _KEY_LINE.match(line):
-            keep = found[1].strip("\"'") not in owned
-        if keep:
-            kept.append(line)
-    return "".join(kept)
+        if key := _KEY_LINE.match(line):
+            name = key[1].strip("\"'")
+        if name is not None:
+            found[name] = found.get(name, "") + line
+    return found
+
+
+def renamed(raw: str, name: str) -> str:
+    """Return the raw lines of one key under another ``name``."""
+    found = _KEY_LINE.match(raw)
+    shown = name if _KEY.fullmatch(name) else quoted(name)
+    return shown + raw[found.end(1) :] if found else raw

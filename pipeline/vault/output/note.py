@@ -9,9 +9,22 @@ from typing import Literal
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.property_types import TYPES
 
-Kind = Literal["home", "night", "question", "report", "session", "source", "topic", "worker"]
-KINDS: tuple[Kind, ...] = ("home", "night", "question", "report", "session", "source", "topic", "worker")
+Kind = Literal["entity", "home", "memory", "night", "question", "report", "session", "source", "talk", "topic", "worker"]
+KINDS: tuple[Kind, ...] = (
+    "entity",
+    "home",
+    "memory",
+    "night",
+    "question",
+    "report",
+    "session",
+    "source",
+    "talk",
+    "topic",
+    "worker",
+)
 
+ID = "id"  # the property that a note is known by, wherever a person puts it
 # Lists that a person may add to: a rebuild keeps the added entries.
 SHARED_LISTS = ("aliases", "tags", "cssclasses")
 # Tags under these prefixes are the program's; a rebuild keeps all other tags.
@@ -27,13 +40,15 @@ OWNED: frozenset[str] = frozenset(TYPES)
 class Note:
     """One note before rendering: its path without suffix, its kind, its properties in order, and the values for its template.
 
-    ``view`` is a frozen dataclass; each of its fields is a name in the template.
+    ``view`` is a frozen dataclass; each of its fields is a name in the template. ``key`` tells it from other notes of its kind
+    that have the same owner.
     """
 
     path: str
     kind: Kind
     properties: Mapping[str, Property]
     view: object
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

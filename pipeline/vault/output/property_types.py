@@ -15,8 +15,8 @@ _NUMBERS = (
     "rounds", "workers", "sessions", "reports",
 )  # fmt: skip
 _TEXTS = (
-    "title", "kind", "status", "query", "session", "report", "night", "previous", "perspective", "source_url", "host", "origin",
-    "author", "published", "superseded_by",
+    "title", "kind", "id", "status", "query", "session", "report", "night", "previous", "perspective", "source_url", "host",
+    "origin", "author", "published", "superseded_by",
 )  # fmt: skip
 TYPES: dict[str, str] = {
     **dict.fromkeys(_TEXTS, "text"),

@@ -1,14 +1,15 @@
 """``VaultWriter``: the only code that writes files of the vault. It writes files that differ and never loses a person's text.
 
-The catalogue, outside the vault, records what was generated. A file that is neither in it nor recognisably generated is not
-touched. If somebody edited a generated part, a copy goes to ``attic/`` before the part is replaced. A file that is no longer
-generated is removed, or moved to ``attic/`` if somebody wrote in it. A file whose size and time have not changed is not read.
+A file that is neither in the catalogue nor recognisably generated is not touched. If somebody edited a generated part, which its
+signature shows, a copy goes to ``attic/`` before the part is replaced. A file that is no longer generated is removed, or moved to
+``attic/`` if somebody wrote in it. A file whose size and time have not changed is not read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
 from pipeline.domain import Summary
 from pipeline.errors import SystemRefused
@@ -16,11 +17,14 @@ from pipeline.system.folder_fingerprint import Look, Step
 from pipeline.system.safe_tree import Obstacle, Tree
 from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.built_files import BuiltFile, Files
-from pipeline.vault.output import merge_user_text, property_types
+from pipeline.vault.identity import plain_files
+from pipeline.vault.identity.unite import sides, united
+from pipeline.vault.output import merge_user_text, property_types, signature
+from pipeline.vault.output.merge_user_text import OnDisk, UserText
 from pipeline.vault.output.note import Rendered
-from pipeline.vault.rendering.generated_file import GeneratedFile
+from pipeline.vault.paths import ATTIC
+from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile, composed
 
-ATTIC = "attic"
 _LEFT = "not changed, so that no text is lost; correct this and run `research build` again"
 
 
@@ -30,7 +34,9 @@ class BuildReport:
 
     ``unchanged`` is the number of unchanged files. ``steps`` has, by path ("" for the vault itself), each folder's mark before
     and after the build, and the files that the build wrote or removed there. ``marks`` are those of the log's streams;
-    ``sessions`` are those that were read, by id.
+    ``sessions`` are those that were read, by id. ``moved`` are the notes that a person moved since the last build, the new path
+    by the old one; ``hidden`` are those that a person removed; ``united`` are further files with the id of a note, which the
+    build put together with it: the note's path by theirs.
     """
 
     written: tuple[str, ...] = ()
@@ -41,6 +47,9 @@ class BuildReport:
     steps: Mapping[str, Step] = field(default_factory=dict)
     marks: Mapping[str, str] = field(default_factory=dict)
     sessions: Mapping[str, Summary] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+    united: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -57,6 +66,7 @@ class WriteResult:
     problems: list[str] = field(default_factory=list)
     refused: list[GeneratedFile] = field(default_factory=list)
     left: dict[str, Look | None] = field(default_factory=dict)
+    united: dict[str, str] = field(default_factory=dict)
 
 
 class VaultWriter:
@@ -67,15 +77,15 @@ class VaultWriter:
         self._trusting, self._dry = trusting, dry
         self.result = WriteResult()
 
-    def place(self, files: Iterable[GeneratedFile], stale: Iterable[str]) -> None:
+    def place(self, files: Iterable[PlacedFile], stale: Iterable[str]) -> None:
         """Write ``files`` and remove the ``stale`` ones.
 
         Raises:
             SystemRefused: the disk cannot be written; no file is half written.
         """
         try:
-            for fresh in files:
-                self._place(fresh)
+            for placed in files:
+                self._place(placed.file, placed.doubles)
             for path in stale:
                 self._remove(path)
             self._complete_types()
@@ -86,12 +96,12 @@ class VaultWriter:
                 hint="free some space or allow writing there, then run `research build`; no text is lost",
             ) from error
 
-    def _place(self, fresh: GeneratedFile) -> None:
+    def _place(self, fresh: GeneratedFile, doubles: tuple[str, ...]) -> None:
         try:
             if fresh.properties is None:
                 self._put_plain(fresh)
             else:
-                self._put_note(fresh)
+                self._put_note(fresh, doubles)
         except Obstacle as obstacle:
             self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
 
@@ -99,38 +109,66 @@ class VaultWriter:
         self.result.problems.append(f"{fresh.path}: {why}")
         self.result.refused.append(fresh)
 
-    def _put_note(self, fresh: GeneratedFile) -> None:
+    def _put_note(self, fresh: GeneratedFile, doubles: tuple[str, ...]) -> None:
         made, state = self._files.find(fresh.path), self._tree.state(fresh.path)
-        if state is None or self._as_left(made, state):
+        if not doubles and (state is None or self._as_left(made, state)):
             unchanged = state is not None and made is not None and made.digest == digest_of(fresh.data)
             self._leave(fresh, state if unchanged else None, made)
             return
         disk = self._tree.read(fresh.path)
-        if disk == fresh.data:
+        if disk == fresh.data and not doubles:
             self._leave(fresh, state, made)
-        elif disk is not None and (additions := self._user_text(fresh, made, disk)) is not None:
-            whole = _with(fresh, additions)
-            self._leave(whole, state if whole.data == disk else None, made, mixed=bool(additions))
+            return
+        places = [path for path in (fresh.path, *doubles) if self._tree.state(path)]
+        versions = [self._user_text(fresh, path, self._tree.read(path) or b"") for path in places]
+        if None in versions:
+            return
+        additions = united(*filter(None, versions))
+        whole = composed(fresh, fresh.note.body, additions) if additions else fresh
+        self._leave(whole, state if whole.data == disk else None, made, mixed=bool(additions))
+        for path in doubles:
+            self._drop(path)
+            self.result.united[path] = fresh.path
 
     def _as_left(self, made: BuiltFile | None, state: Look) -> bool:
         """Return whether, by its size and time, a file contains what was generated and nothing else."""
         return self._trusting and made is not None and made.digest != "" and state == Look(made.size, made.mtime)
 
-    def _user_text(self, fresh: GeneratedFile, made: BuiltFile | None, data: bytes) -> merge_user_text.UserText | None:
-        """A person's text in the file on disk (a copy of an edited file is set aside); None if it must not be replaced."""
+    def _user_text(self, fresh: GeneratedFile, path: str, data: bytes) -> UserText | None:
+        """A person's text in a file on disk (a copy of an edited file is set aside); None if it must not be replaced.
+
+        Of a file with git's conflict marks both sides count.
+        """
+        made = self._files.find(path)
         try:
-            disk = merge_user_text.parse(data.decode("utf-8", "surrogateescape"))
+            versions = [merge_user_text.parse(text) for text in sides(_text(data))]
         except ValueError as error:
             self._refuse(fresh, f"{error}; {_LEFT}")
             return None
-        if made is None and not disk.is_ours:
+        if made is None and not all(version.is_ours for version in versions):
             self._refuse(fresh, "this program did not write the file that is there; rename or move it and build again")
             return None
-        additions = merge_user_text.kept(disk, fresh.note, made.aliases if made else ())
-        edited = made is None or (made.digest != digest_of(data) and made.skeleton != disk.skeleton)
-        if edited and _composed(fresh.note, additions) != data:
-            self._set_aside(fresh.path, data)
+        additions = united(*(merge_user_text.kept(version, fresh.note, made.aliases if made else ()) for version in versions))
+        if len(versions) == 1:
+            self._save_edit(fresh, made, versions[0], data, additions)
+        else:
+            self._save_edited_sides(fresh, versions, data)
         return additions
+
+    def _save_edit(self, fresh: GeneratedFile, made: BuiltFile | None, disk: OnDisk, data: bytes, additions: UserText) -> None:
+        """Set a copy aside if somebody edited the generated part."""
+        if made is not None and made.digest == digest_of(data):
+            return
+        if not disk.is_untouched(made.skeleton if made else "") and composed(fresh, fresh.note.body, additions).data != data:
+            self._set_aside(fresh.path, data)
+
+    def _save_edited_sides(self, fresh: GeneratedFile, versions: Sequence[OnDisk], data: bytes) -> None:
+        """Set aside each side with a line to which somebody has added something."""
+        for version, text in zip(versions, sides(_text(data)), strict=True):
+            others = [other.generated for other in versions if other is not version]
+            generated = signature.significant(fresh.properties or {}, fresh.note.body)
+            if signature.has_addition(version.generated, [one.signature for one in versions], [*generated, *chain(*others)]):
+                self._set_aside(fresh.path, _bytes(text))
 
     def _leave(self, fresh: GeneratedFile, state: Look | None, made: BuiltFile | None, *, mixed: bool = False) -> None:
         """Write a file unless it is on disk already, in the given ``state``; ``made`` is its row in the catalogue.
@@ -143,20 +181,27 @@ class VaultWriter:
         else:
             self.result.unchanged.append(fresh.path)
         digest = "" if mixed else digest_of(fresh.data)
-        left = BuiltFile(fresh.path, fresh.owner, fresh.kind, fresh.skeleton, fresh.aliases, digest, *state)
+        left = BuiltFile(fresh.path, fresh.owner, fresh.kind, digest, *state)
         self.result.left[fresh.path] = state
         if left != made:
             self._files.put(left)
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
         made, disk = self._files.find(fresh.path), self._tree.read(fresh.path)
-        edited = disk is not None and disk != fresh.data and (made is None or made.digest != digest_of(disk))
+        edited = disk is not None and disk != fresh.data and self._plain_was_edited(fresh.path, disk, made)
         if edited and fresh.yields:
             self.result.unchanged.append(fresh.path)
             return
         if edited and disk is not None:
-            self._set_aside(fresh.path, disk)
+            for version in sides(_text(disk)):
+                self._set_aside(fresh.path, _bytes(version))
         self._leave(fresh, self._tree.state(fresh.path) if disk == fresh.data else None, made)
+
+    def _plain_was_edited(self, path: str, data: bytes, made: BuiltFile | None) -> bool:
+        if made is not None and made.digest == digest_of(data):
+            return False
+        versions = [_bytes(version) for version in sides(_text(data))]
+        return not (plain_files.is_untouched(path, data) if len(versions) == 1 else plain_files.are_untouched(path, versions))
 
     def _complete_types(self) -> None:
         lacked, problem = property_types.complete(self._tree, dry=self._dry)
@@ -181,9 +226,13 @@ class VaultWriter:
         if data is not None:
             if self._was_edited(path, data):
                 self._set_aside(path, data)
-            if not self._dry:
-                self._tree.remove(path)
             self.result.removed.append(path)
+        self._drop(path, exists=data is not None)
+
+    def _drop(self, path: str, *, exists: bool = True) -> None:
+        """Remove a file, nothing in which is lost by that."""
+        if exists and not self._dry:
+            self._tree.remove(path)
         self._files.drop([path])
         self.result.left[path] = None
 
@@ -193,19 +242,18 @@ class VaultWriter:
         if made is not None and made.digest == digest_of(data):
             return False
         if not path.endswith(".md"):
-            return True
+            return self._plain_was_edited(path, data, made)
         try:
-            disk = merge_user_text.parse(data.decode("utf-8", "surrogateescape"))
+            disk = merge_user_text.parse(_text(data))
         except ValueError:
             return True
         added = merge_user_text.kept(disk, Rendered(path, {}, ""), made.aliases if made else ())
-        return bool(added) or made is None or made.skeleton != disk.skeleton
+        return bool(added) or not disk.is_untouched(made.skeleton if made else "")
 
 
-def _with(fresh: GeneratedFile, additions: merge_user_text.UserText) -> GeneratedFile:
-    """The note with a person's additions."""
-    return replace(fresh, data=_composed(fresh.note, additions), skeleton=merge_user_text.skeleton_of(fresh.note, additions))
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
 
 
-def _composed(note: Rendered, additions: merge_user_text.UserText) -> bytes:
-    return merge_user_text.compose(note, additions).encode("utf-8", "surrogateescape")
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -6,7 +6,7 @@ The result depends only on the order, on the paths and links in ``model``, and o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from pipeline.domain.state import workers_in_order
@@ -19,6 +19,7 @@ from pipeline.vault.notes.report_note import report_note
 from pipeline.vault.notes.session_note import session_note
 from pipeline.vault.notes.source_note import Around, Changed, source_note
 from pipeline.vault.notes.worker_note import worker_note
+from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note, Plain
 from pipeline.vault.rendering import generated_file
 from pipeline.vault.rendering.generated_file import GeneratedFile
@@ -39,12 +40,16 @@ class SessionUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SessionOrder:
-    """A session, its events as JSON, and the kinds of its files to render. ``learn``: its card and readings are wanted too."""
+    """A session, its events as JSON, and the kinds of its files to render. ``learn``: its card and readings are wanted too.
+
+    ``asked`` leads to the talks about it.
+    """
 
     name: str
     events: Sequence[bytes]
     wanted: frozenset[str]
     learn: bool
+    asked: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,7 @@ def _session(order: SessionOrder, model: VaultModel, renderer: Renderer) -> Rend
         loaded = load.whole(order.name, order.events).loaded(model.by_id[order.name])
     except LogError as error:
         raise SessionUnreadable(order.name, error) from error
+    loaded = replace(loaded, asked=order.asked)
     owner = f"session:{order.name}"
     files = tuple(rendered(renderer, owner, content) for content in _contents(model, loaded, order.wanted))
     if not order.learn:

@@ -71,22 +71,40 @@ function addressOf(link) {
   return new URL(link.getAttribute("href"), document.baseURI);
 }
 
-async function previewOf(link) {
+function element(name, className, text) {
+  return Object.assign(document.createElement(name), { className, textContent: text });
+}
+
+// The card of a citation is made from the quotes at the end of the same page: source, place and date, the quote in its context.
+function quoteCard(link) {
+  const quote = link.hash && document.getElementById(decodeURIComponent(link.hash.slice(1)));
+  const source = quote && quote.closest(".citations details");
+  if (!source) return null;
+  const place = source.querySelector(".place");
+  const parts = [element("strong", "", source.querySelector(".source").textContent)];
+  if (place) parts.push(element("p", "place", place.textContent));
+  const shown = [...quote.cloneNode(true).childNodes];
+  shown.forEach((part) => part.querySelectorAll && part.querySelectorAll(".back").forEach((back) => back.remove()));
+  return [...parts, ...shown];
+}
+
+async function pageCard(link) {
+  if (location.protocol === "file:") return null;
   const to = addressOf(link);
   const here = to.pathname === location.pathname;
   const page = here ? document : await pageAt(to.href);
   const place = to.hash && page.getElementById(decodeURIComponent(to.hash.slice(1)));
   const title = page.querySelector("h1");
   const about = page.querySelector('meta[name="description"]');
-  const text = place && !/^H\d$/.test(place.tagName) ? place.textContent : about && about.content;
-  return { title: here ? "" : short(title && title.textContent), text: short(text) };
+  const text = short(place && !/^H\d$/.test(place.tagName) ? place.textContent : about && about.content);
+  if (!text) return null;
+  return [...(here ? [] : [element("strong", "", short(title && title.textContent))]), element("p", "", text)];
 }
 
 class Preview {
   constructor() {
     this.box = document.createElement("div");
     Object.assign(this.box, { className: "preview", id: "preview", hidden: true });
-    this.box.setAttribute("role", "tooltip");
     document.body.append(this.box);
     this.link = null;
     this.timer = 0;
@@ -105,15 +123,40 @@ class Preview {
   async show(link) {
     this.hide();
     this.link = link;
-    const found = await previewOf(link).catch(() => null);
-    if (this.link !== link || !found || !found.text) return;
-    const parts = [];
-    if (found.title) parts.push(Object.assign(document.createElement("strong"), { textContent: found.title }));
-    parts.push(Object.assign(document.createElement("p"), { textContent: found.text }));
-    this.box.replaceChildren(...parts);
-    this.box.hidden = false;
+    const parts = quoteCard(link) || (await pageCard(link).catch(() => null));
+    if (this.link !== link || !parts) return;
+    this.fill(parts, "tooltip");
     link.setAttribute("aria-describedby", "preview");
     this.place(link.getBoundingClientRect());
+  }
+
+  fill(parts, role) {
+    this.box.replaceChildren(...parts);
+    this.box.setAttribute("role", role);
+    this.box.classList.toggle("sheet", role === "dialog");
+    this.box.hidden = false;
+  }
+
+  // On a phone the card rises from the lower edge and stays until it is closed.
+  open(link, parts) {
+    this.hide();
+    this.link = link;
+    const close = Object.assign(element("button", "", "Close"), { type: "button" });
+    close.addEventListener("click", () => this.close());
+    const all = Object.assign(element("a", "", "All quotes"), { href: link.hash });
+    all.addEventListener("click", () => this.hide());
+    const foot = element("p", "foot", "");
+    foot.append(all, close);
+    this.fill([...parts, foot], "dialog");
+    this.box.setAttribute("aria-label", "The quote");
+    this.box.style.left = this.box.style.top = "";
+    close.focus({ preventScroll: true });
+  }
+
+  close() {
+    const link = this.link;
+    this.hide();
+    if (link) link.focus({ preventScroll: true });
   }
 
   // Positions set through the object model are allowed by the pages' policy; a style attribute is not.
@@ -128,23 +171,42 @@ class Preview {
     clearTimeout(this.timer);
     if (this.link) this.link.removeAttribute("aria-describedby");
     this.box.hidden = true;
+    this.box.removeAttribute("aria-label");
     this.link = null;
   }
 }
 
-function offerPreviews() {
-  const preview = new Preview();
+function offerPreviews(preview) {
   const linkAt = (event) => event.target.closest && event.target.closest("main a.internal, main .cite a, .around a.internal, svg a");
   const begin = (event) => {
     const link = linkAt(event);
-    if (link && link.hasAttribute("href")) preview.plan(link);
+    if (link && link.hasAttribute("href") && !preview.box.contains(link)) preview.plan(link);
     else if (preview.box.contains(event.target)) clearTimeout(preview.timer);
   };
   document.addEventListener("mouseover", begin);
   document.addEventListener("mouseout", (event) => { if (linkAt(event) || preview.box.contains(event.target)) preview.leave(); });
   document.addEventListener("focusin", (event) => { if (event.target.matches(":focus-visible")) begin(event); });
   document.addEventListener("focusout", () => preview.leave());
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape") preview.hide(); });
+}
+
+function offerSheets(preview) {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest("main .cite a");
+    const parts = link && quoteCard(link);
+    if (parts) {
+      event.preventDefault();
+      preview.open(link, parts);
+    } else if (!preview.box.contains(event.target)) {
+      preview.hide();
+    }
+  });
+}
+
+function offerCards() {
+  const preview = new Preview();
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") preview.close(); });
+  if (matchMedia("(hover: hover)").matches) offerPreviews(preview);
+  else offerSheets(preview);
 }
 
 document.querySelectorAll(".filter").forEach(filterList);
@@ -152,4 +214,4 @@ document.querySelectorAll(".toc").forEach(followContents);
 addEventListener("hashchange", openTarget);
 addEventListener("keydown", goToSearch);
 openTarget();
-if (location.protocol !== "file:" && matchMedia("(hover: hover)").matches) offerPreviews();
+offerCards();

@@ -62,13 +62,14 @@ class EventStoreContract:
         assert list(store.load("batch-1")) == records([1], "batch-1")
 
     def test_streams_are_listed_by_kind_and_no_kind_hides_another(self, store: EventStore, other_store: EventStore) -> None:
-        for stream in ("talk-1", "memory-2", "s-1", "memory-1", "batch-1"):
+        for stream in ("talk-1", "memory-2", "s-1", "prune-1", "memory-1", "batch-1"):
             store.append(stream, records([1], stream), 0)
         assert {kind: list(other_store.ids(kind)) for kind in KINDS} == {
             "session": ["s-1"],
             "batch": ["batch-1"],
             "memory": ["memory-1", "memory-2"],
             "talk": ["talk-1"],
+            "prune": ["prune-1"],
         }
         assert list(store.session_ids()) == ["s-1"]
         assert list(store.marks()) == ["s-1", "batch-1"]

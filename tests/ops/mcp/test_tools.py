@@ -18,6 +18,7 @@ READING: list[tuple[str, dict[str, Any]]] = [
     ("ask", {"question": "How do pumps behave?"}),
     ("fetch", {"id": f"report/{made_log.session_id(0)}"}),
     ("report", {"id": made_log.session_id(0)}),
+    ("why", {"id": made_log.session_id(0), "sentence": "pumps"}),
     ("whats_new", {"since": "3650d"}),
     ("verify", {"id": made_log.session_id(0)}),
     ("status", {"id": made_log.question_id(1)}),
@@ -108,6 +109,14 @@ def test_an_answer_holds_quotes_of_stored_pages(served: Tools) -> None:
     assert said["found"]
     assert all(one["quote"] for one in said["citations"])
     assert not called(served, "ask", question="Who painted the chapel in Rome?")["found"]
+
+
+def test_why_leads_from_a_sentence_to_its_quotes_and_searches(served: Tools) -> None:
+    cited = called(served, "report", id=made_log.session_id(0))["citations"][0]
+    (found,) = called(served, "why", id=made_log.session_id(0), sentence=cited["fact"])["evidence"]
+    assert found["fact"]["quote"] == cited["quote"]
+    assert found["origins"]
+    assert "no sentence like that" in called(served, "why", id=made_log.session_id(0), sentence="zebras in Ulaanbaatar")
 
 
 def test_reports_and_sources_are_resources(served: Tools) -> None:

@@ -45,7 +45,7 @@ def test_a_link_in_a_table_has_an_escaped_bar() -> None:
 def test_a_citation_is_a_number_that_leads_to_the_source_or_to_the_quote_at_hand() -> None:
     elsewhere, at_hand = html_of("So.[[a#^q-1|¹²]]"), html_of("So.[[a#^q-1|¹²ᵃ]]", at_hand=True)
     assert '<sup class="cite"><a href="../sources/2026-11/a.html#%5Eq-1" aria-label="Source 12">12</a></sup>' in elsewhere
-    assert '<sup class="cite"><a href="#quote-q-1" aria-label="Source 12a">12a</a></sup>' in at_hand
+    assert '<sup class="cite" id="from-quote-q-1"><a href="#quote-q-1" aria-label="Source 12a">12a</a></sup>' in at_hand
 
 
 def test_a_paragraph_is_followed_by_a_place_for_the_quotes_that_it_is_the_first_to_cite() -> None:

@@ -101,7 +101,7 @@ def test_what_is_edited_while_a_build_is_under_way_is_noticed_by_the_next(
     folder = place.note("sources/").parent
     lost, other = sorted(folder.glob("*.md"))[:2]
     edited = lost if which == "the one that is written" else other
-    lost.unlink()
+    lost.write_text(lost.read_text().replace("## ", "### ", 1))
     write = Tree.write
 
     def and_someone_writes_too(tree: Tree, path: str, data: bytes, *, durable: bool = False) -> Look:
@@ -113,7 +113,7 @@ def test_what_is_edited_while_a_build_is_under_way_is_noticed_by_the_next(
     place.build()
     monkeypatch.undo()
     assert _drifted(place) == {_path(place, edited)}
-    assert len(place.build().set_aside) == 1
+    assert edited.name.removesuffix(".md") in " ".join(place.build().set_aside)
 
 
 def test_what_is_missing_of_a_damaged_session_is_seen_again_until_it_is_made_good(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_the_report_tells_what_was_done_in_the_folders(place: Workplace) -> None
         path: (mark, mark) for path, mark in marks.items()
     }
     note = place.note("nights/")
-    note.unlink()
+    note.write_text(f"{note.read_text()}x")
     found = look(str(note.parent)).mark
     steps = place.build().steps
     now = look(str(note.parent))

@@ -84,7 +84,7 @@ def test_a_later_session_without_a_report_supersedes_nothing(tmp_path: Path) -> 
 
 def test_the_last_two_reports_stand_side_by_side(place: Workplace) -> None:
     note = _text(place, "questions/")
-    assert "|  | 21 November 2026 | 28 November 2026 |" in note
+    assert "| Report of | 21 November 2026 | 28 November 2026 |" in note
     assert "| Answer | An append is durable after fsync returned." in note
     assert "| Fsync was never needed. | After fsync has returned, an append is durable." in note
     assert "| – | Fsync makes an append durable." in note

@@ -158,7 +158,7 @@ def _check_note(written: str, note: Note) -> None:
     assert set(found.callouts) <= CALLOUTS
     assert all(re.match(r"https?://|mailto:", url) for url in found.addresses)
     assert all(CODE.fullmatch(code) or prose(f"`{code}`") == f"`{code}`" for code in found.code)
-    assert len(re.findall("%%", written)) == 4, "the markers of one user block, and nothing else"
+    assert len(re.findall("%%", written)) == 6, "the markers of one user block, the signature, and nothing else"
     assert not re.search(r"<%|%>|::", written)
 
 

@@ -10,6 +10,7 @@ from pipeline.adapters.reasoners.openai import schemas as w
 from pipeline.adapters.reasoners.openai.json_reply import UnusableReply
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.domain import reasoner_questions as q
+from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
 from pipeline.domain.values import (
     Contradiction,
     Fact,
@@ -280,6 +281,16 @@ def _fold(_question: q.FoldQuestion, said: w.FoldWire, keys: CitationKeys) -> q.
     return q.FoldedContext(summary=summary, mode=said.mode)
 
 
+def _stand_alone(question: StandAloneQuestion, said: w.StandAloneWire, keys: CitationKeys) -> StandAlone:
+    return StandAlone(question=keys.prose(said.question, [question.query]) or question.query)
+
+
+def _talk(question: TalkQuestion, said: w.TalkWire, keys: CitationKeys) -> TalkReply:
+    """No sentence is an answer too: the evidence does not say."""
+    sentences = _within(said.sentences, question.words, keys, _spoken(question.facts, question.query))
+    return TalkReply(sentences=sentences, follow_ups=tuple(filter(None, map(keys.prose, said.follow_ups))))
+
+
 _ANSWERS: Mapping[type[q.Question[Any]], Callable[[Any, Any, CitationKeys], Value]] = MappingProxyType(
     {
         q.PerspectivesQuestion: _perspectives,
@@ -294,5 +305,7 @@ _ANSWERS: Mapping[type[q.Question[Any]], Callable[[Any, Any, CitationKeys], Valu
         q.RevisionQuestion: _revision,
         q.EditingQuestion: _editing,
         q.FoldQuestion: _fold,
+        StandAloneQuestion: _stand_alone,
+        TalkQuestion: _talk,
     }
 )

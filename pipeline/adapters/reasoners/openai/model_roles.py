@@ -18,6 +18,8 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
         "evaluation": "work",
         "gaps": "work",
         "fold": "work",
+        "stand_alone": "work",
+        "talk": "write",
         "section": "write",
         "revision": "write",
         "editing": "write",

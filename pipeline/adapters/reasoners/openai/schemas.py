@@ -204,6 +204,19 @@ class FoldWire(Wire):
     summary: Text
 
 
+class StandAloneWire(Wire):
+    """A question in words that stand alone."""
+
+    question: Text
+
+
+class TalkWire(Wire):
+    """An answer in sentences that cite, and what might be asked next."""
+
+    sentences: list[SentenceWire]
+    follow_ups: list[Text] = Field(default=[], description="questions that the answer leaves open; empty if none")
+
+
 WIRES: Mapping[str, type[Wire]] = MappingProxyType(
     {
         "perspectives": PerspectivesWire,
@@ -218,6 +231,8 @@ WIRES: Mapping[str, type[Wire]] = MappingProxyType(
         "revision": RevisionWire,
         "editing": EditingWire,
         "fold": FoldWire,
+        "stand_alone": StandAloneWire,
+        "talk": TalkWire,
     }
 )
 

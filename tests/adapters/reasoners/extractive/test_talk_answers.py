@@ -15,8 +15,8 @@ def stands_alone(text: str, before: str = "", subject: str = "") -> str:
     return stand_alone(StandAloneQuestion(query=text, history=history, subject=subject)).question
 
 
-def fact(name: str, quote: str, **more: str) -> Fact:
-    return Fact(id=name, claim=quote, quote=quote, url=f"corpus:{name}.md", digest="0" * 64, **more)  # type: ignore[arg-type]
+def fact(name: str, quote: str, heading: str = "") -> Fact:
+    return Fact(id=name, claim=quote, quote=quote, url=f"corpus:{name}.md", digest="0" * 64, heading=heading)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from pipeline.adapters.reasoners.openai.prompting.prompt_templates import Prompt
 from pipeline.adapters.reasoners.openai.reasoner import OpenAIReasoner
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.budget import Budget
+from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Contradiction, Fact, Hit, Paragraph, Perspective, ReportSection, SectionPlan, Sentence, Value
 from pipeline.ports import Answer
 from pipeline.text.redaction import Secret
@@ -200,6 +201,12 @@ QUESTIONS: dict[str, q.Question[Any]] = {
     "fold": q.FoldQuestion(
         query=QUERY, perspective=VIEW, facts=(FACT_A,), searches=("wal",), summary="", limit_tokens=100, context=THOUGHT.context
     ),
+    "stand_alone": StandAloneQuestion(
+        query=QUERY, history=(PastTurn(question="What is a WAL?", answer="A log."),), folded=("Why?",), subject="logs"
+    ),
+    "talk": TalkQuestion(
+        query=QUERY, facts=(FACT_A, FACT_B), words=20, history=(PastTurn(question="What is a WAL?"),), today="2026-11-21"
+    ),
 }
 GOOD: dict[str, dict[str, Any]] = {
     "perspectives": {
@@ -236,4 +243,9 @@ GOOD: dict[str, dict[str, Any]] = {
         "how_sure": [],
     },
     "fold": {"mode": "deep", "summary": "The log holds 45 records."},
+    "stand_alone": {"question": "How does a write-ahead log survive?"},
+    "talk": {
+        "sentences": [{"text": "It holds 45 records.", "evidence": ["E1"], "basis": "quoted", "cells": []}],
+        "follow_ups": ["How large is it?"],
+    },
 }

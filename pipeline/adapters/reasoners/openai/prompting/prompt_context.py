@@ -21,10 +21,12 @@ from pipeline.adapters.reasoners.openai.prompting.fact_listing import (
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import PAGE_TOKENS, Excerpt, excerpt
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.memory.values import Recalled, RecalledStatement
+from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Hit, Perspective, Sentence
 from pipeline.text.normalise import one_line, tokens
 
 SUMMARY = "summary"
+_ANSWER = 900  # characters of an earlier answer in a talk
 _SNIPPET = 400  # characters of a hit's snippet
 _GAP_TOKENS = 1_500  # of a page in which an answer to one question is looked for
 _OTHERS_TOKENS = 750  # of what other workers found, and of what a worker found on other questions
@@ -363,6 +365,24 @@ def _fold(question: q.FoldQuestion, tools: PromptParts) -> View:
     }
 
 
+def _stand_alone(question: StandAloneQuestion, tools: PromptParts) -> View:
+    earlier = tools.delimiters.block("EARLIER", "\n".join(map(one_line, question.folded))) if question.folded else ""
+    return {"history": _history(question.history, tools), "earlier": earlier, "subject": question.subject}
+
+
+def _history(turns: Sequence[PastTurn], tools: PromptParts) -> Material | str:
+    """Return the last turns; the answers quote pages, so they are material."""
+    lines = [
+        f"Asked: {one_line(turn.question)}\nAnswered: {one_line(turn.answer, _ANSWER) or '(nothing found)'}" for turn in turns
+    ]
+    return tools.delimiters.block("HISTORY", "\n".join(lines)) if lines else ""
+
+
+def _talk(question: TalkQuestion, tools: PromptParts) -> View:
+    shown = _evidence(question.facts, question, tools)
+    return {"evidence": shown, "history": _history(question.history, tools), "words": question.words, "today": question.today}
+
+
 _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = MappingProxyType(
     {
         q.PerspectivesQuestion: _perspectives,
@@ -377,5 +397,7 @@ _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = Map
         q.RevisionQuestion: _revision,
         q.EditingQuestion: _editing,
         q.FoldQuestion: _fold,
+        StandAloneQuestion: _stand_alone,
+        TalkQuestion: _talk,
     }
 )

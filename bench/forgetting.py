@@ -1,0 +1,138 @@
+"""Random lives of a log that is recorded, consolidated, pruned, forgotten and killed, on all processors. Prints what broke.
+
+Then a year of nights, consolidated and pruned: prints what the log takes on the disk, before and after.
+
+Run: python -m bench.forgetting [--lives 10000] [--first 0] [--processes N] [--year SESSIONS]
+     python -m bench.forgetting --seed N      one life again
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from bench import made_log
+from pipeline.adapters.store import verification
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.batch.memory.consolidating import consolidate
+from pipeline.batch.memory.reading import read_memory
+from pipeline.batch.session_index import read_all
+from pipeline.domain.events.session_events import RunStarted
+from pipeline.engine.run_context import RunContext
+from pipeline.ops.pruning.prune import finish, prune
+from pipeline.ops.pruning.selection import Ages, Known, plan
+from pipeline.ops.pruning.usage import read_usage
+from pipeline.vault import build_vault
+from tests.fakes import Ticks
+from tests.ops.pruning.lives import lived
+from tests.vault.builders import TEMPLATES
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - folders of its own are made there
+RULE = Ages(exchanges=timedelta(days=30), pages=timedelta(days=90), sessions=timedelta(days=60))
+
+
+def main() -> None:
+    """Print each seed that breaks a promise, and the figures of the year; exit 1 if anything broke."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--lives", type=int, default=10_000)
+    options.add_argument("--first", type=int, default=0)
+    options.add_argument("--seed", type=int)
+    options.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    options.add_argument("--year", type=int, default=3_650, metavar="SESSIONS")
+    given = options.parse_args()
+    if given.seed is not None:
+        sys.exit(1 if _live(range(given.seed, given.seed + 1), 1) else 0)
+    broken = _live(range(given.first, given.first + given.lives), given.processes) if given.lives else 0
+    sys.exit(1 if broken + (_year(given.year) if given.year else 0) else 0)
+
+
+def _live(seeds: range, processes: int) -> int:
+    start, broken = time.perf_counter(), 0
+    with ProcessPoolExecutor(processes) as pool:
+        for place, (seed, wrong) in enumerate(zip(seeds, pool.map(_one, seeds, chunksize=10), strict=True), start=1):
+            broken += bool(wrong)
+            for what in wrong:
+                print(f"seed {seed}: {what}", flush=True)
+            if place % 500 == 0:
+                print(f"{place:,} lives, {broken} with a broken promise, {time.perf_counter() - start:.0f} s", flush=True)
+    print(f"{len(seeds):,} lives from seed {seeds.start}: {broken} with a broken promise, {time.perf_counter() - start:.0f} s")
+    return broken
+
+
+def _one(seed: int) -> list[str]:
+    root = Path(tempfile.mkdtemp(prefix="forgetting-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
+    try:
+        return lived(seed, root, vault=seed % 50 == 0)
+    finally:
+        shutil.rmtree(root)
+
+
+def _year(sessions: int) -> int:
+    """A made log, ten sessions a night; return how many promises broke."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as scratch:
+        root = Path(scratch)
+        made_log.A_NIGHT = 10
+        made_log.write(root / "events", sessions)
+        store = FileStore(root / "events")
+        _put_pages(store)
+        last = max(one.ended_at for one in read_all(store).sessions)
+        now = datetime.fromisoformat(last) + timedelta(days=1)
+        context = _context(now)
+        consolidate(store, context, read_all(store).sessions)
+        before = _sizes(root / "events")
+        _built(root, "state")
+        started = time.perf_counter()
+        finish(store, context)
+        consolidated = {name: one.up_to for name, one in read_memory(store).sessions.items()}
+        known = Known(read_all(store).sessions, consolidated, (), read_usage(store), store.tombstones())
+        done = prune(store, context, plan(known, RULE, now), known.usage)
+        print(
+            f"{sessions:,} sessions: {len(done.sessions):,} pruned in {time.perf_counter() - started:.0f} s, left: {done.left or 'none'}"
+        )
+        _print_sizes(before, _sizes(root / "events"))
+        wrong = [str(finding) for finding in verification.verify(root / "events")]
+        same = _built(root, "state") == _built(root, "fresh")
+        print(f"verify: {wrong[:3] or 'sound'}; the vault built from nothing is {'the same' if same else 'ANOTHER'}")
+        return len(wrong) + (not same)
+
+
+def _context(now: datetime) -> RunContext:
+    ticks = Ticks(prefix="bench", moment=now)
+    return RunContext("bench", RunStarted(host="here", process=1, program="bench"), now=ticks.now, new_id=ticks.new_id)
+
+
+def _put_pages(store: FileStore) -> None:
+    """Store the pages that the made sessions name: those of the scripted one that they were copied from."""
+    from tests.recorded import recorded
+
+    for data in recorded(**made_log.EVENTS).objects.values():
+        store.put(data)
+
+
+def _sizes(events: Path) -> dict[str, int]:
+    folders = ("sessions", "objects", "memory", "prunes")
+    files = {name: [path for path in (events / name).rglob("*") if path.is_file()] for name in folders}
+    return {name: sum(path.stat().st_size for path in found) for name, found in files.items()}
+
+
+def _print_sizes(before: dict[str, int], after: dict[str, int]) -> None:
+    for name in before:
+        print(f"  {name:<10}{before[name] / 1e6:>9.1f} MB before{after[name] / 1e6:>9.1f} MB after")
+    print(f"  in all    {sum(before.values()) / 1e6:>9.1f} MB before{sum(after.values()) / 1e6:>9.1f} MB after")
+
+
+def _built(root: Path, state: str) -> dict[str, bytes]:
+    vault = root / f"vault-{state}"
+    build_vault(FileStore(root / "events"), templates=TEMPLATES, vault=vault, state_dir=root / state)
+    return {str(path.relative_to(vault)): path.read_bytes() for path in sorted(vault.rglob("*")) if path.is_file()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What takes files out of the log for good."""

@@ -1,0 +1,1 @@
+"""Commands that answer from what is stored: questions on pages, and why a report says something."""

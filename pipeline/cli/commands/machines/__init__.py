@@ -1,0 +1,1 @@
+"""The commands for a workspace that several machines share."""

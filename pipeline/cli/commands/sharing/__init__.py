@@ -1,0 +1,1 @@
+"""Commands that take something out of the workspace: reports, references, the digest of a night."""

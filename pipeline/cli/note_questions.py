@@ -1,0 +1,104 @@
+"""Answers the questions that a person wrote into notes (``ask: …``): each once, in a talk of the note's own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pipeline.errors import ResearchError
+from pipeline.ops.console_output import PRINTED
+
+if TYPE_CHECKING:
+    from pipeline.batch.session_index import SessionIndex
+    from pipeline.batch.talks.scopes import TalkScope
+    from pipeline.cli.run_environment import RunEnvironment
+    from pipeline.domain.talk.state import TalkState
+    from pipeline.vault.talks.asked_lines import AskedLine
+
+_log = logging.getLogger("pipeline.cli.note_questions")
+
+
+def open_note_questions(env: RunEnvironment) -> list[AskedLine]:
+    """Return the questions in notes that no talk has answered yet."""
+    from pipeline.wiring.workspace_adapters import questions_in_notes
+
+    lines = questions_in_notes(env.console.folder)
+    if not lines:
+        return []
+    asked = {(talk.note, turn.text) for talk in _talks(env) for turn in talk.turns if turn.answer is not None}
+    return [line for line in lines if (line.note, line.text) not in asked]
+
+
+def answer_note_questions(env: RunEnvironment, lines: Sequence[AskedLine]) -> int:
+    """Answer these questions; return how many were answered. A failure is reported and keeps nothing else from being done."""
+    import asyncio
+
+    done = 0
+    for note in dict.fromkeys(line.note for line in lines):
+        texts = [line.text for line in lines if line.note == note]
+        try:
+            done += asyncio.run(_answer(env, note, texts))
+        except ResearchError as error:
+            env.console.say(f"a question in {note} was not answered: {error.message}", always=True, fg="yellow")
+            _log.error("a question in %s was not answered: %s", note, error, extra=PRINTED)
+    if done:
+        env.console.say(f"{done} asked in notes, answered in talks/", dim=True)
+    return done
+
+
+async def _answer(env: RunEnvironment, note: str, texts: Iterable[str]) -> int:
+    from pipeline.batch.talks.scopes import new_talk_id, opening_of
+    from pipeline.cli.command_parts import read_sessions
+    from pipeline.config.service_selection import secrets_of
+    from pipeline.domain.talk.state import TalkState
+    from pipeline.engine.talk_loop import TalkLog, answer_question, finish_question
+    from pipeline.text.redaction import Redaction
+    from pipeline.text.times import timestamp
+    from pipeline.wiring import workspace_adapters
+    from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
+
+    settings = env.workspace.queue.settings
+    scope = _scope(read_sessions(env.console, env.store, again=True), note)
+    redaction = Redaction(secrets_of(settings, env.keys))
+    context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None, redaction.data)
+    state = next((talk for talk in _talks(env) if talk.note == note), None)
+    is_new = state is None
+    state = state or TalkState(id=new_talk_id(timestamp(context.now()), note.replace(":", " ")))
+    if is_new:
+        state.reasoner, state.budget_usd = talk_reasoner(env.workspace, env.keys), settings.query_limits.cost_usd
+    log = TalkLog(env.store, context, state)
+    done = 0
+    try:
+        async with talk_context(env.workspace, env.store, env.keys, state, scope.sessions) as talk:
+            if is_new:
+                log.record(opening_of(scope, state.reasoner, state.budget_usd, note))
+            if state.turns and state.turns[-1].answer is None:
+                await finish_question(log, talk)
+                done += 1
+            for text in texts:
+                if text not in {turn.text for turn in state.turns}:
+                    await answer_question(log, talk, text, by="note")
+                    done += 1
+    finally:
+        env.store.release(state.id)
+    return done
+
+
+def _scope(known: SessionIndex, note: str) -> TalkScope:
+    """Return what a note's questions are about: its session, its topic, or else everything."""
+    from pipeline.batch.talks import scopes
+    from pipeline.text.normalise import slug
+
+    kind, _, name = note.partition(":")
+    if kind in ("report", "session") and any(one.id == name for one in known.sessions):
+        return scopes.session_scope(known, name)
+    tag = next((tag for one in known.sessions for tag in one.tags if kind == "topic" and slug(tag) == name), "")
+    return scopes.topic_scope(known, tag) if tag else scopes.vault_scope(known)
+
+
+def _talks(env: RunEnvironment) -> list[TalkState]:
+    from pipeline.domain.events.json_codec import decode_all
+    from pipeline.domain.talk.state import talk_of
+
+    return [talk_of(name, decode_all(record.data for record in env.store.load(name))) for name in env.store.ids("talk")]

@@ -1,0 +1,1 @@
+"""Where a session's sentences come from: a graph computed from its state, and paths in it. Pure."""

@@ -1,0 +1,242 @@
+"""The graph of a session: what led to what, from the question to each sentence, as nodes with stable ids and typed edges.
+
+An id depends on what its node is about and on nothing else, so the graphs of two versions of a session can be compared. An edge
+goes from the cause to what it brought about, except ``cites`` (sentence to fact) and ``quotes`` (fact to page).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from pipeline.domain.findings import all_facts, chosen_pages, page_of, standings
+from pipeline.domain.provenance.report_nodes import sentences_of_report
+from pipeline.domain.state import SessionState, Worker, workers_in_order
+from pipeline.domain.values import Hit
+from pipeline.text.normalise import digest_of, one_line
+
+Kind = Literal[
+    "question", "perspective", "thought", "search", "page", "fact", "contradiction", "gap", "section", "sentence", "decision"
+]
+EdgeType = Literal[
+    "asks",
+    "searched",
+    "found",
+    "read",
+    "quotes",
+    "supports",
+    "contradicts",
+    "raises",
+    "led to",
+    "cites",
+    "cuts",
+    "supersedes",
+    "holds",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+QUESTION = "question"
+SURVEY = "search:survey"
+_LABEL = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One thing that a session thought, found, wrote or decided. ``note`` says more of it, "" if there is no more."""
+
+    id: str
+    kind: Kind
+    label: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``source`` and ``target`` are ids of nodes. ``rank`` is a hit's place in its search, from 1, else 0."""
+
+    source: str
+    target: str
+    type: EdgeType
+    rank: int = 0
+
+
+@dataclass(slots=True)
+class Graph:
+    """Nodes by id and edges, both in the order of the plan."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    edges: dict[tuple[str, str, str], Edge] = field(default_factory=dict)
+
+    def add(self, *nodes: Node) -> None:
+        """Add nodes; one that is there already stays as it is."""
+        for node in nodes:
+            self.nodes.setdefault(node.id, node)
+
+    def join(self, *edges: Edge) -> None:
+        """Add edges between nodes that are there; any other is left out."""
+        for edge in edges:
+            if edge.source in self.nodes and edge.target in self.nodes:
+                self.edges.setdefault((edge.source, edge.target, edge.type), edge)
+
+    def into(self, target: str, *types: EdgeType) -> list[Edge]:
+        """Return the edges of these types that lead to a node."""
+        return [edge for edge in self.edges.values() if edge.target == target and edge.type in types]
+
+    def out_of(self, source: str, *types: EdgeType) -> list[Edge]:
+        """Return the edges of these types that begin at a node."""
+        return [edge for edge in self.edges.values() if edge.source == source and edge.type in types]
+
+    def limited_to(self, kinds: Iterable[str]) -> Graph:
+        """Return the graph with only the nodes of these kinds, and the edges between them."""
+        wanted = set(kinds)
+        graph = Graph({name: node for name, node in self.nodes.items() if node.kind in wanted})
+        graph.join(*self.edges.values())
+        return graph
+
+
+def page_id(url: str) -> str:
+    """Return the id of a page's node."""
+    return f"page:{digest_of(url.encode())[:12]}"
+
+
+def search_id(query: str) -> str:
+    """Return the id of a search's node."""
+    return f"search:{digest_of(query.encode())[:12]}"
+
+
+def graph_of(state: SessionState) -> Graph:
+    """Return the graph of a session at the state's version."""
+    graph = Graph()
+    graph.add(Node(QUESTION, "question", one_line(state.query, _LABEL)))
+    for part in (_plan, _pages, _survey, _workers, _facts, _contradictions, _gaps, _sources, _report, _changes, _limits):
+        part(state, graph)
+    return graph
+
+
+def _plan(state: SessionState, graph: Graph) -> None:
+    for view in state.perspectives.values():
+        graph.add(Node(f"perspective:{view.id}", "perspective", one_line(view.name, _LABEL), one_line(view.focus, _LABEL)))
+        if not view.id.startswith("gap-"):
+            graph.join(Edge(QUESTION, f"perspective:{view.id}", "asks"))
+    if state.approval == "given":
+        graph.add(Node("decision:approved", "decision", "The plan was approved"))
+        graph.join(Edge(QUESTION, "decision:approved", "led to"))
+
+
+def _pages(state: SessionState, graph: Graph) -> None:
+    for _, page in sorted(state.pages.items()):
+        graph.add(Node(page_id(page.url), "page", one_line(page.title or page.url, _LABEL), page.url))
+
+
+def _survey(state: SessionState, graph: Graph) -> None:
+    if state.survey:
+        graph.add(Node(SURVEY, "search", one_line(state.query, _LABEL), "the first search, on the question itself"))
+        graph.join(Edge(QUESTION, SURVEY, "searched"), *_found(SURVEY, state.survey.hits))
+
+
+def _found(search: str, hits: Iterable[Hit]) -> Iterator[Edge]:
+    """Yield an edge to each page that was found and read, by its best hit."""
+    for rank, hit in enumerate(hits, start=1):
+        yield Edge(search, page_id(page_of(hit.url)), "found", rank)
+
+
+def _workers(state: SessionState, graph: Graph) -> None:
+    for worker in workers_in_order(state):
+        for number, step in enumerate(worker.iterations, start=1):
+            thought = f"thought:{worker.id}:{number}"
+            graph.add(Node(thought, "thought", one_line(step.reasoning, _LABEL), f"{worker.id}, iteration {number}"))
+            graph.join(Edge(f"perspective:{worker.perspective_id}", thought, "asks"))
+            for query in step.queries:
+                done = state.searches.get(query)
+                graph.add(Node(search_id(query), "search", one_line(query, _LABEL), done.provider if done else "not made"))
+                graph.join(Edge(thought, search_id(query), "searched"))
+                graph.join(*_found(search_id(query), done.hits if done else ()))
+            _choice(state, graph, worker, number)
+
+
+def _choice(state: SessionState, graph: Graph, worker: Worker, number: int) -> None:
+    """Add what the worker chose to read in an iteration."""
+    chosen = [url for url in chosen_pages(state, worker, number) if url in state.pages]
+    if not chosen:
+        return
+    name, thought = f"decision:chosen:{worker.id}:{number}", f"thought:{worker.id}:{number}"
+    graph.add(Node(name, "decision", f"{len(chosen)} of the pages found were read", f"{worker.id}, iteration {number}"))
+    graph.join(Edge(thought, name, "led to"), *(Edge(name, page_id(url), "read") for url in chosen))
+
+
+def _facts(state: SessionState, graph: Graph) -> None:
+    known = standings(state)
+    for fact in all_facts(state):
+        graph.add(Node(f"fact:{fact.id}", "fact", one_line(fact.quote, _LABEL), known[fact.id].standing))
+        graph.join(Edge(f"fact:{fact.id}", page_id(fact.url), "quotes"))
+    for name, entry in known.items():
+        graph.join(*(Edge(f"fact:{other}", f"fact:{name}", "supports") for other in entry.support))
+
+
+def _contradictions(state: SessionState, graph: Graph) -> None:
+    for pair in next((one.contradictions for one in reversed(state.analyses) if one.contradictions is not None), ()):
+        name = f"contradiction:{pair.a}:{pair.b}"
+        graph.add(Node(name, "contradiction", one_line(pair.explanation or pair.subject, _LABEL), pair.kind))
+        graph.join(Edge(name, f"fact:{pair.a}", "contradicts"), Edge(name, f"fact:{pair.b}", "contradicts"))
+
+
+def _gaps(state: SessionState, graph: Graph) -> None:
+    """Add the gaps of each round, the facts that answer them and the perspectives that they led to."""
+    for analysis in state.analyses:
+        for number, gap in enumerate(analysis.gaps or ()):
+            name = f"gap:{analysis.round}:{number}"
+            graph.add(Node(name, "gap", one_line(gap.question, _LABEL), one_line(gap.reason, _LABEL)))
+            source = f"perspective:{gap.perspective}" if f"perspective:{gap.perspective}" in graph.nodes else QUESTION
+            graph.join(Edge(source, name, "raises"))
+            followed = (
+                view for view in state.perspectives.values() if view.id.startswith("gap-") and gap.question in view.questions
+            )
+            graph.join(*(Edge(name, f"perspective:{view.id}", "led to") for view in followed))
+        for search in analysis.looked_up:
+            gap_name = f"gap:{analysis.round}:{search.gap}"
+            graph.join(*(Edge(gap_name, f"fact:{fact.id}", "led to") for fact in search.facts))
+    orphans = (name for name in list(graph.nodes) if name.startswith("perspective:gap-") and not graph.into(name, "led to"))
+    graph.join(*(Edge(QUESTION, name, "asks") for name in orphans))
+
+
+def _sources(state: SessionState, graph: Graph) -> None:
+    for quality in (entry for analysis in state.analyses[-1:] for entry in analysis.source_quality if not entry.admitted):
+        name = f"decision:refused:{page_id(quality.url)}"
+        graph.add(Node(name, "decision", "The source was refused", one_line("; ".join(quality.reasons), _LABEL)))
+        graph.join(Edge(name, page_id(quality.url), "cuts"))
+
+
+def _report(state: SessionState, graph: Graph) -> None:
+    for sentence in sentences_of_report(state):
+        section = f"section:{sentence.section}"
+        graph.add(Node(section, "section", one_line(sentence.title, _LABEL)))
+        graph.add(Node(sentence.id, "sentence", one_line(sentence.text, 2_000), "cut" if sentence.cut else ""))
+        graph.join(Edge(section, sentence.id, "holds"))
+        graph.join(*(Edge(sentence.id, f"fact:{name}", "cites") for name in sentence.facts))
+        if sentence.cut:
+            decision = f"decision:cut:{sentence.id}"
+            graph.add(Node(decision, "decision", "The sentence was cut", one_line(sentence.cut, _LABEL)))
+            graph.join(Edge(decision, sentence.id, "cuts"))
+
+
+def _changes(state: SessionState, graph: Graph) -> None:
+    """Add the facts of the earlier session that were superseded."""
+    for change in state.changes.changed if state.changes else ():
+        name = f"fact:{change.before.id}"
+        graph.add(Node(name, "fact", one_line(change.before.quote, _LABEL), "superseded"))
+        graph.join(Edge(f"fact:{change.after}", name, "supersedes"))
+
+
+def _limits(state: SessionState, graph: Graph) -> None:
+    """Add what was decided by circumstances: a budget that was spent, a model or a search that something else stood in for."""
+    if state.exhausted:
+        graph.add(Node("decision:budget", "decision", "The gathering was cut short", state.exhausted))
+        graph.join(Edge("decision:budget", QUESTION, "cuts"))
+    for step, why in sorted(state.without_model.items()):
+        graph.add(Node(f"decision:without-model:{step}", "decision", f"{step} was done without the model", one_line(why, _LABEL)))
+        graph.join(Edge(f"decision:without-model:{step}", QUESTION, "led to"))
+    for query, done in sorted(state.searches.items()):
+        for side in done.failed:
+            name = f"decision:fallback:{search_id(query)}:{side.origin}"
+            graph.add(Node(name, "decision", f"The search went on without {side.origin}", one_line(side.reason, _LABEL)))
+            graph.join(Edge(name, search_id(query), "led to"))

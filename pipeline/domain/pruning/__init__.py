@@ -1,0 +1,1 @@
+"""What is kept of a session when its log is pruned. Pure."""

@@ -1,0 +1,72 @@
+"""``page``: a document as one HTML file with nothing beside it: no script, nothing to load, images and styles inside."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from pipeline.vault.export.portable import Portable
+
+_REFERENCE = re.compile(r"\[\^(\d+)\]")
+_IMAGE = re.compile(r"(!\[[^\]]*\]\()<([^>]*)>\)")
+_ELSEWHERE = re.compile(r"!\[([^\]]*)\]\((?!data:)[^)]*\)")
+Read = Callable[[str], bytes | None]
+
+
+def with_images(document: Portable, read: Read) -> Portable:
+    """Return the document with the vault's images inside, and without images from elsewhere, which would have to be loaded.
+
+    ``read`` returns the bytes of a file below the vault's folder, or None.
+    """
+
+    def inside(found: re.Match[str]) -> str:
+        data = read(found[2])
+        return f"{found[1]}data:image/svg+xml;base64,{b64encode(data).decode()})" if data else ""
+
+    body = _ELSEWHERE.sub(r"\1", _IMAGE.sub(inside, document.body))
+    return Portable(document.title, body, document.notes)
+
+
+def page(document: Portable) -> str:
+    """Return the document as an HTML file."""
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+    reader, env = _reader(), {"notes": len(document.notes), "seen": set[str]()}
+    return environment.get_template("page.html.j2").render(
+        title=document.title,
+        style=Markup((Path(__file__).parent / "page.css").read_text("utf-8")),  # noqa: S704 - a file of ours
+        body=Markup(reader.render(document.body, env)),  # noqa: S704 - the Markdown reader lets no HTML through
+        notes=[Markup(reader.renderInline(note, env)) for note in document.notes],  # noqa: S704 - as above
+    )
+
+
+def _reader() -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    reader.validateLink = _is_safe  # type: ignore[method-assign]
+    reader.add_render_rule("text", _text)
+    return reader
+
+
+def _text(_renderer: Any, tokens: Sequence[Token], place: int, _options: Any, env: dict[str, Any]) -> str:
+    """Text in which a citation is a link to its footnote, the first one of each also the place to go back to."""
+
+    def reference(found: re.Match[str]) -> str:
+        number = found[1]
+        if not 1 <= int(number) <= env["notes"]:
+            return found[0]
+        name = "" if number in env["seen"] else f' id="from-{number}"'
+        env["seen"].add(number)
+        return f'<sup><a href="#note-{number}"{name} aria-label="Footnote {number}">{number}</a></sup>'
+
+    return _REFERENCE.sub(reference, str(escape(tokens[place].content)))
+
+
+def _is_safe(url: str) -> bool:
+    return bool(re.match(r"(?:https?:|mailto:|#|data:image/svg\+xml;base64,)", url, re.IGNORECASE))

@@ -1,0 +1,145 @@
+"""``Identity``: follows the notes that a person moved or removed since the last build, and gives each rendered note its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from pipeline.domain.events.event_base import EventBase
+from pipeline.domain.events.vault_events import NoteHidden, NoteMoved
+from pipeline.ports import EventStore
+from pipeline.system.safe_tree import Obstacle, Tree
+from pipeline.vault.cache.catalogue import Catalogue
+from pipeline.vault.cache.database import DECISIONS
+from pipeline.vault.cache.known_notes import KnownNote
+from pipeline.vault.identity.decisions import marks_of, read_decisions, with_drafts
+from pipeline.vault.identity.found_notes import FoundNotes, find_notes
+from pipeline.vault.identity.placement import Placement, targets_in
+from pipeline.vault.paths import OWN
+from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile
+
+
+class Identity:
+    """The notes of one build. ``drifted``: some folder of the vault is not as the last build left it.
+
+    ``drafts`` are the decisions that this build found and that are to be recorded.
+    """
+
+    def __init__(self, store: EventStore, catalogue: Catalogue, tree: Tree, *, drifted: bool) -> None:
+        self._catalogue, self._tree = catalogue, tree
+        self._marks = marks_of(store)
+        self._known = catalogue.notes.all()
+        self._found = self._find() if drifted or not self._known else None
+        self._decisions = read_decisions(store)
+        self.drafts: list[EventBase] = []
+        self._placement = Placement(self._decisions)
+        self._decide(self._known.values())
+        self._entered = {note.id: self._placement.enter(note.id, note.canonical) for note in self._known.values()}
+
+    def _find(self) -> FoundNotes:
+        known = {note.path: note.id for note in self._known.values() if note.path}
+        return find_notes(self._tree, self._catalogue.files, known)
+
+    def _decide(self, notes: Iterable[KnownNote]) -> None:
+        """Find what a person decided about notes, and take it in."""
+        if self._found is None:
+            return
+        drafts = list(_decisions(notes, self._found, self._placement, self._is_gone))
+        if drafts:
+            self.drafts += drafts
+            self._placement = Placement(with_drafts(self._decisions, drafts), self._placement.links)
+
+    def _is_gone(self, path: str) -> bool:
+        """Tell whether a file is not there; what is behind a link, or may not be read, is not gone."""
+        try:
+            return self._tree.state(path) is None
+        except Obstacle:
+            return False
+
+    def due(self) -> dict[str, frozenset[str]] | None:
+        """Return the kinds of files to render again by owner, because a note they link to was moved or hidden; None: all files.
+
+        All files are due if a hidden note is shown again: what would link to it cannot be told from the files.
+        """
+        moved = [note for note in self._known.values() if self._entered[note.id] != note.path]
+        if any(not note.path for note in moved):
+            return None
+        names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
+        due: dict[str, set[str]] = {}
+        for note in moved:
+            due.setdefault(note.owner, set()).add(note.kind)
+        for owner, kind in self._linking(names) if names else ():
+            due.setdefault(owner, set()).add(kind)
+        return {owner: frozenset(kinds) for owner, kinds in due.items()}
+
+    def _linking(self, names: set[str]) -> Iterator[tuple[str, str]]:
+        for path, owner, kind in self._catalogue.files.all():
+            try:
+                data = self._tree.read(path) if path.endswith((".md", ".canvas")) else None
+            except Obstacle:
+                continue
+            if data and not targets_in(data).isdisjoint(names):
+                yield owner, kind
+
+    def placed(self, files: Sequence[GeneratedFile]) -> list[PlacedFile]:
+        """Return rendered files in their places, without the hidden ones; those that take in another file come first."""
+        notes = [KnownNote(one.id, one.path, "", one.owner, one.kind) for one in files if one.id]
+        self._decide(note for note in notes if note.id not in self._known)
+        self._entered |= {note.id: self._placement.enter(note.id, note.canonical) for note in notes}
+        placed = [PlacedFile(fresh, self._doubles(one)) for one in files if (fresh := self._placement.placed(one)).path]
+        self._rendered = [note._replace(path=self._entered[note.id]) for note in notes]
+        return sorted(placed, key=lambda one: (not one.doubles, one.file.path))
+
+    def _doubles(self, canonical: GeneratedFile) -> tuple[str, ...]:
+        """The other files with the note's id, as a merge or a synchronisation leaves them; copies in ``my/`` are a person's."""
+        found = self._found.paths.get(canonical.id, ()) if self._found and canonical.id else ()
+        return tuple(path for path in found if path != self._entered[canonical.id] and not path.startswith(f"{OWN}/"))
+
+    def remember(self, gone: Iterable[str]) -> None:
+        """Store in the catalogue where all notes are; ``gone`` are the paths of files that are no longer generated."""
+        lost, notes = set(gone), self._catalogue.notes
+        notes.drop(note.id for note in self._known.values() if note.path in lost and self._entered[note.id])
+        notes.put(note._replace(path="") for note in self._known.values() if not self._entered[note.id])
+        notes.put(self._rendered)
+        self._catalogue.keep(DECISIONS, self._marks)
+
+    @property
+    def moved(self) -> Mapping[str, str]:
+        """The notes that a person moved since the last build: the new path by the old one."""
+        paths = {note.id: note.path or note.canonical for note in self._known.values()}
+        return {paths.get(draft.note, draft.path): draft.path for draft in self.drafts if isinstance(draft, NoteMoved)}
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The paths of the notes that a person removed since the last build."""
+        return tuple(sorted(self._known[draft.note].path for draft in self.drafts if isinstance(draft, NoteHidden)))
+
+
+def _decisions(
+    notes: Iterable[KnownNote], found: FoundNotes, placement: Placement, is_gone: Callable[[str], bool]
+) -> Iterator[EventBase]:
+    """What a person did with notes, by where they are now."""
+    notes = list(notes)
+    is_lost = not any(note.path in found.paths.get(note.id, ()) for note in notes)  # the vault itself is gone
+    for note in notes:
+        places = found.paths.get(note.id, ())
+        wanted = placement.place(note.id, note.canonical)
+        if not wanted and note.path:
+            continue  # hidden by a command, or elsewhere: this build removes it
+        if wanted in places or (note.path and note.path in places):
+            continue
+        if places:
+            yield NoteMoved(note=note.id, path=_likeliest(places, wanted or note.canonical))
+        elif wanted and note.path and not is_lost and not _is_with_folder(note, found) and is_gone(note.path):
+            yield NoteHidden(note=note.id)
+
+
+def _likeliest(places: Sequence[str], last: str) -> str:
+    """Of several copies the one that kept its name, else the first."""
+    name = last.rpartition("/")[2]
+    return next((path for path in places if path.rpartition("/")[2] == name), places[0])
+
+
+def _is_with_folder(note: KnownNote, found: FoundNotes) -> bool:
+    """Tell whether a note is gone with the whole folder of its kind; the home note, which has none, always comes back."""
+    top, slash, _name = note.path.partition("/")
+    return not slash or (note.canonical.startswith(f"{top}/") and top not in found.tops)

@@ -1,0 +1,112 @@
+"""The stage of a build that renders what is remembered: the notes of entities, the note on memory, what topics know by now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipeline.domain.events.event_base import EventBase
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.memory.fold import Memory, Remembered, remember
+from pipeline.domain.memory.values import NamedEntity
+from pipeline.errors import LogError
+from pipeline.ports import EventStore
+from pipeline.text.normalise import digest_of
+from pipeline.vault.cache.catalogue import Catalogue
+from pipeline.vault.log_changes import LogChanges
+from pipeline.vault.memory.entity_note import Known, entity_note, known_of
+from pipeline.vault.memory.mark import MARK, memory_mark
+from pipeline.vault.memory.memory_note import memory_note
+from pipeline.vault.output.note import Note
+from pipeline.vault.session_card import Card
+from pipeline.vault.vault_model import VaultModel
+
+MOST_KNOWN = 12  # statements that a topic's note shows
+_ENTITIES = "entities"  # the catalogue's entry for what the last build showed of each entity
+
+
+@dataclass
+class MemoryNotes:
+    """What a build shows of memory. ``relinked``: the links to other notes may have changed since the last build."""
+
+    store: EventStore
+    catalogue: Catalogue
+    changes: LogChanges
+    relinked: bool
+
+    @cached_property
+    def is_changed(self) -> bool:
+        """Whether memory, or what its notes link to, may differ from what the last build showed."""
+        mark = memory_mark(self.store)
+        changed = self.relinked or mark != self.catalogue.recall(MARK)
+        self.catalogue.keep(MARK, mark)
+        return changed
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What the readable memory streams hold; the others are among the build's problems."""
+        return remember(self._events())
+
+    def _events(self) -> Iterator[EventBase]:
+        for name in self.store.ids("memory"):
+            try:
+                yield from list(decode_all(record.data for record in self.store.load(name)))
+            except LogError as error:
+                self.changes.problems.append(f"what {name} remembers: {error}; run `research verify` for details")
+
+    @property
+    def entities(self) -> dict[str, NamedEntity]:
+        """The entities that have a note, by id."""
+        return self.memory.entities
+
+    def new_entities(self, model: VaultModel) -> set[str]:
+        """Return the ids of the entities whose notes changed; remember what all of them show."""
+        if not self.is_changed:
+            return set()
+        before = self._shown_before
+        now = {name: _fingerprint(entity_note(model, self.memory, one)) for name, one in self.entities.items()}
+        self.catalogue.keep(_ENTITIES, json.dumps(now))
+        return {name for name, shown in now.items() if before.get(name) != shown}
+
+    @cached_property
+    def _shown_before(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(self.catalogue.recall(_ENTITIES) or "{}")
+        return found
+
+    def gone(self) -> set[str]:
+        """Return the owners of notes that the last build knew and that are no more."""
+        if not self.is_changed:
+            return set()
+        gone = {f"entity:{name}" for name in self._shown_before.keys() - self.entities.keys()}
+        return gone if self.has_note else {*gone, "memory:"}
+
+    @property
+    def has_note(self) -> bool:
+        """Whether anything is remembered."""
+        return bool(self.memory.sessions)
+
+    def entity_note(self, model: VaultModel, name: str) -> Note:
+        """Return the note of an entity, given by its id."""
+        return entity_note(model, self.memory, self.entities[name])
+
+    def memory_note(self, model: VaultModel) -> Note:
+        """Return the note on memory."""
+        return memory_note(model, self.memory)
+
+    def known_on(self, model: VaultModel, cards: Iterable[Card]) -> tuple[Known, ...]:
+        """Return what the sessions of a topic found: confirmed statements first, then those that most sessions found."""
+        sessions = {card.id for card in cards}
+        found = [one for one in self.memory.statements.values() if one.holds and not sessions.isdisjoint(one.sessions)]
+        found.sort(key=_worth)
+        return tuple(known_of(model, self.memory, one) for one in found[:MOST_KNOWN])
+
+
+def _worth(one: Remembered) -> tuple[bool, bool, int, str]:
+    statement = one.statement
+    return statement.standing != "corroborated", not statement.cited, -len(one.sessions), statement.fact
+
+
+def _fingerprint(note: Note) -> str:
+    return digest_of(f"{sorted(note.properties.items())} {note.view}".encode("utf-8", "replace"))[:16]

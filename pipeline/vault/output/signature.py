@@ -1,0 +1,127 @@
+"""The signature of a note's generated part: its last line, from which alone it can be told whether somebody edited that part.
+
+::
+
+    %% generated: q1vXk3Tz….b0Qe %%
+
+It has four letters for each line that the program wrote: its CRC-32, cut to 24 bits, in base64. First come the properties and the
+lines of the body without the texts of user blocks, then, after the dot, the entries of lists that a person may add to. So a
+copy, a clone or a lost cache never makes a note look edited, and in a note that git has put together from two versions, each
+line can be told to be from one of them. Blank lines, white space at the end of lines and the targets of links do not count:
+editors and Obsidian change them by themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from pipeline.vault.output.note import OWNED, SHARED_LISTS
+
+_LEAD = "%% generated: "
+_LINE = re.compile(r"%% generated: ([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]*) %%[ \t]*\r?(?:\n|\Z)")
+_TARGET = re.compile(r"\[\[[^\[\]|#\\\n]*(?=[#|\\\]])")
+_MARKUP = re.compile(r"\[\[(?:#[^\[\]|\\]*)?\\?\|?([^\[\]]*)\]\]")
+_NO_LETTERS = re.compile(r"[\W\d_¹²³⁰⁴-⁹]+")
+_SIGNED = tuple(sorted(OWNED - set(SHARED_LISTS)))
+_LETTERS = 4  # of each line
+
+
+class Signature(NamedTuple):
+    """The letters of the ``lines`` of the generated part, and of the generated ``entries`` of shared lists."""
+
+    lines: str = ""
+    entries: str = ""
+
+    @property
+    def text(self) -> str:
+        """The line that a note ends with."""
+        return f"{_LEAD}{self.lines}.{self.entries} %%\n"
+
+    def has_entry(self, name: str, entry: str) -> bool:
+        """Tell whether the program wrote this entry of the list property ``name``."""
+        return letters_of([_entry(name, entry)]) in each(self.entries)
+
+
+NONE = Signature()
+
+
+def signed(properties: Mapping[str, Any], body: str) -> Signature:
+    """Return the signature of a generated part: its properties, and its body with empty user blocks."""
+    entries = (_entry(name, entry) for name in SHARED_LISTS for entry in properties.get(name, ()))
+    return Signature(letters_of(significant(properties, body)), letters_of(entries))
+
+
+def taken_off(body: str) -> tuple[str, Signature]:
+    """Return a note's body without its signature, and the signature."""
+    start = body.rfind(_LEAD)
+    found = _LINE.match(body, start) if start >= 0 and body[start - 1 : start] in ("", "\n") else None
+    return (body[:start] + body[found.end() :], Signature(found[1], found[2])) if found else (body, Signature())
+
+
+def has_addition(lines: Iterable[bytes], signatures: Iterable[Signature], generated: Iterable[bytes]) -> bool:
+    """Tell whether somebody added a word to ``lines``, which git has put together from two versions of a note.
+
+    A line that no version's signature has may still be of an even older version: then its words are those of a ``generated``
+    line, in the same order, of which some may be missing. Numbers do not count.
+    """
+    known = {letters for signature in signatures for letters in each(signature.lines)}
+    others = [line for line in lines if letters_of([line]) not in known]
+    words = [_words(line) for line in generated] if others else []
+    return not all(any(_is_within(_words(line), of) for of in words) for line in others)
+
+
+def _entry(name: str, entry: str) -> bytes:
+    return f"{name}: {entry}".encode("utf-8", "surrogateescape")
+
+
+def _words(line: bytes) -> list[str]:
+    text = _MARKUP.sub(r"\1", line.decode("utf-8", "replace"))
+    return _NO_LETTERS.sub(" ", text).split()
+
+
+def _is_within(words: list[str], others: list[str]) -> bool:
+    left = iter(others)
+    return all(word in left for word in words)
+
+
+def significant(properties: Mapping[str, Any], body: str) -> Iterator[bytes]:
+    """Yield the lines of a generated part that are signed."""
+    for name in _SIGNED:
+        if name in properties:
+            value = plain(properties[name])
+            for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
+                yield _without_targets(f"{name}: {json.dumps(entry)}").encode()
+    for line in _without_targets(body).encode("utf-8", "surrogateescape").split(b"\n"):
+        if stripped := line.rstrip():
+            yield stripped
+
+
+def _without_targets(text: str) -> str:
+    return _TARGET.sub("[[", text) if "[[" in text else text
+
+
+def letters_of(lines: Iterable[bytes]) -> str:
+    """Return four letters for each line."""
+    return urlsafe_b64encode(b"".join([(crc32(line) & 0xFFFFFF).to_bytes(3, "big") for line in lines])).decode()
+
+
+def each(letters: str) -> set[str]:
+    """Return the letters of each line."""
+    return {letters[start : start + _LETTERS] for start in range(0, len(letters), _LETTERS)}
+
+
+def plain(value: object) -> object:
+    """Return a property's value for comparing: dates as text, and one kind of number."""
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, list | tuple):
+        return list(map(plain, value))
+    return value if isinstance(value, (str, bool)) or value is None else str(value)

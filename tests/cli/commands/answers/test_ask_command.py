@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from tests.commanding import Said, said, workspace_in
+
+DEPTH = "How deep is the harbour at low tide?"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = workspace_in(tmp_path, f"  - {{query: '{DEPTH}', id: depth, tags: [harbours]}}\n")
+    assert said(folder, "-q", "run").code == 0
+    return folder
+
+
+def asked(folder: Path, *args: str, lines: str = "") -> Said:
+    with mock.patch.object(sys, "stdin", io.StringIO(lines)):
+        return said(folder, "ask", *args)
+
+
+def turns(answer: Said) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(answer.out)["turns"]
+    return found
+
+
+def talks(folder: Path) -> list[Path]:
+    return sorted((folder / "events" / "talks").glob("talk-*.jsonl"))
+
+
+@pytest.mark.parametrize("scope", [["depth"], ["--topic", "harbours"], ["--all"], []])
+def test_a_question_is_answered_from_the_pages_of_each_scope(folder: Path, scope: list[str]) -> None:
+    answer = asked(folder, *scope, "How many metres deep is the harbour?")
+    assert answer.code == 0
+    assert "metres deep at low tide" in answer.out
+    assert "corpus:harbour-" in answer.out
+    assert "vault/sources/" in answer.out
+
+
+def test_what_the_pages_do_not_say_is_refused_with_the_command_that_researches_it(folder: Path) -> None:
+    answer = asked(folder, "Is semaglutide safe in pregnancy?")
+    assert answer.code == 5
+    assert 'The stored pages do not say. research add "Is semaglutide safe in pregnancy?" has it researched.' in answer.out
+
+
+def test_lines_from_stdin_are_one_talk_and_each_is_answered(folder: Path) -> None:
+    answer = asked(folder, "depth", lines="How many metres deep is the harbour?\n\nWhere do ships wait at night?\n")
+    assert answer.code == 0
+    assert "metres deep" in answer.out
+    assert "Ships wait outside" in answer.out
+    assert len(talks(folder)) == 1
+
+
+def test_a_talk_is_continued_in_the_same_stream(folder: Path) -> None:
+    asked(folder, "depth", "How many metres deep is the harbour?")
+    before = talks(folder)
+    answer = asked(folder, "--continue", "Where do ships wait for it at night?")
+    assert answer.code == 0
+    assert talks(folder)[0] == before[0]
+    streams = {path.name.partition("~")[0].removesuffix(".jsonl") for path in talks(folder)}
+    assert len(streams) == 1
+
+
+def test_the_json_of_an_answer_has_facts_with_quote_address_and_note(folder: Path) -> None:
+    with mock.patch.object(sys, "stdin", io.StringIO("")):
+        answer = said(folder, "--json", "ask", "depth", "How many metres deep is the harbour?")
+    (turn,) = turns(answer)
+    facts = turn["facts"]
+    assert isinstance(facts, list)
+    assert facts[0]["quote"]
+    assert facts[0]["address"].startswith("corpus:")
+    assert facts[0]["note"].startswith("vault/sources/")
+    assert turn["found"] is True
+
+
+def test_nothing_is_recorded_where_nothing_is_asked(folder: Path) -> None:
+    assert asked(folder, "depth").code == 0
+    assert talks(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["depth", "--all", "How deep?"], "exclude each other"),
+        (["how", "deep", "is it"], "put it in quotes"),
+        (["--topic", "mountains", "How high?"], "no session has the tag 'mountains'"),
+        (["--continue", "How deep?"], "there is no talk to continue"),
+        (["nosuch", "How deep?"], "there is no session 'nosuch'"),
+    ],
+)
+def test_what_cannot_be_asked_gets_one_clear_message(folder: Path, args: list[str], message: str) -> None:
+    answer = asked(folder, *args)
+    assert answer.code in (1, 2)
+    assert message in answer.err
+    assert talks(folder) == []
+
+
+def test_a_workspace_without_sessions_has_nothing_to_ask(tmp_path: Path) -> None:
+    folder = workspace_in(tmp_path, f"  - {DEPTH}\n")
+    answer = asked(folder, "How deep is the harbour?")
+    assert "no page is stored" in answer.err
+
+
+def test_the_log_with_a_talk_is_sound(folder: Path) -> None:
+    asked(folder, "depth", "How many metres deep is the harbour?")
+    assert said(folder, "verify").code == 0

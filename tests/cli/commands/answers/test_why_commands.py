@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commanding import Said, said, workspace_in
+
+QUESTION = "How deep is the harbour at low tide?"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = workspace_in(tmp_path_factory.mktemp("why"), f"  - {{query: '{QUESTION}', id: depth}}\n")
+    assert said(folder, "-q", "run").code == 0
+    return folder
+
+
+def value(answer: Said) -> dict[str, object]:
+    assert answer.code == 0
+    found: dict[str, object] = json.loads(answer.out)
+    return found
+
+
+def test_why_prints_the_way_from_a_sentence_to_its_search_and_perspective(folder: Path) -> None:
+    answer = said(folder, "why", "depth", "metres deep at low tide")
+    assert answer.code == 0
+    assert "quoted from Harbour" in answer.out
+    assert "found by the search" in answer.out
+    assert "from the perspective" in answer.out
+    assert "speaks against it" in answer.out
+
+
+def test_why_as_json_names_fact_and_origins(folder: Path) -> None:
+    found = value(said(folder, "--json", "why", "depth", "metres deep at low tide"))
+    evidence = found["evidence"]
+    assert isinstance(evidence, list)
+    assert evidence[0]["origins"][0]["rank"] >= 1
+    assert "metres deep" in evidence[0]["fact"]["quote"]
+
+
+def test_words_that_are_in_no_sentence_get_one_clear_message(folder: Path) -> None:
+    answer = said(folder, "why", "depth", "zebras of the Serengeti")
+    assert answer.code == 2
+    assert "has no sentence like that" in answer.err
+    assert "research graph" in answer.err
+
+
+@pytest.mark.parametrize("form", ["text", "json", "canvas", "graphml"])
+def test_the_graph_is_printed_in_each_format(folder: Path, form: str) -> None:
+    answer = said(folder, "graph", "depth", "--format", form)
+    assert answer.code == 0
+    assert "perspective:basic-facts" in answer.out
+
+
+def test_the_graph_of_an_early_version_has_no_report_yet(folder: Path) -> None:
+    nodes = value(said(folder, "--json", "graph", "depth", "--at", "3"))["nodes"]
+    assert isinstance(nodes, list)
+    assert not [node for node in nodes if node["kind"] == "sentence"]
+
+
+def test_an_unknown_kind_is_refused_with_the_known_ones(folder: Path) -> None:
+    answer = said(folder, "graph", "depth", "--kinds", "facts")
+    assert answer.code == 2
+    assert "question, perspective" in answer.err
+
+
+def test_a_version_beyond_the_last_is_refused(folder: Path) -> None:
+    assert "it has the versions 1 to" in said(folder, "graph", "depth", "--at", "9999").err

@@ -1,0 +1,138 @@
+"""Two workspaces that were one, as their users meet them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.adapters.store.segment_format import parse, seal
+from tests.commanding import everything, said, workspace_in
+
+QUERY = "  - {query: How deep is the harbour?, id: depth, mode: fast}\n"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = workspace_in(tmp_path_factory.mktemp("whole") / "w", QUERY)
+    assert said(folder, "-q", "run").code == 0
+    return folder
+
+
+def stopped_at(whole: Path, folder: Path, version: int) -> Path:
+    """A copy of the workspace whose session was interrupted after that event."""
+    shutil.copytree(whole, folder)
+    for made in ("vault", "site", "events/local", "events/batches"):
+        shutil.rmtree(folder / made)
+    for path in (folder / "events" / "sessions").glob("*/events/*.jsonl"):
+        lines = parse("x", path.read_bytes(), path.parent.parent.name).lines[:version]
+        path.write_bytes(b"".join(seal(line.record.data, line.prev)[0] for line in lines))
+    return folder
+
+
+@pytest.fixture
+def laptop(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return _went_on(stopped_at(whole, tmp_path / "laptop", 6), monkeypatch)
+
+
+@pytest.fixture
+def server(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return _went_on(stopped_at(whole, tmp_path / "server", 6), monkeypatch)
+
+
+def _went_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RESEARCH_MACHINE", folder.name)
+    assert said(folder, "-q", "run").code == 0
+    return folder
+
+
+def log_of(folder: Path) -> dict[str, bytes]:
+    paths = (path for part in ("sessions", "batches") for path in (folder / "events" / part).rglob("*.jsonl"))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def synced(into: Path, other: Path) -> None:
+    """Bring the files of the other machine here, as a synced folder does."""
+    shutil.copytree(other / "events", into / "events", dirs_exist_ok=True, ignore=shutil.ignore_patterns("local"))
+
+
+def session_of(folder: Path) -> str:
+    return next(FileStore(folder / "events").session_ids())
+
+
+def test_merging_in_both_directions_gives_one_log_and_one_vault(laptop: Path, server: Path, tmp_path: Path) -> None:
+    before = shutil.copytree(laptop, tmp_path / "before")
+    assert said(laptop, "merge", str(server)).code == 0
+    assert said(server, "merge", str(before)).code == 0
+    assert log_of(laptop) == log_of(server)
+    notes = [{str(p.relative_to(w)): p.read_text() for p in (w / "vault" / "sessions").rglob("*.md")} for w in (laptop, server)]
+    assert notes[0] == notes[1]
+
+
+def test_the_sessions_note_says_that_two_machines_went_on(laptop: Path, server: Path) -> None:
+    said(laptop, "merge", str(server))
+    (note,) = (laptop / "vault" / "sessions").rglob("*.md")
+    assert "## Continued on several machines" in note.read_text()
+    assert "of each other: laptop and server." in note.read_text() or "of each other: server and laptop." in note.read_text()
+
+
+def test_a_second_merge_finds_nothing_to_do(laptop: Path, server: Path) -> None:
+    said(laptop, "merge", str(server))
+    again = said(laptop, "merge", str(server))
+    assert (again.code, again.out) == (0, "nothing to merge\n")
+    assert said(laptop, "merge").out == "nothing to merge\n"
+    assert said(laptop, "merge", str(server), "--check").code == 0
+
+
+def test_check_says_what_there_is_to_do_and_writes_nothing(laptop: Path, server: Path) -> None:
+    before = everything(laptop / "events" / "sessions")
+    checked = said(laptop, "merge", str(server), "--check")
+    assert checked.code == 1
+    assert " and 0 objects to copy" in checked.out
+    assert everything(laptop / "events" / "sessions") == before
+
+
+def test_every_command_works_on_a_log_with_branches_and_only_a_run_joins_them(laptop: Path, server: Path) -> None:
+    synced(laptop, server)
+    before = log_of(laptop)
+    name = session_of(laptop)
+    for command in (["list"], ["show", name], ["log", name], ["build"], ["verify"], ["list", "--why"]):
+        assert said(laptop, *command).code == 0, command
+    assert "fork: a second branch begins" in said(laptop, "verify").out
+    assert log_of(laptop) == before
+    assert said(laptop, "-q", "run").code == 0
+    assert len(log_of(laptop)) == len(before) + 1
+    assert "fork" not in said(laptop, "verify").out
+
+
+def test_a_run_with_nothing_to_research_joins_branches_and_records_no_batch(laptop: Path, server: Path) -> None:
+    synced(laptop, server)
+    batches = set((laptop / "events" / "batches").iterdir())
+    said(laptop, "list")
+    assert "joined the branches of" in said(laptop, "run").err
+    assert set((laptop / "events" / "batches").iterdir()) == batches
+
+
+def test_what_cannot_be_verified_is_named_and_the_rest_is_merged(laptop: Path, server: Path) -> None:
+    own = next(path for path in (server / "events" / "sessions").rglob("*.jsonl") if not path.name.startswith("000001"))
+    own.write_bytes(own.read_bytes().replace(b'"facts"', b'"fakes"'))
+    outcome = said(laptop, "merge", str(server))
+    assert outcome.code == 20
+    assert f"refused: sessions/{session_of(laptop)}/events/{own.name}:" in outcome.err
+    assert said(laptop, "verify").code == 0
+
+
+def test_a_folder_that_is_no_other_workspace_is_refused(laptop: Path, tmp_path: Path) -> None:
+    assert said(laptop, "merge", str(laptop)).code == 2
+    assert said(laptop, "merge", str(tmp_path)).code == 2
+    assert said(tmp_path, "merge").code == 10
+
+
+def test_the_merge_is_also_one_value_of_json(laptop: Path, server: Path) -> None:
+    value = json.loads(said(laptop, "--json", "merge", str(server)).out)
+    assert value["branched"] == [session_of(server)]
+    assert value["merges"][session_of(server)][0]["type"] == "branch.merged"
+    assert value["refused"] == []

@@ -1,0 +1,79 @@
+"""``export`` and ``references`` as they are called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.commands.sharing import export_commands
+from pipeline.vault.export import references, report_file
+from tests.commanding import said, workspace_in
+
+QUESTION = "When is the harbour open?"
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export") / "w"
+    workspace_in(folder, f"  - {{query: {QUESTION!r}, id: harbour, mode: fast}}\n")
+    assert said(folder, "run").code in (0, 5)
+    return folder
+
+
+def test_a_report_becomes_a_file_under_its_own_name(workspace: Path) -> None:
+    done = said(workspace, "export", "harbour")
+    (made,) = (workspace / "exports").glob("*.html")
+    assert (done.code, done.out.strip()) == (0, str(made))
+    assert QUESTION in made.read_text()
+
+
+def test_the_suffix_says_the_format_and_stdout_takes_text(workspace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "report.md"
+    assert said(workspace, "export", "harbour", "--out", str(out)).code == 0
+    printed = said(workspace, "export", "harbour", "--format", "markdown", "--out", "-")
+    assert printed.out.strip() == out.read_text().strip()
+    assert "[[" not in printed.out
+    refused = said(workspace, "export", "harbour", "--format", "pdf", "--out", "-")
+    assert refused.code == 2
+
+
+def test_a_folder_takes_the_reports_own_name(workspace: Path, tmp_path: Path) -> None:
+    assert said(workspace, "export", "harbour", "--format", "markdown", "--out", str(tmp_path)).code == 0
+    assert [file.suffix for file in tmp_path.iterdir()] == [".md"]
+
+
+def test_a_place_that_cannot_be_written_is_told(workspace: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = said(workspace, "export", "harbour", "--out", str(tmp_path / "file" / "x.html"))
+    assert done.code == 12
+    assert "cannot be written" in done.err
+
+
+def test_references_come_on_stdout_in_each_format(workspace: Path, tmp_path: Path) -> None:
+    items = json.loads(said(workspace, "references").out)
+    assert items
+    assert json.loads(said(workspace, "references", "harbour").out) == items
+    keys = [item["id"] for item in items]
+    assert all(f"{{{key}," in said(workspace, "references", "--all", "--format", "bibtex").out for key in keys)
+    out = tmp_path / "all.ris"
+    assert said(workspace, "references", "--out", str(out)).code == 0
+    assert all(f"ID  - {key}\n" in out.read_text() for key in keys)
+
+
+def test_a_session_and_all_at_once_is_refused(workspace: Path) -> None:
+    assert said(workspace, "references", "harbour", "--all").code == 2
+
+
+def test_a_session_without_a_report_is_told(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.wiring.export_adapters.report_of", lambda _folder: lambda _session: "")
+    done = said(workspace, "export", "harbour")
+    assert done.code == 1
+    assert "has no report" in done.err
+    assert "research show" in done.err
+
+
+def test_the_formats_named_in_the_help_are_those_there_are() -> None:
+    assert {form: suffix for suffix, form in export_commands._FORMATS.items()} == dict(report_file.SUFFIXES)
+    assert {form: suffix[1:] for suffix, form in export_commands._REFERENCES.items()} == dict(references.FORMATS)

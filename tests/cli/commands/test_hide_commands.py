@@ -1,0 +1,102 @@
+"""``hide`` and ``unhide``, and what ``run`` and ``build`` say of notes that a person moved, removed or edited."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commanding import said, workspace_in
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A workspace after a run."""
+    folder = workspace_in(tmp_path / "ws", "  - {query: How deep is the harbour?, id: harbour, mode: fast}\n")
+    assert said(folder, "-q", "run").code == 0
+    return folder
+
+
+def notes(folder: Path, room: str) -> list[Path]:
+    return sorted((folder / "vault" / room).rglob("*.md"))
+
+
+def test_a_note_is_hidden_listed_and_shown_again(folder: Path) -> None:
+    (report,) = notes(folder, "reports")
+    path = report.relative_to(folder).as_posix()
+    before = report.read_bytes()
+    assert said(folder, "hide", path).out == f"hidden: {path}\n"
+    assert not report.exists()
+    assert not list((folder / "site" / "reports").rglob("*.html"))
+    assert said(folder, "show", "--hidden").out == f"{path}\n"
+    assert said(folder, "hide", path).out == "nothing to do: hidden already\n"
+    assert said(folder, "unhide", path).out == f"shown: {path}\n"
+    assert report.read_bytes() == before
+    assert json.loads(said(folder, "--json", "show", "--hidden").out) == {"hidden": []}
+    assert said(folder, "verify").code == 0
+
+
+def test_a_session_is_hidden_with_all_its_notes_and_its_sources_stay(folder: Path) -> None:
+    assert said(folder, "hide", "harbour").code == 0
+    assert notes(folder, "reports") == notes(folder, "sessions") == notes(folder, "workers") == []
+    assert notes(folder, "sources") != []
+    assert said(folder, "unhide").code == 2
+    assert said(folder, "unhide", "--all").code == 0
+    assert notes(folder, "workers") != []
+
+
+def test_a_name_that_means_no_note_is_refused_with_what_to_write(folder: Path) -> None:
+    refused = said(folder, "hide", "reports/of/nothing.md")
+    assert refused.code == 2
+    assert "there is no note" in refused.err
+
+
+def test_a_damaged_decision_is_reported_and_repaired(folder: Path) -> None:
+    (report,) = notes(folder, "reports")
+    said(folder, "hide", str(report.relative_to(folder)))
+    (stream,) = (folder / "events" / "vault").iterdir()
+    data = stream.read_bytes()
+    stream.write_bytes(data.replace(b"note.hidden", b"note.hiddem"))
+    assert stream.name in said(folder, "verify").out
+    assert said(folder, "build").code == 20
+    assert said(folder, "verify", "--repair").code == 0
+    assert said(folder, "build").code == 0
+
+
+@pytest.mark.parametrize("command", ["run", "build"])
+def test_run_and_build_say_what_became_of_a_persons_changes(folder: Path, command: str) -> None:
+    moved, edited, gone = notes(folder, "sources")[0], notes(folder, "sessions")[0], notes(folder, "workers")[0]
+    (folder / "vault" / "mine").mkdir()
+    moved.rename(folder / "vault" / "mine" / "moved.md")
+    edited.write_text(f"{edited.read_text()}\nI disagree.\n")
+    gone.unlink()
+    told = said(folder, command)
+    words = told.out + told.err
+    assert "is now vault/mine/moved.md" in words
+    assert f"attic/{edited.stem}" in words
+    assert f"research unhide {gone.relative_to(folder / 'vault').as_posix()}" in words
+
+
+def test_an_edit_that_is_set_aside_is_told_under_quiet_too(folder: Path) -> None:
+    (edited,) = notes(folder, "sessions")
+    edited.write_text(f"{edited.read_text()}\nI disagree.\n")
+    assert "set aside" in said(folder, "-q", "run").err
+
+
+def test_init_keeps_keys_site_and_caches_out_of_git_and_leaves_a_gitignore_as_it_is(tmp_path: Path) -> None:
+    assert said(tmp_path, "init").code == 0
+    ignored = tmp_path / ".gitignore"
+    assert ignored.read_text().split() == [".env", "site/", "events/local/"]
+    ignored.write_text("mine\n")
+    assert said(tmp_path, "init").code == 0
+    assert ignored.read_text() == "mine\n"
+
+
+def test_git_marks_in_the_queue_are_told_as_that_with_their_line(folder: Path) -> None:
+    queue = folder / "queries.yaml"
+    queue.write_text(f"{queue.read_text()}<<<<<<< HEAD\n  - One?\n=======\n  - Two?\n>>>>>>> other\n")
+    refused = said(folder, "run")
+    assert refused.code == 2
+    assert "conflict marks of git" in refused.err
+    assert ":3:" in refused.err

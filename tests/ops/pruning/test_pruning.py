@@ -1,0 +1,263 @@
+"""What a prune takes and what it never takes, how a broken-off one is ended, and what verify and build say afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from pipeline.adapters.store import verification
+from pipeline.batch.scheduling import Selection, decide
+from pipeline.batch.session_actions import has_work_left, reopen_session
+from pipeline.batch.session_index import read_all
+from pipeline.config.queries.model import Query, Queue, Settings
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.session import ResearchSession, state_of
+from pipeline.errors import CommandRefused, EventRejected
+from pipeline.ops import citation_audit
+from pipeline.ops.pruning.forget import finish_forgetting, forget, forgetting
+from pipeline.ops.pruning.prune import finish, prune
+from pipeline.ops.pruning.selection import LATEST, OPEN, UNCONSOLIDATED, Ages, plan
+from tests.faults.filesystem import Fault, faulty
+from tests.ops.pruning.lives import Killed, Life
+
+NOW = timedelta()
+ALL = Ages(NOW, NOW, NOW)
+
+
+def _log(root: Path, *questions: tuple[int, str], consolidated: bool = True) -> Life:
+    """A log with one session for each question (its number, how it ended), consolidated, on the days after each other."""
+    life = Life(root, _Scripted(list(questions)))
+    for _question in questions:
+        life.research()
+    if consolidated:
+        life.consolidate()
+    life.day += 30
+    return life
+
+
+class _Scripted(Random):
+    """Chance that gives the questions and endings that a test asks for."""
+
+    def __init__(self, questions: list[tuple[int, str]]) -> None:
+        super().__init__(1)
+        self.questions = questions
+        self.drawn = 0
+
+    def randint(self, a: int, b: int) -> int:
+        return 1
+
+    def randrange(self, *of: int) -> int:  # type: ignore[override]
+        self.drawn += 1
+        return self.questions[(self.drawn - 1) // 2][0] if self.drawn % 2 else 0
+
+    def choice(self, _of: object) -> str:  # type: ignore[override]
+        return self.questions[(self.drawn - 1) // 2][1]
+
+
+def _prune(life: Life, ages: Ages = ALL) -> list[str]:
+    store, context = life.store, life.context()
+    finish(store, context)
+    known = life.known(store)
+    return prune(store, context, plan(known, ages, life.now), known.usage).sessions
+
+
+def _sound(life: Life) -> list[str]:
+    return [str(finding) for finding in verification.verify(life.root / "events")]
+
+
+def test_a_pruned_session_keeps_its_report_its_figures_and_its_version(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "report"))
+    (name,) = life.recorded
+    before = read_all(life.store).sessions
+    state = ResearchSession.open(life.store, name).state
+    assert _prune(life) == [name]
+    assert not (tmp_path / "events" / "sessions" / name).exists()
+    kept = ResearchSession.open(life.store, name).state
+    assert (kept.report, kept.status) == (state.report, state.status)
+    assert read_all(life.store).sessions == before
+    assert _sound(life) == []
+
+
+def test_what_is_open_unconsolidated_or_the_latest_on_a_recurring_question_is_kept_and_said(tmp_path: Path) -> None:
+    life = _log(tmp_path, (0, "report"), (1, "open"), (2, "report"), (2, "report"))
+    first, last = [name for name in life.recorded if "-q2-" in name]
+    chosen = plan(life.known(life.store), ALL, life.now)
+    assert chosen.sessions == (first,)
+    assert chosen.kept == {LATEST: 2}
+    unknown = replace(life.known(life.store), consolidated={})
+    assert plan(unknown, ALL, life.now).sessions == ()
+    assert plan(unknown, ALL, life.now).kept == {UNCONSOLIDATED: 3}
+    assert (OPEN in chosen.kept, last in chosen.sessions) == (False, False)
+
+
+def test_nothing_younger_than_its_age_goes(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "report"))
+    young = Ages(*[timedelta(days=31)] * 3)
+    assert plan(life.known(life.store), young, life.now) == replace(plan(life.known(life.store), young, life.now), sessions=())
+    assert plan(life.known(life.store), Ages(), life.now).exchanges == ()
+
+
+def test_a_page_that_an_unpruned_report_cites_stays_and_an_exchange_goes(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "report"), (2, "failed"))
+    store = life.store
+    chosen = plan(life.known(store), Ages(exchanges=NOW, pages=NOW), life.now)
+    cited = {digest for used in life.known(store).usage.sessions.values() for digest in used.cited}
+    assert cited
+    assert cited.isdisjoint(chosen.pages)
+    assert len(chosen.exchanges) == 2
+
+
+def test_a_talk_that_names_a_page_keeps_it(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "failed"))
+    known = life.known(life.store)
+    pages = set(plan(known, Ages(pages=NOW), life.now).pages)
+    assert pages
+    named = replace(known, usage=replace(known.usage, others=frozenset(pages)))
+    assert plan(named, Ages(pages=NOW), life.now).pages == ()
+
+
+def test_a_session_whose_quote_is_not_in_its_page_stays(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "report"))
+    (name,) = life.recorded
+    cited = next(iter(life.known(life.store).usage.sessions[name].cited))
+    life.store.remove_objects([cited])
+    store, context = life.store, life.context()
+    known = life.known(store)
+    done = prune(store, context, plan(known, Ages(sessions=NOW), life.now), known.usage)
+    assert done.sessions == []
+    assert "quotes" in done.left[name]
+    assert len(list((tmp_path / "events" / "prunes").glob("*"))) == 0
+
+
+def test_a_missing_page_with_a_tombstone_is_no_damage_and_one_without_is(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "failed"))
+    (name,) = life.recorded
+    store, context = life.store, life.context()
+    known = life.known(store)
+    assert prune(store, context, plan(known, Ages(pages=NOW), life.now), known.usage).pages == 3
+    assert _sound(life) == []
+    assert citation_audit.check(ResearchSession.open(life.store, name).state, life.store).unsupported == ()
+    exchange = next(iter(known.usage.sessions[name].exchanges))
+    life.store.remove_objects([exchange])
+    assert [exchange in finding for finding in _sound(life)] == [True]
+
+
+def test_a_pruned_session_cannot_go_on_and_is_not_retried_from_its_last_step(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "failed"))
+    (name,) = life.recorded
+    _prune(life)
+    assert not has_work_left(ResearchSession.open(life.store, name).state)
+    with pytest.raises(CommandRefused, match="pruned"):
+        reopen_session(life.store, name, life.context())
+    with pytest.raises(EventRejected, match="pruned"):
+        life.store.append(name, [life.recorded[name][-1]], len(life.recorded[name]) - 1)
+
+
+def test_a_session_that_went_on_elsewhere_after_it_was_pruned_here_is_whole_again(tmp_path: Path) -> None:
+    life, other = _log(tmp_path / "here", (1, "failed")), tmp_path / "elsewhere"
+    (name,) = life.recorded
+    records = life.recorded[name]
+    _prune(life)
+    there = Life(other, Random(1)).store
+    more = records[-1]._replace(id="later", version=len(records) + 1, type="research.reopened")
+    data = more.data.replace(records[-1].id.encode(), b"later").replace(b"research.failed", b"research.reopened")
+    more = more._replace(data=data.replace(b'"version":%d' % len(records), b'"version":%d' % more.version))
+    there.append(name, [*records, more], 0)
+    (other / "events" / "sessions" / name).rename(life.root / "events" / "sessions" / name)
+    assert len(life.store.load(name)) == len(records) + 1
+    assert _sound(life) == []
+
+
+@pytest.mark.parametrize("fault", ["EIO", "ENOSPC", "short", "killed"])
+def test_whichever_operation_of_a_prune_fails_the_next_one_ends_it(tmp_path: Path, fault: str) -> None:
+    """Each operation fails once, in each way; the outcome is always that of a prune in which none fails."""
+
+    def kill() -> None:
+        raise Killed
+
+    at, count = 1, 2
+    while at < count + 2:
+        life = _log(tmp_path / str(at), (1, "report"), (2, "failed"))
+        with faulty(life.root, at if at <= count else 0, _fault(fault), kill if fault == "killed" else None) as system:
+            try:
+                _prune(life)
+            except (Killed, Exception):  # noqa: BLE001 - whatever it ends in, the next one goes on
+                life._close_files()
+        assert {finding.kind for finding in verification.verify(life.root / "events")} <= {"torn", "leftover"}, at
+        for name, records in life.recorded.items():
+            assert state_of(name, decode_all(x.data for x in life.store.load(name))).version == len(records), at
+        _prune(life)
+        assert [finding for finding in _sound(life) if ": torn: " not in finding] == [], at
+        assert list(life.store.tombstones().sessions) == sorted(life.recorded), at
+        assert list(life.store.leftovers()) == [], at
+        count = max(count, len(system.operations)) if fault == "EIO" or at > 1 else len(system.operations)
+        at += 3 if fault != "killed" else 1
+
+
+def _fault(name: str) -> Fault:
+    return "short" if name == "short" else "ENOSPC" if name == "ENOSPC" else "EIO"
+
+
+def test_a_forgotten_session_leaves_no_word_of_its_question(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "report"), (2, "report"))
+    gone, left = life.recorded
+    store = life.store
+    one = next(one for one in read_all(store).sessions if one.id == gone)
+    forget(store, life.context(), forgetting(store, gone, one.query, one.query_id))
+    assert list(life.store.session_ids()) == [left]
+    assert life.store.load(gone) == []
+    files = (path for path in (tmp_path / "events").rglob("*.jsonl"))
+    assert all(gone.encode() not in data and b"question 1" not in data for data in map(Path.read_bytes, files))
+    assert _sound(life) == []
+
+
+def test_a_pruned_session_can_be_forgotten_too(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "report"))
+    (gone,) = life.recorded
+    _prune(life)
+    store = life.store
+    forget(store, life.context(), forgetting(store, gone, "What of question 1?", "q1"))
+    assert list(life.store.session_ids()) == []
+    assert [path.name for path in (tmp_path / "events" / "objects").rglob("*.gz")] == []
+    assert _sound(life) == []
+
+
+def test_forgetting_spares_what_another_session_uses(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "report"), (2, "report"))
+    gone, left = life.recorded
+    store = life.store
+    forget(store, life.context(), forgetting(store, gone, "What of question 1?", "q1"))
+    used = life.known(life.store).usage.sessions[left]
+    assert all(life.store.object_size(digest) for digest in used.all)
+
+
+def test_a_forgotten_question_is_left_alone_until_it_is_named(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "report"))
+    (gone,) = life.recorded
+    store = life.store
+    forget(store, life.context(), forgetting(store, gone, "What of question 1?", "q1"))
+    queue = Queue(Settings(), (Query("What of question 1?", "q1", 3),), "")
+    known = read_all(life.store)
+    (decision,) = decide(queue, known, life.now)
+    assert (decision.action, decision.due) == ("forgotten", False)
+    assert "research run q1" in decision.reason
+    (named,) = decide(queue, known, life.now, Selection(ids=("q1",)))
+    assert named.action == "new"
+
+
+def test_a_later_session_on_a_forgotten_question_counts_again(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "report"), (1, "report"))
+    first, _later = life.recorded
+    store = life.store
+    forget(store, life.context(), forgetting(store, first, "What of question 1?", "q1"))
+    finish_forgetting(life.store)
+    life.chance = _Scripted([(1, "report")])
+    life.day += 40
+    life.research()
+    queue = Queue(Settings(), (Query("What of question 1?", "q1", 3),), "")
+    (decision,) = decide(queue, read_all(life.store), life.now)
+    assert decision.action == "done"

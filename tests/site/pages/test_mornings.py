@@ -1,0 +1,90 @@
+"""What the site shows of recurring questions, and of the quotes behind a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from pipeline.site.build import Folders, build_site
+from tests.site.markdown.test_note_to_html import html_of
+from tests.vault.builders import TEMPLATES, Workplace, a_store
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+OLDER = "reports/2026/how-does-an-append-only-log-survive-a-power-cut-3f2a.html"
+NEWER = "reports/2026/how-does-an-append-only-log-survive-a-power-cut-9c01.html"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = a_store()
+    root = tmp_path_factory.mktemp("mornings")
+    place = Workplace(root, store)
+    place.build()
+    build_site(Folders(place.vault, TEMPLATES.parent / "site", root / "site", root / "local"), url="https://notes.example/")
+    return root / "site"
+
+
+def _page(site: Path, path: str) -> LexborHTMLParser:
+    return LexborHTMLParser((site / path).read_text())
+
+
+def test_the_list_of_reports_has_only_the_newest_report_on_a_question(site: Path) -> None:
+    listed = [link.attributes["href"] for link in _page(site, "browse/reports.html").css(".entries a.internal")]
+    assert [path for path in listed if path and path.endswith(("3f2a.html", "9c01.html"))] == [f"../{NEWER}"]
+    assert any("3 changes" in entry.text() for entry in _page(site, "browse/reports.html").css(".entries > li"))
+    earlier = _page(site, "browse/earlier.html").css_first(".entries a.internal")
+    assert earlier is not None
+    assert earlier.attributes["href"] == f"../{OLDER}"
+
+
+def test_a_superseded_report_looks_like_a_report_and_leads_to_the_newer_one(site: Path) -> None:
+    page = _page(site, OLDER)
+    assert page.css_first("body.kind-report .citations") is not None
+    notice = page.css_first('.callout[data-callout="info"] a')
+    assert notice is not None
+    assert (notice.attributes["href"] or "").endswith("9c01.html")
+
+
+def test_the_feed_has_one_entry_a_question_and_the_nights_with_what_failed(site: Path) -> None:
+    entries = ElementTree.parse(site / "feed.xml").getroot().findall(f"{ATOM}entry")  # noqa: S314 - our own file
+    links = [entry.find(f"{ATOM}link").attrib["href"] for entry in entries]  # type: ignore[union-attr]
+    assert f"https://notes.example/{NEWER}" in links
+    assert f"https://notes.example/{OLDER}" not in links
+    night = next(entry for entry in entries if entry.findtext(f"{ATOM}title") == "Night of 28 November 2026")
+    content = night.findtext(f"{ATOM}content") or ""
+    assert "An append is durable after fsync returned." in content
+    assert "Why are there tides?" in content.partition("Failed")[2]
+    assert f'href="https://notes.example/{NEWER}"' in content
+
+
+def test_disagreements_stand_between_the_answer_and_the_sections(site: Path) -> None:
+    text = (site / NEWER).read_text()
+    body = text[text.index('class="body"') :]
+    assert body.index('data-callout="abstract"') < body.index('data-callout="conflict"') < body.index("What fsync does</h2>")
+
+
+def test_a_quote_names_its_place_its_standing_and_its_address_on_the_web(site: Path) -> None:
+    citation = _page(site, NEWER).css_first(".citations details")
+    assert citation is not None
+    assert any("logs.example" in place.text() for place in citation.css(".place"))
+    assert "Confirmed by Title of" in citation.text()
+    there = citation.css_first("a.external")
+    assert there is not None
+    assert (
+        there.attributes["href"]
+        == "https://logs.example/handbook/#:~:text=An%20append%20is%20durable%20after%20fsync%20returned."
+    )
+    back = citation.css_first("a.back")
+    assert back is not None
+    assert _page(site, NEWER).css_first(f'[id="{(back.attributes["href"] or "")[1:]}"]') is not None
+
+
+def test_a_run_of_sentences_from_one_source_shows_its_number_once() -> None:
+    html = html_of("One.[[a#^q-1|¹]] Two.[[a#^q-2|¹]] Three.[[a#^q-3|¹]] Four.[[b#^q-4|²]]", at_hand=True)
+    numbers = [link.text() for link in LexborHTMLParser(html).css(".cite a")]
+    assert numbers == ["·", "·", "1", "2"]
+    assert len({link.attributes["href"] for link in LexborHTMLParser(html).css(".cite a")}) == 4
+    assert all(link.attributes["aria-label"] for link in LexborHTMLParser(html).css(".cite a"))

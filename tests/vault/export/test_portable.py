@@ -1,0 +1,83 @@
+"""A report's note as a document that needs no vault."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from pipeline.vault.citations.cited_sources import CitedQuote, CitedSource
+from pipeline.vault.export.page import page, with_images
+from pipeline.vault.export.portable import Portable, portable
+from pipeline.vault.paths import block_id
+
+SOURCE = CitedSource(
+    "k-1",
+    "https://a.example/p",
+    "A page",
+    "",
+    "",
+    "2026-11-21T02:15:00.000Z",
+    "",
+    1,
+    (CitedQuote("ab12", "It is *so*.", "Part"),),
+)
+CITED = f"[[sources/2026-11/s#^{block_id('ab12')}|¹]]"
+
+
+def document(body: str) -> Portable:
+    return portable("Title", body, [SOURCE], lambda _url: "sources/2026-11/s")
+
+
+def test_a_citation_becomes_a_footnote_with_its_quote_and_address() -> None:
+    made = document(f"# Title\n\nSaid.{CITED} Again.{CITED}")
+    assert made.body == "Said.[^1] Again.[^1]"
+    (note,) = made.notes
+    assert note.startswith(r"“It is \*so\*.” A page, under “Part”. ")
+    assert "https://a.example/p" in note
+    assert made.markdown == f"# Title\n\nSaid.[^1] Again.[^1]\n\n[^1]: {note}\n"
+
+
+def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:
+    (note,) = document(f"> It is \\*so\\*.{CITED}").notes
+    assert note.startswith("A page")
+
+
+@pytest.mark.parametrize(
+    ("body", "made"),
+    [
+        ("> [!abstract]- In short\n> So.", "> **In short**\n>\n> So."),
+        ("> [!example]- Queue these\n> ```yaml\n> - x\n> ```\n\nAfter.", "After."),
+        ("See [[workers/w|the worker]] and [[r1]].", "See the worker and r1."),
+        ("1. [[sources/2026-11/s|A page]]: a.example", "1. A page, [a.example/p](https://a.example/p): a.example"),
+        ("3 sources · [[sessions/s|how]] · [[topics/t|logs]]", "3 sources · logs"),
+        ("**Contents:** [[#A part|A part]] · [[#B|B]] · plain", ""),
+        ("![[charts/c.svg|A chart]]", "![A chart](<charts/c.svg>)"),
+        ("![[canvas/c.canvas]]\n\nx", "x"),
+        ("a %% hidden %% b", "a  b"),
+        ("x\n\n## Notes\n\n%% begin notes %%\nmine\n%% end notes %%", "x"),
+        ("```\n[[kept]] %% as it is %%\n```", "```\n[[kept]] %% as it is %%\n```"),
+        ("> ~~~\n> [[kept]]\n> ~~~\n> [[r|words]]", "> ~~~\n> [[kept]]\n> ~~~\n> words"),
+        ("| a [[r\\|w]] |", "| a w |"),
+    ],
+)
+def test_what_only_the_vault_knows_is_replaced_or_left_out(body: str, made: str) -> None:
+    assert document(body).body == made
+
+
+def test_a_page_loads_nothing_and_leads_from_citation_to_quote_and_back() -> None:
+    made = document(f"Said.{CITED} <script>alert(1)</script> ![x](https://a.example/x.png) [^7]")
+    html = page(with_images(made, lambda _path: None))
+    assert '<sup><a href="#note-1" id="from-1" aria-label="Footnote 1">1</a></sup>' in html
+    assert '<li id="note-1">' in html
+    assert 'href="#from-1"' in html
+    assert "<script" not in html
+    assert "<img" not in html
+    assert "[^7]" in html
+
+
+def test_images_of_the_vault_are_inside() -> None:
+    made = with_images(document("![[charts/c.svg|A chart]]\n\n![[charts/gone.svg|x]]"), {"charts/c.svg": b"<svg/>"}.get)
+    inside = base64.b64encode(b"<svg/>").decode()
+    assert f'<img src="data:image/svg+xml;base64,{inside}" alt="A chart"' in page(made)
+    assert "gone" not in made.body

@@ -1,0 +1,271 @@
+"""A note is known by its id: where a person puts it, there it stays, and what a person removed stays away."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown
+from pipeline.vault.cache.database import FILE
+from tests.vault.builders import Story, Workplace, a_store, change, changed_templates
+from tests.vault.links import leading_nowhere
+
+OPEN = "%% begin notes %%\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    built = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    built.build()
+    return built
+
+
+def move(place: Workplace, note: Path, to: str, *, by_obsidian: bool = False) -> Path:
+    """Move a note as a file manager does, or as Obsidian does, which changes the links to it."""
+    target = place.vault / to
+    target.parent.mkdir(parents=True, exist_ok=True)
+    note.rename(target)
+    if by_obsidian:
+        old, new = (path.relative_to(place.vault).as_posix().removesuffix(".md") for path in (note, target))
+        for file in place.vault.rglob("*.md"):
+            text = file.read_text()
+            if f"[[{old}" in text:
+                file.write_text(re.sub(rf"\[\[{re.escape(old)}(?=[#|\\\]])", f"[[{new}", text))
+    return target
+
+
+def write_into(note: Path, words: str) -> None:
+    note.write_text(note.read_text().replace(OPEN, f"{OPEN}{words}\n", 1))
+
+
+def nothing_leads_nowhere(place: Workplace) -> bool:
+    texts = {path: data.decode() for path, data in place.files().items() if path.endswith((".md", ".base"))}
+    files = {**dict.fromkeys(place.files(), ""), **texts}
+    return leading_nowhere(files) == []
+
+
+@pytest.mark.parametrize("by_obsidian", [False, True])
+@pytest.mark.parametrize("room", ["reports/", "sessions/", "workers/", "sources/", "nights/", "topics/", "Home"])
+def test_a_moved_note_stays_where_it_is_and_links_follow(place: Workplace, room: str, by_obsidian: bool) -> None:
+    note = place.note(room)
+    write_into(note, "my words")
+    moved = move(place, note, f"Reading list/{note.stem} (good).md", by_obsidian=by_obsidian)
+    count = len(place.files())
+    report = place.build()
+    assert report.moved == {note.relative_to(place.vault).as_posix(): moved.relative_to(place.vault).as_posix()}
+    assert report.set_aside == report.problems == report.hidden == ()
+    assert not note.exists()
+    assert "my words" in moved.read_text()
+    assert len(place.files()) == count
+    assert nothing_leads_nowhere(place)
+    assert place.build().written == ()
+
+
+def test_a_moved_note_is_kept_up_to_date_where_it_is(place: Workplace) -> None:
+    moved = move(place, place.note("reports/"), "Good/one.md")
+    place.build()
+    change(place.templates / "report.md.j2", "## References", "## Literature")
+    assert "Good/one.md" in place.build().written
+    assert "## Literature" in moved.read_text()
+
+
+def test_links_in_a_canvas_follow_a_moved_note_and_drop_a_hidden_one(place: Workplace) -> None:
+    worker, report = place.note("workers/"), place.note("reports/")
+    move(place, worker, "mine/worker.md")
+    report.unlink()
+    place.build()
+    canvases = "".join(path.read_text() for path in (place.vault / "canvas").iterdir())
+    assert '"file":"mine/worker.md"' in canvases
+    assert worker.stem not in canvases
+    assert f"reports/2026/{report.name}" not in canvases
+
+
+def test_a_new_session_links_to_a_moved_source_where_it_is(place: Workplace) -> None:
+    move(place, place.note("sources/"), "Library/one.md")
+    place.build()
+    Story(place.store, id="2026-12-05-power-cut-1111", date="2026-12-05").whole()
+    place.build()
+    assert any("Library/one" in path.read_text() for path in (place.vault / "reports").rglob("*1111.md"))
+    assert nothing_leads_nowhere(place)
+
+
+def test_a_deleted_note_stays_deleted_and_links_to_it_become_text(place: Workplace) -> None:
+    note = place.note("sources/")
+    name = note.relative_to(place.vault).as_posix()
+    note.unlink()
+    report = place.build()
+    assert report.hidden == (name,)
+    assert not note.exists()
+    assert nothing_leads_nowhere(place)
+    change(place.templates / "source.md.j2", "## ", "### ")
+    (place.state / FILE).unlink()
+    place.build()
+    assert not note.exists()
+
+
+def test_a_hidden_note_comes_back_when_asked_for_or_put_back(place: Workplace) -> None:
+    before = place.files()
+    for put_back in (True, False):
+        note = place.note("nights/2026-11-21")
+        data = note.read_bytes()
+        note.unlink()
+        place.build()
+        assert place.files() != before
+        if put_back:
+            note.write_bytes(data)
+        else:
+            place.record([NoteShown(note="night:2026-11-21")])
+        report = place.build()
+        assert report.set_aside == ()
+        assert place.files() == before
+
+
+def test_a_note_hidden_by_a_command_is_removed_and_a_persons_words_are_set_aside(place: Workplace) -> None:
+    note = place.note("nights/2026-11-21")
+    write_into(note, "my words")
+    place.record([NoteHidden(note="night:2026-11-21")])
+    report = place.build()
+    assert not note.exists()
+    assert "my words" in (place.vault / report.set_aside[0]).read_text()
+    assert place.build().written == ()
+    assert not note.exists()
+
+
+@pytest.mark.parametrize("gone", [".", "reports", "sources"])
+def test_a_deleted_vault_or_folder_of_a_kind_hides_nothing_and_comes_back_byte_for_byte(place: Workplace, gone: str) -> None:
+    move(place, place.note("reports/"), "Good/one.md")
+    place.note("workers/").unlink()
+    place.build()
+    before = place.files()
+    shutil.rmtree(place.vault / gone)
+    assert place.build().hidden == ()
+    assert place.files() == before
+
+
+def test_where_a_person_put_notes_is_known_without_a_cache_and_in_a_copy(place: Workplace, tmp_path: Path) -> None:
+    moved = move(place, place.note("reports/"), "Good/one.md")
+    place.note("workers/").unlink()
+    place.build()
+    renamed = move(place, moved, "Better/two.md")
+    before = place.files()
+    shutil.rmtree(place.state)
+    report = place.build()
+    assert report.set_aside == ()
+    assert renamed.exists()
+    assert place.files().keys() == before.keys()
+    copy = Workplace(tmp_path / "copy", place.store, place.templates)
+    copy.build()
+    assert copy.files() == place.files()
+
+
+def test_no_untouched_note_is_set_aside_after_a_lost_cache_and_an_edited_template(place: Workplace) -> None:
+    write_into(place.note("reports/"), "my words")
+    place.build()
+    for number, template in enumerate(("report", "source", "home")):
+        shutil.rmtree(place.state)
+        path = place.templates / f"{template}.md.j2"
+        path.write_text(f"{path.read_text()}\nEdited {number}.\n")
+        assert place.build().set_aside == ()
+
+
+def test_two_notes_that_change_names_keep_their_words(place: Workplace) -> None:
+    one, two = sorted((place.vault / "nights").glob("*.md"))
+    write_into(one, "of one")
+    write_into(two, "of two")
+    place.build()
+    move(place, one, "nights/aside.md")
+    move(place, two, f"nights/{one.name}")
+    move(place, place.vault / "nights" / "aside.md", f"nights/{two.name}")
+    assert place.build().set_aside == ()
+    assert "of two" in one.read_text()
+    assert "of one" in two.read_text()
+    assert nothing_leads_nowhere(place)
+    assert place.build().written == ()
+
+
+@pytest.mark.parametrize("name", ["my/draft.md", "reports/draft.md"])
+def test_a_copy_without_an_id_or_among_the_own_notes_is_a_persons(place: Workplace, name: str) -> None:
+    note = place.note("reports/")
+    copy = place.vault / name
+    copy.parent.mkdir(exist_ok=True)
+    copy.write_text(note.read_text() if name.startswith("my/") else re.sub("(?m)^id: .*\n", "", note.read_text()))
+    change(place.templates / "report.md.j2", "## References", "## Literature")
+    before = copy.read_bytes()
+    report = place.build()
+    assert report.moved == report.united == {}
+    assert copy.read_bytes() == before
+
+
+def test_a_copy_that_a_synchronisation_left_is_united_with_the_note(place: Workplace) -> None:
+    note = place.note("reports/")
+    copy = note.with_name(f"{note.stem}.sync-conflict-20261205.md")
+    shutil.copy(note, copy)
+    write_into(note, "on the laptop")
+    write_into(copy, "on the phone")
+    report = place.build()
+    assert report.united == {copy.relative_to(place.vault).as_posix(): note.relative_to(place.vault).as_posix()}
+    assert report.set_aside == ()
+    assert "on the laptop\non the phone\n" in note.read_text()
+    assert not copy.exists()
+
+
+def test_a_version_left_at_an_earlier_place_is_united_with_the_note(place: Workplace) -> None:
+    note = place.note("reports/")
+    write_into(note, "first")
+    place.build()
+    moved = move(place, note, "Good/one.md")
+    place.build()
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(moved.read_text().replace("first\n", "first\nwritten elsewhere\n"))
+    write_into(moved, "second")
+    report = place.build()
+    assert not note.exists()
+    assert report.set_aside == ()
+    words = moved.read_text().partition(OPEN)[2].partition("%% end")[0]
+    assert sorted(words.split("\n")) == ["", "first", "second", "written elsewhere"]
+
+
+def test_the_later_of_two_decisions_counts_whichever_file_it_came_in(place: Workplace) -> None:
+    note = place.note("nights/")
+    name = f"night:{note.stem}"
+    place.record([NoteMoved(note=name, path="A/late.md")])
+    place.record([NoteHidden(note=name), NoteMoved(note=name, path="B/later.md")])
+    place.build()
+    assert not note.exists()
+    assert (place.vault / "B" / "later.md").exists()
+
+
+@pytest.mark.parametrize("path", ["../out.md", "/out.md", ".obsidian/x.md", "attic/x.md", "no-note.txt", "a//b.md"])
+def test_a_place_outside_the_vault_or_in_a_folder_of_the_program_is_not_taken(place: Workplace, path: str) -> None:
+    before = place.files()
+    place.record([NoteMoved(note="home", path=path)])
+    assert place.build().problems == ()
+    assert place.files() == before
+
+
+def test_a_name_that_no_link_can_hold_leaves_plain_words(place: Workplace) -> None:
+    move(place, place.note("sources/"), "odd [name] #1.md")
+    assert place.build().problems == ()
+    assert nothing_leads_nowhere(place)
+
+
+def test_a_new_note_gives_way_to_one_that_a_person_put_in_its_place(tmp_path: Path) -> None:
+    store = a_store()
+    later = a_store()
+    place = Workplace(tmp_path / "w", store)
+    place.build()
+    Story(later, id="2026-12-05-tides-1111", query="Why are there tides?", query_id="tides", date="2026-12-05").whole()
+    ahead = Workplace(tmp_path / "ahead", later)
+    ahead.build()
+    (fresh,) = ahead.files().keys() & {f"reports/2026/{path.name}" for path in (ahead.vault / "reports/2026").glob("*1111*")}
+    mine = move(place, place.note("reports/"), fresh)
+    write_into(mine, "mine")
+    place.build()
+    Story(store, id="2026-12-05-tides-1111", query="Why are there tides?", query_id="tides", date="2026-12-05").whole()
+    assert place.build().problems == ()
+    assert "mine" in mine.read_text()
+    assert len(list(mine.parent.glob(f"{mine.stem}-*.md"))) == 1
+    assert nothing_leads_nowhere(place)

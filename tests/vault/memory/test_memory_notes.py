@@ -1,0 +1,136 @@
+"""The notes on what is remembered: entities, the note on memory, and what topics know; they grow, and keep a person's words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.batch.memory.consolidating import consolidate
+from pipeline.batch.session_index import read_all
+from pipeline.vault import build_vault
+from tests.fakes import MemoryStore, context_for
+from tests.vault.builders import TEMPLATES, Story, Workplace, a_store
+
+
+class Tale(Story):
+    """A session whose first and third fact are about PostgreSQL."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        first, third = self.facts[0], self.facts[3]
+        said = self.say("On a power cut, PostgreSQL replays its log. <% alert(1) %> [[Home]]")
+        other = self.say("A survey says that PostgreSQL lost nothing.")
+        self.facts = (
+            first.model_copy(update={"claim": said, "quote": said}),
+            *self.facts[1:3],
+            third.model_copy(update={"claim": other, "quote": other}),
+            *self.facts[4:],
+        )
+
+
+def remembered(store: MemoryStore, run: str = "run-8") -> MemoryStore:
+    consolidate(store, context_for(run), read_all(store).sessions)
+    return store
+
+
+def a_place(root: Path, **fields: Any) -> Workplace:
+    store = MemoryStore()
+    Tale(store, **fields).whole()
+    return Workplace(root, remembered(store))
+
+
+def text_of(place: Workplace, path: str) -> str:
+    return (place.vault / path).read_text()
+
+
+def test_an_entity_has_a_note_with_links_to_its_quotes_and_its_night(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    place.build()
+    note = text_of(place, "entities/entity-postgresql.md")
+    assert "On a power cut, PostgreSQL replays its log." in note
+    assert "### 21 November 2026" in note
+    assert note.count("#^q-") == 2
+    assert "Where sources disagree" in note  # the survey's statement is disputed
+    assert "<% alert" not in note
+    assert "[[Home]]" not in note
+
+
+def test_the_note_on_memory_lists_sources_searches_and_errors(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    place.build()
+    note = text_of(place, "Memory.md")
+    assert "[[entities/entity-postgresql|PostgreSQL]]" in note
+    assert "logs.example" in note
+    assert "search_0 power cut" in note
+    assert "SearchFailed" in note
+
+
+def test_a_topic_says_what_is_known_by_now(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    place.build()
+    assert "## Known by now" in text_of(place, "topics/topic-crash-safety.md")
+
+
+def test_without_memory_there_are_no_such_notes(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    assert not (place.vault / "Memory.md").exists()
+    assert "Known by now" not in text_of(place, "topics/topic-crash-safety.md")
+
+
+def test_a_second_build_writes_nothing_and_a_full_one_gives_the_same_bytes(tmp_path: Path) -> None:
+    place = a_place(tmp_path / "one")
+    place.build()
+    before = place.files()
+    assert place.build().written == ()
+    again = Workplace(tmp_path / "two", place.store)
+    again.build()
+    assert again.files() == before
+
+
+def test_building_after_each_night_gives_what_one_build_gives(tmp_path: Path) -> None:
+    store = MemoryStore()
+    place = Workplace(tmp_path / "one", store)
+    first = Tale(store).whole()
+    remembered(store)
+    place.build()
+    Tale(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28").whole()
+    place.build()
+    remembered(store, "run-9")
+    assert any(path.startswith("Memory") for path in place.build().written)
+    whole = Workplace(tmp_path / "two", store)
+    whole.build()
+    assert place.files() == whole.files()
+
+
+def test_a_persons_words_in_an_entitys_note_stay(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    place.build()
+    note = place.vault / "entities" / "entity-postgresql.md"
+    note.write_text(note.read_text().replace("%% begin notes %%\n", "%% begin notes %%\nAsk Ada.\n"))
+    story = Tale(place.store, id="2026-11-28-power-cut-9c01", date="2026-11-28", query_id="again")
+    story.whole()
+    remembered(place.store, "run-9")
+    place.build()
+    assert "Ask Ada." in note.read_text()
+    assert "quotes: 2" in note.read_text()
+
+
+def test_the_note_of_an_entity_that_is_no_more_is_removed(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    place.build()
+    for name in list(place.store.ids("memory")):
+        del place.store.streams[name]
+    removed = place.build().removed
+    assert "entities/entity-postgresql.md" in removed
+    assert "Memory.md" in removed
+
+
+@pytest.mark.parametrize("mode", ["check", "all"])
+def test_checking_and_rebuilding_find_nothing_to_change(tmp_path: Path, mode: Any) -> None:
+    place = a_place(tmp_path)
+    place.build()
+    report = build_vault(place.store, templates=TEMPLATES, vault=place.vault, state_dir=place.state, mode=mode)
+    assert (report.written, report.removed, report.problems) == ((), (), ())

@@ -1,0 +1,351 @@
+"""A random walk of a person, and of the program, over vaults in git: acts, what they must keep, and what is found lost.
+
+Each word that a person writes is unique, so it can be looked for. Obsidian's part is played by ``rename``, which changes the links
+in all notes as Obsidian does.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.adapters.store.file_store import FileStore
+from pipeline.domain.events.event_base import EventBase
+from pipeline.domain.events.vault_events import NoteShown
+from pipeline.domain.session import record_of, stamped
+from pipeline.vault import BuildReport, build_vault
+from pipeline.vault.cache.database import FILE
+from pipeline.vault.cache.known_notes import notes_in
+from pipeline.vault.output.note import KINDS
+from tests.vault.builders import PAGES, TEMPLATES, Story, night
+from tests.vault.links import leading_nowhere
+
+SHELF = (*PAGES, "https://logs.example/second", "https://logs.example/third", "corpus:tides.md")
+_WORD = re.compile(rb"w\d{5}x")
+_BLOCK = re.compile(r"%% begin ([a-z]+) %%\n")
+_GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "merge.renames=true")
+
+
+@dataclass
+class Shared:
+    """What both workspaces have in common: the numbers used so far, the words, and the clock."""
+
+    dice: random.Random
+    words: int = 0
+    stories: int = 0
+    ticks: int = 0
+    written: set[str] = field(default_factory=set)  # the words that must be somewhere
+    edits: set[str] = field(default_factory=set)  # words in generated text; each note with one may be set aside
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def word(self) -> str:
+        self.words += 1
+        return f"w{self.words:05d}x"
+
+    def at(self) -> str:
+        """A later time at each call."""
+        self.ticks += 1
+        return f"2027-{1 + self.ticks // 40_000:02d}-01T{self.ticks // 3600 % 24:02d}:{self.ticks // 60 % 60:02d}:{self.ticks % 60:02d}.000Z"
+
+
+@dataclass
+class Walker:
+    """One workspace with its vault, and a person who works in it."""
+
+    root: Path
+    shared: Shared
+    name: str
+
+    @property
+    def vault(self) -> Path:
+        return self.root / "vault"
+
+    @property
+    def store(self) -> FileStore:
+        return FileStore(self.root / "events")
+
+    @property
+    def dice(self) -> random.Random:
+        return self.shared.dice
+
+    def begin(self) -> None:
+        shutil.copytree(TEMPLATES, self.root / "templates")
+        (self.root / ".gitignore").write_text("events/local/\n")
+        self.git("init", "-q", "-b", "main")
+        self.night()
+        self.commit()
+
+    def git(self, *args: str, check: bool = True) -> str:
+        done = subprocess.run([*_GIT, *args], cwd=self.root, capture_output=True, text=True, check=False, errors="replace")
+        assert not check or done.returncode == 0, (args, done.stdout, done.stderr)
+        return done.stdout
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "a")
+
+    # what the program does
+
+    def build(self) -> BuildReport:
+        report = build_vault(
+            self.store, templates=self.root / "templates", vault=self.vault, state_dir=self.root / "events" / "local",
+            record=self.record,
+        )  # fmt: skip
+        for path in report.set_aside:
+            data = (self.vault / path).read_bytes()
+            known = _WORD.search(data) is not None or b"publish: false" in data
+            self.shared.counts["set aside"] += 1
+            self.shared.counts["untouched, set aside"] += not known
+            assert known or not path.endswith(".md"), f"untouched, but set aside: {path}"
+        assert report.problems == (), report.problems
+        return report
+
+    def record(self, drafts: list[EventBase]) -> None:
+        at = self.shared.at()
+        stream = f"vault-{at[:19].replace(':', '').lower()}-{self.name}{self.shared.ticks}"
+        store = self.store
+        events = [stamped(d, stream, number, f"r{self.name}", f"{stream}-{number}", at) for number, d in enumerate(drafts, 1)]
+        store.append(stream, [record_of(event) for event in events], 0)
+        store.release(stream)
+
+    def night(self) -> None:
+        shared = self.shared
+        shared.stories += 1
+        number = shared.stories
+        date = f"2026-{1 + number // 28 % 12:02d}-{1 + number % 28:02d}"
+        store = self.store
+        shelf = self.dice.sample(SHELF, 3)
+        story = Story(
+            store, id=f"{date}-q{number % 5}-{number:04x}", query=f"What of the question {number % 5}?",
+            query_id=f"q{number % 5}", date=date, pages=tuple(shelf), tags=(f"topic {number % 3}", "all"),
+        )  # fmt: skip
+        story.whole()
+        night(store, story, date=date)
+        for name in [*store.session_ids(), *store.marks()]:
+            store.release(name)
+
+    def edit_template(self) -> None:
+        path = self.root / "templates" / f"{self.dice.choice(KINDS)}.md.j2"
+        lines = [line for line in path.read_text().split("\n") if not line.startswith("Edited ")]
+        path.write_text("\n".join(lines).rstrip("\n") + f"\nEdited {self.dice.randrange(4)}.\n")
+
+    def lose_cache(self) -> None:
+        self.build()
+        shutil.rmtree(self.root / "events" / "local", ignore_errors=True)
+
+    def lose_vault(self) -> None:
+        """Only what the log says comes back; so a person's words are elsewhere before."""
+        self.build()
+        if not any(_WORD.search(path.read_bytes()) for path in self.vault.rglob("*") if path.is_file()):
+            shutil.rmtree(self.vault)
+
+    def clone(self) -> None:
+        """A clone has neither caches nor times of files."""
+        self.build()
+        self.commit()
+        other = self.root.with_name(f"{self.root.name}-clone")
+        subprocess.run([*_GIT, "clone", "-q", str(self.root), str(other)], check=True, capture_output=True)
+        shutil.rmtree(self.root)
+        other.rename(self.root)
+
+    # what a person does
+
+    def notes(self) -> list[Path]:
+        """The notes that the program knows, and that are there."""
+        known = (self.vault / note.path for note in notes_in(self.root / "events" / "local" / FILE) if note.path)
+        return [path for path in known if path.is_file()]
+
+    def a_note(self) -> Path | None:
+        found = self.notes()
+        return self.dice.choice(found) if found else None
+
+    def a_place(self, note: Path) -> Path:
+        folder = self.dice.choice([note.parent, self.vault / "Good", self.vault / "Reading list" / "new", self.vault])
+        return folder / f"{self.dice.choice(['Note', 'Über die Frage', 'x y', note.stem])} {self.dice.randrange(10_000)}.md"
+
+    def move(self) -> None:
+        """As a file manager does it: no link follows."""
+        if (note := self.a_note()) and not (target := self.a_place(note)).exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            note.rename(target)
+
+    def rename(self) -> None:
+        """As Obsidian does it: links follow in all notes."""
+        if (note := self.a_note()) and not (target := self.a_place(note)).exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            note.rename(target)
+            old, new = (path.relative_to(self.vault).as_posix().removesuffix(".md") for path in (note, target))
+            for file in self.vault.rglob("*"):
+                if file.suffix in {".md", ".canvas"} and file.is_file() and "attic" not in file.parts:
+                    text = read(file)
+                    if old in text:
+                        text = re.sub(rf"\[\[{re.escape(old)}(?=[#|\\\]])", lambda _found: f"[[{new}", text)
+                        write(file, text.replace(f'"file":"{old}.md"', f'"file":"{new}.md"'))
+
+    def delete(self) -> None:
+        if note := self.a_note():
+            self.forget_words(note.read_bytes())
+            note.unlink()
+
+    def forget_words(self, data: bytes) -> None:
+        """What a person throws away is not lost."""
+        gone = {word.decode() for word in _WORD.findall(data)}
+        elsewhere = Counter(word.decode() for path in self.files() for word in set(_WORD.findall(path.read_bytes())))
+        self.shared.written -= {word for word in gone if elsewhere[word] <= 1}
+
+    def files(self) -> list[Path]:
+        return [path for path in self.vault.rglob("*") if path.is_file()]
+
+    def write(self) -> None:
+        """Own text between the markers."""
+        if note := self.a_note():
+            text, word = read(note), self.shared.word()
+            if found := _BLOCK.search(text):
+                write(note, f"{text[: found.end()]}My own {word}, and ünïcödé.\n{text[found.end() :]}")
+                self.shared.written.add(word)
+
+    def edit(self) -> None:
+        """A word in a generated line."""
+        if note := self.a_note():
+            head, fence, body = read(note).partition("\n---\n")
+            lines, word = body.split("\n"), self.shared.word()
+            places = [number for number, line in enumerate(lines) if re.fullmatch(r"#+ [^\n]*|> [A-Z][^\n]*\.", line)]
+            if places:
+                lines[self.dice.choice(places)] += f" {word}"
+                write(note, head + fence + "\n".join(lines))
+                self.shared.written.add(word)
+                self.shared.edits.add(word)
+
+    def tag(self) -> None:
+        self.add_entry("tags")
+
+    def alias(self) -> None:
+        self.add_entry("aliases")
+
+    def add_entry(self, name: str) -> None:
+        if (note := self.a_note()) and f"\n{name}:\n" in (text := read(note)):
+            word = self.shared.word()
+            write(note, text.replace(f"\n{name}:\n", f"\n{name}:\n  - {word}\n", 1))
+            self.shared.written.add(word)
+
+    def add_property(self) -> None:
+        if note := self.a_note():
+            word, text = self.shared.word(), read(note)
+            name = self.dice.choice(["rating", "Mein Feld", "read_by"])
+            if f"\n{name}:" not in text and text.startswith("---\n"):
+                write(note, text.replace("---\n", f"---\n{name}: {word}\n", 1))
+                self.shared.written.add(word)
+
+    def unpublish(self) -> None:
+        if (note := self.a_note()) and "\npublish:" not in (text := read(note)):
+            write(note, text.replace("---\n", "---\npublish: false\n", 1))
+
+    def own_note(self) -> None:
+        word = self.shared.word()
+        path = self.vault / "my" / f"{word}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"---\nmine: true\n---\n\n# Mine\n\n{word}\n")
+        self.shared.written.add(word)
+
+    def unhide(self) -> None:
+        hidden = [note.id for note in notes_in(self.root / "events" / "local" / FILE) if not note.path]
+        if hidden:
+            self.record([NoteShown(note=self.dice.choice(hidden))])
+
+    # what must hold
+
+    def check(self) -> None:
+        """Look for everything that must be as it should after a build."""
+        self.build()
+        assert self.build().written == ()
+        files = {path.relative_to(self.vault).as_posix(): path.read_bytes() for path in self.files()}
+        marked = [path for path, data in files.items() if b"<<<<<<< " in data and not path.startswith("attic/")]
+        assert marked == [], "conflict marks"
+        notes = {note.path: note.id for note in notes_in(self.root / "events" / "local" / FILE) if note.path}
+        ids = Counter(
+            found[1]
+            for path, data in files.items()
+            if not path.startswith(("attic/", "my/")) and (found := re.search(rb'(?m)^id: "?([^"\n]+)', data))
+        )
+        assert [name for name, number in ids.items() if number > 1] == []
+        assert {name.decode() for name in ids} == set(notes.values())
+        lost = {word for word in self.shared.written if not any(word.encode() in data for data in files.values())}
+        assert lost == set(), f"lost: {lost}"
+        for path, data in files.items():
+            doubled = [word for word, number in Counter(_WORD.findall(data)).items() if number > 1]
+            assert doubled == [], f"doubled in {path}: {doubled}"
+        texts = {path: data.decode("utf-8", "replace") for path, data in files.items() if not path.startswith("attic/")}
+        assert [link for link in leading_nowhere(texts) if link[0] in notes] == []
+
+
+def read(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def write(path: Path, text: str) -> None:
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+ACTS: tuple[tuple[Callable[[Walker], object], int], ...] = (
+    (Walker.move, 5), (Walker.rename, 6), (Walker.delete, 3), (Walker.unhide, 2), (Walker.edit, 5), (Walker.write, 8), (Walker.tag, 3),
+    (Walker.alias, 3), (Walker.add_property, 3), (Walker.unpublish, 1), (Walker.own_note, 1), (Walker.build, 5), (Walker.night, 2),
+    (Walker.edit_template, 3), (Walker.lose_cache, 1), (Walker.lose_vault, 1), (Walker.clone, 1),
+)  # fmt: skip
+
+
+class Walk:
+    """Two workspaces of one person, laptop and server, that part and meet again by ``git merge``."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.shared = Shared(random.Random(seed))
+        self.one = Walker(folder / "one", self.shared, "a")
+        self.two = Walker(folder / "two", self.shared, "b")
+        self.one.root.mkdir(parents=True)
+        self.one.begin()
+        subprocess.run([*_GIT, "clone", "-q", str(self.one.root), str(self.two.root)], check=True, capture_output=True)
+        self.one.build()
+        self.one.commit()
+        self.two.build()
+
+    def go(self, acts: int, *, meet_every: int = 40) -> None:
+        """Do so many acts in either workspace; they meet in between, and at the end."""
+        weights = [weight for _act, weight in ACTS]
+        for number in range(1, acts + 1):
+            ((act, _weight),) = self.shared.dice.choices(ACTS, weights)
+            act(self.shared.dice.choice((self.one, self.two)))
+            self.shared.counts[act.__name__] += 1
+            if number % meet_every == 0 or number == acts:
+                self.meet()
+
+    def meet(self) -> None:
+        """Each builds and commits; one takes in the other's work, conflicts and all, and hands the result back."""
+        for walker in (self.one, self.two):
+            if self.shared.dice.random() < 0.7:
+                walker.build()
+            walker.commit()
+        self.one.git("fetch", "-q", str(self.two.root), "main")
+        self.one.git("merge", "-q", "--no-edit", "FETCH_HEAD", check=False)
+        self._resolve()
+        self.shared.counts["conflicts"] += sum(b"<<<<<<< " in path.read_bytes() for path in self.one.files())
+        self.one.commit()
+        self.one.check()
+        self.one.commit()
+        self.two.git("fetch", "-q", str(self.one.root), "main")
+        self.two.git("reset", "-q", "--hard", "FETCH_HEAD")
+        self.two.check()
+        self.two.commit()
+
+    def _resolve(self) -> None:
+        """What git cannot put into one file: templates are one side's, of a removed note the changed version stays."""
+        for line in self.one.git("status", "--porcelain", "-z").split("\0"):
+            path, state = line[3:], line[:2]
+            if state in {"UU", "AA"} and path.startswith("templates/"):
+                self.one.git("checkout", "--ours", "--", path)
+            if state == "DD":
+                self.one.git("rm", "-q", "--cached", "--ignore-unmatch", "--", path)
