@@ -226,6 +226,7 @@ def test_publish_counts_in_the_properties_alone(scratch: Scratch) -> None:
 def test_without_a_home_note_in_its_place_the_first_page_leads_on(scratch: Scratch) -> None:
     home = scratch.folder / "vault" / "Home.md"
     text = home.read_text()
+    scratch.build()
     home.unlink()
     scratch.build()
     assert "url=browse/reports.html" in scratch.html("index.html")

@@ -11,9 +11,10 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.event_base import EventBase
@@ -109,7 +110,7 @@ class Walker:
         assert report.problems == (), report.problems
         return report
 
-    def record(self, drafts: list[EventBase]) -> None:
+    def record(self, drafts: Sequence[EventBase]) -> None:
         at = self.shared.at()
         stream = f"vault-{at[:19].replace(':', '').lower()}-{self.name}{self.shared.ticks}"
         store = self.store
@@ -122,7 +123,7 @@ class Walker:
         shared.stories += 1
         number = shared.stories
         date = f"2026-{1 + number // 28 % 12:02d}-{1 + number % 28:02d}"
-        store = self.store
+        store: Any = self.store
         shelf = self.dice.sample(SHELF, 3)
         story = Story(
             store, id=f"{date}-q{number % 5}-{number:04x}", query=f"What of the question {number % 5}?",
