@@ -96,8 +96,8 @@ def test_own_documents_and_the_web_that_differ_are_told_as_that(stage: Stage, tm
     assert any({page_origin(facts[pair.a].url), page_origin(facts[pair.b].url)} == {"own", "web"} for pair in pairs)
     build_vault(ended.store, templates=TEMPLATES, vault=tmp_path / "vault", state_dir=tmp_path / "local")
     (report,) = (path.read_text() for path in (tmp_path / "vault" / "reports").rglob("*.md"))
-    assert "> Your documents say “" in report
-    assert ", the web says “" in report
+    assert "> | Your documents: [[" in report
+    assert " | The web: [[" in report
 
 
 @pytest.mark.parametrize("verbs", ["status:503", "status:401", "rst"])
