@@ -21,6 +21,7 @@ from pipeline.vault.notes.worker_note import WorkerView
 from pipeline.vault.output.note import KINDS, OWNED
 from pipeline.vault.output.property_types import TYPES
 from pipeline.vault.rendering.templates import FILTERS
+from pipeline.vault.talks.talk_note import TalkView
 from tests.vault.builders import TEMPLATES, Workplace, a_store, change, changed_templates
 
 ROOT = TEMPLATES.parents[1]
@@ -30,6 +31,7 @@ VIEWS = {
     "report": ReportView,
     "session": SessionView,
     "source": SourceView,
+    "talk": TalkView,
     "topic": TopicView,
     "question": QuestionView,
     "worker": WorkerView,
