@@ -75,10 +75,10 @@ def _one(seed: int) -> list[str]:
 
 
 def _year(sessions: int) -> int:
-    """A made log, ten sessions a night; return how many promises broke."""
+    """A made log of a year of nights; return how many promises broke."""
     with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as scratch:
         root = Path(scratch)
-        made_log.A_NIGHT = 10
+        made_log.A_NIGHT = max(1, sessions // 365)
         made_log.write(root / "events", sessions)
         store = FileStore(root / "events")
         _put_pages(store)

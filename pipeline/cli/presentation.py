@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pipeline.domain import Summary
 from pipeline.domain.agenda import agenda
 from pipeline.domain.agenda.node_agenda import node_ended
-from pipeline.domain.agenda.progress import summary_of
+from pipeline.domain.agenda.progress import counts_of, summary_of
 from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, nearest_facts
 from pipeline.domain.state import SessionState, cost_of, workers_in_order, working_seconds
@@ -214,8 +214,9 @@ def shown(state: SessionState, report: str = "") -> dict[str, Any]:
         "perspectives": [view.name for view in state.perspectives.values()],
         "waiting_for_approval": state.waiting,
         "plan": [view.model_dump(include={"id", "name", "focus", "questions"}) for view in state.perspectives.values()],
-        "searches": len(state.searches),
-        "pages": len(state.pages),
+        "searches": counts_of(state)["searches"],
+        "pages": counts_of(state)["pages"],
+        "pruned": bool(state.pruned),
         "disagreements": len(state.report.contradictions) if state.report else 0,
         "tokens": state.spent.total_tokens,
         "calls": state.spent.calls,

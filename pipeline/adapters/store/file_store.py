@@ -22,7 +22,7 @@ from pipeline.adapters.store.stream_reader import read_chain, read_segments
 from pipeline.adapters.store.stream_writer import StreamWriter
 from pipeline.adapters.store.upkeep import removal
 from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot, kind_of
-from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, tombstones_of
+from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, joined, tombstones_of
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
 from pipeline.text.normalise import digest_of
@@ -61,6 +61,8 @@ class FileStore:
         _refuse_unfit(session_id, records, expected_version)
         self._refuse_pruned(session_id)
         self._prepare()
+        if kind_of(session_id) == "prune":
+            return self._append_tombstones(session_id, records, expected_version)
         return self._writer(session_id).append(records, expected_version)
 
     def load(self, session_id: str, after: int = 0) -> Sequence[Record]:
@@ -260,6 +262,14 @@ class FileStore:
             writer.release()
             if not writer.in_doubt:
                 del self._writers[session_id]
+
+    def _append_tombstones(self, stream: str, records: Sequence[Record], expected_version: int) -> int:
+        """Append to a prune's stream; what is known of tombstones is brought up to date without reading them all again."""
+        known = self.tombstones()
+        version = self._writer(stream).append(records, expected_version)
+        self._tombstones = joined(known, tombstones_of(records))
+        self._known_prunes = dict(self._layout.marks(["prune"]))
+        return version
 
     def _version_of(self, session: str) -> int:
         """The version of a session's segments, 0 if there are none or they are damaged."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pipeline.domain.events.records import Record
 from pipeline.text.normalise import digest_of
+
+T = TypeVar("T")
 
 
 class PrunedSession(NamedTuple):
@@ -49,6 +51,27 @@ class Tombstones:
 
 
 NONE = Tombstones()
+
+
+def joined(one: Tombstones, other: Tombstones) -> Tombstones:
+    """Return the tombstones of both; of two for the same thing, the later one."""
+    forgotten = _later(one.forgotten, other.forgotten)
+    sessions = _later(one.sessions, other.sessions)
+    if forgotten:
+        sessions = {name: stone for name, stone in sessions.items() if _digest(name) not in forgotten}
+    return Tombstones(sessions, _later(one.objects, other.objects), forgotten, _later(one.queries, other.queries))
+
+
+def _later(one: Mapping[str, T], other: Mapping[str, T]) -> dict[str, T]:
+    found = dict(one)
+    for name, value in other.items():
+        found[name] = value if name not in found else max(found[name], value, key=_time)
+    return found
+
+
+def _time(value: Any) -> Any:
+    """What two tombstones of one thing are compared by."""
+    return value.at if isinstance(value, PrunedObject) else value
 
 
 def tombstones_of(records: Iterable[Record]) -> Tombstones:

@@ -69,6 +69,7 @@ class EventStoreContract:
             "batch": ["batch-1"],
             "memory": ["memory-1", "memory-2"],
             "talk": ["talk-1"],
+            "vault": [],
             "prune": ["prune-1"],
         }
         assert list(store.session_ids()) == ["s-1"]

@@ -1,0 +1,58 @@
+"""``prune`` and ``forget`` as they are called."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.ops.pruning.test_pruning import _log
+
+QUEUE = "settings:\n  keep: {sessions: 20d, exchanges: forever}\nqueries:\n  - {query: What of question 1?, id: q1}\n"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    _log(tmp_path, (1, "report"), (2, "failed"))
+    (tmp_path / "queries.yaml").write_text(QUEUE)
+    return tmp_path
+
+
+def research(workspace: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipeline", "-C", str(workspace), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_prune_follows_the_rule_says_what_it_did_and_verify_accounts_for_it(workspace: Path) -> None:
+    dry = json.loads(research(workspace, "--json", "prune", "--dry-run").stdout)
+    assert (len(dry["sessions"]), dry["exchanges"]) == (2, [])
+    assert len(list((workspace / "events" / "sessions").iterdir())) == 2
+    done = json.loads(research(workspace, "--json", "prune").stdout)
+    assert (done["sessions"], done["left"]) == (dry["sessions"], {})
+    verified = research(workspace, "verify")
+    assert verified.returncode == 0
+    assert "2 sessions" in verified.stdout
+    assert "had been checked" in verified.stdout
+    assert json.loads(research(workspace, "--json", "show", "q1").stdout)["pruned"]
+    assert research(workspace, "prune").stdout.startswith("nothing to prune")
+
+
+def test_an_age_without_a_kind_is_refused(workspace: Path) -> None:
+    refused = research(workspace, "prune", "--older-than", "90d")
+    assert refused.returncode == 2
+    assert "needs a kind" in refused.stderr
+
+
+def test_forget_asks_first_and_then_says_what_becomes_of_the_question(workspace: Path) -> None:
+    refused = research(workspace, "forget", "q1")
+    assert refused.returncode == 2
+    assert "--yes" in refused.stderr
+    done = research(workspace, "forget", "q1", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "research run q1" in done.stdout
+    assert "forgotten" in research(workspace, "list").stdout
+    assert research(workspace, "verify").returncode == 0
+    assert research(workspace, "build", "--check", "--no-site").returncode == 0
