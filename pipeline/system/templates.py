@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -27,7 +28,6 @@ from jinja2.loaders import split_template_path
 from pipeline.errors import TemplateInvalid
 from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.system.template_limits import Bounded, bounded
-from pipeline.text.normalise import suggested
 
 # Where a template draws on another, and the plain way of naming it.
 _DRAWING = re.compile(rb"{%[-+]?\s*(?:import|include|extends|from)\b(.*?)%}", re.DOTALL)
@@ -53,6 +53,12 @@ class Advice:
     def restore(self) -> str:
         """What to do about a missing template."""
         return f"put it back: `research init` in an empty folder makes a fresh copy of all templates; {self.outcome}"
+
+
+def suggested(word: str, words: Iterable[str]) -> str:
+    """Return ``; did you mean `facts`?`` for the one of ``words`` that was probably meant, "" if none is near."""
+    near = get_close_matches(word[:40], sorted(words), n=1, cutoff=0.6)
+    return f"; did you mean `{near[0]}`?" if near else ""
 
 
 class Unknown(StrictUndefined):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 
 from pipeline.text.quotes import find_quote
 
@@ -121,12 +120,6 @@ def first_few(lines: Sequence[str], rest: str) -> list[str]:
     """Return the first five lines, and one that counts the others; ``rest`` says what is to be said of those."""
     more = len(lines) - MOST_NAMED
     return [*lines[:MOST_NAMED], f"… and {more:,} more{rest}"] if more > 0 else list(lines)
-
-
-def suggested(word: str, words: Iterable[str]) -> str:
-    """Return ``; did you mean `facts`?`` for the one of ``words`` that was probably meant, "" if none is near."""
-    near = get_close_matches(word[:40], sorted(words), n=1, cutoff=0.6)
-    return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def counted(number: int, one: str, many: str = "") -> str:

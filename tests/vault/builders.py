@@ -267,9 +267,12 @@ def named_story(store: MemoryStore, **fields: Any) -> Story:
     """A session two of whose facts, from two pages, are about PostgreSQL; one of them is hostile."""
     story = Story(store, **fields)
     said = ("On a power cut, PostgreSQL replays its log. <% alert(1) %> [[Home]]", "A survey says that PostgreSQL lost nothing.")
-    for place, text in zip((0, 3), said, strict=True):
-        changed = story.facts[place].model_copy(update={"claim": story.say(text), "quote": story.say(text)})
-        story.facts = (*story.facts[:place], changed, *story.facts[place + 1 :])
+    first, second, third, fourth, fifth = story.facts
+    first, fourth = (
+        fact.model_copy(update={"claim": story.say(text), "quote": story.say(text)})
+        for fact, text in zip((first, fourth), said, strict=True)
+    )
+    story.facts = (first, second, third, fourth, fifth)
     return story
 
 

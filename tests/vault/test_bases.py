@@ -50,7 +50,7 @@ def _all(files: dict[str, str]) -> dict[str, Base]:
 
 
 def test_there_is_a_table_for_each_kind_of_note(files: dict[str, str]) -> None:
-    assert {_kind(path) for path in BASES} == {*KINDS} - {"home", "memory", "question"}
+    assert {_kind(path) for path in BASES} == {*KINDS} - {"home", "memory", "question", "talk"}
     assert {name.removeprefix("bases/") for name in files if name.endswith(".base")} == {path.name for path in BASES}
 
 

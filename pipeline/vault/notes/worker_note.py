@@ -141,7 +141,7 @@ def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Not
         }
     )
     title = f"{perspective_name(view)} — {state.query}"
-    status = "complete" if worker.status == "completed" else worker.status
+    status = _STATUS.get(worker.status, worker.status)
     properties = properties_of("worker", title, own, status=status, topics=state.tags, created=worker.started_at)
     return Note(loaded.worker_paths[worker.id], "worker", properties, worker_view(model, loaded, worker), key=worker.id)
 

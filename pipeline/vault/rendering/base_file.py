@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from pipeline.text.normalise import suggested
+from pipeline.system.templates import suggested
 
 _KEYS = ("filters", "formulas", "properties", "summaries", "views")
 _JOINS = ("and", "or", "not")
