@@ -310,7 +310,7 @@ class BranchMerged(Answered):
     """Two branches of the stream are joined: machines that did not know of each other had continued the same event.
 
     ``kept`` and ``taken`` are the hashes of the last events of the branch that this event continues, and of the other; ``base``
-    is the version of the last event that both have; ``machines`` are those that ran them last. ``adopted`` are the ids of the
+    is the version of the last event that both have; ``machines`` are those that ran the two last. ``adopted`` are the ids of the
     other branch's events that follow this one; ``same`` of those that this branch has with the same payload; ``left`` of the
     other answers that have no place in it.
     ``cost`` is what the other branch spent, without the cost of the adopted events; it includes ``lost`` calls whose answers were
@@ -322,7 +322,7 @@ class BranchMerged(Answered):
     base: int
     kept: str
     taken: str
-    machines: tuple[str, str] = ("", "")
+    machines: tuple[str, ...] = ()
     adopted: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
     left: tuple[str, ...] = ()

@@ -278,7 +278,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
 
 
 def _joined(state: SessionState, event: BranchMerged) -> Joined:
-    kept, other = event.machines
+    kept, other, *_ = (*event.machines, "", "")
     differences = (Difference(_step_words(state, one.step), one.kept, one.other) for one in event.conflicts)
     return Joined(kept or "one", other or "another", len(event.adopted), len(event.same), len(event.left), tuple(differences))
 
