@@ -315,8 +315,8 @@ class Walk:
         self.one.commit()
         self.two.build()
 
-    def go(self, acts: int, *, meet_every: int = 40) -> None:
-        """Do so many acts in either workspace; they meet in between, and at the end."""
+    def go(self, acts: int, *, meet_every: int = 40, tell: Callable[[str], None] = lambda _told: None) -> None:
+        """Do so many acts in either workspace; they meet in between, and at the end. ``tell`` hears of each meeting."""
         weights = [weight for _act, weight in ACTS]
         for number in range(1, acts + 1):
             ((act, _weight),) = self.shared.dice.choices(ACTS, weights)
@@ -324,6 +324,7 @@ class Walk:
             self.shared.acts[act.__name__] += 1
             if number % meet_every == 0 or number == acts:
                 self.meet()
+                tell(self.told())
         self.is_done = True
 
     def told(self) -> str:

@@ -65,8 +65,14 @@ def united_lines(ours: str, theirs: str) -> str:
     for what, start, end, first, last in SequenceMatcher(None, mine, other, autojunk=False).get_opcodes():
         found += mine[start:end]
         if what != "equal":
-            found += [line for line in other[first:last] if spare[line] < 0 or not line.strip()]
+            found += [line for line in other[first:last] if _is_lacking(line, spare)]
     return "".join(found)
+
+
+def _is_lacking(line: str, spare: Counter[str]) -> bool:
+    """Tell whether a line of the other version is still lacking, and take it for added then; blank lines always are."""
+    spare[line] += 1
+    return spare[line] <= 0 or not line.strip()
 
 
 def _ended(text: str) -> list[str]:
