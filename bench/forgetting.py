@@ -93,9 +93,8 @@ def _year(sessions: int) -> int:
         consolidated = {name: one.up_to for name, one in read_memory(store).sessions.items()}
         known = Known(read_all(store).sessions, consolidated, (), read_usage(store), store.tombstones())
         done = prune(store, context, plan(known, RULE, now), known.usage)
-        print(
-            f"{sessions:,} sessions: {len(done.sessions):,} pruned in {time.perf_counter() - started:.0f} s, left: {done.left or 'none'}"
-        )
+        seconds = time.perf_counter() - started
+        print(f"{sessions:,} sessions: {len(done.sessions):,} pruned in {seconds:.0f} s; left: {done.left or 'none'}")
         _print_sizes(before, _sizes(root / "events"))
         wrong = [str(finding) for finding in verification.verify(root / "events")]
         same = _built(root, "state") == _built(root, "fresh")

@@ -17,7 +17,16 @@ from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.program_id import program_id
 from pipeline.system.safe_tree import Tree
-from pipeline.vault.cache.database import DECISIONS, FILE, SETTLED, CatalogueFile, remove_damaged, templates_fingerprint
+from pipeline.vault.cache.database import (
+    DECISIONS,
+    FILE,
+    PRUNED,
+    SETTLED,
+    CatalogueFile,
+    pruned_pages,
+    remove_damaged,
+    templates_fingerprint,
+)
 from pipeline.vault.memory.mark import MARK, memory_mark
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
@@ -87,6 +96,7 @@ def _build(
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
         decided = "\n".join(f"{name} {mark}" for name, mark in store.marks(["vault"]).items())
         same_memory = memory_mark(store) == file.recall(MARK) and talks_mark(store) == file.recall(TALKS)
+        same_memory &= file.recall(PRUNED) == pruned_pages(store.tombstones())
         if mode == "new" and same_memory and (report := _unchanged_report(file, marks, decided, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes
@@ -102,14 +112,14 @@ def _unchanged_report(
 ) -> BuildReport | None:
     """The report of a build with nothing to do; None if a stream, a template or a file of the vault has changed.
 
-    ``decided`` are the marks of the streams of decisions. A hidden note may have come back wherever a folder has changed.
+    ``decided`` are the marks of the streams of decisions. A file that is new in a folder may be a note that somebody put back.
     """
     settled = file.recall(SETTLED) if file.is_current else ""
     if not settled or marks != {**file.session_marks(), **file.batch_marks()} or settled != templates_fingerprint(templates):
         return None
     with closing(Tree(vault)) as tree:
         drift = file.files.drift(tree)
-        if decided != file.recall(DECISIONS) or drift.files or (drift.folders and file.notes.any_hidden()):
+        if decided != file.recall(DECISIONS) or drift.folders:
             return None
         if not property_types.are_complete(tree):
             return None

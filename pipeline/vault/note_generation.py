@@ -18,6 +18,7 @@ from pipeline.ports import EventStore
 from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.vault import invalidation
 from pipeline.vault.cache.catalogue import Catalogue, readings_from
+from pipeline.vault.cache.database import PRUNED, pruned_pages
 from pipeline.vault.log_changes import LogChanges
 from pipeline.vault.memory.stage import MemoryNotes
 from pipeline.vault.mornings.question_note import question_note, questions_of
@@ -211,10 +212,19 @@ class NoteGeneration:
             self.catalogue.put_readings(name, result.readings)
 
     def _source_files(self, pool: RenderPool) -> Iterator[GeneratedFile]:
-        found = invalidation.sources(self.changes, self.assigned, self.catalogue)
+        found = invalidation.sources(self.changes, self.assigned, self.catalogue) | self._sources_of_pruned_pages()
         due = list(self._due("source", found, lambda: self.assigned.model.sources))
         for result in pool.render(map(self._source_order, due), len(due), SOURCES):
             yield from result.files
+
+    def _sources_of_pruned_pages(self) -> set[str]:
+        """The sources whose notes may compare texts of which one was pruned since the last build."""
+        stones = self.store.tombstones()
+        mark = pruned_pages(stones)
+        if mark == self.catalogue.recall(PRUNED):
+            return set()
+        self.catalogue.keep(PRUNED, mark)
+        return self.catalogue.naming_pages(stones.objects.keys())
 
     def _source_order(self, url: str) -> SourceOrder:
         readings = self.catalogue.readings(url)

@@ -8,7 +8,7 @@ file is damaged, a build renders everything again and recognises its notes by th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -223,6 +223,12 @@ class Catalogue(CatalogueFile):
     def readers_of(self, urls: Iterable[str]) -> set[str]:
         """Return the sessions that read any of the sources."""
         return {summary.session for url in urls for summary in self.reading_summaries(url)}
+
+    def naming_pages(self, digests: Collection[str]) -> set[str]:
+        """Return the addresses of the sources with several readings of which one has its text in an object of these."""
+        select = "SELECT url, value FROM readings WHERE url IN (SELECT url FROM readings GROUP BY url HAVING count(*) > 1)"
+        pages = ((url, reading.page.digest) for url, value in self._base.execute(select) for reading in readings_from([value]))
+        return {url for url, digest in pages if digest in digests}
 
     def place(self, url: str) -> SourceNotePlace | None:
         """Return the path and title of a source's note."""

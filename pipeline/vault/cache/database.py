@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
+from pipeline.domain.events.tombstones import Tombstones
 from pipeline.errors import SystemRefused
 from pipeline.system.folder_fingerprint import digest_below
+from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.built_files import Files
 from pipeline.vault.cache.known_notes import TABLE as NOTES
 from pipeline.vault.cache.known_notes import KnownNotes
@@ -17,6 +19,7 @@ FILE = "projection.sqlite"
 FILES_FORMAT = 1  # of the table `files`, which survives all other changes of the program
 # The catalogue's entry for the fingerprint of the templates with which the last build finished everything; "" if work was left.
 SETTLED = "settled"
+PRUNED = "pruned pages"  # and for the pages that were pruned by then
 # The catalogue's entry for the marks of the streams of decisions about notes.
 DECISIONS = "decisions"
 _BUSY_S = 60.0
@@ -121,6 +124,12 @@ def remove_damaged(folder: Path) -> None:
         (folder / FILE).unlink(missing_ok=True)
     except OSError as error:
         raise SystemRefused(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
+
+
+def pruned_pages(stones: Tombstones) -> str:
+    """Return a digest of which pages were pruned: notes on sources compare the texts that are still stored."""
+    pages = sorted(digest for digest, stone in stones.objects.items() if stone.kind != "exchanges")
+    return digest_of("".join(pages).encode())[:16] if pages else ""
 
 
 def templates_fingerprint(folder: Path) -> str:

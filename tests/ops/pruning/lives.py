@@ -143,11 +143,11 @@ class Life:
 
     def act(self) -> list[str]:
         """Do one thing, one time in three with a kill or a failure at some file operation; return what broke."""
-        before = {one.id: one for one in read_all(self.store).sessions}
-        consolidated = {name: one.up_to for name, one in read_memory(self.store).sessions.items()}
         wished = set(self.forgotten)
         acts = [self.research] * 3 + [self.consolidate] * 2 + [self.prune] * 3 + [self.forget]
         what: Callable[[], None] = self.chance.choice(acts)
+        before = {one.id: one for one in read_all(self.store).sessions} if what == self.prune else {}
+        consolidated = {x: one.up_to for x, one in read_memory(self.store).sessions.items()} if what == self.prune else {}
         if self.chance.random() < 1 / 3:
             self._cut_short(what)
         else:
@@ -243,7 +243,7 @@ def session(query: int, ending: str, pages: int) -> tuple[list[Record], tuple[by
     store = MemoryStore()
     urls = tuple(f"{url}-{(pages + n) % 3}" for n, url in enumerate(PAGES))
     story = Story(store, id="2026-11-21-session-0000", query=f"What of question {query}?", query_id=f"q{query}", pages=urls)
-    texts = {url: "\n\n".join(fact.quote for fact in story.facts if fact.url == url) + f"\n\n{url}" for url in urls}
+    texts = {url: "\n\n".join(fact.quote for fact in story.facts if fact.url == url) + f"\n\n{url} {query}" for url in urls}
     story.texts = texts
     digests = {url: digest_of(text.encode()) for url, text in texts.items()}
     story.facts = tuple(fact.model_copy(update={"digest": digests[fact.url]}) for fact in story.facts)  # type: ignore[assignment]

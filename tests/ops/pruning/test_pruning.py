@@ -261,3 +261,14 @@ def test_a_later_session_on_a_forgotten_question_counts_again(tmp_path: Path) ->
     queue = Queue(Settings(), (Query("What of question 1?", "q1", 3),), "")
     (decision,) = decide(queue, read_all(life.store), life.now)
     assert decision.action == "done"
+
+
+def test_a_source_whose_earlier_text_was_pruned_no_longer_shows_how_it_changed(tmp_path: Path) -> None:
+    life = _log(tmp_path, (1, "failed"), (2, "failed"))
+    before = life.vault()
+    store, context = life.store, life.context()
+    known = life.known(store)
+    assert prune(store, context, plan(known, Ages(pages=NOW), life.now), known.usage).pages == 6
+    after = life.vault()
+    assert {name.partition("/")[0] for name in before if before[name] != after[name]} == {"sources"}
+    assert after == life.vault("fresh")
