@@ -28,8 +28,6 @@ from pipeline.vault.output.note import Note
 from pipeline.vault.output.page_markdown import claim_beside, flat, is_plain
 from pipeline.vault.vault_model import LoadedSession, VaultModel
 
-_STATUS = {"completed": "complete"}  # one word, and one tag, for workers and sessions
-
 
 @dataclass(frozen=True, slots=True)
 class Searched:
@@ -141,7 +139,7 @@ def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Not
         }
     )
     title = f"{perspective_name(view)} — {state.query}"
-    status = _STATUS.get(worker.status, worker.status)
+    status = "complete" if worker.status == "completed" else worker.status
     properties = properties_of("worker", title, own, status=status, topics=state.tags, created=worker.started_at)
     return Note(loaded.worker_paths[worker.id], "worker", properties, worker_view(model, loaded, worker), key=worker.id)
 
