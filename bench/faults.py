@@ -3,6 +3,7 @@
 What was not made must show in exit code, ``last-run.json``, log and stderr alike. Prints operations and what broke.
 
 Run: python -m bench.faults [--processes N]
+     python -m bench.faults --merge          those of ``research merge DIR``, over two workspaces with branches
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from tests.faults.filesystem import Fault
 from tests.faults.night import Workspace, workspace
+from tests.faults.test_merge_operations import Apart, apart, merged
 from tests.faults.test_nth_operation import FAULTS, night
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
@@ -28,19 +30,20 @@ def main() -> None:
     """Print for each way to fail how many operations were tried, and what broke; exit 1 if anything did."""
     options = argparse.ArgumentParser()
     options.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    options.add_argument("--merge", action="store_true")
     given = options.parse_args()
     with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as scratch:
-        evening = workspace(Path(scratch) / "evening")
+        scene = apart(Path(scratch) / "apart") if given.merge else workspace(Path(scratch) / "evening")
         with ProcessPoolExecutor(given.processes) as pool:
-            broken = sum([_all(pool, evening, Path(scratch), fault) for fault in FAULTS])
+            broken = sum([_all(pool, scene, Path(scratch), fault) for fault in FAULTS])
     sys.exit(1 if broken else 0)
 
 
-def _all(pool: ProcessPoolExecutor, evening: Workspace, scratch: Path, fault: Fault) -> int:
+def _all(pool: ProcessPoolExecutor, scene: Workspace | Apart, scratch: Path, fault: Fault) -> int:
     start, broken = time.perf_counter(), 0
-    count, _ = pool.submit(_one, evening, scratch, fault, 0).result()
+    count, _ = pool.submit(_one, scene, scratch, fault, 0).result()
     numbers = range(1, count + 2)
-    for at, (_, wrong) in zip(numbers, pool.map(partial(_one, evening, scratch, fault), numbers, chunksize=4), strict=True):
+    for at, (_, wrong) in zip(numbers, pool.map(partial(_one, scene, scratch, fault), numbers, chunksize=4), strict=True):
         broken += len(wrong)
         for what in wrong:
             print(f"{fault} at operation {at}: {what}", flush=True)
@@ -48,10 +51,10 @@ def _all(pool: ProcessPoolExecutor, evening: Workspace, scratch: Path, fault: Fa
     return broken
 
 
-def _one(evening: Workspace, scratch: Path, fault: Fault, at: int) -> tuple[int, list[str]]:
+def _one(scene: Workspace | Apart, scratch: Path, fault: Fault, at: int) -> tuple[int, list[str]]:
     folder = scratch / f"{fault}-{at}"
     try:
-        system, wrong = night(evening, folder, at, fault)
+        system, wrong = merged(scene, folder, at, fault) if isinstance(scene, Apart) else night(scene, folder, at, fault)
         return len(system.operations), wrong
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,5 +1,7 @@
 """Makes the pictures of docs/images: the sample queue is researched in a temporary workspace and its site shown in Chromium.
 
+The front page after thirty nights comes from a scripted log.
+
 Run as ``python -m scripts.screenshots``; needs ``pip install -e '.[browser]'`` and Chromium.
 """
 
@@ -18,6 +20,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from pipeline.config.scaffold import lay_out
+from scripts import thirty_nights
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -36,12 +39,16 @@ MOST_BYTES = 300_000
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture: file name without suffix, page of the site (a pattern), size of the window, part to begin at."""
+    """One picture: file name without suffix, page of the site (a pattern), size of the window, part to begin at.
+
+    ``nights``: it is of the site after thirty nights.
+    """
 
     name: str
     page: str
     window: tuple[int, int] = DESKTOP
     part: str = ""
+    nights: bool = False
 
 
 PICTURES = (
@@ -49,6 +56,8 @@ PICTURES = (
     Picture("report", "reports/*/*append-only-log*.html"),
     Picture("session", "sessions/*/*append-only-log*.html", part="#h-timeline"),
     Picture("map", "sessions/*/*append-only-log*.html", (1280, 600), part="#h-map"),
+    Picture("thirty-nights", "index.html", nights=True),
+    Picture("side-by-side", "questions/*power-cut*.html", nights=True),
     Picture("phone", "reports/*/*append-only-log*.html", PHONE),
 )
 
@@ -60,17 +69,24 @@ def main() -> None:
         sys.exit("no Chromium on this machine: apt-get install chromium")
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        site = _site(Path(folder))
+        site, later = _site(Path(folder) / "sample"), _site_of_nights(Path(folder) / "nights")
         launched = playwright.chromium.launch(executable_path=browser, args=list(QUIET))
         for picture in PICTURES:
             for scheme in ("light", "dark"):
-                _write(picture, scheme, _taken(launched, site, picture, scheme))
+                _write(picture, scheme, _taken(launched, later if picture.nights else site, picture, scheme))
         launched.close()
 
 
 def _site(workspace: Path) -> Path:
     lay_out(workspace)
     subprocess.run([sys.executable, "-m", "pipeline", "-q", "-C", str(workspace), "run"], check=True)  # noqa: S603 - our own
+    return workspace / "site"
+
+
+def _site_of_nights(workspace: Path) -> Path:
+    lay_out(workspace)
+    thirty_nights.write(workspace / "events")
+    subprocess.run([sys.executable, "-m", "pipeline", "-q", "-C", str(workspace), "build"], check=True)  # noqa: S603 - our own
     return workspace / "site"
 
 

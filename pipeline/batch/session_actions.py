@@ -46,6 +46,7 @@ async def new_session(
         config=config,
         tags=query.tags,
         previous_session=decision.session,
+        names="any",
     )
     earlier = earlier_knowledge(store, decision)
     recorder = Recorder(session, store, context)

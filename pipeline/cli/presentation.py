@@ -65,6 +65,9 @@ def _happened(event: e.EventBase) -> str:
             return f"{counted(len(event.hits), 'hit')} from {event.provider}"
         case e.EarlierRecalled():
             return f"{counted(len(event.earlier.facts), 'fact')} of {event.earlier.session}"
+        case e.MemoryRecalled():
+            known, asked = event.recalled.statements, event.recalled.queries
+            return f"of earlier nights: {counted(len(known), 'statement')}, {counted(len(asked), 'search', 'searches')}"
         case e.PlanCreated():
             return ", ".join(view.name for view in event.perspectives)
         case e.ApprovalRequested():
@@ -76,7 +79,8 @@ def _happened(event: e.EventBase) -> str:
         case e.WorkerStarted():
             return f"{event.worker_id}: {event.perspective_id}"
         case e.WorkerThought():
-            return f"{event.worker_id}, iteration {event.iteration}: " + (" | ".join(event.queries) or "no further query")
+            again = f"{counted(len(event.pages), 'page')} of earlier nights" if event.pages else "no further query"
+            return f"{event.worker_id}, iteration {event.iteration}: " + (" | ".join(event.queries) or again)
         case e.SearchCompleted():
             return f"{event.query}: {counted(len(event.hits), 'hit')} from {event.provider}"
         case e.PageRead():

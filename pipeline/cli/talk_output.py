@@ -29,6 +29,7 @@ def turn_lines(turn: Turn, notes: Mapping[str, str]) -> list[str]:
     for fact in turn.cited():
         lines += _place_lines(numbers[fact.id], fact, notes)
     lines += [f"  next: {text}" for text in turn.answer.follow_ups]
+    lines += [f"  in part without the model: {why}" for why in dict.fromkeys(turn.failed.values())]
     return lines
 
 
@@ -86,4 +87,5 @@ def _turn_value(turn: Turn, notes: Mapping[str, str]) -> dict[str, Any]:
         "follow_ups": list(answer.follow_ups) if answer else [],
         "hint": "" if found else refusal_of(turn),
         "session": turn.session,
+        "without_model": list(dict.fromkeys(turn.failed.values())),
     }

@@ -14,7 +14,8 @@ from pipeline.domain.state import Iteration, PageObserved, SessionState, Worker,
 from pipeline.domain.values import Contradiction, Fact, Gap, Hit, ValidatedFact
 from pipeline.text.ranking.rank_fusion import page_origin, rank_score, with_shares
 
-_NEW_SHARE = 4  # of the pages of an iteration, one in so many is new where recalled pages are read instead of searching
+# Beside recalled pages, of the pages of an iteration one in so many is read: found by its searches, or without any.
+_FOUND_SHARE, _NEW_SHARE = 3, 6
 
 
 def origin_of(url: str) -> str:
@@ -35,8 +36,8 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     ``reads_survey``, the first worker's first iteration also uses the survey's hits. Pages from the worker's earlier iterations
     are left out. If own documents and the web were both searched, each gets its share. With ``reads_first_hits``, the best
     page of each query is read: fusing prefers pages that all queries touch a little. Recalled pages are one more ranking, and
-    pages of a host that keeps failing come last; where they stand for a search, they come first, and few others beside them. The
-    result depends only on the worker's own history, on the survey and on what was recalled.
+    pages of a host that keeps failing come last; where recalled pages stand for a search, they come first; and fewer others are
+    read beside them. The result depends only on the worker's own history, on the survey and on what was recalled.
     """
     earlier: set[str] = set()
     chosen: tuple[str, ...] = ()
@@ -79,8 +80,11 @@ def _survey_hits(state: SessionState, worker: Worker) -> tuple[Hit, ...]:
 
 
 def _most_pages(state: SessionState, step: Iteration) -> int:
+    """Return how many pages are read; fewer beside recalled ones, unless a question is researched again to see what is new."""
     most = state.config.pages_per_iteration
-    return most if step.queries else min(most, len(step.pages) + -(-most // _NEW_SHARE))
+    if not step.pages or state.earlier:
+        return most
+    return min(most, len(step.pages) - (-most // (_FOUND_SHARE if step.queries else _NEW_SHARE)))
 
 
 def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]) -> list[str]:

@@ -131,7 +131,7 @@ def _handoff_completed(state: SessionState, _event: e.HandoffCompleted) -> None:
 
 def _research_started(state: SessionState, event: e.ResearchStarted) -> None:
     state.query, state.query_id, state.tags = event.query, event.query_id, event.tags
-    state.config, state.previous_session = event.config, event.previous_session
+    state.config, state.previous_session, state.names = event.config, event.previous_session, event.names
     state.started_at, state.status = event.at, "planning"
 
 

@@ -270,6 +270,7 @@ class SessionState:
     query_id: str = ""
     tags: tuple[str, ...] = ()
     previous_session: str = ""
+    names: str = "latin"  # the letters in the names of its notes: `latin` or `any`
     config: ResearchConfig = field(default_factory=ResearchConfig)
     started_at: str = ""
     ended_at: str = ""

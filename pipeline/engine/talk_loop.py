@@ -11,12 +11,13 @@ from functools import partial
 
 from pipeline.domain.budget import announce
 from pipeline.domain.events.event_base import Answered, EventBase
-from pipeline.domain.events.json_codec import decode_all, encode
+from pipeline.domain.events.json_codec import encode
 from pipeline.domain.events.session_events import CallSent, StepFailed
 from pipeline.domain.events.talk_events import MessageAsked
 from pipeline.domain.session import record_of, stamped
 from pipeline.domain.talk.agenda import TalkStep, next_step
-from pipeline.domain.talk.state import TalkState, Turn, apply, talk_of
+from pipeline.domain.talk.history import recent_talk
+from pipeline.domain.talk.state import TalkState, Turn, apply
 from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import BudgetSpent, ProviderRefused, StepError
@@ -42,7 +43,7 @@ class TalkLog:
         Raises:
             LogError: the log is damaged, forked, or written by a newer major version.
         """
-        return cls(store, context, talk_of(talk_id, decode_all(record.data for record in store.load(talk_id))))
+        return cls(store, context, recent_talk(talk_id, store.load(talk_id)))
 
     def record(self, *drafts: EventBase, objects: tuple[bytes, ...] = ()) -> None:
         """Store objects, then the events that name them; then add the events to the state.

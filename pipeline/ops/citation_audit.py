@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pipeline.domain.state import SessionState
-from pipeline.domain.values import Sentence
+from pipeline.domain.talk.state import TalkState
+from pipeline.domain.values import Fact, Sentence
 from pipeline.errors import ObjectMissing
 from pipeline.ports import EventStore
 from pipeline.text.normalise import normalised
@@ -35,26 +36,35 @@ NOTHING_CHECKED = Checked(0, 0, ())
 
 def check(state: SessionState, store: EventStore) -> Checked:
     """Check one session's facts and report. Reads each stored page once."""
-    wrong = list(_wrong_quotes(state, store))
+    wrong = list(_wrong_quotes(state.id, state.facts.values(), store))
     sentences = list(_sentences(state))
     wrong += [Unsupported(state.id, sentence.text, why) for sentence in sentences if (why := _wrong_citation(sentence, state))]
     citations = sum(len(sentence.facts) for sentence in sentences)
     return Checked(len(state.facts), citations, tuple(wrong))
 
 
-def _wrong_quotes(state: SessionState, store: EventStore) -> Iterator[Unsupported]:
+def check_talk(state: TalkState, store: EventStore) -> Checked:
+    """Check the facts that were observed for a talk's questions, and the citations of its answers."""
+    facts = {fact.id: fact for turn in state.turns for fact in turn.facts()}
+    wrong = list(_wrong_quotes(state.id, facts.values(), store))
+    cited = [(one.text, name) for turn in state.turns if turn.answer for one in turn.answer.sentences for name in one.facts]
+    wrong += [Unsupported(state.id, text, f"it cites unknown facts: {name}") for text, name in cited if name not in facts]
+    return Checked(len(facts), len(cited), tuple(wrong))
+
+
+def _wrong_quotes(stream: str, facts: Iterable[Fact], store: EventStore) -> Iterator[Unsupported]:
     pages: dict[str, str | None] = {}
     pruned = store.tombstones().objects
-    for fact in state.facts.values():
+    for fact in facts:
         if fact.digest not in pages:
             pages[fact.digest] = _page(store, fact.digest)
         text = pages[fact.digest]
         if text is None and fact.digest in pruned:
             continue  # its quotes were checked before it was pruned
         if text is None:
-            yield Unsupported(state.id, fact.id, f"the page {fact.digest[:12]} of {fact.url} is missing or altered")
+            yield Unsupported(stream, fact.id, f"the page {fact.digest[:12]} of {fact.url} is missing or altered")
         elif not fact.quote or normalised(fact.quote) not in text:
-            yield Unsupported(state.id, fact.id, f"its quote is not in the page stored for {fact.url}")
+            yield Unsupported(stream, fact.id, f"its quote is not in the page stored for {fact.url}")
 
 
 def _page(store: EventStore, digest: str) -> str | None:

@@ -149,4 +149,4 @@ class Build:
         sources = (*self._scan.gone, *self._changed_files.values())
         gone = {source for source in sources if source and not self._catalogue.face(source)}
         home = {page_of(HOME)} if self._catalogue.face(HOME) else set()
-        return self._catalogue.pages_of(gone) | (self._catalogue.pages_of_none() - others - home)
+        return (self._catalogue.pages_of(gone) | self._catalogue.pages_of_none()) - others - home

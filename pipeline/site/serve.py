@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import mimetypes
 import os
+import re
 import stat
 import threading
+from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,6 +27,12 @@ _RELOAD = b"""const state = new URL(document.currentScript.src).search;
 new EventSource(`/-/events${state}`).addEventListener("made", () => location.reload());
 """
 _LINK = '<script src="/-/reload.js?{}" defer></script>\n</head>'
+_STYLE = "/-/problem.css"
+_PROBLEM_STYLE = b""".build-problem { padding: 1rem; color: #fff; background: #8c1d18; font: 0.9rem/1.5 ui-monospace, monospace; }
+.build-problem pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; background: none; color: inherit; }
+"""
+_PROBLEM = '<link rel="stylesheet" href="/-/problem.css"><div class="build-problem" role="alert"><pre>{}</pre></div>'
+_BODY = re.compile(rb"<body[^>]*>")
 _ALIVE_S = 15
 _TYPES = {".js": "text/javascript", ".html": "text/html; charset=utf-8", ".xml": "application/xml", ".svg": "image/svg+xml"}
 
@@ -55,21 +63,30 @@ class BuildNotice:
 
 
 class Server:
-    """Serves the folder ``site`` from a thread. ``port`` 0 takes a free one; ``address`` contains it."""
+    """Serves the folder ``site`` from a thread. ``port`` 0 takes a free one; ``address`` contains it.
 
-    def __init__(self, site: Path, port: int) -> None:
+    ``base`` is the path of the site's published address: what a page asks for below it is served too.
+    """
+
+    def __init__(self, site: Path, port: int, base: str = "/") -> None:
         self.news = BuildNotice()
         try:
             self._http = _Http((HOST, port), _Handler)
         except OSError as error:
             hint = "name another: research serve --port 0 takes any that is free"
             raise UsageError(f"port {port} cannot be used: {error.strerror}", hint=hint) from error
-        self._http.site, self._http.news = site, self.news
+        self._http.site, self._http.news, self._http.base = site, self.news, f"/{base.strip('/')}/"
         self.address = f"http://{HOST}:{self._http.server_address[1]}/"
 
     def start(self) -> None:
         """Start to answer requests."""
         threading.Thread(target=self._http.serve_forever, name="site", daemon=True).start()
+
+    def show(self, problem: str) -> None:
+        """Show in every open page why the last build failed; "" when it did not."""
+        if problem or self._http.problem:
+            self._http.problem = problem
+            self.news.tell()
 
     def stop(self) -> None:
         """Stop answering requests."""
@@ -81,6 +98,8 @@ class _Http(ThreadingHTTPServer):
     daemon_threads = True
     site: Path
     news: BuildNotice
+    base: str = "/"
+    problem: str = ""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -96,6 +115,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._tell_news(int(shown) if shown.isdecimal() and len(shown) < 10 else self.server.news.count)
         elif path == _SCRIPT:
             self._send(HTTPStatus.OK, _TYPES[".js"], _RELOAD)
+        elif path == _STYLE:
+            self._send(HTTPStatus.OK, "text/css", _PROBLEM_STYLE)
         else:
             self._send_file(path)
 
@@ -113,14 +134,23 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_file(self, path: str) -> None:
         name = path.lstrip("/") + ("index.html" if path.endswith("/") else "")
         data = _plain_file(self.server.site, name)
+        if data is None and f"/{name}".startswith(self.server.base):
+            data = _plain_file(self.server.site, name := f"/{name}".removeprefix(self.server.base) or "index.html")
         status = HTTPStatus.OK
         if data is None:
             name, status = "404.html", HTTPStatus.NOT_FOUND
             data = _plain_file(self.server.site, name) or b"there is no site yet; research build makes it\n"
         suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - a part of an address
         kind = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-        link = _LINK.format(self.server.news.count).encode()
-        self._send(status, kind, data.replace(b"</head>", link, 1) if suffix == ".html" else data)
+        self._send(status, kind, self._with_news(data) if suffix == ".html" else data)
+
+    def _with_news(self, page: bytes) -> bytes:
+        """The page with the script that waits for the next build, and the problem of the last."""
+        page = page.replace(b"</head>", _LINK.format(self.server.news.count).encode(), 1)
+        if not self.server.problem:
+            return page
+        shown = _PROBLEM.format(escape(self.server.problem)).encode()
+        return _BODY.sub(lambda found: found[0] + shown, page, count=1)
 
     def _send(self, status: HTTPStatus, kind: str, data: bytes) -> None:
         self.send_response(status)

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +33,7 @@ from pipeline.system.template_limits import Bounded, bounded
 _DRAWING = re.compile(rb"{%[-+]?\s*(?:import|include|extends|from)\b(.*?)%}", re.DOTALL)
 _NAMED = re.compile(rb"""\s*(?:"([^"]*)"|'([^']*)')(?:\s+(?!if\b)[\w\s,]*)?[-+]?\s*""")
 _OTHERS_MAY_WRITE = 0o022
+_UNKNOWN_NAME = re.compile(r"'(\w+)' is undefined\Z")
 T = TypeVar("T")
 
 
@@ -53,11 +55,60 @@ class Advice:
         return f"put it back: `research init` in an empty folder makes a fresh copy of all templates; {self.outcome}"
 
 
+def suggested(word: str, words: Iterable[str]) -> str:
+    """Return ``; did you mean `facts`?`` for the one of ``words`` that was probably meant, "" if none is near."""
+    near = get_close_matches(word[:40], sorted(words), n=1, cutoff=0.6)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+class Unknown(StrictUndefined):
+    """A name that does not exist. The message names what was probably meant, and no class of the program."""
+
+    @property
+    def _undefined_message(self) -> str:
+        if self._undefined_hint or self._undefined_obj is jinja2.utils.missing or not isinstance(self._undefined_name, str):
+            return _in_plain_words(super()._undefined_message)
+        return (
+            f"'{self._undefined_name}' is not among its values{suggested(self._undefined_name, _names_in(self._undefined_obj))}"
+        )
+
+
+def _names_in(value: Any) -> Iterable[str]:
+    """What a template can take out of a value."""
+    if isinstance(value, Mapping):
+        return [name for name in value if isinstance(name, str)]
+    return [name for name in dir(value) if not name.startswith("_")]
+
+
+# The names of classes in Python's messages, and what a person calls such values.
+_CLASSES = {
+    "NoneType": "nothing",
+    **dict.fromkeys(("str", "Inert", "Markup"), "a text"),
+    **dict.fromkeys(("int", "float"), "a number"),
+    **dict.fromkeys(("list", "tuple", "Block", "generator"), "a list"),
+    "Link": "a link",
+    "bool": "a yes or no",
+}
+_BUILT_IN = "|".join((*_CLASSES, "dict", "set"))
+_CLASS = re.compile(
+    rf"(?:object of type )?'(?:\w+\.)*({_BUILT_IN})'(?: object)?"  # wherever it stands: no name in a template is like that
+    r"|'(?:\w+\.)*([A-Z]\w+)'? object'?"
+    r"|(?:(?<=and )|(?<=of )|(?<=: )|(?<=type ))'([A-Z]\w+)'"
+)
+_OWN_NAMES = re.compile(r"\bpipeline(?:\.\w+)+|<[\w.]+ object at 0x[0-9a-f]+>")
+
+
+def _in_plain_words(message: str) -> str:
+    """Return a message of Python or Jinja without names of classes."""
+    plain = _CLASS.sub(lambda found: _CLASSES.get(found[1] or "", "a value"), message)
+    return _OWN_NAMES.sub("a value", plain)
+
+
 class TemplateEnvironment(Bounded, Environment):
     """Jinja as all templates use it: bounded, strict about unknown names, nothing computed when compiling."""
 
     def __init__(self, **options: Any) -> None:
-        defaults: dict[str, Any] = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+        defaults: dict[str, Any] = {"undefined": Unknown, "trim_blocks": True, "lstrip_blocks": True}
         super().__init__(**{**defaults, "auto_reload": False, "optimized": False, **options})
 
 
@@ -111,9 +162,9 @@ class TemplateFolder:
             with bounded() as sized:
                 return finish(sized(self._environment.get_template(name).render(given)))
 
-        return self._explained(name, f" (while writing {target})", text)
+        return self._explained(name, f" (while writing {target})", text, given)
 
-    def _explained(self, name: str, when: str, act: Callable[[], T]) -> T:
+    def _explained(self, name: str, when: str, act: Callable[[], T], given: Iterable[str] = ()) -> T:
         try:
             return act()
         except TemplateInvalid:
@@ -123,7 +174,13 @@ class TemplateFolder:
         except TemplateSyntaxError as error:
             raise self._invalid(error.name or name, error.lineno, (error.message or "syntax error") + when) from error
         except Exception as error:
-            raise self._invalid(*self._place_of(error, name), (str(error) or type(error).__name__) + when) from error
+            what = _in_plain_words(str(error)) or "it fails without a message"
+            raise self._invalid(*self._place_of(error, name), what + self._meant(str(error), given) + when) from error
+
+    def _meant(self, message: str, given: Iterable[str]) -> str:
+        """The name that was probably meant instead of an unknown one, or ""."""
+        unknown = _UNKNOWN_NAME.match(message)
+        return suggested(unknown[1], {*given, *self._environment.globals}) if unknown else ""
 
     def _place_of(self, error: BaseException, name: str) -> tuple[str, int]:
         """The place in a template that raised the error: the innermost, or that which calls itself."""

@@ -112,14 +112,14 @@ def _unchanged_report(
 ) -> BuildReport | None:
     """The report of a build with nothing to do; None if a stream, a template or a file of the vault has changed.
 
-    ``decided`` are the marks of the streams of decisions. A hidden note may have come back wherever a folder has changed.
+    ``decided`` are the marks of the streams of decisions. A file that is new in a folder may be a note that somebody put back.
     """
     settled = file.recall(SETTLED) if file.is_current else ""
     if not settled or marks != {**file.session_marks(), **file.batch_marks()} or settled != templates_fingerprint(templates):
         return None
     with closing(Tree(vault)) as tree:
         drift = file.files.drift(tree)
-        if decided != file.recall(DECISIONS) or drift.files or (drift.folders and file.notes.any_hidden()):
+        if decided != file.recall(DECISIONS) or drift.folders:
             return None
         if not property_types.are_complete(tree):
             return None

@@ -28,6 +28,7 @@ from pipeline.vault.notes.source_note import around_of, changes_of
 from pipeline.vault.notes.topic_note import topic_note, topics_of
 from pipeline.vault.output.note import Plain
 from pipeline.vault.path_assignment import PathAssignment
+from pipeline.vault.rendering.base_file import fault_of
 from pipeline.vault.rendering.generated_file import GeneratedFile, of_plain
 from pipeline.vault.rendering.render_pool import RenderPool
 from pipeline.vault.rendering.render_task import FIGURE, RenderResult, SessionOrder, SessionUnreadable, SourceOrder, rendered
@@ -39,6 +40,7 @@ from pipeline.vault.vault_model import Night, Source, VaultModel
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
+_CORRECT = "correct it, then run `research build`; no file was changed"
 _RESTORE = "put it back: `research init` in an empty folder makes a fresh copy of all templates; no file was changed"
 
 
@@ -46,10 +48,13 @@ def copies(templates: Path) -> Iterator[Plain]:
     """Yield the bases and the style sheet of the folder ``templates``; a base that was edited in the vault is not overwritten.
 
     Raises:
-        TemplateInvalid: one cannot be read, or is not UTF-8.
+        TemplateInvalid: one cannot be read, or is not UTF-8; a base has a fault for which Obsidian would show nothing.
     """
     for file in sorted((templates / "bases").glob("*.base")):
-        yield Plain(f"bases/{file.name}", _text(file), yields=True)
+        text = _text(file)
+        if fault := fault_of(text):
+            raise TemplateInvalid(f"{file}, line {fault.line}: {fault.message}", hint=_CORRECT)
+        yield Plain(f"bases/{file.name}", text, yields=True)
     yield Plain(SNIPPET, _text(templates / STYLE_SHEET))
 
 

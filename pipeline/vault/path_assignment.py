@@ -105,9 +105,15 @@ def _places(changes: LogChanges, catalogue: Catalogue, touched: Iterable[str], t
     for readings in found.values():
         readings.sort(key=lambda reading: (reading.at, reading.session))
     read = sorted((url for url in found if found[url]), key=lambda url: (found[url][0].at, url))
-    return dict.fromkeys(found) | {url: _place(url, found[url], taken) for url in read}
+    names = {name: opened.state.names for name, opened in changes.outlines.items()}
+
+    def names_of(session: str) -> str:
+        card = None if session in names else catalogue.card(session)
+        return names.setdefault(session, card.names if card else "latin")
+
+    return dict.fromkeys(found) | {url: _place(url, found[url], names_of(found[url][0].session), taken) for url in read}
 
 
-def _place(url: str, readings: list[ReadingSummary], taken: Names) -> SourceNotePlace:
-    path = taken.claim(f"sources/{paths.in_month(readings[0].at)}", paths.source_stem(url), url)
+def _place(url: str, readings: list[ReadingSummary], names: str, taken: Names) -> SourceNotePlace:
+    path = taken.claim(f"sources/{paths.in_month(readings[0].at)}", paths.source_stem(url, names), url)
     return SourceNotePlace(path, next((reading.title for reading in readings if reading.title.strip()), url))

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 from urllib.parse import unquote
 
-from pipeline.text.normalise import digest_of, name_slug
+from pipeline.text.normalise import digest_of, name_slug, slug
 
 HOME = "Home"
 OWN = "my"  # the folder for a person's own notes
@@ -44,19 +44,19 @@ class Names:
         return f"{folder}/{stem}"
 
 
-def report_stem(query: str, session_id: str) -> str:
-    """Return the file name of a report: the question, and the end of the session's id."""
-    return f"{_worded(query, 64)}-{tail_of(session_id)}"
+def report_stem(query: str, session_id: str, names: str = "any") -> str:
+    """Return the file name of a report: the question, and the end of the session's id. ``names`` as in ``ResearchStarted``."""
+    return f"{_worded(query, 64, names)}-{tail_of(session_id)}"
 
 
-def session_stem(query: str, session_id: str) -> str:
+def session_stem(query: str, session_id: str, names: str = "any") -> str:
     """Return the file name of a session's note."""
-    return f"session-{name_slug(query, 60)}-{tail_of(session_id)}"
+    return f"session-{_slug(query, 60, names)}-{tail_of(session_id)}"
 
 
-def worker_stem(query: str, session_id: str, perspective: str) -> str:
+def worker_stem(query: str, session_id: str, perspective: str, names: str = "any") -> str:
     """Return the file name of a worker's note."""
-    return f"worker-{name_slug(query, 28)}-{tail_of(session_id)}-{name_slug(perspective, 32)}"
+    return f"worker-{_slug(query, 28, names)}-{tail_of(session_id)}-{_slug(perspective, 32, names)}"
 
 
 def question_path(query_id: str) -> str:
@@ -64,10 +64,13 @@ def question_path(query_id: str) -> str:
     return f"questions/question-{name_slug(query_id, 60)}-{digest_of(query_id.encode('utf-8', 'replace'))[:6]}"
 
 
-def source_stem(url: str) -> str:
-    """Return the file name of a source: its address in words, and six hex digits that tell it from its like."""
+def source_stem(url: str, names: str = "any") -> str:
+    """Return the file name of a source: its address in words, and six hex digits that tell it from its like.
+
+    ``names`` are those of the session that read it first.
+    """
     _, _, rest = url.partition(":")
-    return f"source-{name_slug(_decoded(rest or url), 60)}-{digest_of(url.encode())[:6]}"
+    return f"source-{_slug(_decoded(rest or url) if names == 'any' else rest or url, 60, names)}-{digest_of(url.encode())[:6]}"
 
 
 def _decoded(address: str) -> str:
@@ -89,9 +92,13 @@ def tail_of(session_id: str) -> str:
     return _NOT_PLAIN.sub("", session_id.lower())[-4:] or digest_of(session_id.encode("utf-8", "replace"))[:4]
 
 
-def _worded(text: str, limit: int) -> str:
-    words = name_slug(text, limit)
+def _worded(text: str, limit: int, names: str) -> str:
+    words = _slug(text, limit, names)
     return words if words[0].isalpha() else f"q-{words}"
+
+
+def _slug(text: str, limit: int, names: str) -> str:
+    return name_slug(text, limit) if names == "any" else slug(text, limit)
 
 
 def in_year(at: str) -> str:

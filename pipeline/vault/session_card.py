@@ -63,6 +63,7 @@ class Card(Summary):
     """
 
     reported_at: str = ""
+    names: str = "latin"
     session_path: str
     report_path: str
     report_title: str
@@ -193,11 +194,12 @@ def card_of(state: SessionState, reported_at: str, taken: Names, workers: Worker
     ``workers``: whether they have notes, or are folded into the session's.
     """
     year, report = paths.in_year(state.started_at), state.report
-    report_path = taken.claim(f"reports/{year}", paths.report_stem(state.query, state.id), state.id)
-    session_path = taken.claim(f"sessions/{year}", paths.session_stem(state.query, state.id), state.id)
+    report_path = taken.claim(f"reports/{year}", paths.report_stem(state.query, state.id, state.names), state.id)
+    session_path = taken.claim(f"sessions/{year}", paths.session_stem(state.query, state.id, state.names), state.id)
     return Card(
         **_fields(summary_of(state), _SUMMARY),
         reported_at=reported_at,
+        names=state.names,
         session_path=session_path,
         report_path=report_path if report or state.status == "not-found" else "",
         report_title=(report.title if report else "") or state.query,
@@ -233,7 +235,7 @@ def linked(card: Card) -> Card:
 
 def _worker_card(state: SessionState, worker: Worker, taken: Names) -> WorkerCard:
     name = state.perspectives[worker.perspective_id].name
-    stem = paths.worker_stem(state.query, state.id, name)
+    stem = paths.worker_stem(state.query, state.id, name, state.names)
     path = taken.claim(f"workers/{paths.in_month(state.started_at)}", stem, f"{state.id}/{worker.id}")
     return WorkerCard(worker.id, path, name.removeprefix("Gap: "))
 

@@ -404,10 +404,14 @@ def server_of(folder: Path, port: int) -> Server:
 
     Raises:
         UsageError: the port cannot be used.
+        QueueInvalid: there is no valid queue.
     """
+    from urllib.parse import urlsplit
+
+    from pipeline.config.settings import load_workspace
     from pipeline.site.serve import Server
 
-    return Server(folder / "site", port)
+    return Server(folder / "site", port, urlsplit(load_workspace(folder).queue.settings.site_url).path)
 
 
 def verify_log(folder: Path) -> list[Finding]:

@@ -226,6 +226,7 @@ def test_publish_counts_in_the_properties_alone(scratch: Scratch) -> None:
 def test_without_a_home_note_in_its_place_the_first_page_leads_on(scratch: Scratch) -> None:
     home = scratch.folder / "vault" / "Home.md"
     text = home.read_text()
+    scratch.build()
     home.unlink()
     scratch.build()
     assert "url=browse/reports.html" in scratch.html("index.html")
@@ -235,3 +236,10 @@ def test_without_a_home_note_in_its_place_the_first_page_leads_on(scratch: Scrat
     home.write_text(text)
     scratch.build()
     assert "url=" not in scratch.html("index.html")
+
+
+def test_the_search_of_an_earlier_version_is_noticed(tmp_path: Path) -> None:
+    scratch = scratch_vault(tmp_path)
+    (scratch.folders.templates / "assets" / "search-index.js").unlink()
+    (notice,) = scratch.build().notices
+    assert notice.startswith("its search is of an earlier version")

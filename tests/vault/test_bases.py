@@ -10,10 +10,13 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from pipeline.batch.memory.consolidating import consolidate
+from pipeline.batch.session_index import read_all
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.note import KINDS
 from pipeline.vault.output.property_types import TYPES
-from tests.vault.builders import TEMPLATES, Workplace, a_store
+from tests.fakes import context_for
+from tests.vault.builders import TEMPLATES, Workplace, a_store, named_story
 from tests.vault.formats import Base, base_of
 from tests.vault.scanner import body_of, fenced
 
@@ -23,9 +26,16 @@ FUNCTIONS = {"file", "this", "now", "if", "note", "formula"}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    place = Workplace(tmp_path_factory.mktemp("bases"), a_store())
+    store = a_store()
+    named_story(store, id="2026-11-29-postgres-0a0a", query_id="postgres", date="2026-11-29").whole()
+    consolidate(store, context_for("run-8"), read_all(store).sessions)
+    place = Workplace(tmp_path_factory.mktemp("bases"), store)
     place.build()
     return {name: data.decode() for name, data in place.files().items()}
+
+
+def _kind(base: Path) -> str:
+    return "entity" if base.stem == "entities" else base.stem.removesuffix("s")
 
 
 def _embedded(files: dict[str, str]) -> dict[str, str]:
@@ -40,14 +50,14 @@ def _all(files: dict[str, str]) -> dict[str, Base]:
 
 
 def test_there_is_a_table_for_each_kind_of_note(files: dict[str, str]) -> None:
-    assert {path.stem for path in BASES} == {f"{kind}s" for kind in KINDS if kind not in {"home", "question"}}
+    assert {_kind(path) for path in BASES} == {*KINDS} - {"home", "memory", "question", "talk"}
     assert {name.removeprefix("bases/") for name in files if name.endswith(".base")} == {path.name for path in BASES}
 
 
 @pytest.mark.parametrize("path", BASES, ids=lambda path: path.stem)
 def test_a_table_shows_the_notes_of_its_kind_and_has_several_views(path: Path) -> None:
     base = base_of(path.read_text())
-    assert f'file.hasTag("research/{path.stem.removesuffix("s")}")' in base.expressions()
+    assert f'file.hasTag("research/{_kind(path)}")' in base.expressions()
     assert len(base.views) >= 2
 
 
@@ -74,7 +84,7 @@ def test_a_property_that_a_table_shows_stands_in_some_note_of_that_kind(files: d
             had[properties["kind"]] |= properties.keys()
     for path in BASES:
         shown = {one.removeprefix("note.") for one in base_of(path.read_text()).named() if one.startswith("note.")}
-        assert shown <= had[path.stem.removesuffix("s")], path.name
+        assert shown <= had[_kind(path)], path.name
 
 
 def test_the_sources_of_a_session_are_those_that_name_it(files: dict[str, str]) -> None:

@@ -74,3 +74,11 @@ def test_a_source_to_which_no_result_leads_has_no_note_but_the_worker_names_its_
     pages = {page.source for note in notes if note.kind == "worker" for step in note.view.rounds for page in step.pages}  # type: ignore[attr-defined]
     assert cited
     assert {str(getattr(page, "label", page)) for page in pages} >= cited
+
+
+def test_a_worker_and_a_session_that_ended_well_have_one_word_for_it(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    notes = [path.read_text() for path in place.vault.rglob("*.md")]
+    assert any('  - "status/complete"' in note for note in notes)
+    assert not any("status/completed" in note for note in notes)

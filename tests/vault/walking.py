@@ -1,7 +1,7 @@
 """A random walk of a person, and of the program, over vaults in git: acts, what they must keep, and what is found lost.
 
-Each word that a person writes is unique, so it can be looked for. Obsidian's part is played by ``rename``, which changes the links
-in all notes as Obsidian does.
+Each word that a person writes is unique, so it can be looked for. Obsidian's part is played by ``rename``, which changes the
+links in all notes as Obsidian does.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.domain.events.event_base import EventBase
@@ -43,6 +44,8 @@ class Shared:
     written: set[str] = field(default_factory=set)  # the words that must be somewhere
     edits: set[str] = field(default_factory=set)  # words in generated text; each note with one may be set aside
     counts: Counter[str] = field(default_factory=Counter)
+    acts: Counter[str] = field(default_factory=Counter)
+    meeting: bool = False  # what git has put together may look edited
 
     def word(self) -> str:
         self.words += 1
@@ -51,7 +54,8 @@ class Shared:
     def at(self) -> str:
         """A later time at each call."""
         self.ticks += 1
-        return f"2027-{1 + self.ticks // 40_000:02d}-01T{self.ticks // 3600 % 24:02d}:{self.ticks // 60 % 60:02d}:{self.ticks % 60:02d}.000Z"
+        minutes, seconds = divmod(self.ticks, 60)
+        return f"2027-01-{1 + minutes // 1440:02d}T{minutes // 60 % 24:02d}:{minutes % 60:02d}:{seconds:02d}.000Z"
 
 
 @dataclass
@@ -99,14 +103,14 @@ class Walker:
         )  # fmt: skip
         for path in report.set_aside:
             data = (self.vault / path).read_bytes()
-            known = _WORD.search(data) is not None or b"publish: false" in data
-            self.shared.counts["set aside"] += 1
-            self.shared.counts["untouched, set aside"] += not known
-            assert known or not path.endswith(".md"), f"untouched, but set aside: {path}"
+            mine = _WORD.search(data) is not None or b"publish: false" in data
+            after = "after a merge" if self.shared.meeting else "at other times"
+            self.shared.counts[f"{'edited' if mine else 'untouched'}, set aside {after}"] += 1
+            assert mine or self.shared.meeting, f"untouched, but set aside: {path}"
         assert report.problems == (), report.problems
         return report
 
-    def record(self, drafts: list[EventBase]) -> None:
+    def record(self, drafts: Sequence[EventBase]) -> None:
         at = self.shared.at()
         stream = f"vault-{at[:19].replace(':', '').lower()}-{self.name}{self.shared.ticks}"
         store = self.store
@@ -119,7 +123,7 @@ class Walker:
         shared.stories += 1
         number = shared.stories
         date = f"2026-{1 + number // 28 % 12:02d}-{1 + number % 28:02d}"
-        store = self.store
+        store: Any = self.store
         shelf = self.dice.sample(SHELF, 3)
         story = Story(
             store, id=f"{date}-q{number % 5}-{number:04x}", query=f"What of the question {number % 5}?",
@@ -268,11 +272,8 @@ class Walker:
         marked = [path for path, data in files.items() if b"<<<<<<< " in data and not path.startswith("attic/")]
         assert marked == [], "conflict marks"
         notes = {note.path: note.id for note in notes_in(self.root / "events" / "local" / FILE) if note.path}
-        ids = Counter(
-            found[1]
-            for path, data in files.items()
-            if not path.startswith(("attic/", "my/")) and (found := re.search(rb'(?m)^id: "?([^"\n]+)', data))
-        )
+        shown = (data for path, data in files.items() if not path.startswith(("attic/", "my/")))
+        ids = Counter(found[1] for data in shown if (found := re.search(rb'(?m)^id: "?([^"\n]+)', data)))
         assert [name for name, number in ids.items() if number > 1] == []
         assert {name.decode() for name in ids} == set(notes.values())
         lost = {word for word in self.shared.written if not any(word.encode() in data for data in files.values())}
@@ -293,9 +294,9 @@ def write(path: Path, text: str) -> None:
 
 
 ACTS: tuple[tuple[Callable[[Walker], object], int], ...] = (
-    (Walker.move, 5), (Walker.rename, 6), (Walker.delete, 3), (Walker.unhide, 2), (Walker.edit, 5), (Walker.write, 8), (Walker.tag, 3),
-    (Walker.alias, 3), (Walker.add_property, 3), (Walker.unpublish, 1), (Walker.own_note, 1), (Walker.build, 5), (Walker.night, 2),
-    (Walker.edit_template, 3), (Walker.lose_cache, 1), (Walker.lose_vault, 1), (Walker.clone, 1),
+    (Walker.move, 5), (Walker.rename, 6), (Walker.delete, 3), (Walker.unhide, 2), (Walker.edit, 5), (Walker.write, 8),
+    (Walker.tag, 3), (Walker.alias, 3), (Walker.add_property, 3), (Walker.unpublish, 1), (Walker.own_note, 1), (Walker.build, 5),
+    (Walker.night, 2), (Walker.edit_template, 3), (Walker.lose_cache, 1), (Walker.lose_vault, 1), (Walker.clone, 1),
 )  # fmt: skip
 
 
@@ -304,6 +305,7 @@ class Walk:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.shared = Shared(random.Random(seed))
+        self.is_done = False
         self.one = Walker(folder / "one", self.shared, "a")
         self.two = Walker(folder / "two", self.shared, "b")
         self.one.root.mkdir(parents=True)
@@ -319,9 +321,18 @@ class Walk:
         for number in range(1, acts + 1):
             ((act, _weight),) = self.shared.dice.choices(ACTS, weights)
             act(self.shared.dice.choice((self.one, self.two)))
-            self.shared.counts[act.__name__] += 1
+            self.shared.acts[act.__name__] += 1
             if number % meet_every == 0 or number == acts:
                 self.meet()
+        self.is_done = True
+
+    def told(self) -> str:
+        """Say what was done and found."""
+        acts = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in self.shared.acts.most_common())
+        counts = ", ".join(f"{name} {number}" for name, number in sorted(self.shared.counts.items()))
+        words = f"{self.shared.words} words written, {len(self.shared.written)} of them looked for"
+        notes = f"{len(self.one.notes())} notes at the end"
+        return f"{sum(self.shared.acts.values())} acts ({acts}); {counts}; {words}; {notes}"
 
     def meet(self) -> None:
         """Each builds and commits; one takes in the other's work, conflicts and all, and hands the result back."""
@@ -332,8 +343,12 @@ class Walk:
         self.one.git("fetch", "-q", str(self.two.root), "main")
         self.one.git("merge", "-q", "--no-edit", "FETCH_HEAD", check=False)
         self._resolve()
-        self.shared.counts["conflicts"] += sum(b"<<<<<<< " in path.read_bytes() for path in self.one.files())
+        self.shared.counts["meetings"] += 1
+        self.shared.counts["files with conflict marks"] += sum(b"<<<<<<< " in path.read_bytes() for path in self.one.files())
         self.one.commit()
+        self.shared.meeting = True
+        self.one.build()
+        self.shared.meeting = False
         self.one.check()
         self.one.commit()
         self.two.git("fetch", "-q", str(self.one.root), "main")

@@ -74,7 +74,7 @@ class Layout:
             return []
         names = _names(self.folder(stream))
         if _shares_folder(stream):
-            names = [name for name in names if _stem(name) == stream]
+            names = [name for name in names if stream_of(name) == stream]
         return [self.folder(stream) / name for name in sorted(names) if name.endswith(_SUFFIX)]
 
     def streams(self) -> Iterator[str]:
@@ -87,7 +87,7 @@ class Layout:
         if kind == "session":
             names = sorted(_names(self.root / "sessions"))
             return (name for name in names if kind_of(name) == kind and self.segments(name))
-        stems = {_stem(name) for name in _names(self.root / _FOLDERS[kind]) if name.endswith(_SUFFIX)}
+        stems = {stream_of(name) for name in _names(self.root / _FOLDERS[kind]) if name.endswith(_SUFFIX)}
         return (stem for stem in sorted(stems) if kind_of(stem) == kind and is_plain(stem))
 
     def folders(self) -> Iterator[str]:
@@ -108,7 +108,7 @@ class Layout:
     def _shared_marks(self, kind: Kind) -> Iterator[tuple[str, str]]:
         found: dict[str, list[str]] = {}
         for state in _states(str(self.root / _FOLDERS[kind])):
-            found.setdefault(_stem(state.partition(":")[0]), []).append(state)
+            found.setdefault(stream_of(state.partition(":")[0]), []).append(state)
         for stem in sorted(found):
             if kind_of(stem) == kind and is_plain(stem):
                 yield stem, " ".join(found[stem])
@@ -148,8 +148,12 @@ def _shares_folder(stream: str) -> bool:
     return kind_of(stream) in _FOLDERS
 
 
-def _stem(name: str) -> str:
-    return name.removesuffix(_SUFFIX).partition("~")[0]
+def stream_of(name: str) -> str:
+    """Return the stream that a file name in a folder of several streams belongs to.
+
+    Where two machines changed one file, a folder-syncing tool keeps both: the other as ``<name>.sync-conflict-<time>.jsonl``.
+    """
+    return name.removesuffix(_SUFFIX).partition("~")[0].partition(".sync-conflict-")[0]
 
 
 def _states(folder: str) -> list[str]:

@@ -67,7 +67,7 @@ def _vault_lines(report: Any, written: str, removed: str) -> list[str]:
 def watch(console: Console, poll: bool) -> None:
     """Build vault and site now, and again whenever a template is saved or an event is recorded. Ctrl-C ends it."""
     require_workspace(console.folder)
-    _build_on_changes(console, poll, lambda: None)
+    _build_on_changes(console, poll, lambda: None, lambda _problem: None)
 
 
 @click.command()
@@ -83,13 +83,16 @@ def serve(console: Console, port: int, poll: bool) -> None:
     server.start()
     console.data([f"the site is at {server.address}"], {"address": server.address})
     try:
-        _build_on_changes(console, poll, server.news.tell)
+        _build_on_changes(console, poll, server.news.tell, server.show)
     finally:
         server.stop()
 
 
-def _build_on_changes(console: Console, poll: bool, then: Callable[[], None]) -> None:
-    """Build once, then after each change, until interrupted. A failed build is reported and tried again at the next change."""
+def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], failed: Callable[[str], None]) -> None:
+    """Build once, then after each change, until interrupted. A failed build is reported and tried again at the next change.
+
+    ``then`` is called after a build that wrote something, ``failed`` after each with its problem, or "".
+    """
     from pipeline.ops.file_watcher import FileWatcher, run_on_changes
 
     folder = console.folder
@@ -98,9 +101,9 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None]) ->
     if watched.polls and not poll:
         console.say("the system cannot watch so many folders; they are polled instead", fg="yellow")
     try:
-        _build_and_report(console, True, then)
+        _build_and_report(console, True, then, failed)
         console.say("watching templates and events; Ctrl-C ends it", dim=True)
-        run_on_changes(watched, lambda changed: _build_and_report(console, not _only_the_site(folder, changed), then))
+        run_on_changes(watched, lambda changed: _build_and_report(console, not _only_the_site(folder, changed), then, failed))
     except KeyboardInterrupt:
         console.say("no longer watching", dim=True)
     finally:
@@ -112,7 +115,7 @@ def _only_the_site(folder: Path, changed: frozenset[str]) -> bool:
     return all(path.startswith(f"{os.path.realpath(folder / 'templates' / 'site')}/") for path in changed)
 
 
-def _build_and_report(console: Console, vault: bool, then: Callable[[], None]) -> None:
+def _build_and_report(console: Console, vault: bool, then: Callable[[], None], failed: Callable[[str], None]) -> None:
     from pipeline.errors import ResearchError
 
     try:
@@ -121,8 +124,11 @@ def _build_and_report(console: Console, vault: bool, then: Callable[[], None]) -
         notes = len(report.written) if report else 0
         made = bring_site_up_to_date(console, steps=report.steps if report else None)
     except ResearchError as error:
-        console.say(f"{error.message}\n  → {error.hint or 'nothing else was changed'}", fg="red")
+        problem = f"{error.message}\n  → {error.hint or 'nothing else was changed'}"
+        console.say(problem, fg="red")
+        failed(problem)
         return
+    failed("")
     if notes or made.written or made.removed:
         console.say(
             f"{counted(notes, 'note')} and {counted(len(made.written), 'file')} of the site written, {len(made.removed)} removed"

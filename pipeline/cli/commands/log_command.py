@@ -14,8 +14,10 @@ from pipeline.cli.param_types import SessionName
 from pipeline.ops.console_output import Console, end, put
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.domain.events.session_events import EventBase
-    from pipeline.ops.citation_audit import Unsupported
+    from pipeline.ops.citation_audit import Checked, Unsupported
     from pipeline.ops.log_tail import LogTail
     from pipeline.ports import EventStore
 
@@ -166,13 +168,24 @@ def _pruned_lines(store: EventStore) -> list[str]:
     return lines
 
 
+def _audited(name: str, events: Sequence[EventBase], store: EventStore) -> Checked:
+    """Check the quotes and citations of a session or a talk; other streams have none."""
+    from pipeline.domain.events.records import kind_of
+    from pipeline.domain.session import state_of
+    from pipeline.domain.talk.state import talk_of
+    from pipeline.ops import citation_audit
+
+    kind = kind_of(name)
+    if kind == "session":
+        return citation_audit.check(state_of(name, events), store)
+    return citation_audit.check_talk(talk_of(name, events), store) if kind == "talk" else citation_audit.NOTHING_CHECKED
+
+
 def _check_log(console: Console) -> _LogCheck:
     """Check the files; then check the quotes of every readable session against its stored pages."""
     from pipeline.domain.events.json_codec import decode_all
-    from pipeline.domain.events.records import KINDS, kind_of
-    from pipeline.domain.session import state_of
+    from pipeline.domain.events.records import KINDS
     from pipeline.errors import LogError
-    from pipeline.ops import citation_audit
     from pipeline.wiring import workspace_adapters
 
     store = workspace_adapters.store_of(console.folder)
@@ -184,8 +197,7 @@ def _check_log(console: Console) -> _LogCheck:
             continue  # the files' findings name it
         try:
             events = list(decode_all(record.data for record in records))
-            is_session = kind_of(name) == "session"
-            found = citation_audit.check(state_of(name, events), store) if is_session else citation_audit.NOTHING_CHECKED
+            found = _audited(name, events, store)
         except LogError as error:
             check.findings.append(workspace_adapters.undecodable(name, error))
             continue

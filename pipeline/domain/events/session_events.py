@@ -60,7 +60,10 @@ class RunStarted(EventBase):
 
 
 class ResearchStarted(EventBase):
-    """The research begins: the query and the limits of the session."""
+    """The research begins: the query and the limits of the session.
+
+    ``names``: the letters in the names of its notes; logs that do not say so are older, and their notes keep their Latin names.
+    """
 
     type: Literal["research.started"] = "research.started"
     query: str
@@ -68,6 +71,7 @@ class ResearchStarted(EventBase):
     config: ResearchConfig = ResearchConfig()
     tags: tuple[str, ...] = ()
     previous_session: str = ""
+    names: Literal["latin", "any"] = "latin"
 
 
 class EarlierRecalled(EventBase):

@@ -14,6 +14,8 @@ from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.stemming import language_of
 
+_HISTORICAL = frozenset({"date", "version"})
+
 
 def is_answerable(turn: Turn, reasoner: str) -> bool:
     """Return whether the turn's facts hold what its question is about.
@@ -24,11 +26,16 @@ def is_answerable(turn: Turn, reasoner: str) -> bool:
 
 
 def judgement(turn: Turn) -> Judgement:
-    """Return how far the turn's facts answer its question, each fact taken alone."""
+    """Return how far the turn's facts answer its question, each fact taken alone.
+
+    An entry of a change log names many things that it says nothing about; it counts only for a question on a date or a version.
+    """
     query = question_of(turn)
     known = turn.found.statistics if turn.found else None
     assert known is not None  # noqa: S101 - facts are observed in pages that were found
-    return judgement_of(query, stemmed(turn.facts(), query.language), known)
+    passages = stemmed(turn.facts(), query.language)
+    is_historical = not _HISTORICAL.isdisjoint(query.kinds)
+    return judgement_of(query, [one for one in passages if is_historical or not one.change_log], known)
 
 
 def question_of(turn: Turn) -> ParsedQuestion:

@@ -16,7 +16,8 @@ from pipeline.domain.values import EXTRACTIVE, Cost, Fact
 class Turn:
     """One question of a talk, and how far its answer is. ``observed`` holds the facts of each page by the page's address.
 
-    ``failed`` are the keys of steps that a model failed and that are done without one. ``session`` researches the question.
+    ``failed`` says why a model failed in a step that is then done without one, by the step's key. ``session`` researches the
+    question.
     """
 
     number: int
@@ -28,7 +29,7 @@ class Turn:
     observed: dict[str, tuple[Fact, ...]] = field(default_factory=dict)
     draft: t.AnswerDrafted | None = None
     answer: t.MessageAnswered | None = None
-    failed: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
     session: str = ""
 
     def facts(self) -> tuple[Fact, ...]:
@@ -124,7 +125,7 @@ def _apply_to_turn(turn: Turn, event: EventBase) -> None:
         case t.TalkResearched():
             turn.session = event.session
         case e.StepFailed() if not event.recoverable:
-            turn.failed.add(event.step)
+            turn.failed[event.step] = event.message
 
 
 def _charge(state: TalkState, event: EventBase) -> None:

@@ -16,7 +16,7 @@ LOCAL = "local"  # the search whose documents only a session that names it may r
 def recalled_pages(state: SessionState, view: Perspective) -> tuple[str, ...]:
     """Return the pages of recalled statements that answer the view's questions, those with most of them first.
 
-    At most half of the pages of an iteration. A session reads documents only if it searches them, and web pages only if it
+    At most a third of the pages of an iteration. A session reads documents only if it searches them, and web pages only if it
     searches the web, whatever another session read.
     """
     if state.recalled is None:
@@ -26,7 +26,7 @@ def recalled_pages(state: SessionState, view: Perspective) -> tuple[str, ...]:
     urls = (one.statement.url for one in state.recalled.statements if one.statement.fact in found)
     counts = Counter(url for url in urls if _may_be_read(state, url) and origin_of(url) not in failing)
     ordered = sorted(counts, key=lambda url: -counts[url])
-    return tuple(ordered[: -(-state.config.pages_per_iteration // 2)])
+    return tuple(ordered[: -(-state.config.pages_per_iteration // 3)])
 
 
 def _may_be_read(state: SessionState, url: str) -> bool:

@@ -24,6 +24,10 @@ from pipeline.system.folder_fingerprint import NO_FOLDER, Look, all_folders, is_
 from pipeline.text.normalise import digest_of
 
 ASSETS = "assets"
+_OLD_SEARCH = (
+    "its search is of an earlier version and cannot read the index: copy _base.html.j2, search.html.j2 and assets/search* into "
+    "templates/site/ from a fresh `research init`"
+)
 NIGHTS_IN_FEED = 7  # with their text: answers and failures
 _ACTIVE = re.compile(
     rb"<\s*(?:script|foreignobject|iframe|object|embed|!entity|[^>\s]*:script)|\son\w+\s*=|javascript:|data:text", re.IGNORECASE
@@ -94,7 +98,9 @@ class AuxiliaryPages:
 
     def copy_assets(self, templates: Path) -> Iterator[str]:
         """Copy the templates' assets; yield the site path of each."""
-        for path in sorted(_below(templates / ASSETS)):
+        paths = sorted(_below(templates / ASSETS))
+        self.notices += [_OLD_SEARCH] if "search.js" in paths and "search-index.js" not in paths else []
+        for path in paths:
             data = read(templates / ASSETS, path) or b""
             self._put_data(f"{ASSETS}/{path}", data)
             yield f"{ASSETS}/{path}"

@@ -34,10 +34,6 @@ class KnownNotes:
         """Return all notes by id."""
         return {row[0]: KnownNote._make(row) for row in self._base.execute("SELECT * FROM notes ORDER BY id")}
 
-    def any_hidden(self) -> bool:
-        """Tell whether a note is hidden."""
-        return self._base.execute("SELECT 1 FROM notes WHERE path = '' LIMIT 1").fetchone() is not None
-
     def put(self, notes: Iterable[KnownNote]) -> None:
         """Store notes as a build left them."""
         self._base.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?)", notes)

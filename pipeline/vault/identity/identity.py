@@ -65,11 +65,14 @@ class Identity:
             return None
         names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
         due: dict[str, set[str]] = {}
-        for note in moved:
+        for note in (*moved, *filter(self._has_doubles, self._known.values())):
             due.setdefault(note.owner, set()).add(note.kind)
         for owner, kind in self._linking(names) if names else ():
             due.setdefault(owner, set()).add(kind)
         return {owner: frozenset(kinds) for owner, kinds in due.items()}
+
+    def _has_doubles(self, note: KnownNote) -> bool:
+        return bool(self._entered[note.id] and self._doubles(note.id))
 
     def _linking(self, names: set[str]) -> Iterator[tuple[str, str]]:
         for path, owner, kind in self._catalogue.files.all():
@@ -85,14 +88,14 @@ class Identity:
         notes = [KnownNote(one.id, one.path, "", one.owner, one.kind) for one in files if one.id]
         self._decide(note for note in notes if note.id not in self._known)
         self._entered |= {note.id: self._placement.enter(note.id, note.canonical) for note in notes}
-        placed = [PlacedFile(fresh, self._doubles(one)) for one in files if (fresh := self._placement.placed(one)).path]
+        placed = [PlacedFile(fresh, self._doubles(one.id)) for one in files if (fresh := self._placement.placed(one)).path]
         self._rendered = [note._replace(path=self._entered[note.id]) for note in notes]
         return sorted(placed, key=lambda one: (not one.doubles, one.file.path))
 
-    def _doubles(self, canonical: GeneratedFile) -> tuple[str, ...]:
+    def _doubles(self, note: str) -> tuple[str, ...]:
         """The other files with the note's id, as a merge or a synchronisation leaves them; copies in ``my/`` are a person's."""
-        found = self._found.paths.get(canonical.id, ()) if self._found and canonical.id else ()
-        return tuple(path for path in found if path != self._entered[canonical.id] and not path.startswith(f"{OWN}/"))
+        found = self._found.paths.get(note, ()) if self._found and note else ()
+        return tuple(path for path in found if path != self._entered[note] and not path.startswith(f"{OWN}/"))
 
     def remember(self, gone: Iterable[str]) -> None:
         """Store in the catalogue where all notes are; ``gone`` are the paths of files that are no longer generated."""

@@ -44,7 +44,8 @@ class TopicRow:
 class HomeView:
     """What ``home.md.j2`` is given. ``last_night`` is None before the first; totals are over all sessions.
 
-    ``fresh`` are the answers of the last night, ``reports`` the latest reports on other questions: each question has one entry.
+    ``fresh`` are the answers of the last night, ``others`` the latest reports on other questions, ``reports`` the latest of both:
+    each question has one entry.
     """
 
     title: str
@@ -57,6 +58,8 @@ class HomeView:
     more_not_found: int
     fresh: tuple[Entry, ...]
     more_fresh: int
+    others: tuple[Entry, ...]
+    more_others: int
     reports: tuple[Entry, ...]
     older_reports: int
     topics: tuple[TopicRow, ...]
@@ -92,7 +95,7 @@ def home_view(model: VaultModel, briefs: Sequence[Brief]) -> HomeView:
     topics = _topics(briefs)
     entries = _Entries(model, briefs)
     fresh = entries.of_night(last) if last else ()
-    others = entries.others(fresh)
+    others, latest = entries.others(fresh), entries.others()
     return HomeView(
         title="Research",
         last_night=night_view(model, last) if last else None,
@@ -104,8 +107,10 @@ def home_view(model: VaultModel, briefs: Sequence[Brief]) -> HomeView:
         more_not_found=max(0, len(not_found) - MOST_ATTENTION),
         fresh=entries.made(fresh[:MOST_FRESH]),
         more_fresh=max(0, len(fresh) - MOST_FRESH),
-        reports=entries.made(others[:LATEST_REPORTS]),
-        older_reports=max(0, len(others) - LATEST_REPORTS),
+        others=entries.made(others[:LATEST_REPORTS]),
+        more_others=max(0, len(others) - LATEST_REPORTS),
+        reports=entries.made(latest[:LATEST_REPORTS]),
+        older_reports=max(0, len(latest) - LATEST_REPORTS),
         topics=tuple(topics[:MOST_TOPICS]),
         more_topics=max(0, len(topics) - MOST_TOPICS),
         total_reports=sum(brief.reported for brief in briefs),
@@ -133,7 +138,7 @@ class _Entries:
         ended = dict.fromkeys(entry.session for entry in night.ended)
         return tuple(made[session] for session in ended if session in made)
 
-    def others(self, shown: Sequence[Brief]) -> list[Brief]:
+    def others(self, shown: Sequence[Brief] = ()) -> list[Brief]:
         """The latest reports on other questions than those shown, newest first."""
         known = {brief.id for brief in shown}
         return sorted((one for one in self._latest.values() if one.id not in known), key=_reported_at, reverse=True)

@@ -28,6 +28,8 @@ from pipeline.vault.output.note import Note
 from pipeline.vault.output.page_markdown import claim_beside, flat, is_plain
 from pipeline.vault.vault_model import LoadedSession, VaultModel
 
+_STATUS = {"completed": "complete"}  # one word, and one tag, for workers and sessions
+
 
 @dataclass(frozen=True, slots=True)
 class Searched:
@@ -80,9 +82,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class FromSource:
-    """The facts from one source, in order; ``title`` is the source's."""
+    """The facts from one source, in order; ``title`` is the source's. ``has_note``: it has a note, with all these quotes."""
 
     title: str
+    has_note: bool
     source: Link | Inert
     facts: tuple[Found, ...]
 
@@ -138,7 +141,8 @@ def worker_note(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Not
         }
     )
     title = f"{perspective_name(view)} — {state.query}"
-    properties = properties_of("worker", title, own, status=worker.status, topics=state.tags, created=worker.started_at)
+    status = _STATUS.get(worker.status, worker.status)
+    properties = properties_of("worker", title, own, status=status, topics=state.tags, created=worker.started_at)
     return Note(loaded.worker_paths[worker.id], "worker", properties, worker_view(model, loaded, worker), key=worker.id)
 
 
@@ -227,7 +231,8 @@ def _by_source(model: VaultModel, loaded: LoadedSession, worker: Worker, found: 
     for fact in loaded.facts[worker.id]:
         by_url.setdefault(fact.url, []).append(found[fact.id])
     for url, same in by_url.items():
-        yield FromSource(model.sources[url].title, page_place(model, loaded, url), tuple(same))
+        place = page_place(model, loaded, url)
+        yield FromSource(model.sources[url].title, isinstance(place, Link), place, tuple(same))
 
 
 def standing_words(entry: ValidatedFact | None) -> str:

@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from itertools import chain
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -64,30 +65,26 @@ def taken_off(body: str) -> tuple[str, Signature]:
     return (body[:start] + body[found.end() :], Signature(found[1], found[2])) if found else (body, Signature())
 
 
-def has_addition(lines: Iterable[bytes], signatures: Iterable[Signature], generated: Iterable[bytes]) -> bool:
-    """Tell whether somebody added a word to ``lines``, which git has put together from two versions of a note.
+def with_additions(versions: Sequence[Sequence[bytes]], signatures: Iterable[Signature], fresh: Iterable[bytes]) -> list[bool]:
+    """Tell for each version of a note, which git has put together, whether somebody added a word to its generated lines.
 
-    A line that no version's signature has may still be of an even older version: then its words are those of a ``generated``
-    line, in the same order, of which some may be missing. Numbers do not count.
+    A line that no signature has may still be of an even older version: then all its words are also in the ``fresh`` lines, or in
+    those that are signed. Numbers, and the plural that follows from them, do not count.
     """
     known = {letters for signature in signatures for letters in each(signature.lines)}
-    others = [line for line in lines if letters_of([line]) not in known]
-    words = [_words(line) for line in generated] if others else []
-    return not all(any(_is_within(_words(line), of) for of in words) for line in others)
+    unknown = [[line for line in lines if letters_of([line]) not in known] for lines in versions]
+    signed_lines = (line for lines in versions for line in lines if letters_of([line]) in known)
+    words = _words(chain(fresh, signed_lines)) if any(unknown) else set()
+    return [bool(_words(lines) - words) for lines in unknown]
 
 
 def _entry(name: str, entry: str) -> bytes:
     return f"{name}: {entry}".encode("utf-8", "surrogateescape")
 
 
-def _words(line: bytes) -> list[str]:
-    text = _MARKUP.sub(r"\1", line.decode("utf-8", "replace"))
-    return _NO_LETTERS.sub(" ", text).split()
-
-
-def _is_within(words: list[str], others: list[str]) -> bool:
-    left = iter(others)
-    return all(word in left for word in words)
+def _words(lines: Iterable[bytes]) -> set[str]:
+    texts = (_MARKUP.sub(r"\1", line.decode("utf-8", "replace")) for line in lines)
+    return {word.removesuffix("s") for text in texts for word in _NO_LETTERS.sub(" ", text).split()}
 
 
 def significant(properties: Mapping[str, Any], body: str) -> Iterator[bytes]:
@@ -96,7 +93,7 @@ def significant(properties: Mapping[str, Any], body: str) -> Iterator[bytes]:
         if name in properties:
             value = plain(properties[name])
             for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
-                yield _without_targets(f"{name}: {json.dumps(entry)}").encode()
+                yield _without_targets(f"{name}: {json.dumps(entry, ensure_ascii=False)}").encode("utf-8", "surrogateescape")
     for line in _without_targets(body).encode("utf-8", "surrogateescape").split(b"\n"):
         if stripped := line.rstrip():
             yield stripped

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import compress
 
 from pipeline.domain import Summary
 from pipeline.errors import SystemRefused
@@ -163,12 +163,12 @@ class VaultWriter:
             self._set_aside(fresh.path, data)
 
     def _save_edited_sides(self, fresh: GeneratedFile, versions: Sequence[OnDisk], data: bytes) -> None:
-        """Set aside each side with a line to which somebody has added something."""
-        for version, text in zip(versions, sides(_text(data)), strict=True):
-            others = [other.generated for other in versions if other is not version]
-            generated = signature.significant(fresh.properties or {}, fresh.note.body)
-            if signature.has_addition(version.generated, [one.signature for one in versions], [*generated, *chain(*others)]):
-                self._set_aside(fresh.path, _bytes(text))
+        """Set aside each side to which somebody has added something."""
+        texts, lines = sides(_text(data)), [version.generated for version in versions]
+        rendered = signature.significant(fresh.properties or {}, fresh.note.body)
+        edited = signature.with_additions(lines, [version.signature for version in versions], rendered)
+        for text in compress(texts, edited):
+            self._set_aside(fresh.path, _bytes(text))
 
     def _leave(self, fresh: GeneratedFile, state: Look | None, made: BuiltFile | None, *, mixed: bool = False) -> None:
         """Write a file unless it is on disk already, in the given ``state``; ``made`` is its row in the catalogue.

@@ -23,6 +23,8 @@ from pipeline.vault.output import escaping, formatting, page_markdown, user_bloc
 from pipeline.vault.output.escaping import Inert, Link
 from pipeline.vault.output.note import Kind, Note, Rendered
 
+# Templates that workspaces of earlier versions lack.
+_LATER = tuple(f"{name}.md.j2" for name in ("question", "entity", "memory", "talk", "_worker"))
 _BLANKS = re.compile(r"\n\n\n+")  # not `{3,}`: so it is looked for as quickly as a word
 _ADVICE = Advice("templates/README.md", "no note was changed")
 
@@ -115,7 +117,7 @@ class Renderer:
         environment = _NoteEnvironment(autoescape=False, keep_trailing_newline=True, finalize=_printed)
         environment.filters.update(FILTERS)
         environment.globals["user_block"] = _user_block
-        self._templates = TemplateFolder(templates, environment, _ADVICE, compiled, later_templates("vault", "question.md.j2"))
+        self._templates = TemplateFolder(templates, environment, _ADVICE, compiled, later_templates("vault", *_LATER))
 
     def version_of(self, kind: Kind) -> str:
         """Return a name for all that notes of a kind are rendered from: its template, and those that it may draw on."""

@@ -5,7 +5,8 @@
 const DIGITS = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
 const ID_LENGTH = 5;
 const CODE_LENGTH = ID_LENGTH + 1; // with the weight
-const KINDS = { report: 4, topic: 2, note: 3, worker: 0.6 }; // an answer and own words before the work and the pages behind it
+// An answer and the reader's own words come before the work and the pages behind it, and before an answer that a newer one replaced.
+const KINDS = { report: 4, note: 3, topic: 2, question: 2, entity: 2, talk: 2, worker: 0.6, earlier: 0.6 };
 const BEGUN = 60; // words that a beginning may stand for
 const ALIKE = 8; // words that a misspelt one may stand for
 const STEPS = 20; // scores that differ by less than such a part of the best are equal: then the newer note comes first
@@ -114,7 +115,7 @@ class Index {
     const asExact = await Promise.all(exact.map((word) => this.holders(new Map([[word, 1]]))));
     const asBegun = await Promise.all(words.map(async (word) => {
       const found = await this.holders(await this.spellings(word));
-      return found.found.size ? found : { ...(await this.holders(await this.alike(word))), guessed: true };
+      return found.found.size ? found : { ...(await this.holders(likest(await this.alike(word)))), guessed: true };
     }));
     return { asExact, asBegun };
   }
@@ -163,6 +164,12 @@ class Index {
     const number = (DIGITS.indexOf(id[0]) << 2) + (DIGITS.indexOf(id[1]) >> 4);
     return (await unpacked(await load(`${folder}n-${number.toString(16).padStart(2, "0")}`)))[id] || [];
   }
+}
+
+// Those words that are about as much like a misspelt one as the likest.
+function likest(words) {
+  const most = Math.max(...words.values(), 0);
+  return new Map([...words].filter(([, like]) => like >= most - 0.1));
 }
 
 function keysWhere(facet, wanted) {

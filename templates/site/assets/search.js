@@ -113,7 +113,7 @@ class Results {
   entry([address, title, kind, date, description, text]) {
     const link = element("a", { className: "internal", href: ROOT + address, dir: "auto" }, ...marked(title, this.terms));
     const passage = passageOf(text, this.terms, this.question.phrases) || description;
-    const about = element("p", { className: "facts" }, element("span", {}, kind));
+    const about = element("p", { className: "facts" }, element("span", {}, kind === "earlier" ? "earlier report" : kind));
     if (date) about.append(element("time", { dateTime: date }, date));
     return element("li", {}, link, ...(passage ? [element("p", { dir: "auto" }, ...marked(passage, this.terms))] : []), about);
   }

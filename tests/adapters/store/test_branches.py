@@ -14,10 +14,12 @@ from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.segment_format import ZEROS, parse, seal
 from pipeline.adapters.store.verification import verify
 from pipeline.domain.events import session_events as e
+from pipeline.domain.events.pruning_events import ObjectsPruned, SessionForgotten, SessionPruned
 from pipeline.domain.events.records import Record, Snapshot, merge_run_id
 from pipeline.domain.merging.join import joined
 from pipeline.domain.session import record_of, stamped
 from pipeline.errors import LogForked, WorkspaceLocked
+from pipeline.text.normalise import digest_of
 from tests.recorded import recorded, records, stream
 
 READS = [event for event in stream() if isinstance(event, e.PageRead)]
@@ -269,3 +271,52 @@ def test_a_session_that_begins_twice_under_one_id_is_refused_or_joined_and_never
     copy_missing(laptop, tmp_path / "other")
     assert list(FileStore(laptop, joined).load("s1"))[: len(before)] == list(before)
     assert parse("x", segment_of(laptop, "x").read_bytes(), "s1").lines[0].prev == ZEROS
+
+
+def test_a_copy_that_a_syncing_tool_kept_of_a_changed_file_belongs_to_the_same_stream(laptop: Path) -> None:
+    """The tool leaves both files; one of them is the beginning of the other, whichever it is."""
+    store = FileStore(laptop)
+    before = store.load("s1")
+    store.append("batch-1", [record_of(stamped(e.RunStarted(), "batch-1", 1, "r", "r-1", "2026-11-22T02:15:00.000Z"))], 0)
+    store.release("batch-1")
+    own, batch = segment_of(laptop, "laptop"), laptop / "batches" / "batch-1.jsonl"
+    for path in (own, batch):
+        early = path.read_bytes().splitlines(keepends=True)[:1]
+        path.with_name(f"{path.stem}.sync-conflict-20261122-021500-ABCDEFG.jsonl").write_bytes(b"".join(early))
+    assert verify(laptop) == []
+    assert FileStore(laptop).load("s1") == before
+    assert list(FileStore(laptop).ids("batch")) == ["batch-1"]
+
+
+def pruned(root: Path, event: e.EventBase, name: str = "prune-1") -> None:
+    store = FileStore(root)
+    store.append(name, [record_of(stamped(event, name, 1, "p", "p-1", "2026-11-23T02:15:00.000Z"))], 0)
+    store.release(name)
+
+
+def test_records_whose_page_was_pruned_are_taken_over_with_the_tombstone(laptop: Path, server: Path) -> None:
+    name = f"{READS[2].digest[:2]}/{READS[2].digest}.gz"
+    for root in (laptop, server):
+        (root / "objects" / name).unlink()
+    pruned(server, ObjectsPruned(kind="pages", objects=(READS[2].digest,)))
+    assert copy_missing(laptop, server).refused == []
+    assert list(FileStore(laptop).ids("prune")) == ["prune-1"]
+    FileStore(laptop, joined).join("s1")
+    assert verify(laptop) == []
+
+
+def test_what_was_forgotten_here_is_not_brought_back(server: Path, tmp_path: Path) -> None:
+    root = tmp_path / "forgetful"
+    pruned(root, SessionForgotten(session=digest_of(b"s1")))
+    assert copy_missing(root, server) == Copied()
+    assert not (root / "sessions").exists()
+
+
+def test_of_a_session_pruned_there_the_kept_report_and_its_pages_are_taken_over(server: Path, tmp_path: Path) -> None:
+    store, root = FileStore(server), tmp_path / "other"
+    kept = store.put(b'{"digest":"' + READS[0].digest.encode() + b'"}\n')
+    pruned(server, SessionPruned(session="s1", up_to=99, head="x", report=kept))
+    copy_missing(root, server)
+    assert FileStore(root).get(kept) == store.get(kept)
+    assert FileStore(root).get(READS[0].digest) == store.get(READS[0].digest)
+    assert not (root / "sessions").exists()

@@ -155,3 +155,13 @@ def test_text_from_right_to_left_is_shown_so(url: str, visitor: Visitor) -> None
     page = visitor.pass_by(f"{url}/search.html?{urlencode({'q': 'الخوارزمي'})}")
     page.locator(".results li").first.wait_for()
     assert page.evaluate("getComputedStyle(document.querySelector('.results a')).direction") == "rtl"
+
+
+@pytest.mark.parametrize("width", [360, 800, 1100, 1400])
+def test_the_box_fits_on_a_screen_of_any_width(url: str, visitor: Visitor, width: int) -> None:
+    page = visitor.open(f"{url}/search.html?q=raft", width=width)
+    page.locator(".results li").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    box = page.locator("#q").bounding_box()
+    assert box
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= width

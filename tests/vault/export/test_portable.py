@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pipeline.vault.citations.cited_sources import CitedQuote, CitedSource
 from pipeline.vault.export.page import page, with_images
@@ -81,3 +84,14 @@ def test_images_of_the_vault_are_inside() -> None:
     inside = base64.b64encode(b"<svg/>").decode()
     assert f'<img src="data:image/svg+xml;base64,{inside}" alt="A chart"' in page(made)
     assert "gone" not in made.body
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="[]()|#^!%<>`~\\ ab¹\n-.*x", max_size=60))
+def test_whatever_a_note_says_becomes_a_document_without_links_into_the_vault(body: str) -> None:
+    made = document(f"{body}\n\n{CITED}")
+    html = page(with_images(made, lambda _path: None))
+    assert "<a" not in html or 'href="#' in html
+    assert not re.search(r"<(?!/?(?:[a-z][a-z0-9]*)[ >/]|!doctype)", html)
+    assert 'src="' not in html
+    assert portable("Title", body, [], lambda _url: "").notes == ()

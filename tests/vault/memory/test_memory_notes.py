@@ -11,23 +11,7 @@ from pipeline.batch.memory.consolidating import consolidate
 from pipeline.batch.session_index import read_all
 from pipeline.vault import build_vault
 from tests.fakes import MemoryStore, context_for
-from tests.vault.builders import TEMPLATES, Story, Workplace, a_store
-
-
-class Tale(Story):
-    """A session whose first and third fact are about PostgreSQL."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        first, third = self.facts[0], self.facts[3]
-        said = self.say("On a power cut, PostgreSQL replays its log. <% alert(1) %> [[Home]]")
-        other = self.say("A survey says that PostgreSQL lost nothing.")
-        self.facts = (
-            first.model_copy(update={"claim": said, "quote": said}),
-            *self.facts[1:3],
-            third.model_copy(update={"claim": other, "quote": other}),
-            *self.facts[4:],
-        )
+from tests.vault.builders import TEMPLATES, Workplace, a_store, changed_templates, named_story
 
 
 def remembered(store: MemoryStore, run: str = "run-8") -> MemoryStore:
@@ -37,7 +21,7 @@ def remembered(store: MemoryStore, run: str = "run-8") -> MemoryStore:
 
 def a_place(root: Path, **fields: Any) -> Workplace:
     store = MemoryStore()
-    Tale(store, **fields).whole()
+    named_story(store, **fields).whole()
     return Workplace(root, remembered(store))
 
 
@@ -93,10 +77,10 @@ def test_a_second_build_writes_nothing_and_a_full_one_gives_the_same_bytes(tmp_p
 def test_building_after_each_night_gives_what_one_build_gives(tmp_path: Path) -> None:
     store = MemoryStore()
     place = Workplace(tmp_path / "one", store)
-    first = Tale(store).whole()
+    first = named_story(store).whole()
     remembered(store)
     place.build()
-    Tale(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28").whole()
+    named_story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28").whole()
     place.build()
     remembered(store, "run-9")
     assert any(path.startswith("Memory") for path in place.build().written)
@@ -110,7 +94,7 @@ def test_a_persons_words_in_an_entitys_note_stay(tmp_path: Path) -> None:
     place.build()
     note = place.vault / "entities" / "entity-postgresql.md"
     note.write_text(note.read_text().replace("%% begin notes %%\n", "%% begin notes %%\nAsk Ada.\n"))
-    story = Tale(place.store, id="2026-11-28-power-cut-9c01", date="2026-11-28", query_id="again")
+    story = named_story(place.store, id="2026-11-28-power-cut-9c01", date="2026-11-28", query_id="again")
     story.whole()
     remembered(place.store, "run-9")
     place.build()
@@ -134,3 +118,13 @@ def test_checking_and_rebuilding_find_nothing_to_change(tmp_path: Path, mode: An
     place.build()
     report = build_vault(place.store, templates=TEMPLATES, vault=place.vault, state_dir=place.state, mode=mode)
     assert (report.written, report.removed, report.problems) == ((), (), ())
+
+
+@pytest.mark.parametrize(("kind", "path"), [("entity", "entities/entity-postgresql.md"), ("memory", "Memory.md")])
+def test_an_edit_of_their_templates_renders_these_notes_alone(tmp_path: Path, kind: str, path: str) -> None:
+    place = a_place(tmp_path)
+    place.templates = changed_templates(tmp_path / "templates")
+    place.build()
+    template = place.templates / f"{kind}.md.j2"
+    template.write_text(f"{template.read_text()}\nEdited.\n")
+    assert place.build().written == (path,)

@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.vault.mornings.learnt import LONGEST_ANSWER, learnt_of
 from pipeline.vault.mornings.question_note import QuestionView
+from pipeline.vault.notes.home_note import HomeView
 from tests.fakes import MemoryStore
 from tests.vault.builders import TEMPLATES, Story, Workplace, a_store, afresh, changed_templates, night, sessions
 
@@ -35,7 +36,7 @@ def test_home_has_one_entry_for_a_question_with_two_reports(place: Workplace) ->
 def test_an_entry_gives_the_answer_how_sure_it_is_what_changed_the_disagreement_and_an_open_question(place: Workplace) -> None:
     home = _text(place, "Home")
     assert "An append is durable after fsync returned." in home
-    assert "2 independent sources · 1 new fact, 1 changed and 1 gone since 21 November 2026 · 28 November 2026" in home
+    assert "2 independent sources · 1 new fact, 1 changed and 1 gone since 21 November 2026 · [[questions/" in home
     assert re.search(r"Sources disagree: “One drive in nine loses flushed data”.* against “After fsync has returned", home)
     assert "Still open: How loud is it?" in home
 
@@ -134,3 +135,19 @@ def test_the_history_of_a_question_lists_every_session_with_what_it_found_and_co
     assert view.sums.usd == pytest.approx(sum(row.usd for row in view.sessions)) == pytest.approx(0.06)
     assert (view.sums.sessions, view.sums.tokens) == (3, 180)
     assert place.files() == afresh(place, tmp_path / "fresh")
+
+
+def test_what_the_last_night_did_not_answer_stands_below_and_templates_find_both_together(tmp_path: Path) -> None:
+    store = MemoryStore()
+    night(store, Story(store).whole())
+    other = Story(store, id="2026-11-28-ants-00ff", query="Do ants sleep?", query_id="ants", date="2026-11-28").whole()
+    night(store, other, date="2026-11-28")
+    place = Workplace(tmp_path, store)
+    _, notes = place.build_and_note()
+    home = next(note.view for note in notes if note.kind == "home")
+    assert isinstance(home, HomeView)
+    titles = [[entry.report.label for entry in entries] for entries in (home.fresh, home.others, home.reports)]
+    ants, logs = "Do ants sleep?", "How does an append-only log survive a power cut?"
+    assert titles == [[ants], [logs], [ants, logs]]
+    text = _text(place, "Home")
+    assert text.index("## Last night") < text.index(ants) < text.index("## Other questions") < text.index(logs)

@@ -41,8 +41,10 @@ VIEWS = {
     [
         ("report.md.j2", "# {{ heading }}", "# {{ heading }", r"report\.md\.j2, line 2: "),
         ("report.md.j2", "{% endif %}", "", r"report\.md\.j2, line \d+: "),
-        ("night.md.j2", "{{ title }}", "{{ titel }}", r"night\.md\.j2, line 2: 'titel' is undefined"),
-        ("source.md.j2", "{{ entry.number }}", "{{ entry.numero }}", r"source\.md\.j2, line \d+: .*numero"),
+        ("night.md.j2", "{{ title }}", "{{ titel }}", r"night\.md\.j2, line 2: 'titel' is undefined; did you mean `title`\?"),
+        ("source.md.j2", "{{ entry.number }}", "{{ entry.numero }}", r"line \d+: 'numero' is not .*did you mean `number`\?"),
+        ("report.md.j2", "# {{ heading }}", "# {{ 1 + session }}", r"line 2: unsupported .*: a number and a link"),
+        ("report.md.j2", "# {{ heading }}", "# {% for x in session %}{% endfor %}", r"line 2: a link is not iterable"),
         ("_worker.md.j2", "| sentence", "| shout", r"_worker\.md\.j2, line \d+: No filter named 'shout'"),
         ("_macros.md.j2", "{{ user_block(\"notes\") }}", "{{ 1 / 0 }}", r"_macros\.md\.j2, line \d+: division by zero"),
         ("_macros.md.j2", "user_block(\"notes\")", "user_block(\"My notes\")", r"_macros\.md\.j2, line \d+: .*My notes"),

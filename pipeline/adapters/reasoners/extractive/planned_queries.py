@@ -54,7 +54,15 @@ def think(question: ThoughtQuestion) -> Thought:
     worthwhile = [query for query in fresh if not _is_needless(query, question)]
     fresh = worthwhile or ([] if question.pages and not question.earlier else fresh)
     done = f"{counted(len(question.facts), 'passage is', 'passages are')} known." if question.facts else "Nothing is known yet."
-    return Thought(reasoning=f"{done} {'Next: ' + '; '.join(fresh) if fresh else 'All has been asked.'}", queries=tuple(fresh))
+    if question.pages:
+        done = f"{counted(len(question.pages), 'page')} on which earlier nights found answers: to be read again."
+    return Thought(reasoning=f"{done} {_next(fresh, question)}".rstrip(), queries=tuple(fresh))
+
+
+def _next(fresh: list[str], question: ThoughtQuestion) -> str:
+    if fresh:
+        return f"Next: {'; '.join(fresh)}"
+    return "" if question.pages else "All has been asked."
 
 
 def _is_needless(query: str, question: ThoughtQuestion) -> bool:

@@ -1,7 +1,8 @@
 """Copies what is missing from the log of another workspace. Nothing of it is believed before it was verified.
 
 Objects come before the records that name them, segments before those that continue them. So whenever the copying ends, what is
-here is sound. A file that cannot be verified is refused by name and left out; so are the segments that build on it.
+here is sound. A file that cannot be verified is refused by name and left out; so are the segments that build on it. What either
+log has pruned or forgotten is not brought back.
 """
 
 from __future__ import annotations
@@ -13,15 +14,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipeline.adapters.store import object_store
-from pipeline.adapters.store.layout import Layout, is_plain
+from pipeline.adapters.store.layout import Layout, is_plain, stream_of
 from pipeline.adapters.store.record_chain import join
 from pipeline.adapters.store.segment_format import Finding, Line, Segment, parse, seal
+from pipeline.adapters.store.stream_reader import read_segments
 from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.records import kind_of
+from pipeline.domain.events.tombstones import Tombstones, tombstones_of
 from pipeline.errors import LogError, LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
 from pipeline.system.process_lock import Lock
 
 NAMED_OBJECT = re.compile(rb'"(?:digest|exchange)":"([0-9a-f]{64})"')
+_KEPT_REPORT = re.compile(rb'"report":"([0-9a-f]{64})"')
 _LARGEST = 1 << 30  # bytes of a segment
 _NOT_COPIED = {"local", "damaged", "objects"}
 _SUFFIX = ".jsonl"
@@ -52,11 +57,26 @@ def copy_missing(root: Path, other: Path, *, check: bool = False) -> Copied:
     except OSError as error:
         raise LogUnreadable(f"{other} cannot be read: {error.strerror}", hint="check the folder and its permissions") from error
     try:
+        stones = _tombstones(here, there)
         for stream, segments in sorted(found.items()):
-            _Stream(here, there, stream, copied).take(segments, check=check)
+            if not _is_gone(stream, segments, stones):
+                _Stream(here, there, stream, copied, stones).take(segments, check=check)
     except OSError as error:
         raise LogUnwritable(f"{root} cannot be written: {error.strerror}", hint="check space and permissions there") from error
     return copied
+
+
+def _tombstones(*layouts: Layout) -> Tombstones:
+    """Return what either log has pruned or forgotten."""
+    prunes = (segment for layout in layouts for name in layout.ids("prune") for segment in read_segments(layout, name))
+    return tombstones_of(line.record for segment in prunes for line in segment.lines)
+
+
+def _is_gone(stream: str, segments: Sequence[Segment], stones: Tombstones) -> bool:
+    """Return whether a session was forgotten, or pruned after its last record in the other log."""
+    pruned = stones.sessions.get(stream)
+    last = max(line.record.version for segment in segments for line in segment.lines)
+    return kind_of(stream) == "session" and (stones.is_forgotten(stream) or (pruned is not None and last <= pruned.up_to))
 
 
 def _segments_of(there: Layout, copied: Copied) -> dict[str, list[Segment]]:
@@ -94,7 +114,7 @@ def _files(there: Layout, folder: Path, copied: Copied) -> Iterator[os.DirEntry[
 def _stream_of(name: str) -> str:
     """Return the stream of a segment: its session's folder, or for every other kind the file's name."""
     parts = name.split("/")
-    return parts[1] if parts[0] == "sessions" and len(parts) > 2 else parts[-1].removesuffix(_SUFFIX).partition("~")[0]
+    return parts[1] if parts[0] == "sessions" and len(parts) > 2 else stream_of(parts[-1])
 
 
 @dataclass(slots=True)
@@ -105,6 +125,7 @@ class _Stream:
     there: Layout
     name: str
     copied: Copied
+    stones: Tombstones
 
     def take(self, theirs: Sequence[Segment], *, check: bool) -> None:
         """Copy the segments that are missing here, after the objects that they name."""
@@ -145,7 +166,8 @@ class _Stream:
         hashes, known = [line.hash for line in theirs.lines], [line.hash for line in ours.lines]
         if hashes[: len(known)] == known and not (ours.finding and ours.finding.kind != "torn"):
             return len(hashes) > len(known)
-        if known[: len(hashes)] != hashes:
+        struck = kind_of(self.name) == "memory" and bool(self.stones.forgotten)  # what was forgotten is struck out of these
+        if known[: len(hashes)] != hashes and not struck:
             message = "another file of this name is here, and neither continues the other"
             self.copied.refused.append(Finding(theirs.path, 0, "fork", message))
         return False
@@ -159,14 +181,14 @@ class _Stream:
             return Finding(segment.path, 0, "invalid", error.message)
         for number, line in enumerate(segment.lines, 1):
             for digest in _objects_of(line):
-                if why := self._unusable(digest):
+                if why := self._unusable(digest, line.record.at):
                     return Finding(segment.path, number, "object", why)
         return None
 
-    def _unusable(self, digest: str) -> str:
-        """Return why an object that is not here cannot be copied, or ""."""
+    def _unusable(self, digest: str, at: str) -> str:
+        """Return why an object that a record of the time ``at`` names, and that is not here, cannot be copied, or ""."""
         theirs = self.there.object(digest)
-        if self._is_here(digest):
+        if self._is_here(digest) or self._is_pruned(digest, at):
             return ""
         if not theirs.is_file() or theirs.is_symlink():
             return f"the record names object {digest}, which is in neither log"
@@ -175,6 +197,10 @@ class _Stream:
         except ObjectMissing as error:
             return error.message
         return ""
+
+    def _is_pruned(self, digest: str, at: str) -> bool:
+        stone = self.stones.objects.get(digest)
+        return stone is not None and (kind_of(self.name) == "memory" or at <= stone.at)
 
     def _is_here(self, digest: str) -> bool:
         try:
@@ -185,7 +211,7 @@ class _Stream:
 
     def _copy(self, segment: Segment, *, check: bool) -> None:
         digests = {digest for line in segment.lines for digest in _objects_of(line)}
-        missing = sorted(digest for digest in digests if not self._is_here(digest))
+        missing = sorted(digest for digest in self._with_kept(digests) if self._is_to_copy(digest))
         self.copied.objects += [digest for digest in missing if digest not in self.copied.objects]
         self.copied.segments.append(segment.path)
         self.copied.streams.add(self.name)
@@ -199,6 +225,19 @@ class _Stream:
         durable_files.make_directories(target.parent)
         durable_files.replace(target, content, self.here.scratch)
 
+    def _with_kept(self, digests: set[str]) -> set[str]:
+        """Return the objects with those that the kept report of a pruned session names."""
+        if kind_of(self.name) != "prune":
+            return digests
+        kept = (object_store.read(self.there.object(digest), digest) for digest in digests if self._is_to_copy(digest))
+        return digests | {found.decode() for data in kept for found in NAMED_OBJECT.findall(data)}
+
+    def _is_to_copy(self, digest: str) -> bool:
+        """Return whether the other log has a sound object that is missing here."""
+        return not self._is_here(digest) and self.there.object(digest).is_file() and not self._unusable(digest, "~")
+
 
 def _objects_of(line: Line) -> list[str]:
-    return [digest.decode() for digest in NAMED_OBJECT.findall(line.record.data)]
+    named = NAMED_OBJECT.findall(line.record.data)
+    kept = _KEPT_REPORT.findall(line.record.data) if line.record.type == "session.pruned" else []
+    return [digest.decode() for digest in (*named, *kept)]

@@ -70,6 +70,8 @@ def ask(
     log, scope = _opened(env, known, asked)
     try:
         turns = asyncio.run(_talk(env, log, scope, asked))
+        if turns and asked.deeper:
+            _go_deeper(env, known, log, scope)
     finally:
         env.store.release(log.state.id)
     if console.as_json:
@@ -126,6 +128,15 @@ def _opened(env: RunEnvironment, known: SessionIndex, asked: _Asked) -> tuple[Ta
     ), scope
 
 
+def _go_deeper(env: RunEnvironment, known: SessionIndex, log: TalkLog, scope: TalkScope) -> None:
+    """Research the last question, and print which session did and how it ended."""
+    from pipeline.cli.commands.answers.deeper import research_deeper
+
+    tags = {tag for one in known.sessions if one.id in scope.sessions for tag in one.tags} if scope.scope == "session" else set()
+    state = research_deeper(env, log, tuple(sorted(tags)))
+    env.console.say(f"researched further: {state.id} is {state.status}", always=True)
+
+
 def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
     from pipeline.batch.talks import scopes
 
@@ -135,10 +146,9 @@ def _scope(known: SessionIndex, asked: _Asked) -> TalkScope:
 
 
 def _talks(env: RunEnvironment) -> list[TalkState]:
-    from pipeline.domain.events.json_codec import decode_all
-    from pipeline.domain.talk.state import talk_of
+    from pipeline.domain.talk.history import recent_talk
 
-    return [talk_of(name, decode_all(record.data for record in env.store.load(name))) for name in env.store.ids("talk")]
+    return [recent_talk(name, env.store.load(name)) for name in env.store.ids("talk")]
 
 
 async def _talk(env: RunEnvironment, log: TalkLog, scope: TalkScope, asked: _Asked) -> list[Turn]:

@@ -108,5 +108,18 @@ def test_a_workspace_without_sessions_has_nothing_to_ask(tmp_path: Path) -> None
 
 
 def test_the_log_with_a_talk_is_sound(folder: Path) -> None:
+    before = json.loads(said(folder, "--json", "verify").out)["citations"]
     asked(folder, "depth", "How many metres deep is the harbour?")
-    assert said(folder, "verify").code == 0
+    answer = said(folder, "--json", "verify")
+    assert answer.code == 0
+    assert json.loads(answer.out)["citations"] > before
+
+
+def test_deeper_researches_the_question_in_a_fast_session_that_the_talks_note_links_to(folder: Path) -> None:
+    answer = asked(folder, "--deeper", "depth", "Where do ships wait at night?")
+    assert answer.code == 0
+    assert "researched further:" in answer.err
+    (note,) = (folder / "vault").glob("talks/*/talk-*.md")
+    assert "researched further: [[reports/" in note.read_text()
+    sessions = json.loads(said(folder, "--json", "list").out)["sessions"]
+    assert len(sessions) == 2

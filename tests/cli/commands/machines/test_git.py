@@ -1,0 +1,58 @@
+"""A workspace in git that two machines pull and push, with words of its reader in both."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands.machines.test_merge_command import log_of, stopped_at, whole
+from tests.commanding import said
+
+__all__ = ["whole"]
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+
+
+def git(folder: Path, *arguments: str, may_fail: bool = False) -> str:
+    named = ("-c", "user.name=Reader", "-c", "user.email=reader@example.org", "-c", "init.defaultBranch=main")
+    done = subprocess.run(["git", *named, *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert may_fail or done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def write_into(folder: Path, words: str) -> None:
+    (note,) = (folder / "vault" / "reports").rglob("*.md")
+    note.write_text(note.read_text().replace("%% begin notes %%\n", f"%% begin notes %%\n{words}\n"))
+
+
+def test_a_pull_and_a_merge_leave_no_conflict_mark_and_keep_the_words_of_both(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop = stopped_at(whole, tmp_path / "laptop", 6)
+    (laptop / ".gitignore").write_text("/site/\n")
+    git(laptop, "init", "-q")
+    git(laptop, "add", "-A")
+    git(laptop, "commit", "-qm", "research")
+    git(tmp_path, "clone", "-q", "laptop", "server")
+    for machine in (laptop, tmp_path / "server"):
+        monkeypatch.setenv("RESEARCH_MACHINE", machine.name)
+        assert said(machine, "-q", "run").code == 0
+        write_into(machine, f"read on the {machine.name}")
+        git(machine, "add", "-A")
+        git(machine, "commit", "-qm", "night")
+    git(laptop, "pull", "-q", "--no-rebase", "--no-edit", "../server", "HEAD", may_fail=True)
+    assert "events/" not in git(laptop, "diff", "--name-only", "--diff-filter=U")
+    assert said(laptop, "merge").code == 0
+    notes = {path: path.read_text() for path in (laptop / "vault").rglob("*.md")}
+    assert [path for path, text in notes.items() if "<<<<<<<" in text or ">>>>>>>" in text] == []
+    (report,) = (laptop / "vault" / "reports").rglob("*.md")
+    assert "read on the laptop" in notes[report]
+    assert "read on the server" in notes[report]
+    git(laptop, "add", "-A")
+    git(laptop, "commit", "-qm", "merge")
+    git(tmp_path / "server", "pull", "-q", "--no-rebase", "../laptop", "HEAD")
+    assert said(tmp_path / "server", "merge").out == "nothing to merge\n"
+    assert log_of(tmp_path / "server") == log_of(laptop)
