@@ -51,21 +51,22 @@ def lay_out(folder: Path) -> Laid:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, not a folder", hint="name a folder for the workspace")
     laid = _copy(_files(source()), folder)
-    return Laid((*laid.created, *_ignore(folder)), laid.kept)
+    ignored = (".gitignore",)
+    return Laid((*laid.created, *ignored), laid.kept) if _ignore(folder) else Laid(laid.created, (*laid.kept, *ignored))
 
 
-def _ignore(folder: Path) -> tuple[str, ...]:
-    """Write ``.gitignore`` if there is none."""
+def _ignore(folder: Path) -> bool:
+    """Write ``.gitignore`` if there is none; return whether it was written."""
     file = folder / ".gitignore"
     if os.path.lexists(file):
-        return ()
+        return False
     try:
         file.write_text(_IGNORED)
     except OSError as error:
         raise SystemRefused(
             f"{file} cannot be written: {error.strerror}", hint="free space, or let this user write there"
         ) from error
-    return (file.name,)
+    return True
 
 
 def _copy(names: Iterable[Path], folder: Path) -> Laid:

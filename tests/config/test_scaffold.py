@@ -29,7 +29,9 @@ def test_a_fresh_workspace_is_valid_and_whole(tmp_path: Path) -> None:
 
 def test_every_file_is_laid_out_as_it_is_in_the_starter(tmp_path: Path) -> None:
     scaffold.lay_out(tmp_path)
-    assert all(data == (scaffold.source() / name).read_bytes() for name, data in tree(tmp_path).items())
+    made = tree(tmp_path)
+    assert ".env" in made.pop(".gitignore").decode().splitlines()  # it is written, not copied
+    assert all(data == (scaffold.source() / name).read_bytes() for name, data in made.items())
 
 
 def test_of_the_vault_only_the_settings_and_the_users_own_folder_are_laid_out(tmp_path: Path) -> None:

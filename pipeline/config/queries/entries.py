@@ -77,7 +77,11 @@ def _is_text_with_colon(node: Mapping, faults: Problems) -> bool:
         return False
     whole_text = f"{_said(key)}: {_said(value)}".strip()
     others = "query: " if len(node.children) > 2 else ""
-    faults.add(key, f"{shown(whole_text)} is read as a key and its value", f"put it in quotes: - {others}{quoted(whole_text)}")
+    if faults.is_in(key.line):  # what was refused before the key belongs to the text, so this fix would lack it
+        return True
+    begins_with_it = (node.line, node.column) == (key.line, key.column)  # not with the ? of a key
+    fix = f"- {others}{quoted(whole_text)}" if begins_with_it else '"…"'
+    faults.add(key, f"{shown(whole_text)} is read as a key and its value", f"put it in quotes: {fix}")
     return True
 
 

@@ -51,6 +51,10 @@ class Problems:
         """Note a fault at a line and column, both counting from 1."""
         self._found.append(Problem(self._file, line, column, message, hint))
 
+    def is_in(self, line: int) -> bool:
+        """Return whether a fault was found in that line."""
+        return any(found.line == line for found in self._found)
+
     def sorted(self) -> tuple[Problem, ...]:
         """Return the faults in the file's order, each once."""
         return tuple(sorted(set(self._found)))
