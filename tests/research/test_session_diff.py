@@ -304,7 +304,8 @@ def test_a_report_begins_with_what_is_new_since_the_last_and_says_in_one_line_th
     (folder / "corpus" / "survey.md").write_text("# Survey\n\nA survey found the harbour to be deep in its outer basin.\n")
     (folder / "corpus" / "harbour-1.md").unlink()
     loud = night(folder)
-    top = loud[loud.index("[!tip] New since") : loud.index("[!abstract]")]
+    assert loud.index("[!abstract]") < loud.index("[!tip] New since")  # the answer stands first
+    top = loud[loud.index("[!tip] New since") :].partition("\n## ")[0]
     assert "**New:** A survey found the harbour to be deep in its outer basin." in top
     assert f"**Changed:** {after}" in top
     assert f"It said before: “{before}”" in top

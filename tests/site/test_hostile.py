@@ -130,7 +130,7 @@ def test_the_index_is_text_and_nothing_else(site: Scratch) -> None:
 def test_a_policy_stands_first_in_each_page(site: Scratch) -> None:
     for path in (path for path in site.files() if path.endswith(".html")):
         policy = site.page(path).css_first('meta[http-equiv="Content-Security-Policy"]')
-        assert policy is not None
+        assert policy is not None, path
         words = policy.attributes["content"] or ""
         assert "default-src 'none'" in words
         assert "unsafe" not in words

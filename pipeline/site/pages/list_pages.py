@@ -32,6 +32,7 @@ def front_page(catalogue: Catalogue) -> bytes:
     target = encoded(next(iter(moved), navigation(catalogue.kinds())[1].href))
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Research</title>'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'">'
         f'<meta http-equiv="refresh" content="0; url={target}"><p><a href="{target}">Research</a></p></html>\n'
     ).encode()
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import TemplateInvalid
+from pipeline.vault.memory.entity_note import EntityView
+from pipeline.vault.memory.memory_note import MemoryView
 from pipeline.vault.mornings.question_note import QuestionView
 from pipeline.vault.notes.home_note import HomeView
 from pipeline.vault.notes.night_note import NightView
@@ -26,6 +28,8 @@ from tests.vault.builders import TEMPLATES, Workplace, a_store, change, changed_
 
 ROOT = TEMPLATES.parents[1]
 VIEWS = {
+    "entity": EntityView,
+    "memory": MemoryView,
     "home": HomeView,
     "night": NightView,
     "report": ReportView,
