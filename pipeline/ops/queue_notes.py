@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from pipeline.batch.session_index import SessionIndex
@@ -32,23 +33,28 @@ def link_reports(workspace: Workspace, known: Callable[[], SessionIndex], report
     files = sorted({QUEUE_NOTE, *(query.file.removeprefix("vault/") for query in queries if query.file)})
     if workspace.queue.settings.vault_queue == "ignore" or not any((vault / file).exists() for file in files):
         return []
-    found = _links(queries, known(), report)
+    found = _links(queries, known, report)
     with closing(Tree(vault)) as tree:
         return [problem for file in files if (problem := _link(tree, file, found))]
 
 
-def _links(queries: tuple[Query, ...], known: SessionIndex, report: Callable[[str], str]) -> Find:
-    """Return how a question's link is found."""
-    sessions: dict[str, list[Summary]] = {}
-    for summary in sorted(known.sessions, key=lambda one: (one.started_at, one.id)):
-        if summary.status in _ENDED:
-            sessions.setdefault(summary.query_id, []).append(summary)
+def _links(queries: tuple[Query, ...], known: Callable[[], SessionIndex], report: Callable[[str], str]) -> Find:
+    """Return how a question's link is found; the sessions are read only for the first question."""
+
+    @cache
+    def sessions() -> dict[str, list[Summary]]:
+        found: dict[str, list[Summary]] = {}
+        for summary in sorted(known().sessions, key=lambda one: (one.started_at, one.id)):
+            if summary.status in _ENDED:
+                found.setdefault(summary.query_id, []).append(summary)
+        return found
+
     by_block = {query.id: query for query in queries if query.file}
     by_text = {spelling_free(query.text): query for query in queries}
 
     def find(text: str, identity: str) -> tuple[str, str] | None:
         query = by_block.get(identity) or by_text.get(spelling_free(text))
-        return _link_to(sessions.get(query.id, []), text, report) if query else None
+        return _link_to(sessions().get(query.id, []), text, report) if query else None
 
     return find
 
