@@ -27,11 +27,9 @@ from pipeline.vault.cache.database import (
     remove_damaged,
     templates_fingerprint,
 )
-from pipeline.vault.memory.mark import MARK, memory_mark
+from pipeline.vault.cache.stream_mark import MEMORY, TALKS, stream_mark
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
-from pipeline.vault.talks.mark import MARK as TALKS
-from pipeline.vault.talks.mark import talks_mark
 
 if TYPE_CHECKING:
     from pipeline.domain.events.event_base import EventBase
@@ -95,7 +93,8 @@ def _build(
     with closing(CatalogueFile(state_dir, layout, in_memory=mode == "check")) as file:
         marks = store.marks()  # only now that this build has the lock: no other build may know more streams than this one
         decided = "\n".join(f"{name} {mark}" for name, mark in store.marks(["vault"]).items())
-        same_memory = memory_mark(store) == file.recall(MARK) and talks_mark(store) == file.recall(TALKS)
+        same_memory = stream_mark(store, "memory") == file.recall(MEMORY)
+        same_memory &= stream_mark(store, "talk") == file.recall(TALKS)
         same_memory &= file.recall(PRUNED) == pruned_pages(store.tombstones())
         if mode == "new" and same_memory and (report := _unchanged_report(file, marks, decided, templates, vault)):
             return report

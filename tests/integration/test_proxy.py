@@ -2,7 +2,7 @@
 
     pip install -e '.[proxy]'
 
-Every request and reply is read, checked and written anew by the proxy: its parameters, the schema, usage, errors.
+Every request and reply is read, checked and rewritten by the proxy: its parameters, the schema, usage, errors.
 """
 
 from __future__ import annotations

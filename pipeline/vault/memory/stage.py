@@ -15,9 +15,9 @@ from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.catalogue import Catalogue
+from pipeline.vault.cache.stream_mark import MEMORY, stream_mark
 from pipeline.vault.log_changes import LogChanges
 from pipeline.vault.memory.entity_note import Known, entity_note, known_of
-from pipeline.vault.memory.mark import MARK, memory_mark
 from pipeline.vault.memory.memory_note import memory_note
 from pipeline.vault.output.note import Note
 from pipeline.vault.session_card import Card
@@ -39,9 +39,9 @@ class MemoryNotes:
     @cached_property
     def is_changed(self) -> bool:
         """Whether memory, or what its notes link to, may differ from what the last build showed."""
-        mark = memory_mark(self.store)
-        changed = self.relinked or mark != self.catalogue.recall(MARK)
-        self.catalogue.keep(MARK, mark)
+        mark = stream_mark(self.store, "memory")
+        changed = self.relinked or mark != self.catalogue.recall(MEMORY)
+        self.catalogue.keep(MEMORY, mark)
         return changed
 
     @cached_property
@@ -76,7 +76,7 @@ class MemoryNotes:
         return found
 
     def gone(self) -> set[str]:
-        """Return the owners of notes that the last build knew and that are no more."""
+        """Return the owners of notes that the last build knew and that no longer exist."""
         if not self.is_changed:
             return set()
         gone = {f"entity:{name}" for name in self._shown_before.keys() - self.entities.keys()}

@@ -12,11 +12,11 @@ from pipeline.domain.talk.state import TalkState, talk_of
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.vault.cache.catalogue import Catalogue
+from pipeline.vault.cache.stream_mark import TALKS, stream_mark
 from pipeline.vault.log_changes import LogChanges
 from pipeline.vault.notes.note_parts import topic_of
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
-from pipeline.vault.talks.mark import MARK, talks_mark
 from pipeline.vault.talks.talk_note import talk_link, talk_note, topics_of_talk
 from pipeline.vault.vault_model import VaultModel
 
@@ -35,9 +35,9 @@ class TalkNotes:
     @cached_property
     def is_changed(self) -> bool:
         """Whether a talk, or what its note links to, may differ from what the last build showed."""
-        mark = talks_mark(self.store)
-        changed = self.relinked or mark != self.catalogue.recall(MARK)
-        self.catalogue.keep(MARK, mark)
+        mark = stream_mark(self.store, "talk")
+        changed = self.relinked or mark != self.catalogue.recall(TALKS)
+        self.catalogue.keep(TALKS, mark)
         return changed
 
     @cached_property

@@ -23,6 +23,7 @@ from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
 
 T = TypeVar("T")
 
+_OF_PAGES = ("page.read", "research.pruned")
 _BATCH = 100  # pages a transaction
 _OPTIMISE_AFTER = 50
 
@@ -74,11 +75,11 @@ class StoredPageSearch:
     def _readings(self, session: str) -> list[Reading]:
         """Return the pages that a session read. One whose log cannot be read has none; ``research verify`` names it."""
         try:
-            records = [record for record in self._store.load(session) if record.type == "page.read"]
+            events = [from_json(record.data) for record in self._store.load(session) if record.type in _OF_PAGES]
         except LogError:
             return []
-        events = (from_json(record.data) for record in records)
-        return [Reading(session, event["url"], event["digest"], event["title"], event["at"]) for event in events]
+        pages = (page for event in events for page in event.get("pages", [event]))  # what is kept of a pruned session lists them
+        return [Reading(session, page["url"], page["digest"], page["title"], page["at"]) for page in pages]
 
     def _entry(self, digest: str) -> IndexedFile:
         try:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
+from pipeline.domain.events.pruning_events import Counts, KeptPage, KeptSpent, ResearchPruned
+from pipeline.domain.session import record_of
 from pipeline.errors import SearchFailed
 from pipeline.ports import FoundPassages, StoredPages
 from tests.fakes import MemoryStore
@@ -51,6 +53,17 @@ def test_of_a_page_that_was_read_twice_the_latest_reading_is_searched(store: Mem
     result = found(store, tmp_path, "How deep is the harbour?", SESSION, OTHER)
     assert "14 metres" in result.hits[0].snippet
     assert not any("12 metres" in hit.snippet for hit in result.hits)
+
+
+def test_the_pages_that_a_pruned_session_keeps_are_searched(store: MemoryStore, tmp_path: Path) -> None:
+    (read, *_) = [record for record in store.load(SESSION) if record.type == "page.read" and b"harbour.md" in record.data]
+    pages = (KeptPage.model_validate_json(read.data),)
+    pruned = ResearchPruned(counts=Counts(), spent=KeptSpent(), pages=pages)
+    pruned = pruned.model_copy(update={"id": read.id, "session_id": SESSION, "version": 1, "at": pages[0].at, "run_id": "run"})
+    store.streams[SESSION] = [record_of(pruned)]
+    result = found(store, tmp_path, "How deep is the harbour?")
+    assert result.hits[0].url == "corpus:harbour.md#depth"
+    assert result.searched == 1
 
 
 def test_the_index_can_be_deleted_at_any_time(store: MemoryStore, tmp_path: Path) -> None:
