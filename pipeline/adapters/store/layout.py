@@ -11,8 +11,9 @@
     local/            locks, snapshots, scratch files; never committed
     .gitattributes
 
-A name that is taken (a run that continues after its file failed, a second run of one batch) gets ``~2``, ``~3`` … before
-``.jsonl``: the tilde cannot occur in an id, and sorts after the dot.
+A later run's segment of a stream that shares its folder is named ``<id>~<run id>.jsonl``, so that two machines never write one
+file. A name that is taken (a run that continues after its file failed) gets ``~2``, ``~3`` … before ``.jsonl``: the tilde cannot
+occur in an id, and sorts after the dot.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipeline.domain.events.records import KINDS, MERGE, Kind, kind_of
+from pipeline.domain.events.records import KINDS, Kind, kind_of
 from pipeline.errors import LogUnreadable
 from pipeline.system import durable_files
 
@@ -64,8 +65,8 @@ class Layout:
 
     def segment(self, stream: str, first_version: int, run_id: str, attempt: int) -> Path:
         """Return the name of a new segment; ``attempt`` counts from 1, names above that are for when one is taken."""
-        merge = f"~{run_id}" if run_id.startswith(MERGE) else ""
-        stem = f"{stream}{merge}" if _shares_folder(stream) else f"{first_version:06d}-{run_id}"
+        later = f"~{run_id}" if first_version > 1 else ""
+        stem = f"{stream}{later}" if _shares_folder(stream) else f"{first_version:06d}-{run_id}"
         return self.folder(stream) / (stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX)
 
     def segments(self, stream: str) -> list[Path]:
