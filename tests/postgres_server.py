@@ -29,8 +29,13 @@ UNPRIVILEGED = "nobody"  # PostgreSQL refuses to run as root
 _WAIT_S = 60.0
 _SPEED = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 _SMALL = {"shared_buffers": "32MB", "max_connections": "60", "max_wal_size": "256MB", "autovacuum_naptime": "10s"}
-# The server is a child of a shell that ends it when the test process closes the pipe, or dies.
-_GUARDED = '"$@" & server=$!; cat >/dev/null; kill -INT $server 2>/dev/null; wait $server'
+# The server is a child of a shell that ends it when the test process closes the pipe, or dies. What a shell starts in the
+# background ignores an interrupt until it has handlers of its own, so it is repeated.
+_GUARDED = """exec 3<&0
+"$@" 3<&- & server=$!
+{ cat <&3 >/dev/null; while kill -INT $server; do sleep 0.1; done; } 2>/dev/null & guard=$!
+wait $server
+kill $guard 2>/dev/null"""
 
 
 def binaries() -> Path | None:
@@ -93,10 +98,13 @@ class PostgresServer:
     def start(self) -> None:
         """Start the server and wait until it answers. After ``kill``, its last processes may still be ending: try again."""
         deadline = time.monotonic() + _WAIT_S
-        while not self._started():
+        while not self._answers():
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the server did not start:\n{self._log()[-2000:]}")
-            time.sleep(0.1)
+            if self._guard is None or self._guard.poll() is not None:
+                self.stop()
+                self._launch()
+            time.sleep(0.05)
 
     def stop(self) -> None:
         """Stop the server in order; open connections are ended."""
@@ -141,28 +149,21 @@ class PostgresServer:
         if done.returncode:
             raise OSError(f"initdb failed: {done.stderr.decode()}")
 
-    def _started(self) -> bool:
-        """Start the server unless it runs; return whether it answers within the time that it lives."""
+    def _launch(self) -> None:
+        settings = {"unix_socket_directories": str(self.folder), "listen_addresses": "127.0.0.1"} | self._options
+        given = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        command = [str(self._bin / "postgres"), "-D", str(self.data), "-p", str(self.port), *given]
+        with (self.folder / "server.log").open("ab") as log:
+            self._guard = subprocess.Popen(
+                ["/bin/sh", "-c", _GUARDED, "sh", *command], stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=self.folder,
+                start_new_session=True, **_as_user(),
+            )  # fmt: skip
+
+    def _answers(self) -> bool:
         import psycopg
 
-        if self._guard is None or self._guard.poll() is not None:
-            settings = {"unix_socket_directories": str(self.folder), "listen_addresses": "127.0.0.1"} | self._options
-            given = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-            command = [str(self._bin / "postgres"), "-D", str(self.data), "-p", str(self.port), *given]
-            with (self.folder / "server.log").open("ab") as log:
-                self._guard = subprocess.Popen(
-                    ["/bin/sh", "-c", _GUARDED, "sh", *command], stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=self.folder,
-                    start_new_session=True, **_as_user(),
-                )  # fmt: skip
-        for _ in range(20):
-            with contextlib.suppress(psycopg.OperationalError), psycopg.connect(self.url(), connect_timeout=5):
-                return True
-            time.sleep(0.05)
-            if "shared memory block" in self._log()[-500:] or not (self.data / "postmaster.pid").exists():
-                break
-        else:
-            return False
-        self.stop()
+        with contextlib.suppress(psycopg.OperationalError), psycopg.connect(self.url(), connect_timeout=5):
+            return True
         return False
 
     def _log(self) -> str:
