@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Protocol
 
 from pipeline.batch.batch_log import BatchLog, new_batch_id
 from pipeline.batch.outages import Need, Outages, needs_of, reason_of
@@ -61,9 +62,28 @@ class SessionCost:
         return self.state.spent.calls - self.calls_before
 
 
+class RemoteRunner(Protocol):
+    """Has sessions researched by other processes."""
+
+    def most_at_once(self) -> int:
+        """Return how many sessions may be under way now."""
+        ...
+
+    async def run(self, session: ResearchSession, machine: str) -> None:
+        """Return when the session has ended or was stopped, with its state as it is in the store. ``machine``: only there.
+
+        Raises:
+            ResearchError: why it did not end, as ``run_session`` raises it.
+        """
+        ...
+
+
 @dataclass
 class Batch:
     """One running batch. ``desk_of`` returns a session's step context, ``config_of`` the limits of a new session.
+
+    With ``remote`` the sessions are started here and researched elsewhere; as nobody knows which of those under way will fail,
+    more than ``max_failures`` may then be.
 
     ``spent_out`` returns why no step that costs money may start any more, or "". ``archived`` are the ids of queries that are in
     the log but no longer in the file. ``recall`` returns what earlier nights left on a query at a time.
@@ -78,6 +98,7 @@ class Batch:
     spent_out: Callable[[], str] = lambda: ""
     archived: tuple[str, ...] = ()
     recall: Callable[[Query, str], Recalled | None] = lambda _query, _at: None
+    remote: RemoteRunner | None = None
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
     _session_costs: list[SessionCost] = field(default_factory=list)
@@ -195,7 +216,8 @@ class Batch:
 
     def _most_at_once(self) -> int:
         """How many sessions may run at once: no more than may still fail."""
-        return min(self.sessions_at_once, self.queue.settings.limits.max_failures - self._failed)
+        failures_left = self.queue.settings.limits.max_failures - self._failed
+        return min(self.sessions_at_once, failures_left) if self.remote is None else self.remote.most_at_once()
 
     def _skip(self, log: BatchLog, events: Sequence[n.QuerySkipped]) -> None:
         self._skipped += events
@@ -209,8 +231,7 @@ class Batch:
             session = await self._session_of(decision)
             state = session.state
             self._session_costs.append(SessionCost(state, cost_of(state), state.spent.calls))
-            await run_session(session, self.store, self.desk_of(state), self._context_of(state))
-            complete_handoff(session, self.store, self._context_of(state))
+            await self._run(session, decision)
         except ProviderRefused as refusal:
             self._refused = refusal
             why = one_line(str(refusal))
@@ -230,6 +251,14 @@ class Batch:
             return _ended_event(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
         return self._ended_event_of(decision, state)
 
+    async def _run(self, session: ResearchSession, decision: Decision) -> None:
+        if self.remote is not None:
+            self.store.release(session.id)
+            await self.remote.run(session, decision.machine)
+            return
+        await run_session(session, self.store, self.desk_of(session.state), self._context_of(session.state))
+        complete_handoff(session, self.store, self._context_of(session.state))
+
     def _context_of(self, state: SessionState) -> RunContext:
         """Return the run's context; a session that this run worked on before, until an outage, gets a segment of its own."""
         return replace(self.context, run_id=self.context.new_id()) if state.id in self._paused else self.context
@@ -244,7 +273,8 @@ class Batch:
 
     def _adopted(self, decision: Decision, session: ResearchSession) -> ResearchSession:
         if not session.state.ended:
-            accept_handoff(session, self.store, self._context_of(session.state))
+            if self.remote is None:
+                accept_handoff(session, self.store, self._context_of(session.state))
             adopt_settings(session, self.config_of(decision.query), self.store, self._context_of(session.state))
         return session
 
