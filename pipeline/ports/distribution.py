@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from pipeline.domain.distribution.jobs import Claim, Job, JobResult, JobState, Night, SeenWorker, WorkerProcess
+from pipeline.domain.distribution.jobs import Claim, Job, JobResult, JobState, Night, SeenWorker, Share, WorkerProcess
 from pipeline.domain.values import Cost
 
 
@@ -69,25 +69,25 @@ class Dispatcher(Protocol):
 class SharedBudget(Protocol):
     """What all workers of a night may spend together. A call's worst case is reserved before it is sent, and settled after.
 
-    Each session has a share. What a lost worker had reserved is freed when the session is taken over, as its log then says what
-    was spent. May raise ``QueueUnavailable``.
+    Each method may raise ``QueueUnavailable``, and may be called from any thread.
     """
 
-    def reserve(self, batch: str, session: str, worst: Cost, calls: int) -> None:
+    def take_over(self, batch: str, session: str, so_far: Cost) -> Share:
+        """Free what is reserved for a session, set what it spent in this night from its cost ``so_far``, and return its share.
+
+        At the first call for a session, ``so_far`` is what it had cost before this night. Shares returned before are void.
+        """
+        ...
+
+    def reserve(self, share: Share, worst: Cost, calls: int) -> None:
         """Reserve the worst case of one call; ``calls`` is 1 for a model call, 0 for another.
 
         Raises:
             BudgetSpent: it would exceed a cap of the night; nothing is reserved.
+            VersionConflict: the share is void.
         """
         ...
 
-    def settle(self, batch: str, session: str, worst: Cost, calls: int, actual: Cost | None) -> None:
-        """Replace a reservation by what the call cost; None: it was never sent."""
-        ...
-
-    def take_over(self, batch: str, session: str, so_far: Cost) -> None:
-        """Free what is reserved for a session, and set what it spent in this night from its cost ``so_far``.
-
-        At the first call for a session, ``so_far`` is what it had cost before this night.
-        """
+    def settle(self, share: Share, worst: Cost, calls: int, actual: Cost | None) -> None:
+        """Replace a reservation by what the call cost; None: it was never sent. Of a void share nothing is changed."""
         ...

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 from pipeline import errors
 from pipeline.errors import Outage, ProviderRefused, ResearchError, StepError
@@ -43,6 +43,14 @@ class Night:
     def capped(self) -> bool:
         """Return whether there is a cap on money, tokens or calls."""
         return (self.cap_usd, self.cap_tokens, self.cap_calls) != (None, None, None)
+
+
+class Share(NamedTuple):
+    """A session's share of a night's budget, in one ``turn``: from one take-over of the session to the next."""
+
+    batch: str
+    session: str
+    turn: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +112,8 @@ class JobResult:
         """Return the result of a session that ended in an error."""
         outage = error.outage if isinstance(error, StepError) else None
         message, hint = (error.message, error.hint) if isinstance(error, ResearchError) else (str(error), "")
-        more = {"service": outage.service, "after_s": outage.after_s, "was_up": outage.was_up} if outage else {}
-        return cls(type(error).__name__, message[:2_000], hint[:500], **more)
+        result = cls(type(error).__name__, message[:2_000], hint[:500])
+        return replace(result, service=outage.service, after_s=outage.after_s, was_up=outage.was_up) if outage else result
 
     def as_error(self) -> ResearchError | None:
         """Return the error again, for a batch that treats it like one of its own; None if there was none.
