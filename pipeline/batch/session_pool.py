@@ -69,12 +69,18 @@ class RemoteRunner(Protocol):
         """Return how many sessions may be under way now."""
         ...
 
-    async def run(self, session: ResearchSession, machine: str) -> None:
-        """Return when the session has ended or was stopped, with its state as it is in the store. ``machine``: only there.
+    async def run(self, session: ResearchSession, machine: str) -> str:
+        """Return when the session has ended or was stopped, with its state as it is in the store; why it was stopped, or "".
+
+        ``machine`` is the only one that may research it, "" for any.
 
         Raises:
             ResearchError: why it did not end, as ``run_session`` raises it.
         """
+        ...
+
+    def stop_waiting(self, reason: str) -> None:
+        """Let the sessions end soon that nobody has begun with."""
         ...
 
 
@@ -201,6 +207,8 @@ class Batch:
             self._end(event, log)
             self._outages.pauses = 0
         self._working -= 1
+        if self.remote is not None and (halt := self._stop_reason()):
+            self.remote.stop_waiting(halt[1])
         self._freed.set()
 
     def _end(self, event: n.QueryEnded, log: BatchLog) -> None:
@@ -231,7 +239,7 @@ class Batch:
             session = await self._session_of(decision)
             state = session.state
             self._session_costs.append(SessionCost(state, cost_of(state), state.spent.calls))
-            await self._run(session, decision)
+            why = await self._run(session, decision)
         except ProviderRefused as refusal:
             self._refused = refusal
             why = one_line(str(refusal))
@@ -251,13 +259,14 @@ class Batch:
             return _ended_event(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
         return self._ended_event_of(decision, state)
 
-    async def _run(self, session: ResearchSession, decision: Decision) -> None:
+    async def _run(self, session: ResearchSession, decision: Decision) -> str:
+        """Research a session, here or elsewhere; return why it was stopped, if that is known."""
         if self.remote is not None:
             self.store.release(session.id)
-            await self.remote.run(session, decision.machine)
-            return
+            return await self.remote.run(session, decision.machine)
         await run_session(session, self.store, self.desk_of(session.state), self._context_of(session.state))
         complete_handoff(session, self.store, self._context_of(session.state))
+        return ""
 
     def _context_of(self, state: SessionState) -> RunContext:
         """Return the run's context; a session that this run worked on before, until an outage, gets a segment of its own."""
@@ -278,12 +287,12 @@ class Batch:
             adopt_settings(session, self.config_of(decision.query), self.store, self._context_of(session.state))
         return session
 
-    def _ended_event_of(self, decision: Decision, state: SessionState) -> n.QueryEnded:
+    def _ended_event_of(self, decision: Decision, state: SessionState, why: str = "") -> n.QueryEnded:
         if state.waiting:
             return _ended_event(decision, state, "waiting", f"its plan waits for approval: research approve {decision.query.id}")
         if state.ended:
             return _ended_event(decision, state, state.status, state.end_reason)
-        cause, reason = self._stop_reason() or ("cap", PASSED)
+        cause, reason = self._stop_reason() or ("cap", why or PASSED)
         return _ended_event(decision, state, "interrupted", reason, cause)
 
     def _stop_reason(self) -> tuple[str, str] | None:

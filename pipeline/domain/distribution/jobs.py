@@ -95,8 +95,8 @@ class Claim:
 class JobResult:
     """How a worker left a session: without an ``error`` it ended, or its agenda is empty; else the error's class and message.
 
-    ``service``, ``after_s`` and ``was_up`` are those of an ``Outage``. ``stopped``: it was asked to stop, or the night's money is
-    spent, and ``message`` says why.
+    ``service``, ``after_s`` and ``was_up`` are those of an ``Outage``. ``stopped``: it was asked to stop, and ``message`` says why;
+    ``spent``: because the night's budget refused a call.
     """
 
     error: str = ""
@@ -106,6 +106,7 @@ class JobResult:
     after_s: float = 0.0
     was_up: bool = False
     stopped: bool = False
+    spent: bool = False
 
     @classmethod
     def of(cls, error: Exception) -> JobResult:
