@@ -79,6 +79,7 @@ class PostgresServer:
         self._bin = bin_
         self._options = ({} if durable else _SPEED) | _SMALL | options
         self._names = itertools.count(1)
+        self.template = ""
         self._guard: subprocess.Popen[bytes] | None = None
         if user := _as_user():
             shutil.chown(self.folder, user["user"], user["group"])
@@ -202,3 +203,23 @@ def postgres_server() -> Iterator[PostgresServer]:
 def postgres_url(postgres_server: PostgresServer) -> str:
     """The address of a new, empty database."""
     return postgres_server.new_database()
+
+
+def _with_tables(server: PostgresServer) -> str:
+    """Return the name of a database of the server that has the event store's tables and nothing in them."""
+    if not server.template:
+        import psycopg
+
+        from pipeline.adapters.store.postgres.schema_versions import migrate
+
+        server.execute("CREATE DATABASE with_tables")
+        with psycopg.connect(server.url("with_tables"), autocommit=True) as connection:
+            migrate(connection)
+        server.template = "with_tables"
+    return server.template
+
+
+@pytest.fixture
+def postgres_store_url(postgres_server: PostgresServer) -> str:
+    """The address of a new database that has the event store's tables and nothing in them."""
+    return postgres_server.new_database(_with_tables(postgres_server))

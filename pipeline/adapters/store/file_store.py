@@ -17,9 +17,10 @@ from pipeline.adapters.store import object_store, snapshots
 from pipeline.adapters.store.branches.record_tree import Rule
 from pipeline.adapters.store.layout import Layout, is_plain
 from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
-from pipeline.adapters.store.segment_format import Finding, begins_with_envelope
+from pipeline.adapters.store.segment_format import Finding
 from pipeline.adapters.store.stream_reader import read_chain, read_segments
 from pipeline.adapters.store.stream_writer import StreamWriter
+from pipeline.adapters.store.unfit_records import refuse_unfit
 from pipeline.adapters.store.upkeep import removal
 from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot, kind_of
 from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, joined, tombstones_of
@@ -58,7 +59,7 @@ class FileStore:
             LogUnwritable: the disk refuses; nothing of this batch is acknowledged.
             WorkspaceLocked: another process writes this stream.
         """
-        _refuse_unfit(session_id, records, expected_version)
+        refuse_unfit(session_id, records, expected_version)
         self._refuse_pruned(session_id)
         self._prepare()
         if kind_of(session_id) == "prune":
@@ -328,22 +329,3 @@ class FileStore:
                 f"{self._layout.root} cannot be written: {error.strerror}", hint="check space and permissions there"
             ) from error
         self._prepared = True
-
-
-def _refuse_unfit(stream: str, records: Sequence[Record], expected_version: int) -> None:
-    fault = _unfit(stream, records, expected_version)
-    if fault:
-        raise EventRejected(f"{stream}: {fault}", hint="this is a fault of the program: please report it")
-
-
-def _unfit(stream: str, records: Sequence[Record], expected_version: int) -> str:
-    if not is_plain(stream) or not all(is_plain(record.run_id) for record in records):
-        return "an id that becomes a file name may hold letters, digits, '_', '.' and '-' only"
-    if len({record.run_id for record in records}) > 1 or len({record.id for record in records}) < len(records):
-        return "the records of one append must be of one run, each with an id of its own"
-    for version, record in enumerate(records, expected_version + 1):
-        if record.version != version or record.session_id != stream:
-            return f"record {record.id} is not version {version} of this stream"
-        if not begins_with_envelope(record) or not record.data.endswith(b"}") or b"\n" in record.data:
-            return f"the data of record {record.id} is not one line of JSON that begins with the record's own envelope"
-    return ""

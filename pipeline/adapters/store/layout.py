@@ -51,11 +51,18 @@ class Layout:
 
     def prepare(self) -> None:
         """Make what a log has before its first record: ``.gitattributes``, and a ``local/`` that git ignores."""
-        for path, content in ((self.root / ".gitattributes", _ATTRIBUTES), (self.local / ".gitignore", b"*\n")):
-            if not path.exists():
-                durable_files.make_directories(path.parent)
-                with contextlib.suppress(FileExistsError):
-                    durable_files.close(durable_files.create(path, content, self.scratch))
+        self._make(self.root / ".gitattributes", _ATTRIBUTES)
+        self.prepare_local()
+
+    def prepare_local(self) -> None:
+        """Make the ``local/`` that git ignores."""
+        self._make(self.local / ".gitignore", b"*\n")
+
+    def _make(self, path: Path, content: bytes) -> None:
+        if not path.exists():
+            durable_files.make_directories(path.parent)
+            with contextlib.suppress(FileExistsError):
+                durable_files.close(durable_files.create(path, content, self.scratch))
 
     def folder(self, stream: str) -> Path:
         """Return the folder that holds the stream's segments."""
@@ -64,16 +71,14 @@ class Layout:
 
     def segment(self, stream: str, first_version: int, run_id: str, attempt: int) -> Path:
         """Return the name of a new segment; ``attempt`` counts from 1, names above that are for when one is taken."""
-        merge = f"~{run_id}" if run_id.startswith(MERGE) else ""
-        stem = f"{stream}{merge}" if _shares_folder(stream) else f"{first_version:06d}-{run_id}"
-        return self.folder(stream) / (stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX)
+        return self.folder(stream) / segment_name(stream, first_version, run_id, attempt)
 
     def segments(self, stream: str) -> list[Path]:
         """Return the stream's segments, sorted by name; none for an unknown stream or an id that cannot be one."""
         if not is_plain(stream):
             return []
         names = _names(self.folder(stream))
-        if _shares_folder(stream):
+        if is_shared(stream):
             names = [name for name in names if stream_of(name) == stream]
         return [self.folder(stream) / name for name in sorted(names) if name.endswith(_SUFFIX)]
 
@@ -143,7 +148,20 @@ def is_plain(identity: str) -> bool:
     return _PLAIN_ID.fullmatch(identity) is not None
 
 
-def _shares_folder(stream: str) -> bool:
+def segment_name(stream: str, first_version: int, run_id: str, attempt: int) -> str:
+    """Return the file name of a new segment; ``attempt`` as in ``Layout.segment``."""
+    merge = f"~{run_id}" if run_id.startswith(MERGE) else ""
+    stem = f"{stream}{merge}" if is_shared(stream) else f"{first_version:06d}-{run_id}"
+    return stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX
+
+
+def segment_path(stream: str, name: str) -> str:
+    """Return how findings name a segment: its path below the log's folder; without a name, that of its folder."""
+    folder = _FOLDERS.get(kind_of(stream), f"sessions/{stream}/events")
+    return f"{folder}/{name}" if name else folder
+
+
+def is_shared(stream: str) -> bool:
     """Return whether a stream's segments lie in one folder with others of its kind; a session has a folder of its own."""
     return kind_of(stream) in _FOLDERS
 
