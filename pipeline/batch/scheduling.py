@@ -205,7 +205,7 @@ def _here(decision: Decision, last: Summary | None, machine: str, now: datetime)
 
 
 def _place_of(decision: Decision, last: Summary | None, now: datetime) -> tuple[str, str]:
-    """Return the machine that alone may take the query up, "" for any, and why. A hand-over counts more than the queue's entry."""
+    """Return the machine that alone may take the query up, "" for any, and why. A hand-over counts more than the entry."""
     is_over = last and last.handed_until and moment_of(last.handed_until) <= now
     if decision.action == "resume" and last and last.handed_to and not is_over:
         until = f" until {last.handed_until[:16].replace('T', ' ')} UTC" if last.handed_until else ""

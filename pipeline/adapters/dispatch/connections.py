@@ -27,7 +27,7 @@ _OPTIONS: dict[str, Any] = {
 
 @dataclass
 class Connections:
-    """Connections to ``url`` (any address that libpq takes), for use by several threads. Each statement is its own transaction."""
+    """Connections to ``url``, any address that libpq takes, for several threads. Each statement is its own transaction."""
 
     url: str
     _idle: list[psycopg.Connection] = field(default_factory=list)

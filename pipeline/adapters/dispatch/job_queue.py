@@ -25,8 +25,8 @@ values (%s, clock_timestamp() + %s, %s, %s, %s, %s) on conflict (batch) do nothi
 """
 _ENQUEUE = """
 insert into jobs (session, batch, documents, machine)
-select session, %s, documents, machine from unnest(%s::text[], %s::text[], %s::text[]) with ordinality as new (session, documents, machine, n)
-order by n
+select session, %s, documents, machine
+from unnest(%s::text[], %s::text[], %s::text[]) with ordinality as new (session, documents, machine, n) order by n
 on conflict (session) do update set batch = excluded.batch, documents = excluded.documents, machine = excluded.machine,
     place = default, worker = null, leased_until = null, worker_machine = '', stop = '', refused = '{}', taken = 0, result = null
 """

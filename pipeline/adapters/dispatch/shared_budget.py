@@ -31,12 +31,18 @@ update nights set reserved_nano = reserved_nano + %(nano)s, reserved_tokens = re
     reserved_calls = reserved_calls + %(calls)s
 where batch = %(batch)s
 """
-_SETTLED = """
-reserved_nano = reserved_nano - %(nano)s, reserved_tokens = reserved_tokens - %(tokens)s, reserved_calls = reserved_calls - %(calls)s,
-    spent_nano = spent_nano + %(paid_nano)s, spent_tokens = spent_tokens + %(paid_tokens)s, spent_calls = spent_calls + %(paid_calls)s
+_SETTLE_SHARE = """
+update night_shares set reserved_nano = reserved_nano - %(nano)s, reserved_tokens = reserved_tokens - %(tokens)s,
+    reserved_calls = reserved_calls - %(calls)s, spent_nano = spent_nano + %(paid_nano)s,
+    spent_tokens = spent_tokens + %(paid_tokens)s, spent_calls = spent_calls + %(paid_calls)s
+where batch = %(batch)s and session = %(session)s and turn = %(turn)s
 """
-_SETTLE_SHARE = f"update night_shares set {_SETTLED} where batch = %(batch)s and session = %(session)s and turn = %(turn)s"
-_SETTLE = f"update nights set {_SETTLED} where batch = %(batch)s"
+_SETTLE = """
+update nights set reserved_nano = reserved_nano - %(nano)s, reserved_tokens = reserved_tokens - %(tokens)s,
+    reserved_calls = reserved_calls - %(calls)s, spent_nano = spent_nano + %(paid_nano)s,
+    spent_tokens = spent_tokens + %(paid_tokens)s, spent_calls = spent_calls + %(paid_calls)s
+where batch = %(batch)s
+"""
 _FIRST_TURN = """
 insert into night_shares (batch, session, before_nano, before_tokens, before_calls)
 values (%(batch)s, %(session)s, %(nano)s, %(tokens)s, %(calls)s) on conflict (batch, session) do nothing

@@ -42,5 +42,5 @@ class Heartbeat:
                 self._heard(self._dispatcher.beat(self._process()))
             except QueueUnavailable as error:
                 _log.info("no sign of life could be given: %s", error.message)
-            except Exception:
+            except Exception:  # noqa: BLE001 - the next one may succeed
                 _log.exception("a sign of life failed")

@@ -43,7 +43,7 @@ class _Open:
 
 @dataclass
 class JobRunner:
-    """The ``RemoteRunner`` of a batch. ``night`` says how long the batch lasts from now, and its caps; ``feed`` yields all events.
+    """The ``RemoteRunner`` of a batch. ``night`` says how long it lasts from now, and its caps; ``feed`` yields all events.
 
     ``documents`` returns the fingerprint of the documents that a session with that config searches, or "". ``listener`` gets
     every event of the batch's sessions, wherever it was recorded. ``say`` prints a line.
@@ -72,7 +72,7 @@ class JobRunner:
         return jobs_ahead(self._workers, JOBS_AHEAD)
 
     async def run(self, session: ResearchSession, machine: str) -> str:
-        """Make a job of a session; return when it is over, with the session's state as it is in the store, and why it was stopped.
+        """Make a job of a session; return when it is over, with its state as it is in the store; why it was stopped, or "".
 
         Raises:
             ResearchError: why the session did not end, as it was raised where it was researched.
@@ -117,7 +117,7 @@ class JobRunner:
                 self._say_once(DATABASE, f"{error.message}; the run waits for it")
             except LogError as error:
                 _log.warning("%s", error.message)
-            except Exception:
+            except Exception:  # noqa: BLE001 - the next look may succeed
                 _log.exception("the queue could not be followed")
             else:
                 self._forget_said(DATABASE, "the database can be reached again")

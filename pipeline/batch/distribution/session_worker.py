@@ -166,7 +166,7 @@ class SessionWorker:
             return GIVEN_BACK, None, ""
         except ResearchError as error:
             return ENDED, JobResult.of(error), ""
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
             _log.exception("%s ended unexpectedly", running.claim.job.session)
             return ENDED, JobResult.of(error), ""
 
@@ -219,7 +219,7 @@ class SessionWorker:
     def _count(self, session: str, became: str, why: str) -> None:
         self.ended[became] = self.ended.get(became, 0) + 1
         words = {TAKEN_OVER: "another worker has taken it over; it is stopped here", REFUSED: f"refused: {why}", LOST: "given up"}
-        self.say(f"{session}  {words.get(became) or f'{became}{": " if why else ""}{why}'}")
+        self.say(f"{session}  {words.get(became) or ': '.join(filter(None, (became, why)))}")
 
     async def _leave(self) -> None:
         try:

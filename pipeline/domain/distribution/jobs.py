@@ -16,8 +16,8 @@ JobStatus = Literal["waiting", "taken", "lost", "done"]
 class Job:
     """One session to be researched. What is to be done in it follows from its events, so a job says nothing about that.
 
-    ``documents`` is the fingerprint of the documents that the session searches, "" if it searches none. ``machine`` is the name of
-    the only machine that may take the job, "" for any.
+    ``documents`` is the fingerprint of the documents that the session searches, "" for none. ``machine`` is the name
+    of the only machine that may take the job, "" for any.
     """
 
     session: str
@@ -95,7 +95,7 @@ class Claim:
 class JobResult:
     """How a worker left a session: without an ``error`` it ended, or its agenda is empty; else the error's class and message.
 
-    ``service``, ``after_s`` and ``was_up`` are those of an ``Outage``. ``stopped``: it was asked to stop, and ``message`` says why;
+    ``service``, ``after_s`` and ``was_up`` are those of an ``Outage``. ``stopped``: it was asked to, and ``message`` says why;
     ``spent``: because the night's budget refused a call.
     """
 
@@ -140,8 +140,8 @@ class JobResult:
 class JobState:
     """A job of a batch as the queue knows it. ``machine`` is where it is researched, or was last; "" before it was taken.
 
-    ``refused`` says by worker id which workers cannot take it, and why. A ``lost`` job's worker is not heard of any more. ``taken``
-    counts how often a worker took it.
+    ``refused`` says by worker id which workers cannot take it, and why. A ``lost`` job's worker is not heard of any more.
+    ``taken`` counts how often a worker took it.
     """
 
     job: Job
@@ -179,5 +179,5 @@ def other_documents(wanted: str, own: str) -> str:
 
 
 def jobs_ahead(workers: Sequence[SeenWorker], least: int) -> int:
-    """Return how many jobs may be open at once: twice what the connected workers can do, so that none waits; ``least`` at least."""
+    """Return how many jobs may be open at once: twice what the connected workers can do, so that none waits, or ``least``."""
     return max(least, 2 * sum(seen.worker.sessions for seen in workers if not seen.lost))

@@ -13,6 +13,7 @@ from pipeline.domain.values import Cost
 from pipeline.errors import BudgetSpent, VersionConflict
 from pipeline.ports.distribution import Dispatcher, SharedBudget
 
+Budgets = Callable[..., SharedBudget]  # of a night with these caps
 NIGHT = Night("batch-2026-11-21t021500-aa")
 LONG, GONE = 600.0, -1.0  # a lease that does not end during a test, and one that has ended when it begins
 FIRST, SECOND = WorkerProcess("w1", "north", 4, LONG, "d1"), WorkerProcess("w2", "south", 2, LONG, "d1")
@@ -155,7 +156,11 @@ class DispatcherContract:
         queue.beat(FIRST)
         queue.beat(replace(FIRST, id="w3", machine="east", lease_s=GONE))
         seen = queue.workers()
-        assert [(one.worker.machine, one.jobs, one.lost) for one in seen] == [("east", 0, True), ("north", 0, False), ("south", 2, False)]
+        assert [(one.worker.machine, one.jobs, one.lost) for one in seen] == [
+            ("east", 0, True),
+            ("north", 0, False),
+            ("south", 2, False),
+        ]
         assert seen[1].worker == FIRST
         assert queue.workers(seen_within_s=-1) == []
 
@@ -174,7 +179,7 @@ def usd(amount: float, tokens: int = 0) -> Cost:
 class SharedBudgetContract:
     """``budget_with`` is a fixture: it opens a night with caps and returns the budget."""
 
-    def test_reservations_of_all_sessions_together_stay_under_the_cap(self, budget_with: Callable[..., SharedBudget]) -> None:
+    def test_reservations_of_all_sessions_together_stay_under_the_cap(self, budget_with: Budgets) -> None:
         budget = budget_with(cap_usd=1.0)
         shares = [budget.take_over(NIGHT.batch, f"s{n}", Cost()) for n in range(8)]
 
@@ -190,7 +195,7 @@ class SharedBudgetContract:
             assert sum(pool.map(reserve, range(8))) == 100
 
     @pytest.mark.parametrize(("cap", "worst", "calls"), [("usd", usd(0.4), 1), ("tokens", usd(0, 40), 1), ("calls", usd(0), 4)])
-    def test_each_cap_refuses_by_its_name(self, budget_with: Callable[..., SharedBudget], cap: str, worst: Cost, calls: int) -> None:
+    def test_each_cap_refuses_by_its_name(self, budget_with: Budgets, cap: str, worst: Cost, calls: int) -> None:
         budget = budget_with(**{f"cap_{cap}": 1.0 if cap == "usd" else 100 if cap == "tokens" else 10})
         share = budget.take_over(NIGHT.batch, "s", Cost())
         budget.reserve(share, worst, calls)
@@ -199,7 +204,7 @@ class SharedBudgetContract:
             budget.reserve(share, worst, calls)
         assert (refused.value.cap, refused.value.ledger) == (cap, "night")
 
-    def test_what_is_settled_counts_with_what_it_cost(self, budget_with: Callable[..., SharedBudget]) -> None:
+    def test_what_is_settled_counts_with_what_it_cost(self, budget_with: Budgets) -> None:
         budget = budget_with(cap_usd=1.0)
         share = budget.take_over(NIGHT.batch, "s", Cost())
         budget.reserve(share, usd(0.9), 1)
@@ -210,7 +215,7 @@ class SharedBudgetContract:
         with pytest.raises(BudgetSpent, match=r"1\.00 USD .*0\.1000 spent"):
             budget.reserve(share, usd(0.1), 1)
 
-    def test_a_take_over_frees_what_was_reserved_and_counts_what_the_log_says(self, budget_with: Callable[..., SharedBudget]) -> None:
+    def test_a_take_over_frees_what_was_reserved_and_counts_what_the_log_says(self, budget_with: Budgets) -> None:
         budget = budget_with(cap_usd=1.0)
         share = budget.take_over(NIGHT.batch, "s", usd(5.0))  # what earlier nights cost is not this night's
         budget.reserve(share, usd(0.9), 1)
@@ -219,7 +224,7 @@ class SharedBudgetContract:
         with pytest.raises(BudgetSpent, match=r"0\.3000 spent"):
             budget.reserve(again, usd(0.01), 1)
 
-    def test_a_worker_that_wakes_up_in_an_old_turn_can_neither_reserve_nor_free(self, budget_with: Callable[..., SharedBudget]) -> None:
+    def test_a_worker_that_wakes_up_in_an_old_turn_can_neither_reserve_nor_free(self, budget_with: Budgets) -> None:
         budget = budget_with(cap_usd=1.0)
         old = budget.take_over(NIGHT.batch, "s", Cost())
         budget.reserve(old, usd(0.5), 1)
@@ -231,6 +236,6 @@ class SharedBudgetContract:
         with pytest.raises(BudgetSpent):
             budget.reserve(new, usd(0.01), 1)
 
-    def test_a_night_without_caps_refuses_nothing(self, budget_with: Callable[..., SharedBudget]) -> None:
+    def test_a_night_without_caps_refuses_nothing(self, budget_with: Budgets) -> None:
         budget = budget_with()
         budget.reserve(budget.take_over(NIGHT.batch, "s", Cost()), usd(1e6, 10**12), 10**6)

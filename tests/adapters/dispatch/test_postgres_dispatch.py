@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,6 @@ pytest.importorskip("psycopg")
 
 import psycopg
 
-import pipeline.adapters.dispatch
 from pipeline.adapters.dispatch.connections import Connections
 from pipeline.adapters.dispatch.job_queue import PostgresDispatcher
 from pipeline.adapters.dispatch.shared_budget import PostgresBudget
@@ -21,10 +21,8 @@ from tests.adapters.dispatch.contract import FIRST, NIGHT, DispatcherContract, S
 
 
 @pytest.fixture
-def connections(postgres_url: str) -> Connections:
-    with psycopg.connect(postgres_url) as connection:
-        connection.execute((Path(pipeline.adapters.dispatch.__path__[0]) / "schema.sql").read_bytes())
-    return Connections(postgres_url)
+def connections(postgres_store_url: str) -> Connections:
+    return Connections(postgres_store_url)
 
 
 @pytest.fixture
@@ -34,9 +32,7 @@ def queue(connections: Connections) -> PostgresDispatcher:
 
 @pytest.fixture
 def budget_with(connections: Connections) -> Callable[..., PostgresBudget]:
-    def opened(**caps: float) -> PostgresBudget:
-        from dataclasses import replace
-
+    def opened(**caps: Any) -> PostgresBudget:
         PostgresDispatcher(connections).enqueue(replace(NIGHT, **caps), [])
         return PostgresBudget(connections)
 
@@ -55,7 +51,8 @@ def test_a_lost_connection_is_reported_and_the_next_call_makes_a_new_one(connect
     queue = PostgresDispatcher(connections)
     queue.enqueue(NIGHT, [Job("a")])
     with psycopg.connect(connections.url, autocommit=True) as other:
-        other.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+        ended = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()"
+        other.execute(f"{ended} and pid <> pg_backend_pid()")
     with pytest.raises(QueueUnavailable, match="cannot be reached"):
         names(queue, FIRST)
     assert names(queue, FIRST) == ["a"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from pipeline.domain.events.records import Kind, Record
 
 POLL_S = 0.5
+AT_ONCE = 10_000  # about so many events are returned by one call
 
 
 class Polled(Protocol):
@@ -24,12 +25,14 @@ class Polled(Protocol):
 
 
 class PolledSubscription:
-    """The port ``Subscription``. Of streams that existed before, events from the time ``since`` on (as in events) are new."""
+    """The port ``Subscription``. With ``version_at``, what was stored before is left out.
 
-    def __init__(self, store: Polled, kinds: Sequence[Kind], since: str = "") -> None:
-        self._store, self._kinds, self._since = store, kinds, since
-        self._marks: dict[str, str] = dict(store.marks(kinds)) if since else {}
-        self._before = frozenset(self._marks)
+    ``version_at`` returns the version that a stream had when it had that mark. It is asked only for streams that change later.
+    """
+
+    def __init__(self, store: Polled, kinds: Sequence[Kind], version_at: Callable[[str, str], int] | None = None) -> None:
+        self._store, self._kinds, self._version_at = store, kinds, version_at
+        self._marks: dict[str, str] = dict(store.marks(kinds)) if version_at else {}
         self._seen: dict[str, int] = {}
 
     def read(self) -> Sequence[Record]:
@@ -40,20 +43,21 @@ class PolledSubscription:
         """
         found: list[Record] = []
         for name, mark in self._store.marks(self._kinds).items():
-            if mark == self._marks.get(name):
-                continue
-            if found and len(found) > 10_000:
+            before = self._marks.get(name)
+            if mark != before:
+                self._marks[name] = mark
+                found += self._new_of(name, before)
+            if len(found) > AT_ONCE:
                 break
-            self._marks[name] = mark
-            found += self._new_of(name)
         return sorted(found, key=lambda record: (record.at, record.session_id, record.version))
 
-    def _new_of(self, name: str) -> list[Record]:
-        records = self._store.load(name, after=self._seen.get(name, 0))
-        first_look = name in self._before and name not in self._seen
+    def _new_of(self, name: str, before: str | None) -> Sequence[Record]:
+        if name not in self._seen:
+            self._seen[name] = self._version_at(name, before) if self._version_at and before else 0
+        records = self._store.load(name, after=self._seen[name])
         if records:
             self._seen[name] = records[-1].version
-        return [record for record in records if record.at >= self._since or not first_look]
+        return records
 
     def wait(self, seconds: float) -> None:
         """Return after a moment: a folder is looked at again and again."""
