@@ -119,6 +119,19 @@ class Layout:
             if kind_of(stem) == kind and is_plain(stem):
                 yield stem, " ".join(found[stem])
 
+    def version_at(self, stream: str, mark: str) -> int:
+        """Return the version that a stream had when ``marks`` gave it that mark, found from the sizes of its segments."""
+        versions = [0]
+        for name, size, *_ in (state.split(":") for state in mark.split(" ") if not mark.startswith("pruned:")):
+            try:
+                with (self.root / segment_path(stream, name)).open("rb") as file:
+                    lines = file.read(int(size)).count(b"\n")
+            except OSError:  # it was removed meanwhile
+                continue
+            before = sum(versions) if is_shared(stream) else int(name[:6]) - 1
+            versions.append(lines if is_shared(stream) else before + lines)
+        return sum(versions) if is_shared(stream) else max(versions)
+
     def object(self, digest: str) -> Path:
         """Return the place of an object."""
         return self.root / object_path(digest)
