@@ -210,5 +210,9 @@ class CombinedBudget:
             budget.release(reservation)
 
 
+# The budget of whoever searches: a search that is shared by sessions charges its own calls to it.
+paying: ContextVar[CombinedBudget] = ContextVar("paying", default=CombinedBudget(()))  # noqa: B039 - it is frozen
+
+
 def _nano_usd(usd: float) -> int:
     return round(usd * _NANO)

@@ -25,6 +25,7 @@ from pipeline.text.normalise import one_line
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
+    from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
     from pipeline.adapters.search.fallback_chain import FallbackChain, Member
     from pipeline.adapters.search.local.local_search import LocalFolder
     from pipeline.adapters.store.branches.other_log import Copied
@@ -118,11 +119,11 @@ def lock_of(folder: Path, program: str = "") -> WorkspaceLock:
     return WorkspaceLock(folder / "events", program)
 
 
-def documents_of(workspace: Workspace) -> LocalFolder:
+def documents_of(workspace: Workspace, meaning: SemanticIndex | None = None) -> LocalFolder:
     """Return the search over the workspace's own documents."""
     from pipeline.adapters.search.local.local_search import LocalFolder
 
-    return LocalFolder(workspace.corpora, workspace.folder / "events" / "local" / "corpus.sqlite")
+    return LocalFolder(workspace.corpora, workspace.folder / "events" / "local" / "corpus.sqlite", meaning)
 
 
 def http_of(settings: Settings, keys: Keys) -> HttpClient:
