@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.config.settings import store_address, store_password
+from pipeline.config.store_address import fault_of, is_address, shown
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.system.process_lock import WorkspaceLock
-from pipeline.text.database_address import fault_of, is_address, shown
 
 if TYPE_CHECKING:
     from pipeline.adapters.store.branches.other_log import Copied
