@@ -20,6 +20,7 @@ from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
 from pipeline.adapters.store.segment_format import Finding
 from pipeline.adapters.store.stream_reader import read_chain, read_segments
 from pipeline.adapters.store.stream_writer import StreamWriter
+from pipeline.adapters.store.subscriptions.polled_subscription import PolledSubscription
 from pipeline.adapters.store.unfit_records import refuse_unfit
 from pipeline.adapters.store.upkeep import removal
 from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot, kind_of
@@ -76,6 +77,13 @@ class FileStore:
             kept = removal.pruned_records(self.get(pruned.report))
             return [record for record in kept if record.version > after]
         return [line.record for line in self._chain(session_id).lines[after:]]
+
+    def subscribe(self, kinds: Sequence[Kind] = ("session", "batch"), *, from_start: bool = False) -> PolledSubscription:
+        """Return the events that are stored from now on, or all of them."""
+        return PolledSubscription(self, kinds, None if from_start else self._layout.version_at)
+
+    def take_over(self, session_id: str) -> None:
+        """Do nothing: whoever holds a stream's lock writes it, and the lock is gone with its process."""
 
     def branched(self, streams: Iterable[str]) -> frozenset[str]:
         """Return those of the streams that two machines continued: they are read joined, and not stored so yet.

@@ -11,8 +11,9 @@
     local/            locks, snapshots, scratch files; never committed
     .gitattributes
 
-A name that is taken (a run that continues after its file failed, a second run of one batch) gets ``~2``, ``~3`` … before
-``.jsonl``: the tilde cannot occur in an id, and sorts after the dot.
+A later run's segment of a stream that shares its folder is named ``<id>~<run id>.jsonl``, so that two machines never write one
+file. A name that is taken (a run that continues after its file failed) gets ``~2``, ``~3`` … before ``.jsonl``: the tilde cannot
+occur in an id, and sorts after the dot.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipeline.domain.events.records import KINDS, MERGE, Kind, kind_of
+from pipeline.domain.events.records import KINDS, Kind, kind_of
 from pipeline.errors import LogUnreadable
 from pipeline.system import durable_files
 
@@ -118,6 +119,19 @@ class Layout:
             if kind_of(stem) == kind and is_plain(stem):
                 yield stem, " ".join(found[stem])
 
+    def version_at(self, stream: str, mark: str) -> int:
+        """Return the version that a stream had when ``marks`` gave it that mark, found from the sizes of its segments."""
+        versions = [0]
+        for name, size, *_ in (state.split(":") for state in mark.split(" ") if not mark.startswith("pruned:")):
+            try:
+                with (self.root / segment_path(stream, name)).open("rb") as file:
+                    lines = file.read(int(size)).count(b"\n")
+            except OSError:  # it was removed meanwhile
+                continue
+            before = sum(versions) if is_shared(stream) else int(name[:6]) - 1
+            versions.append(lines if is_shared(stream) else before + lines)
+        return sum(versions) if is_shared(stream) else max(versions)
+
     def object(self, digest: str) -> Path:
         """Return the place of an object."""
         return self.root / object_path(digest)
@@ -150,8 +164,8 @@ def is_plain(identity: str) -> bool:
 
 def segment_name(stream: str, first_version: int, run_id: str, attempt: int) -> str:
     """Return the file name of a new segment; ``attempt`` as in ``Layout.segment``."""
-    merge = f"~{run_id}" if run_id.startswith(MERGE) else ""
-    stem = f"{stream}{merge}" if is_shared(stream) else f"{first_version:06d}-{run_id}"
+    later = f"~{run_id}" if first_version > 1 else ""
+    stem = f"{stream}{later}" if is_shared(stream) else f"{first_version:06d}-{run_id}"
     return stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX
 
 

@@ -18,6 +18,7 @@ from pipeline.adapters.store.layout import Layout, is_plain
 from pipeline.adapters.store.postgres import objects, removal, schema_versions, stream_rows
 from pipeline.adapters.store.postgres.connection import Connection, Database
 from pipeline.adapters.store.postgres.stream_writer import StreamWriter
+from pipeline.adapters.store.subscriptions.postgres_subscription import Notifier, PostgresSubscription, listening
 from pipeline.adapters.store.unfit_records import refuse_unfit
 from pipeline.adapters.store.upkeep.removal import pruned_records
 from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot, kind_of
@@ -39,6 +40,8 @@ class PostgresStore:
 
     def __init__(self, url: str, root: Path, *, password: str = "", patience_s: float = 30.0) -> None:
         self.database = Database(url, self._connected, password=password, patience_s=patience_s)
+        self._url, self._password = url, password
+        self._notifier = Notifier(Database(url, lambda _connection: None, password=password, patience_s=0.0))
         self._layout = Layout(root)
         self._writer = StreamWriter()
         self._guard = threading.RLock()
@@ -61,7 +64,8 @@ class PostgresStore:
             version = self._writer.append(self.database, session_id, records, expected_version)
             if kind_of(session_id) == "prune":
                 self._tombstones, self._known_prunes = joined(self._tombstones, tombstones_of(records)), None
-            return version
+        self._notifier.appended()
+        return version
 
     def take_over(self, session_id: str) -> None:
         """Write a stream from now on, also if another process that still lives is writing it: its next append is refused.
@@ -86,6 +90,11 @@ class PostgresStore:
             kept = pruned_records(self.get(pruned.report))
             return [record for record in kept if record.version > after]
         return loaded.records
+
+    def subscribe(self, kinds: Sequence[Kind] = ("session", "batch"), *, from_start: bool = False) -> PostgresSubscription:
+        """Return the events that are stored from now on, or all of them, over a connection of its own."""
+        database = Database(self._url, listening, password=self._password, patience_s=0.0)
+        return PostgresSubscription(database, kinds, from_start=from_start)
 
     def branched(self, streams: Iterable[str]) -> frozenset[str]:  # noqa: ARG002 - the port has it
         """Return none: two machines cannot continue one stream."""
@@ -235,6 +244,7 @@ class PostgresStore:
         with self._guard:
             self._writer.held.clear()
             self.database.close()
+        self._notifier.close()
 
     def _connected(self, connection: Connection) -> None:
         schema_versions.check(connection)

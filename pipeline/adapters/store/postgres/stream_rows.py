@@ -46,6 +46,17 @@ def load(connection: Connection, stream: str, after: int) -> Loaded:
     return Loaded([line.record for line in lines if line.record.version > after], prunes)
 
 
+def record_of(raw: bytes) -> Record:
+    """Return the record of one stored line.
+
+    Raises:
+        LogDamaged: it was altered.
+    """
+    if (line := open_line(raw)) is None:
+        raise LogDamaged(f"a record is damaged: {raw[:120]!r}", hint="run `research verify`")
+    return line.record
+
+
 def _chained(rows: Iterable[Sequence[object]], stream: str, first: int, last: int, head: bytes) -> list[Line] | None:
     """Return the lines if they verify and continue each other from version ``first`` to the stream's last one, else None."""
     lines: list[Line] = []
