@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.config.settings import store_address, store_password
+from pipeline.config.store_address import fault_of, is_address, shown
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
-from pipeline.system.database_address import shown
 from pipeline.system.process_lock import WorkspaceLock
 
 if TYPE_CHECKING:
     from pipeline.adapters.store.branches.other_log import Copied
+    from pipeline.adapters.store.postgres.connection import Database
+    from pipeline.adapters.store.postgres.copy_target import PostgresTarget
     from pipeline.adapters.store.postgres.postgres_store import PostgresStore
+    from pipeline.adapters.store.postgres.store_status import StoreStatus
     from pipeline.adapters.store.segment_format import Finding, FindingKind
+    from pipeline.adapters.store.upkeep.copy_log import CopyReport
+    from pipeline.adapters.store.upkeep.file_target import FileTarget
     from pipeline.adapters.store.verification import Repair
     from pipeline.domain.events.records import Branch, Record
     from pipeline.ports import EventStore
@@ -183,3 +188,99 @@ def repair_log(folder: Path) -> list[Repair]:
     except LogDamaged:
         done.append(verification.write_off(folder / "events", "all"))
     return done
+
+
+def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
+    """Create or upgrade the tables of the database at ``address``, else of the workspace's; return its name and what was done.
+
+    Raises:
+        UsageError: the workspace's log is in files, or the address cannot be used.
+        StoreUnreachable, LogUnwritable, SchemaTooNew: as the names say.
+    """
+    address = address or store_address(folder)
+    if not address:
+        hint = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, or name the address: research store init ADDRESS"
+        raise UsageError("the log is in files, which need no preparation", hint=hint)
+    database = _database(folder, address, checked=False)
+    from pipeline.adapters.store.postgres.schema_versions import migrate
+
+    try:
+        return database.name, database.run(migrate)
+    finally:
+        database.close()
+
+
+def status_of_store(folder: Path) -> StoreStatus | None:
+    """Return what can be said of the workspace's database, None if the log is in files.
+
+    Raises:
+        UsageError, LogError: it cannot be used.
+    """
+    if not (address := store_address(folder)):
+        return None
+    database = _database(folder, address, checked=True)
+    from pipeline.adapters.store.postgres.store_status import status
+
+    try:
+        return database.run(status)
+    finally:
+        database.close()
+
+
+def unused_files(folder: Path) -> int:
+    """Return how many sessions the workspace's files hold although its log is in a database."""
+    return sum(1 for _ in file_store(folder).session_ids()) if store_address(folder) else 0
+
+
+def roles_of_store() -> str:
+    """Return the SQL that makes roles for a database."""
+    require_psycopg()
+    from pipeline.adapters.store.postgres.schema_versions import roles
+
+    return roles()
+
+
+def copy_store(folder: Path, source: str, target: str, *, check: bool) -> CopyReport:
+    """Copy one whole log into another; each is a workspace's folder, whose files are meant, or a database's address.
+
+    Raises:
+        UsageError: one of them cannot be used, or both are the same.
+        LogError: one cannot be read or written.
+        WorkspaceLocked: a run works with one of the streams.
+    """
+    from pipeline.adapters.store.upkeep.copy_log import copy_log
+
+    first, second = _log_at(folder, source), _log_at(folder, target)
+    if source == target or _place(source) == _place(target):
+        raise UsageError(f"{source} and {target} are the same", hint="name two stores")
+    if not is_address(source) and not (Path(source) / "events").is_dir():
+        raise UsageError(f"{source} has no folder events", hint="name the folder of a workspace, with its queries.yaml")
+    return copy_log(first, second, check=check)
+
+
+def _place(name: str) -> str:
+    return name if is_address(name) else os.path.realpath(name)
+
+
+def _log_at(folder: Path, name: str) -> FileTarget | PostgresTarget:
+    if not is_address(name):
+        from pipeline.adapters.store.layout import Layout
+        from pipeline.adapters.store.upkeep.file_target import FileTarget
+
+        return FileTarget(Layout(Path(name) / "events"))
+    database = _database(folder, name, checked=True)
+    from pipeline.adapters.store.postgres.copy_target import PostgresTarget
+
+    return PostgresTarget(database)
+
+
+def _database(folder: Path, address: str, *, checked: bool) -> Database:
+    """The database at an address; ``checked``: only with tables that this program can use."""
+    fault, wanted = fault_of(address)
+    if fault:
+        raise UsageError(fault, hint=wanted)
+    require_psycopg()
+    from pipeline.adapters.store.postgres.connection import Database
+    from pipeline.adapters.store.postgres.schema_versions import check
+
+    return Database(address, check if checked else lambda _connection: None, password=store_password(folder))

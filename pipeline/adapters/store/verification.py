@@ -45,7 +45,7 @@ def verify(root: Path) -> list[Finding]:
 def findings_in(log: StoredLog) -> list[Finding]:
     """Return all that is wrong in a log: streams first, then objects. Changes nothing, takes no lock."""
     findings: list[Finding] = []
-    stones = _tombstones(log)
+    stones = tombstones_in(log)
     for stream in (name for kind in KINDS for name in log.ids(kind)):
         findings += _verify_stream(log, stream, stones)
     findings += _kept_reports(log, stones)
@@ -73,7 +73,7 @@ def repair(root: Path) -> list[Repair]:
         for finding in log.damaged_objects():
             done.append(_set_aside(layout, finding.path, aside))
             _remove(root / finding.path)
-        done += [write_off(root, Path(finding.path).name) for finding in _lost_sessions(log, _tombstones(log))]
+        done += [write_off(root, Path(finding.path).name) for finding in _lost_sessions(log, tombstones_in(log))]
     except OSError as error:
         raise LogUnwritable(f"the log cannot be repaired: {error}", hint="check space and permissions") from error
     return done
@@ -96,8 +96,8 @@ def write_off(root: Path, session: str) -> Repair:
     return Repair(session, "")
 
 
-def _tombstones(log: StoredLog) -> Tombstones:
-    """The tombstones in all sound records of prunes."""
+def tombstones_in(log: StoredLog) -> Tombstones:
+    """Return the tombstones in all sound records of prunes."""
     segments = (segment for name in log.ids("prune") for segment in _readable(log, name))
     return tombstones_of(line.record for segment in segments for line in segment.lines)
 

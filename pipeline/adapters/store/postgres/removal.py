@@ -12,6 +12,14 @@ from pipeline.domain.events.records import Record
 from pipeline.errors import LogUnwritable, WorkspaceLocked
 
 _HINT = "run it as the role for maintenance: RESEARCH_STORE=postgresql://research_maintenance@HOST/DATABASE research …"
+# A session's id contains words of its question, so it must not stay in the queue either.
+_OF_A_STREAM = (
+    ("events", "stream"),
+    ("branch_events", "stream"),
+    ("jobs", "session"),
+    ("night_shares", "session"),
+    ("streams", "stream"),
+)
 
 
 def refuse_without_right(connection: Connection) -> None:
@@ -20,7 +28,7 @@ def refuse_without_right(connection: Connection) -> None:
     Raises:
         LogUnwritable: it is so.
     """
-    query = "SELECT has_table_privilege('events', 'DELETE') AND has_table_privilege('events', 'UPDATE'), current_user"
+    query = "SELECT has_table_privilege('events', 'DELETE') AND has_any_column_privilege('events', 'UPDATE'), current_user"
     row = connection.execute(query).fetchone()
     if row and not row[0]:
         raise LogUnwritable(f"the role {row[1]} may not remove anything from the database", hint=_HINT)
@@ -33,9 +41,9 @@ def remove_stream(connection: Connection, stream: str) -> None:
         WorkspaceLocked: a living process owns it.
     """
     with connection.transaction():
-        _lock(connection, stream)
-        for table in ("events", "branch_events", "streams"):
-            connection.execute(f"DELETE FROM {table} WHERE stream = %s", (stream,))  # noqa: S608 - names of our own
+        lock_stream(connection, stream)
+        for table, column in _OF_A_STREAM:
+            connection.execute(f"DELETE FROM {table} WHERE {column} = %s", (stream,))  # noqa: S608 - names of our own
 
 
 def strike(connection: Connection, stream: str, change: Callable[[Record], Record]) -> None:
@@ -46,7 +54,7 @@ def strike(connection: Connection, stream: str, change: Callable[[Record], Recor
         WorkspaceLocked: a living process owns it.
     """
     with connection.transaction():
-        if not _lock(connection, stream):
+        if not lock_stream(connection, stream):
             return
         records = [change(record) for record in stream_rows.load(connection, stream, 0).records]
         sealed = sealed_after(records, NO_HASH)
@@ -64,7 +72,7 @@ def strike(connection: Connection, stream: str, change: Callable[[Record], Recor
         )
 
 
-def _lock(connection: Connection, stream: str) -> bool:
+def lock_stream(connection: Connection, stream: str) -> bool:
     """Lock a stream's row until the end of the transaction; return whether there is one with events.
 
     Raises:
