@@ -10,6 +10,7 @@ from pipeline import __version__
 from pipeline.config.api_keys import Keys
 from pipeline.config.queries.model import ModelChoice, Settings
 from pipeline.errors import UsageError
+from pipeline.text.database_address import PASSWORD as DATABASE_PASSWORD
 from pipeline.text.redaction import Secret
 
 _SETUP = "set it in the environment or in .env; .env.example lists all names"
@@ -244,7 +245,7 @@ def requests_at_once(settings: Settings, keys: Keys) -> dict[str, int]:
 def secrets_of(settings: Settings, keys: Keys) -> tuple[Secret, ...]:
     """Return every key that is set, also the one that the reasoner names: what is taken out of all that is written."""
     named = settings.reasoner.key if isinstance(settings.reasoner, ModelChoice) else ""
-    return keys.secrets(*filter(None, [named]))
+    return keys.secrets(DATABASE_PASSWORD, *filter(None, [named]))
 
 
 def agent_of(settings: Settings) -> str:

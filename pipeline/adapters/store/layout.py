@@ -133,7 +133,7 @@ class Layout:
 
     def object(self, digest: str) -> Path:
         """Return the place of an object."""
-        return self.root / "objects" / digest[:2] / f"{digest}.gz"
+        return self.root / object_path(digest)
 
     def written_off(self, session: str) -> Path:
         """Return the place of the mark that a session's loss is accepted."""
@@ -166,6 +166,11 @@ def segment_name(stream: str, first_version: int, run_id: str, attempt: int) -> 
     merge = f"~{run_id}" if run_id.startswith(MERGE) else ""
     stem = f"{stream}{merge}" if is_shared(stream) else f"{first_version:06d}-{run_id}"
     return stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX
+
+
+def object_path(digest: str) -> str:
+    """Return how findings name an object: its path below the log's folder."""
+    return f"objects/{digest[:2]}/{digest}.gz"
 
 
 def segment_path(stream: str, name: str) -> str:

@@ -102,9 +102,9 @@ class Settings:
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended. ``keep``: how long ``research prune``
-    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name.
-    ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's. ``vault_queue``: whether the questions in the
-    vault are researched too.
+    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``store`` is
+    the address of the database that holds the log; "": it is in files. ``workers`` have ``notes`` in the vault, or are
+    ``folded`` into their session's. ``vault_queue``: whether the questions in the vault are researched too.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -124,6 +124,7 @@ class Settings:
     vault_queue: Literal["read", "ignore"] = "read"
     snapshot_every: int = 20
     machine: str = ""
+    store: str = ""
     mcp: Enqueueing = Enqueueing()
 
 

@@ -20,7 +20,7 @@ def refuse_without_right(connection: Connection) -> None:
     Raises:
         LogUnwritable: it is so.
     """
-    query = "SELECT has_table_privilege('events', 'DELETE') AND has_table_privilege('events', 'UPDATE'), current_user"
+    query = "SELECT has_table_privilege('events', 'DELETE') AND has_any_column_privilege('events', 'UPDATE'), current_user"
     row = connection.execute(query).fetchone()
     if row and not row[0]:
         raise LogUnwritable(f"the role {row[1]} may not remove anything from the database", hint=_HINT)
@@ -33,7 +33,7 @@ def remove_stream(connection: Connection, stream: str) -> None:
         WorkspaceLocked: a living process owns it.
     """
     with connection.transaction():
-        _lock(connection, stream)
+        lock_stream(connection, stream)
         for table in ("events", "branch_events", "streams"):
             connection.execute(f"DELETE FROM {table} WHERE stream = %s", (stream,))  # noqa: S608 - names of our own
 
@@ -46,7 +46,7 @@ def strike(connection: Connection, stream: str, change: Callable[[Record], Recor
         WorkspaceLocked: a living process owns it.
     """
     with connection.transaction():
-        if not _lock(connection, stream):
+        if not lock_stream(connection, stream):
             return
         records = [change(record) for record in stream_rows.load(connection, stream, 0).records]
         sealed = sealed_after(records, NO_HASH)
@@ -64,7 +64,7 @@ def strike(connection: Connection, stream: str, change: Callable[[Record], Recor
         )
 
 
-def _lock(connection: Connection, stream: str) -> bool:
+def lock_stream(connection: Connection, stream: str) -> bool:
     """Lock a stream's row until the end of the transaction; return whether there is one with events.
 
     Raises:

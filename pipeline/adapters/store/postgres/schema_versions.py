@@ -59,7 +59,10 @@ def check(connection: Connection) -> None:
     found, wanted = version(connection), newest()
     name = connection.info.dbname
     if found == 0:
-        raise LogUnreadable(f"the database {name} has no event store yet", hint="create it with `research store init`")
+        raise LogUnreadable(
+            f"the database {name} has no event store yet",
+            hint="create it with `research store init`, and its address if no setting names it",
+        )
     if found > wanted:
         raise _too_new(name, found, wanted)
     if found < wanted:
@@ -100,3 +103,8 @@ def _too_new(name: str, found: int, known: int) -> SchemaTooNew:
         f"the event store in {name} has schema {found}, and this program knows schemas up to {known}",
         hint="upgrade night-research on this machine",
     )
+
+
+def roles() -> str:
+    """Return the SQL that makes a role for research and a role for maintenance, with their rights."""
+    return (resources.files("pipeline.adapters.store.postgres") / "roles.sql").read_text("utf-8")

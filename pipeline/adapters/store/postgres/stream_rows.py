@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from psycopg.pq import TransactionStatus
+
 from pipeline.adapters.store.layout import segment_path
 from pipeline.adapters.store.postgres.connection import Connection
 from pipeline.adapters.store.record_chain import join, refuse_damage
@@ -74,6 +76,14 @@ def read_segments(connection: Connection, stream: str) -> list[Segment]:
 
     A stream whose row names another end than its last line has lost lines, or has some too many: that is damage.
     """
+    if connection.info.transaction_status == TransactionStatus.INTRANS:
+        return _segments(connection, stream)
+    with connection.transaction():  # else an append between two queries would look like damage
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        return _segments(connection, stream)
+
+
+def _segments(connection: Connection, stream: str) -> list[Segment]:
     segments = [parse(segment_path(stream, name), content, stream) for name, content in segment_contents(connection, stream)]
     row = connection.execute("SELECT version, head FROM streams WHERE stream = %s", (stream,)).fetchone()
     query = "SELECT version, hash FROM events WHERE stream = %s ORDER BY version DESC LIMIT 1"

@@ -1,15 +1,19 @@
-"""The address of a database: checked, and shown without anything secret."""
+"""Where the event log is kept: in files, or in the database at an address. An address is never shown with anything secret."""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pipeline.errors import UsageError
-
 _SCHEMES = ("postgresql", "postgres")
 _SECRET = {"password", "sslpassword"}
 _PASSWORD_HINT = "leave it out; set PGPASSWORD, or put it into ~/.pgpass or a file that PGPASSWORD_FILE names"  # noqa: S105
+
+
+FILES = "files"  # the word for the log in the workspace's own folder
+VARIABLE = "RESEARCH_STORE"  # it says more than the setting
+PASSWORD = "PGPASSWORD"  # noqa: S105 - the variable's name
+_WANTED = "write store: postgresql://ROLE@HOST/DATABASE, or store: files"
 
 
 def is_address(text: str) -> bool:
@@ -17,23 +21,18 @@ def is_address(text: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
 
 
-def checked(text: str) -> str:
-    """Return the address.
-
-    Raises:
-        UsageError: it is none, or holds a password. The message does not show it.
-    """
+def fault_of(text: str) -> tuple[str, str]:
+    """Return what is wrong with an address, and what to write instead; both "" if it can be used. A password is not repeated."""
     try:
         parts = urlsplit(text)
         named = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-        has_password = parts.password is not None or bool(named & _SECRET)
     except ValueError:
-        raise UsageError("the store's address cannot be read", hint="write postgresql://ROLE@HOST/DATABASE") from None
-    if has_password:
-        raise UsageError("the store's address holds a password, which others could read", hint=_PASSWORD_HINT)
+        return "the store's address cannot be read", _WANTED
+    if parts.password is not None or named & _SECRET:
+        return "the store's address holds a password, which others could read", _PASSWORD_HINT
     if parts.scheme not in _SCHEMES:
-        raise UsageError(f"a store of the kind {parts.scheme!r} is unknown", hint="write postgresql://ROLE@HOST/DATABASE")
-    return text
+        return "this is no address of a store", _WANTED
+    return "", ""
 
 
 def shown(text: str) -> str:
