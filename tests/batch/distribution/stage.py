@@ -14,7 +14,8 @@ from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
 from pipeline.config.queries.model import Queue
 from pipeline.config.settings import config_for
-from pipeline.domain.distribution.jobs import Claim, Night, WorkerProcess
+from pipeline.domain.budget import SharedPart
+from pipeline.domain.distribution.jobs import Night, WorkerProcess
 from pipeline.domain.events.session_events import EventBase, RunStarted
 from pipeline.domain.state import SessionState
 from pipeline.engine.run_context import RunContext
@@ -70,14 +71,16 @@ class Stage:
             WorkerProcess(f"{machine}-1", machine, sessions, LEASE_S, documents),
         )
 
-        def prepare(state: SessionState, _claim: Claim) -> tuple[StepContext, Callable[[], str]]:
-            return desk_for(store, self.journal(state)), lambda: ""
+        def prepare(state: SessionState, _part: SharedPart | None) -> StepContext:
+            return desk_for(store, self.journal(state))
 
         agent = RunStarted(host=machine, process=1, program="test", agent=machine)
         ids = Ticks(prefix=machine)
         running = RunContext(f"run-{machine}", agent, new_id=ids.new_id, **context)
         lines = self.told.setdefault(machine, [])
-        return SessionWorker(store, self.dispatcher, lambda: process, prepare, running, lines.append, idle_s=0.01)
+        return SessionWorker(
+            store, self.dispatcher, lambda: process, prepare, running, lambda line, _problem: lines.append(line), idle_s=0.01
+        )
 
     def listen(self, event: EventBase, _state: SessionState) -> None:
         self.events.append((event.type, event.session_id))
@@ -94,6 +97,7 @@ class Stage:
             self.said.append,
             look_s=0.02,
             patience_s=patience_s,
+            quiet_s=0.0,
         )
 
     async def run(self, *workers: SessionWorker, patience_s: float = 0.3, **context: Any) -> BatchResult:

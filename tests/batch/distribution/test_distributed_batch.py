@@ -86,7 +86,7 @@ def test_a_worker_that_falls_silent_is_replaced_and_refused_when_it_wakes_up() -
                     asleep.set()
                     await asyncio.sleep(4 * LEASE_S)
 
-        frozen.prepare = lambda _state, _claim: (desk_for(stage.store, Sleepy()), lambda: "")
+        frozen.prepare = lambda _state, _claim: desk_for(stage.store, Sleepy())
         real_beat = stage.dispatcher.beat
         stage.dispatcher.beat = lambda worker: {} if worker.machine == "north" else real_beat(worker)  # type: ignore[method-assign]
         frozen._obey = lambda orders: None  # type: ignore[method-assign]  # noqa: ARG005

@@ -21,6 +21,8 @@ GRANT USAGE ON SEQUENCE store_connections TO research_app, research_maintenance;
 GRANT INSERT ON streams, events, objects TO research_app, research_maintenance;
 GRANT UPDATE (version, head, bytes, fence, owner, writer) ON streams TO research_app, research_maintenance;
 
+GRANT SELECT, INSERT, UPDATE, DELETE ON nights, night_shares, jobs, workers TO research_app, research_maintenance;
+
 GRANT INSERT ON branch_events, written_off TO research_maintenance;
 GRANT UPDATE (segment, line, hash, prev) ON events TO research_maintenance;
 GRANT DELETE ON streams, events, branch_events, objects TO research_maintenance;
