@@ -46,6 +46,15 @@ def binaries() -> Path | None:
     return next((place for place in (*places, *(path.parent for path in debian)) if (place / "postgres").exists()), None)
 
 
+def program(name: str) -> str:
+    """Return the path of a client program (``pg_dump``, ``psql``); skip the test where it is not installed."""
+    folder = binaries()
+    found = shutil.which(name) or (shutil.which(name, path=str(folder)) if folder else None)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
 def _as_user() -> dict[str, Any]:
     return {"user": UNPRIVILEGED, "group": _group(), "extra_groups": []} if os.geteuid() == 0 else {}
 

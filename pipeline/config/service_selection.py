@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from pipeline import __version__
 from pipeline.config.api_keys import Keys
 from pipeline.config.queries.model import ModelChoice, Settings
+from pipeline.config.store_address import PASSWORD as DATABASE_PASSWORD
 from pipeline.errors import UsageError
-from pipeline.text.database_address import PASSWORD as DATABASE_PASSWORD
 from pipeline.text.redaction import Secret
 
 _SETUP = "set it in the environment or in .env; .env.example lists all names"

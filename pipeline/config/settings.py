@@ -22,8 +22,8 @@ from pipeline.config.queries.model import Limits, ModelChoice, Price, Query, Que
 from pipeline.config.queries.problems import Problem, invalid
 from pipeline.config.queries.vault_queue import questions_in
 from pipeline.config.service_selection import Documents, SearchChoice, reasoner_for, searches_for
+from pipeline.config.store_address import FILES, PASSWORD, VARIABLE, fault_of
 from pipeline.errors import NoWorkspace, UsageError
-from pipeline.text.database_address import FILES, PASSWORD, VARIABLE, fault_of
 
 if TYPE_CHECKING:
     from pipeline.domain.values import ResearchConfig

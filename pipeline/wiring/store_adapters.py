@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.config.settings import store_address, store_password
+from pipeline.config.store_address import fault_of, is_address, shown
 from pipeline.errors import LogDamaged, LogError, SchemaTooNew, UsageError
 from pipeline.system.process_lock import WorkspaceLock
-from pipeline.text.database_address import fault_of, is_address, shown
 
 if TYPE_CHECKING:
     from pipeline.adapters.store.branches.other_log import Copied
     from pipeline.adapters.store.postgres.connection import Database
     from pipeline.adapters.store.postgres.copy_target import PostgresTarget
     from pipeline.adapters.store.postgres.postgres_store import PostgresStore
+    from pipeline.adapters.store.postgres.store_status import StoreStatus
     from pipeline.adapters.store.segment_format import Finding, FindingKind
     from pipeline.adapters.store.upkeep.copy_log import CopyReport
     from pipeline.adapters.store.upkeep.file_target import FileTarget
@@ -207,6 +208,28 @@ def init_store(folder: Path, address: str = "") -> tuple[str, list[str]]:
         return database.name, database.run(migrate)
     finally:
         database.close()
+
+
+def status_of_store(folder: Path) -> StoreStatus | None:
+    """Return what can be said of the workspace's database, None if the log is in files.
+
+    Raises:
+        UsageError, LogError: it cannot be used.
+    """
+    if not (address := store_address(folder)):
+        return None
+    database = _database(folder, address, checked=True)
+    from pipeline.adapters.store.postgres.store_status import status
+
+    try:
+        return database.run(status)
+    finally:
+        database.close()
+
+
+def unused_files(folder: Path) -> int:
+    """Return how many sessions the workspace's files hold although its log is in a database."""
+    return sum(1 for _ in file_store(folder).session_ids()) if store_address(folder) else 0
 
 
 def roles_of_store() -> str:

@@ -11,8 +11,9 @@
     local/            locks, snapshots, scratch files; never committed
     .gitattributes
 
-A name that is taken (a run that continues after its file failed, a second run of one batch) gets ``~2``, ``~3`` … before
-``.jsonl``: the tilde cannot occur in an id, and sorts after the dot.
+A later run's segment of a stream that shares its folder is named ``<id>~<run id>.jsonl``, so that two machines never write one
+file. A name that is taken (a run that continues after its file failed) gets ``~2``, ``~3`` … before ``.jsonl``: the tilde cannot
+occur in an id, and sorts after the dot.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipeline.domain.events.records import KINDS, MERGE, Kind, kind_of
+from pipeline.domain.events.records import KINDS, Kind, kind_of
 from pipeline.errors import LogUnreadable
 from pipeline.system import durable_files
 
@@ -163,8 +164,8 @@ def is_plain(identity: str) -> bool:
 
 def segment_name(stream: str, first_version: int, run_id: str, attempt: int) -> str:
     """Return the file name of a new segment; ``attempt`` as in ``Layout.segment``."""
-    merge = f"~{run_id}" if run_id.startswith(MERGE) else ""
-    stem = f"{stream}{merge}" if is_shared(stream) else f"{first_version:06d}-{run_id}"
+    later = f"~{run_id}" if first_version > 1 else ""
+    stem = f"{stream}{later}" if is_shared(stream) else f"{first_version:06d}-{run_id}"
     return stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX
 
 

@@ -31,7 +31,7 @@ from pipeline.config.queries.model import (
 )
 from pipeline.config.queries.problems import Problems, shown
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
-from pipeline.text.database_address import FILES, fault_of
+from pipeline.config.store_address import FILES, fault_of
 
 PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
 

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import errors
 
+from pipeline.config.store_address import shown
 from pipeline.errors import LogUnreadable, LogUnwritable, StoreUnreachable
-from pipeline.text.database_address import shown
 
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]

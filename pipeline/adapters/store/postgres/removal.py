@@ -12,6 +12,14 @@ from pipeline.domain.events.records import Record
 from pipeline.errors import LogUnwritable, WorkspaceLocked
 
 _HINT = "run it as the role for maintenance: RESEARCH_STORE=postgresql://research_maintenance@HOST/DATABASE research …"
+# A session's id contains words of its question, so it must not stay in the queue either.
+_OF_A_STREAM = (
+    ("events", "stream"),
+    ("branch_events", "stream"),
+    ("jobs", "session"),
+    ("night_shares", "session"),
+    ("streams", "stream"),
+)
 
 
 def refuse_without_right(connection: Connection) -> None:
@@ -34,8 +42,8 @@ def remove_stream(connection: Connection, stream: str) -> None:
     """
     with connection.transaction():
         lock_stream(connection, stream)
-        for table in ("events", "branch_events", "streams"):
-            connection.execute(f"DELETE FROM {table} WHERE stream = %s", (stream,))  # noqa: S608 - names of our own
+        for table, column in _OF_A_STREAM:
+            connection.execute(f"DELETE FROM {table} WHERE {column} = %s", (stream,))  # noqa: S608 - names of our own
 
 
 def strike(connection: Connection, stream: str, change: Callable[[Record], Record]) -> None:

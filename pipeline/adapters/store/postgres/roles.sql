@@ -20,6 +20,8 @@ GRANT SELECT ON streams, events, branch_events, objects, written_off, store_migr
 GRANT USAGE ON SEQUENCE store_connections TO research_app, research_maintenance;
 GRANT INSERT ON streams, events, objects TO research_app, research_maintenance;
 GRANT UPDATE (version, head, bytes, fence, owner, writer) ON streams TO research_app, research_maintenance;
+-- The queue of a distributed batch.
+GRANT SELECT, INSERT, UPDATE, DELETE ON nights, night_shares, jobs, workers TO research_app, research_maintenance;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON nights, night_shares, jobs, workers TO research_app, research_maintenance;
 

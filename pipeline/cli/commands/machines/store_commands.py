@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pipeline.ops.console_output import Console, end
 from pipeline.text.normalise import counted
-
-if TYPE_CHECKING:
-    from pipeline.adapters.store.upkeep.copy_log import CopyReport
 
 _REFUSED = 20
 
@@ -47,7 +44,7 @@ def copy_store(console: Console, source: str, target: str, check: bool) -> None:
 
     Every record is verified before it is copied. What is there already is not copied again, so it may be repeated at any time.
     """
-    from pipeline.text.database_address import shown
+    from pipeline.config.store_address import shown
     from pipeline.wiring import store_adapters
 
     report = store_adapters.copy_store(console.folder, source, target, check=check)
@@ -58,7 +55,7 @@ def copy_store(console: Console, source: str, target: str, check: bool) -> None:
     end(_REFUSED if report.refused else 1 if check and (report.streams or report.objects) else 0)
 
 
-def _lines(report: CopyReport, source: str, target: str, *, check: bool) -> list[str]:
+def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
     copied = "to copy" if check else "copied"
     lines = []
     if report.streams or report.objects:
@@ -77,7 +74,7 @@ def _lines(report: CopyReport, source: str, target: str, *, check: bool) -> list
     return lines
 
 
-def _value(report: CopyReport) -> dict[str, Any]:
+def _value(report: Any) -> dict[str, Any]:
     return {
         "streams": report.streams,
         "segments": report.segments,
