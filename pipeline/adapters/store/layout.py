@@ -4,6 +4,7 @@
 
     sessions/<session id>/events/<first version, 6 digits>-<run id>.jsonl
     batches/<batch id>.jsonl      so also memory/<memory id>.jsonl, talks/<talk id>.jsonl, prunes/<prune id>.jsonl
+    imports/<import id>~<run id>.jsonl   a session of another program: one segment for each run that changed it
     vault/<vault id>.jsonl        what a person decided about notes: one stream for each build or command that recorded a decision
     objects/<2 hex>/<sha256>.gz
     damaged/<time>/…  files as they were before a repair; no command reads or removes them
@@ -37,6 +38,7 @@ _FOLDERS = {
     "talk": "talks",
     "prune": "prunes",
     "vault": "vault",
+    "import": "imports",
 }
 
 
@@ -64,8 +66,9 @@ class Layout:
 
     def segment(self, stream: str, first_version: int, run_id: str, attempt: int) -> Path:
         """Return the name of a new segment; ``attempt`` counts from 1, names above that are for when one is taken."""
-        merge = f"~{run_id}" if run_id.startswith(MERGE) else ""
-        stem = f"{stream}{merge}" if _shares_folder(stream) else f"{first_version:06d}-{run_id}"
+        # Two machines may import the same: with the run in their names, both files stay and their branches are joined.
+        named = f"~{run_id}" if run_id.startswith(MERGE) or kind_of(stream) == "import" else ""
+        stem = f"{stream}{named}" if _shares_folder(stream) else f"{first_version:06d}-{run_id}"
         return self.folder(stream) / (stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX)
 
     def segments(self, stream: str) -> list[Path]:

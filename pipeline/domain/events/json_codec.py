@@ -18,6 +18,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events import vault_events as v
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.imports import import_events as i
 from pipeline.errors import LogDamaged, SchemaTooNew
 
 _SCHEMA_IN_RECORD = re.compile(rb'"schema_version":"(\d+)\.(\d+)"')
@@ -93,7 +94,11 @@ SessionEvent = Annotated[
     | p.RecordForgotten
     | v.NoteMoved
     | v.NoteHidden
-    | v.NoteShown,
+    | v.NoteShown
+    | i.ResearchImported
+    | i.FactsImported
+    | i.ReportImported
+    | i.MessageImported,
     Field(discriminator="type"),
 ]
 
