@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Literal, NamedTuple, get_args
 
-Kind = Literal["session", "batch", "memory", "talk", "vault", "prune"]
+Kind = Literal["session", "batch", "memory", "talk", "vault", "prune", "import"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MERGE = "merge-"  # how the run ids of merge segments begin
 

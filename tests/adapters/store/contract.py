@@ -69,7 +69,7 @@ class EventStoreContract:
         assert list(store.load("batch-1")) == records([1], "batch-1")
 
     def test_streams_are_listed_by_kind_and_no_kind_hides_another(self, store: EventStore, other_store: EventStore) -> None:
-        for stream in ("talk-1", "memory-2", "s-1", "prune-1", "memory-1", "batch-1"):
+        for stream in ("talk-1", "memory-2", "s-1", "prune-1", "memory-1", "batch-1", "import-1"):
             store.append(stream, records([1], stream), 0)
         assert {kind: list(other_store.ids(kind)) for kind in KINDS} == {
             "session": ["s-1"],
@@ -78,6 +78,7 @@ class EventStoreContract:
             "talk": ["talk-1"],
             "vault": [],
             "prune": ["prune-1"],
+            "import": ["import-1"],
         }
         assert list(store.session_ids()) == ["s-1"]
         assert list(store.marks()) == ["s-1", "batch-1"]
