@@ -111,10 +111,10 @@ class MemoryDispatcher:
                 elif not waiting_only:
                     row.stop = row.stop or reason
 
-    def forget(self, sessions: Collection[str]) -> None:
+    def close(self, batch: str = "") -> None:
         with self._reach():
-            for session in sessions:
-                self.rows.pop(session, None)
+            self.rows = {name: row for name, row in self.rows.items() if batch not in ("", row.batch)}
+            self.nights = {name: night for name, night in self.nights.items() if batch not in ("", name)}
 
     def workers(self, seen_within_s: float = 86_400.0) -> Sequence[SeenWorker]:
         with self._reach():

@@ -58,7 +58,8 @@ def happened(event: e.EventBase) -> str:
 def _happened(event: e.EventBase) -> str:
     match event:
         case e.RunStarted():
-            return f"run {event.run_id} of {event.program} on {event.host}, process {event.process}"
+            name = f"{event.agent}, " if event.agent not in ("", event.host) else ""
+            return f"run {event.run_id} of {event.program} on {name}{event.host}, process {event.process}"
         case e.ResearchStarted():
             return event.query
         case e.TopicSurveyed():

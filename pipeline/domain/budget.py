@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Protocol
 
 from pipeline.domain.values import Cost
 from pipeline.errors import BudgetSpent
@@ -19,6 +20,23 @@ _USUAL_SHARE = 0.1  # of the room for a reply, what is used on average
 
 # The engine sets this for each step; it is called with the worst case of each call after reservation and before sending.
 announce: ContextVar[Callable[[Cost], Awaitable[None]] | None] = ContextVar("announce", default=None)
+
+
+class SharedPart(Protocol):
+    """The part of a budget that several processes share."""
+
+    async def reserve(self, worst: Cost, calls: int) -> None:
+        """Reserve the worst case of one call.
+
+        Raises:
+            BudgetSpent: it would exceed a cap.
+            LogError: nobody can say; the session must stop.
+        """
+        ...
+
+    def settle(self, worst: Cost, calls: int, actual: Cost | None) -> None:
+        """Replace a reservation by what the call cost, or None if it was not sent. Never waits, never raises."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,11 +50,17 @@ class Reservation:
     tokens: int
     calls: int = 1
 
+    @property
+    def worst(self) -> Cost:
+        """The worst case that is reserved."""
+        return Cost(usd=self.nano_usd / _NANO, total_tokens=self.tokens)
+
 
 class Budget:
     """A budget with its caps, reservations and spending, in USD, tokens and calls. A cap of None is no cap.
 
     ``name`` is ``query`` or ``night``; ``refusal`` is the reason of the last refused call. ``spent`` is what earlier runs used.
+    ``shared`` is what other processes spend too: its caps count as well.
     """
 
     def __init__(
@@ -47,8 +71,10 @@ class Budget:
         *,
         name: str = "query",
         spent: Cost | None = None,
+        shared: SharedPart | None = None,
     ) -> None:
         self.name = name
+        self.shared = shared
         self._cap_nano = None if cap_usd is None else nano_usd(cap_usd)
         self._cap_tokens, self._cap_calls = cap_tokens, cap_calls
         self._nano = nano_usd(spent.usd) if spent else 0
@@ -197,6 +223,7 @@ class CombinedBudget:
         for budget in self.budgets:
             budget.check(worst, calls)
         reserved = tuple(budget.reserve(worst, calls) for budget in self.budgets)
+        await self._reserve_shared(worst, calls, reserved)
         if announced:
             try:
                 await announce_call(worst)
@@ -205,15 +232,32 @@ class CombinedBudget:
                 raise
         return reserved
 
+    async def _reserve_shared(self, worst: Cost, calls: int, reserved: Sequence[Reservation]) -> None:
+        held: list[SharedPart] = []
+        try:
+            for shared in [budget.shared for budget in self.budgets if budget.shared is not None]:
+                await shared.reserve(worst, calls)
+                held.append(shared)
+        except BaseException:
+            for shared in held:
+                shared.settle(worst, calls, None)
+            for budget, reservation in zip(self.budgets, reserved, strict=True):
+                budget.release(reservation)
+            raise
+
     def settle(self, reservations: Sequence[Reservation], actual: Cost) -> None:
         """Charge the real cost of the call to every budget."""
         for budget, reservation in zip(self.budgets, reservations, strict=True):
             budget.settle(reservation, actual)
+            if budget.shared is not None:
+                budget.shared.settle(reservation.worst, reservation.calls, actual)
 
     def release(self, reservations: Sequence[Reservation]) -> None:
         """Cancel the reservations for a call that never reached the server."""
         for budget, reservation in zip(self.budgets, reservations, strict=True):
             budget.release(reservation)
+            if budget.shared is not None:
+                budget.shared.settle(reservation.worst, reservation.calls, None)
 
 
 # The budget of whoever searches: a search that is shared by sessions charges its own calls to it.

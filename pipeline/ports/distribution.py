@@ -53,8 +53,8 @@ class Dispatcher(Protocol):
         """End jobs that wait, as stopped; ask the workers of all others to stop, unless ``waiting_only``."""
         ...
 
-    def forget(self, sessions: Collection[str]) -> None:
-        """Remove jobs, whoever works on them."""
+    def close(self, batch: str = "") -> None:
+        """Remove a night with its jobs and its budget, whoever works on them; without a name all nights."""
         ...
 
     def workers(self, seen_within_s: float = 86_400.0) -> Sequence[SeenWorker]:

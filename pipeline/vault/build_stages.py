@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from pipeline.vault.output.note import KINDS
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
 from pipeline.vault.path_assignment import NameClash, PathAssignment, assign_paths
 from pipeline.vault.paths import Workers
-from pipeline.vault.rendering.generated_file import PlacedFile
+from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile
 from pipeline.vault.rendering.render_task import FIGURE, SessionUnreadable
 from pipeline.vault.rendering.templates import Renderer
 
@@ -72,7 +72,7 @@ class Build:
             stale = self._stale_files(generation, files)
             if self._record_decisions and self._identity.drafts and self._mode != "check":
                 self._record_decisions(self._identity.drafts)
-            result = self._write(files, stale, generation.changes.problems)
+            result = self._write(files, stale, generation)
             report = self._record(files, stale, generation, result)
             self._catalogue.commit()
             return report
@@ -138,7 +138,7 @@ class Build:
         stale = {path for owner in gone for path, _kind in known.of_owner(owner)}
         for owner, rendered in generation.rendered_kinds.items():
             stale.update(path for path, kind in known.of_owner(owner) if kind in rendered)
-        return stale - {placed.file.path for placed in files}
+        return (stale | self._identity.strays()) - {placed.file.path for placed in files}
 
     def _is_lost(self, name: str) -> bool:
         """Tell whether a session's log is missing without having been written off."""
@@ -147,10 +147,13 @@ class Build:
             return not given_up and not self._store.load(name)
         return False
 
-    def _write(self, files: Sequence[PlacedFile], stale: set[str], problems: Sequence[str]) -> WriteResult:
+    def _write(self, files: Sequence[PlacedFile], stale: set[str], generation: NoteGeneration) -> WriteResult:
         """Write the files and remove the stale ones; with a problem in the log nothing is removed."""
-        writer = VaultWriter(self._tree, self._catalogue.files, trusting=self._mode == "new", dry=self._mode == "check")
-        writer.place(files, [] if problems else sorted(stale))
+        writer = VaultWriter(
+            self._tree, self._catalogue.files, trusting=self._mode == "new", dry=self._mode == "check",
+            generated=lambda kind: _all_of(kind, generation),
+        )  # fmt: skip
+        writer.place(files, [] if generation.changes.problems else sorted(stale))
         return writer.result
 
     def _record(
@@ -161,7 +164,7 @@ class Build:
         problems = (*generation.changes.problems, *result.problems)
         self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in result.refused})))
         self._catalogue.keep(SWEPT, "yes" if swept else "")
-        self._identity.remember(stale)
+        self._identity.remember(stale, kept=stale - result.left.keys())
         self._catalogue.keep(SETTLED, self._templates if swept and not problems and not result.refused else "")
         return BuildReport(
             tuple(sorted(result.written)),
@@ -183,3 +186,12 @@ class Build:
         present = sum(how is not None for how in result.left.values())
         others = (placed.file.path for placed in files if placed.file.path not in result.left)
         return known.count() - present - sum(known.find(path) is not None for path in others)
+
+
+def _all_of(kind: str, done: NoteGeneration) -> Iterator[GeneratedFile]:
+    """Render every file of a kind once more, at the paths that the log gives them."""
+    again = NoteGeneration(
+        done.store, done.catalogue, done.changes, done.assigned, done.renderer, frozenset({kind}), drifted={}
+    )  # fmt: skip
+    with suppress(SessionUnreadable):
+        yield from (file for file in again.files() if file.kind == kind)

@@ -30,6 +30,7 @@ class Connections:
     """Connections to ``url``, any address that libpq takes, for several threads. Each statement is its own transaction."""
 
     url: str
+    password: str = field(default="", repr=False)
     _idle: list[psycopg.Connection] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -71,7 +72,8 @@ class Connections:
                 connection.close()
 
     def _new(self) -> psycopg.Connection:
-        return psycopg.connect(self.url, autocommit=True, **_OPTIONS)
+        options = _OPTIONS | ({"password": self.password} if self.password else {})
+        return psycopg.connect(self.url, autocommit=True, **options)
 
 
 def unavailable(error: Exception) -> QueueUnavailable:

@@ -10,6 +10,7 @@ A job's place is kept when it is put back. Leases are checked against the server
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
@@ -74,6 +75,11 @@ _STOP_WAITING = """
 update jobs set stop = %s, result = %s, worker = null, leased_until = null
 where batch = %s and result is null and (worker is null or leased_until < clock_timestamp())
 """
+_CLOSE = (
+    "delete from jobs where %(batch)s in ('', batch)",
+    "delete from nights where %(batch)s in ('', batch)",
+    "delete from night_shares where %(batch)s in ('', batch)",
+)
 _WORKERS = """
 select id, machine, sessions, extract(epoch from lease)::float8, documents, extract(epoch from clock_timestamp() - seen)::float8,
     (select count(*) from jobs where worker = workers.id and result is null)
@@ -134,10 +140,23 @@ class PostgresDispatcher:
             if not waiting_only:
                 connection.execute(_STOP, (reason, batch))
 
-    def forget(self, sessions: Collection[str]) -> None:
-        """Remove jobs."""
+    def close(self, batch: str = "") -> None:
+        """Remove a night with its jobs and its budget, or all nights."""
+        with self._connections.one() as connection, connection.transaction():
+            for statement in _CLOSE:
+                connection.execute(statement, {"batch": batch})
+
+    def seconds_ahead(self) -> float:
+        """Return by how many seconds the server's clock is ahead of this machine's, to about the time of an answer.
+
+        Raises:
+            QueueUnavailable: the database cannot be reached.
+        """
         with self._connections.one() as connection:
-            connection.execute("delete from jobs where session = any(%s)", (list(sessions),))
+            asked = time.time()
+            row = connection.execute("select extract(epoch from clock_timestamp())::float8").fetchone()
+            answered = time.time()
+        return (row[0] if row else answered) - (asked + answered) / 2
 
     def workers(self, seen_within_s: float = 86_400.0) -> Sequence[SeenWorker]:
         """Return the workers that were seen lately."""

@@ -27,6 +27,7 @@ LOOK_S = 1.0  # between two looks at the queue
 JOBS_AHEAD = 8  # at least, as long as no worker is connected
 PATIENCE_S = 600.0  # how long a run waits for a worker that can take what is left
 DATABASE = "database"  # what a line is about, beside the reasons for which jobs wait
+QUIET_S = 5.0  # a worker may just be starting
 MOST_FRUITLESS = 5  # workers that a session may cost without recording anything
 
 
@@ -59,6 +60,7 @@ class JobRunner:
     say: Callable[[str], None] = lambda _line: None
     look_s: float = LOOK_S
     patience_s: float = PATIENCE_S
+    quiet_s: float = QUIET_S
     spent_out: str = ""
     _open: dict[str, _Open] = field(default_factory=dict)
     _workers: Sequence[SeenWorker] = ()
@@ -106,8 +108,7 @@ class JobRunner:
             with suppress(asyncio.CancelledError):
                 await watching
             with suppress(QueueUnavailable):
-                left = [job.job.session for job in await asyncio.to_thread(self.dispatcher.jobs, self.night().batch)]
-                await asyncio.to_thread(self.dispatcher.forget, left)
+                await asyncio.to_thread(self.dispatcher.close, self.night().batch)
 
     async def _watch(self) -> None:
         while True:
@@ -189,12 +190,12 @@ class JobRunner:
     def _report_stuck(self, jobs: Sequence[JobState]) -> None:
         """Say which jobs nobody can take; give them up when nothing else has gone on for as long as the run is patient."""
         stuck = {job.job.session: why for job in jobs if (why := why_nobody(job, self._workers))}
-        for why in set(stuck.values()) - set(self._said):
+        still = all(job.status == "done" or job.job.session in stuck for job in jobs)
+        self._idle_s = self._idle_s + self.look_s if stuck and still else 0.0
+        for why in set(stuck.values()) - set(self._said) if self._idle_s >= min(self.quiet_s, self.patience_s) else ():
             names = [name for name in stuck if stuck[name] == why]
             self._say_once(why, f"{first_and_more(names)} cannot be taken: {why}")
         self._said = {about: line for about, line in self._said.items() if about in {DATABASE, *stuck.values()}}
-        still = all(job.status == "done" or job.job.session in stuck for job in jobs)
-        self._idle_s = self._idle_s + self.look_s if stuck and still else 0.0
         if self._idle_s >= self.patience_s:
             self._give_up(stuck)
 

@@ -11,29 +11,29 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import TypeVar
 
 from pipeline.batch.distribution.heartbeat import Heartbeat
+from pipeline.batch.distribution.session_share import SessionShare
 from pipeline.batch.session_actions import accept_handoff, complete_handoff
 from pipeline.batch.session_pool import PASSED
+from pipeline.domain.budget import SharedPart
 from pipeline.domain.distribution.jobs import Claim, JobResult, WorkerProcess
 from pipeline.domain.session import ResearchSession
-from pipeline.domain.state import SessionState
+from pipeline.domain.state import SessionState, cost_of
 from pipeline.engine.loop import run_session
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stopping import Stop, ending_at
-from pipeline.errors import QueueUnavailable, ResearchError, StoreUnreachable, UsageError, VersionConflict
+from pipeline.errors import LogError, QueueUnavailable, ResearchError, StoreUnreachable, UsageError, VersionConflict
 from pipeline.ports import EventStore
-from pipeline.ports.distribution import Dispatcher
+from pipeline.ports.distribution import Dispatcher, SharedBudget
 from pipeline.research import StepContext
 
 _log = logging.getLogger("pipeline.batch.distribution")
-T = TypeVar("T")
 
 IDLE_S = 1.0  # between two looks at an empty queue
 LONGEST_IDLE_S = 15.0  # while the queue cannot be reached
 ENDED, GIVEN_BACK, TAKEN_OVER, REFUSED, LOST = "ended", "put back", "taken over", "refused", "lost"
-Prepared = Callable[[SessionState, Claim], tuple[StepContext, Callable[[], str]]]
+Prepared = Callable[[SessionState, SharedPart | None], StepContext]
 
 
 @dataclass
@@ -50,8 +50,9 @@ class _Running:
 class SessionWorker:
     """Takes jobs until it is asked to stop; ``context.deadline`` is its own end, if it has one.
 
-    ``prepare`` returns a session's step context, and a function that says why the night's budget refused a call, or "".
-    ``process`` returns what the worker says of itself now. ``say`` prints a line. ``ended`` counts jobs by what became of them.
+    ``prepare`` returns the step context of a session that may spend that part of the night's budget; None: as much as it likes.
+    ``process`` returns what the worker says of itself now. ``say`` prints a line; True: also where only problems
+    are printed. ``ended`` counts jobs by what became of them.
     """
 
     store: EventStore
@@ -59,8 +60,9 @@ class SessionWorker:
     process: Callable[[], WorkerProcess]
     prepare: Prepared
     context: RunContext
-    say: Callable[[str], None] = lambda _line: None
+    say: Callable[[str, bool], None] = lambda _line, _problem: None
     ended: dict[str, int] = field(default_factory=dict)
+    budget: SharedBudget | None = None
     idle_s: float = IDLE_S
     _jobs: dict[str, _Running] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -107,11 +109,11 @@ class SessionWorker:
             claims = list(await asyncio.to_thread(self.dispatcher.claim, process, free, tuple(self._jobs)))
         except QueueUnavailable as error:
             if not self._unreachable:
-                self.say(f"{error.message}; this worker tries again")
+                self.say(f"{error.message}; this worker tries again", True)
             self._unreachable = True
             return None
         if self._unreachable:
-            self.say("the database can be reached again")
+            self.say("the database can be reached again", True)
         self._unreachable = False
         return claims
 
@@ -172,17 +174,31 @@ class SessionWorker:
 
     async def _run(self, running: _Running) -> tuple[str, JobResult | None]:
         name, context = running.claim.job.session, self._context_of(running)
+        session, part = None, None
         try:
             await asyncio.to_thread(self.store.take_over, name)
             session = await asyncio.to_thread(ResearchSession.open, self.store, name)
-            step_context, spent_out = await asyncio.to_thread(self.prepare, session.state, running.claim)
+            part = await self._shared_part(running.claim, session.state)
+            step_context = self.prepare(session.state, part)
             accept_handoff(session, self.store, context)
             async with ending_at(context.deadline, context.now, context.stop):
                 await run_session(session, self.store, step_context, context)
             complete_handoff(session, self.store, context)
+        except LogError:
+            running.lost = True  # what is known here may be ahead of the log; whoever takes the session over settles its share
+            raise
         finally:
-            self.store.release(name)
-        return self._left(running, session.state, spent_out())
+            if part is not None and session is not None and not running.lost:
+                await part.close(cost_of(session.state))
+            await asyncio.to_thread(self.store.release, name)
+        return self._left(running, session.state, part.refusal if part else "")
+
+    async def _shared_part(self, claim: Claim, state: SessionState) -> SessionShare | None:
+        """Return what the session may spend of the night's budget; None if that has no cap."""
+        if not claim.night.capped or self.budget is None:
+            return None
+        share = await asyncio.to_thread(self.budget.take_over, claim.night.batch, state.id, cost_of(state))
+        return SessionShare(self.budget, share)
 
     def _left(self, running: _Running, state: SessionState, spent_out: str) -> tuple[str, JobResult | None]:
         """Return what became of a session whose loop has returned: it is over, or something stopped it."""
@@ -219,7 +235,7 @@ class SessionWorker:
     def _count(self, session: str, became: str, why: str) -> None:
         self.ended[became] = self.ended.get(became, 0) + 1
         words = {TAKEN_OVER: "another worker has taken it over; it is stopped here", REFUSED: f"refused: {why}", LOST: "given up"}
-        self.say(f"{session}  {words.get(became) or ': '.join(filter(None, (became, why)))}")
+        self.say(f"{session}  {words.get(became) or ': '.join(filter(None, (became, why)))}", became in words)
 
     async def _leave(self) -> None:
         try:

@@ -155,6 +155,7 @@ def forget(console: Console, session: str, yes: bool) -> None:
     env = environment_of(console, Request())
     with workspace_adapters.lock_of(console.folder, "research forget"):
         finish_forgetting(env.store)
+        _end_if_forgotten(env, session)
         name = session_named(console.folder, env.store, session)
         state = ResearchSession.open(env.store, name).state
         what = forgetting(env.store, name, state.query, state.query_id)
@@ -163,6 +164,18 @@ def forget(console: Console, session: str, yes: bool) -> None:
         forget_session(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None), what)
         queued = any(query.id == what.query_id for query in env.workspace.queue.queries)
         console.data(_forgotten_lines(what, queued), {"forgotten": True, "bytes": what.bytes, "queued": queued})
+        end(_build(env))
+
+
+def _end_if_forgotten(env: RunEnvironment, session: str) -> None:
+    """Take away what an interrupted ``forget`` of this session left, in the log and in the vault; then end the program."""
+    from pipeline.ops.pruning.prune import finish
+    from pipeline.text.normalise import digest_of
+    from pipeline.wiring import workspace_adapters
+
+    if at := env.store.tombstones().forgotten.get(digest_of(session.encode("utf-8", "replace"))):
+        finish(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None))
+        env.console.data([f"forgotten on {at[:10]}; what was left of it is removed now"], {"forgotten": True, "at": at})
         end(_build(env))
 
 

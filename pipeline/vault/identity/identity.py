@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.vault_events import NoteHidden, NoteMoved
@@ -97,12 +97,23 @@ class Identity:
         found = self._found.paths.get(note, ()) if self._found and note else ()
         return tuple(path for path in found if path != self._entered[note] and not path.startswith(f"{OWN}/"))
 
-    def remember(self, gone: Iterable[str]) -> None:
-        """Store in the catalogue where all notes are; ``gone`` are the paths of files that are no longer generated."""
+    def strays(self) -> frozenset[str]:
+        """The files of notes that are hidden from this build on, wherever they are: git moves a file together with its folder."""
+        hidden = (note.id for note in self._known.values() if note.path and not self._entered[note.id])
+        return frozenset(path for note in hidden for path in self._doubles(note))
+
+    def remember(self, gone: Iterable[str], *, kept: Collection[str]) -> None:
+        """Store in the catalogue where all notes are.
+
+        ``gone`` are the paths of files that are no longer generated; of these, ``kept`` are still there. A hidden note that is
+        still there keeps its path, or the next build would take it for one that somebody put back.
+        """
         lost, notes = set(gone), self._catalogue.notes
         notes.drop(note.id for note in self._known.values() if note.path in lost and self._entered[note.id])
-        notes.put(note._replace(path="") for note in self._known.values() if not self._entered[note.id])
-        notes.put(self._rendered)
+        hidden = [note for note in self._known.values() if not self._entered[note.id]]
+        held = {note.id for note in hidden if note.path in kept}
+        now = (*(note._replace(path="") for note in hidden), *self._rendered)
+        notes.put(note for note in now if note.id not in held)
         self._catalogue.keep(DECISIONS, self._marks)
 
     @property

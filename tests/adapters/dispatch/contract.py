@@ -144,11 +144,14 @@ class DispatcherContract:
         assert names(queue, SECOND) == ["b", "a"]
         assert [job.job.session for job in queue.jobs(NIGHT.batch)] == ["b"]
 
-    def test_a_forgotten_job_is_no_longer_its_workers(self, queue: Dispatcher) -> None:
+    def test_a_night_that_is_closed_takes_its_jobs_from_their_workers(self, queue: Dispatcher) -> None:
         queue.enqueue(NIGHT, [Job("a"), Job("b")])
-        names(queue, FIRST, 1)
-        queue.forget(["a", "b", "unknown"])
-        assert (queue.beat(FIRST), queue.jobs(NIGHT.batch), names(queue, SECOND)) == ({}, [], [])
+        queue.enqueue(Night("batch-other"), [Job("c"), Job("d")])
+        names(queue, FIRST, 3)
+        queue.close(NIGHT.batch)
+        assert (queue.beat(FIRST), queue.jobs(NIGHT.batch)) == ({"c": ""}, [])
+        queue.close()
+        assert (queue.beat(FIRST), names(queue, SECOND)) == ({}, [])
 
     def test_the_workers_are_known_from_their_signs_of_life(self, queue: Dispatcher) -> None:
         queue.enqueue(NIGHT, [Job("a"), Job("b")])

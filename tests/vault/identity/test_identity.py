@@ -134,6 +134,28 @@ def test_a_note_hidden_by_a_command_is_removed_and_a_persons_words_are_set_aside
     assert not note.exists()
 
 
+def test_a_hidden_note_that_git_moved_with_its_folder_is_removed_where_it_is(place: Workplace) -> None:
+    note = place.note("nights/2026-11-21")
+    place.record([NoteHidden(note="night:2026-11-21")])
+    moved = move(place, note, "Diary/2026-11-21.md")
+    report = place.build()
+    assert report.removed == ("Diary/2026-11-21.md",)
+    assert not moved.exists()
+    assert place.build().written == ()
+
+
+def test_a_hidden_note_stays_hidden_though_a_fault_in_the_log_delays_its_removal(place: Workplace) -> None:
+    note = place.note("nights/2026-11-21")
+    place.record([NoteHidden(note="night:2026-11-21")])
+    lost = place.store.streams.pop("2026-11-28-power-cut-9c01")
+    for _again in range(2):
+        assert place.build().problems
+        assert note.exists()
+    place.store.streams["2026-11-28-power-cut-9c01"] = lost
+    assert place.build().removed == ("nights/2026-11-21.md",)
+    assert not note.exists()
+
+
 @pytest.mark.parametrize("gone", [".", "reports", "sources"])
 def test_a_deleted_vault_or_folder_of_a_kind_hides_nothing_and_comes_back_byte_for_byte(place: Workplace, gone: str) -> None:
     move(place, place.note("reports/"), "Good/one.md")

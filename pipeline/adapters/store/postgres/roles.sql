@@ -23,6 +23,8 @@ GRANT UPDATE (version, head, bytes, fence, owner, writer) ON streams TO research
 -- The queue of a distributed batch.
 GRANT SELECT, INSERT, UPDATE, DELETE ON nights, night_shares, jobs, workers TO research_app, research_maintenance;
 
+GRANT SELECT, INSERT, UPDATE, DELETE ON nights, night_shares, jobs, workers TO research_app, research_maintenance;
+
 GRANT INSERT ON branch_events, written_off TO research_maintenance;
 GRANT UPDATE (segment, line, hash, prev) ON events TO research_maintenance;
 GRANT DELETE ON streams, events, branch_events, objects TO research_maintenance;
