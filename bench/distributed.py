@@ -49,9 +49,7 @@ def kills(given: argparse.Namespace, folder: Path) -> list[str]:
     print(
         f"{sum(struck.values())} kills ({dict(struck)}) in {nights} nights, {acknowledged} events acknowledged (wanted: 0 broken)"
     )
-    print(
-        f"{len(faults)} broken promises; {repeated} of {calls} calls were under way at a kill and repeated ({repeated / calls:.1%})"
-    )
+    print(f"{len(faults)} broken promises; {repeated} of {calls} calls were cut by a kill and repeated ({repeated / calls:.1%})")
     return faults
 
 
@@ -79,7 +77,7 @@ def throughput(given: argparse.Namespace, folder: Path) -> list[str]:
             took[workers] = _timed(server, folder / str(workers), given.light, workers)
     ratio = took[1] / took[4]
     print(
-        f"{given.light} sessions at 200 ms a call: one worker {took[1]:.1f} s, four {took[4]:.1f} s: {ratio:.2f} times (wanted: 3.5)"
+        f"{given.light} sessions, 200 ms a call: one worker {took[1]:.1f} s, four {took[4]:.1f} s: {ratio:.2f} times (wanted: 3.5)"
     )
     return [] if ratio >= 3.5 else [f"four workers are only {ratio:.2f} times as fast"]
 
@@ -100,9 +98,7 @@ def subscribers(given: argparse.Namespace, folder: Path) -> list[str]:
         url = Simulation.over(server, folder, 0).url
         started = time.monotonic()
         faults = write_and_follow(url, folder, writers=8, events=given.events, subscribers=3)
-    print(
-        f"{given.events} events of 8 writers to 3 subscribers in {time.monotonic() - started:.0f} s: {len(faults)} faults (wanted: 0)"
-    )
+    print(f"{given.events} events, 8 writers, 3 subscribers, {time.monotonic() - started:.0f} s: {len(faults)} faults (wanted 0)")
     return faults
 
 

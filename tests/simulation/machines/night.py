@@ -101,6 +101,7 @@ class Simulation:
     @classmethod
     def over(cls, server: PostgresServer, folder: Path, sessions: int, **options: Any) -> Simulation:
         """Return a simulation over a new database of that server."""
+        folder.mkdir(parents=True, exist_ok=True)
         url = server.new_database()
         database = Database(url, lambda _connection: None)
         database.run(schema_versions.migrate)
