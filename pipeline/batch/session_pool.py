@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -92,7 +93,8 @@ class Batch:
     more than ``max_failures`` may then be.
 
     ``spent_out`` returns why no step that costs money may start any more, or "". ``archived`` are the ids of queries that are in
-    the log but no longer in the file. ``recall`` returns what earlier nights left on a query at a time.
+    the log but no longer in the file. ``recall`` returns what earlier nights left on a query at a time. ``embed`` asks for
+    the vectors that the search by meaning needs, before the first query starts.
     """
 
     store: EventStore
@@ -105,6 +107,7 @@ class Batch:
     archived: tuple[str, ...] = ()
     recall: Callable[[Query, str], Recalled | None] = lambda _query, _at: None
     remote: RemoteRunner | None = None
+    embed: Callable[[], AsyncGenerator[n.PassagesEmbedded]] | None = None
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
     _session_costs: list[SessionCost] = field(default_factory=list)
@@ -135,11 +138,22 @@ class Batch:
             ids = tuple(decision.query.id for decision in due)
             log.record(n.BatchStarted(due=ids, queue_digest=self.queue.digest, archived=self.archived))
             self._skip(log, left + [_skipped_event(d, "limit", f"the limit of {limit} is reached") for d in beyond])
+            await self._embed(log)
             await self._research_all(due, log)
             self._close(log, started_at)
         finally:
             self.store.release(log.id)
         return self._result(log.id)
+
+    async def _embed(self, log: BatchLog) -> None:
+        if self.embed is None:
+            return
+        async with aclosing(self.embed()) as events:
+            async for event in events:
+                log.record(event)
+                self._paid = total((self._paid, event.cost))
+                if self._stop_reason():
+                    break
 
     async def _research_all(self, due: Iterable[Decision], log: BatchLog) -> None:
         self._waiting.extend(due)

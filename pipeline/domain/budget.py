@@ -260,6 +260,10 @@ class CombinedBudget:
                 budget.shared.settle(reservation.worst, reservation.calls, None)
 
 
+# The budget of whoever searches: a search that is shared by sessions charges its own calls to it.
+paying: ContextVar[CombinedBudget] = ContextVar("paying", default=CombinedBudget(()))  # noqa: B039 - it is frozen
+
+
 def nano_usd(usd: float) -> int:
     """Return an amount in whole nano-dollars."""
     return round(usd * _NANO)

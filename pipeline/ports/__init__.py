@@ -64,7 +64,7 @@ class SearchResult:
     """Hits, best first, and who found them. No hits means: nothing found.
 
     ``provider`` is one name, or two joined by ``+`` where own documents and the web both answered. ``failed`` says which of these
-    two did not, and why; its hits are missing.
+    two did not, and why; its hits are missing. If it names the embeddings, own documents were searched by words alone.
     An index of its own also says what it knows of the query's words, and the languages that its documents are written in.
     """
 
@@ -103,7 +103,8 @@ class StoredPage:
 class FoundPassages:
     """Passages of stored pages, best first, as hits, and the pages that contain them, in the order of their best passages.
 
-    ``searched`` is the number of pages in the scope; ``statistics`` and ``languages`` are those of these pages.
+    ``searched`` is the number of pages in the scope; ``statistics`` and ``languages`` are those of these pages. ``cost`` and
+    ``failed`` as in ``SearchResult``.
     """
 
     hits: tuple[Hit, ...]
@@ -111,6 +112,8 @@ class FoundPassages:
     statistics: TermStatistics = field(default_factory=_unknown)
     languages: tuple[str, ...] = ()
     searched: int = 0
+    cost: Cost = field(default_factory=_free)
+    failed: tuple[FailedSide, ...] = ()
 
 
 class StoredPages(Protocol):

@@ -32,6 +32,7 @@ from pipeline.wiring.store_adapters import (
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
+    from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
     from pipeline.adapters.search.fallback_chain import FallbackChain, Member
     from pipeline.adapters.search.local.local_search import LocalFolder
     from pipeline.domain.events.session_events import EventBase, RunStarted
@@ -84,11 +85,11 @@ def last_run(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def documents_of(workspace: Workspace) -> LocalFolder:
+def documents_of(workspace: Workspace, meaning: SemanticIndex | None = None) -> LocalFolder:
     """Return the search over the workspace's own documents."""
     from pipeline.adapters.search.local.local_search import LocalFolder
 
-    return LocalFolder(workspace.corpora, workspace.folder / "events" / "local" / "corpus.sqlite")
+    return LocalFolder(workspace.corpora, workspace.folder / "events" / "local" / "corpus.sqlite", meaning)
 
 
 def http_of(settings: Settings, keys: Keys) -> HttpClient:

@@ -21,6 +21,7 @@ from pipeline.config.queries.fields import (
 )
 from pipeline.config.queries.model import (
     FOREVER,
+    EmbeddingChoice,
     Enqueueing,
     Keep,
     Limits,
@@ -76,6 +77,18 @@ def _reasoner(node: Node, faults: Problems) -> object:
     if not any(isinstance(key, Scalar) and key.value == "model" for key, _ in node.pairs):
         faults.add(node, "a reasoner without a model", "write {model: …}, or reasoner: auto")
     return ModelChoice(**values) if "model" in values else None
+
+
+def _embeddings(node: Node, faults: Problems) -> EmbeddingChoice | None:
+    wanted = "write embeddings: {model: …, base_url: …}"
+    if not isinstance(node, Mapping):
+        if not isinstance(node, Refused):
+            faults.add(node, f"{kind(node)} where a model for embeddings belongs", wanted)
+        return None
+    values: dict[str, Any] = mapping(node, faults, _EMBEDDINGS)
+    if not any(isinstance(key, Scalar) and key.value == "model" for key, _ in node.pairs):
+        faults.add(node, "embeddings without a model", wanted)
+    return EmbeddingChoice(**values) if "model" in values else None
 
 
 def _roles(node: Node, faults: Problems) -> object:
@@ -194,6 +207,15 @@ _MODEL: dict[str, Reader] = {
     "effort": choice("none", "minimal", "low", "medium", "high", "xhigh", "max"),
     "concurrency": whole(1, 100),
 }
+_EMBEDDINGS: dict[str, Reader] = {
+    "model": text,
+    "base_url": _address,
+    "key": _key_name,
+    "dimensions": whole(8, 16_384),
+    "query_prefix": text,
+    "passage_prefix": text,
+    "concurrency": whole(1, 100),
+}
 _QUERY_LIMITS: dict[str, Reader] = {
     "cost_usd": money,
     "tokens": whole(1, MOST),
@@ -210,6 +232,7 @@ _SETTINGS: dict[str, Reader] = {
     "reasoner": _reasoner,
     "search": search,
     "corpus": _folders,
+    "embeddings": _embeddings,
     "limits": _limits,
     "query_limits": _query_limits,
     "prices": _prices,
