@@ -123,7 +123,7 @@ class Simulation:
 
     async def _research(self, trouble: Callable[[], Coroutine[Any, Any, None]] | None) -> BatchResult:
         queue = Queue(Settings(limits=Limits(max_failures=100_000)), tuple(map(_query, range(self.sessions))), digest="d" * 64)
-        store, context = PostgresStore(self.url, self.folder / "run"), context_for("run-0")
+        store, context = PostgresStore(self.url, self.folder / "run", patience_s=300.0), context_for("run-0")
         runner = JobRunner(
             store,
             PostgresDispatcher(Connections(self.url)),
