@@ -20,6 +20,7 @@ from pipeline.cli.commands.imports.import_command import import_
 from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.machines.handoff_command import handoff
 from pipeline.cli.commands.machines.merge_command import merge
+from pipeline.cli.commands.machines.store_commands import store
 from pipeline.cli.commands.memory_commands import consolidate
 from pipeline.cli.commands.prune_forget import forget, prune
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
@@ -86,6 +87,7 @@ COMMANDS = (
     run,
     serve,
     show,
+    store,
     unhide,
     verify,
     watch,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pipeline.config.queries.model import Query
     from pipeline.config.service_selection import Documents, SearchChoice
     from pipeline.config.settings import Keys, Workspace
+    from pipeline.domain.events.batch_events import PassagesEmbedded
     from pipeline.domain.values import ResearchConfig
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.ops.unattended import UnattendedRun
@@ -150,3 +152,20 @@ def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, sea
     if skipped:
         _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=PRINTED)
     console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
+
+
+async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbedded]) -> AsyncGenerator[PassagesEmbedded]:
+    """Pass on what becomes of the documents' embeddings, and print it: at the start, at the end, and why it failed."""
+    from pipeline.text.normalise import counted
+
+    done = 0
+    async with aclosing(events):
+        async for event in events:
+            if event.failed:
+                console.say(f"documents are searched by words alone, not by meaning: {event.failed}", always=True, fg="yellow")
+            elif not done and event.left:
+                console.say(f"asking {event.model} for vectors of {counted(event.passages + event.left, 'passage')}", dim=True)
+            done += event.passages
+            if done and not event.left and not event.failed:
+                console.say(f"{counted(done, 'passage')} can be found by meaning ({event.model})", dim=True)
+            yield event

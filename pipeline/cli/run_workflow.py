@@ -12,7 +12,7 @@ from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decisi
 from pipeline.cli.command_parts import bring_up_to_date, join_branches, report_build_problems, report_left_out, try_builds
 from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.note_questions import answer_note_questions, open_note_questions
-from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare
+from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare, report_embedding
 from pipeline.config.service_selection import LOCAL
 from pipeline.errors import NOT_FOUND, LogDamaged, LogError, NoWorkspace, SystemRefused, WorkspaceLocked
 from pipeline.ops.console_output import PRINTED, Console
@@ -181,6 +181,8 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
             context = context_of(env, progress.listen, run, request.bounds.until)
             at_once, gone = sessions_at_once(workspace), decided.archived
             batch = Batch(env.store, workspace.queue, factory, env.config_of, context, at_once, factory.spent_out, gone)
+            if any(LOCAL in names for names in searches):
+                batch.embed = lambda: report_embedding(console, factory.embed_documents())
             if workspace.queue.settings.memory == "on":
                 batch.recall = Recaller(env.store)
             return await batch.work(decided.decisions, request.selection.limit)

@@ -49,9 +49,9 @@ class Budget:
         spent: Cost | None = None,
     ) -> None:
         self.name = name
-        self._cap_nano = None if cap_usd is None else _nano_usd(cap_usd)
+        self._cap_nano = None if cap_usd is None else nano_usd(cap_usd)
         self._cap_tokens, self._cap_calls = cap_tokens, cap_calls
-        self._nano = _nano_usd(spent.usd) if spent else 0
+        self._nano = nano_usd(spent.usd) if spent else 0
         self._tokens = spent.total_tokens if spent else 0
         self._calls = spent.calls if spent else 0
         self._open: set[Reservation] = set()
@@ -80,7 +80,7 @@ class Budget:
         """
         held_nano = self._nano + sum(entry.nano_usd for entry in self._open)
         held_tokens = self._tokens + sum(entry.tokens for entry in self._open)
-        if self._cap_nano is not None and held_nano + _nano_usd(worst.usd) > self._cap_nano:
+        if self._cap_nano is not None and held_nano + nano_usd(worst.usd) > self._cap_nano:
             raise self._spent("usd", f"{self._cap_nano / _NANO:.2f}", f"{self.usd:.4f}")
         if self._cap_tokens is not None and held_tokens + worst.total_tokens > self._cap_tokens:
             raise self._spent("tokens", str(self._cap_tokens), str(self._tokens))
@@ -94,7 +94,7 @@ class Budget:
             BudgetSpent: it would exceed a cap; nothing is reserved.
         """
         self.check(worst, calls)
-        reservation = Reservation(_nano_usd(worst.usd), worst.total_tokens, calls)
+        reservation = Reservation(nano_usd(worst.usd), worst.total_tokens, calls)
         self._open.add(reservation)
         return reservation
 
@@ -105,7 +105,7 @@ class Budget:
             KeyError: this budget has no such reservation.
         """
         self._open.remove(reservation)
-        self._nano += _nano_usd(actual.usd)
+        self._nano += nano_usd(actual.usd)
         self._tokens += actual.total_tokens
         self._calls += reservation.calls
 
@@ -118,16 +118,22 @@ class Budget:
         self._open.remove(reservation)
 
     def _spent(self, cap: str, limit: str, spent: str) -> BudgetSpent:
-        unit = "USD" if cap == "usd" else cap
-        self.refusal = f"the {self.name}'s budget of {limit} {unit} does not allow another call ({spent} spent)"
-        return BudgetSpent(
-            self.refusal,
-            ledger=self.name,
-            cap=cap,
-            limit=limit,
-            spent=spent,
-            hint="the report is written from the facts found so far; raise the cap in queries.yaml for more",
-        )
+        error = budget_spent(self.name, cap, limit, spent)
+        self.refusal = error.message
+        return error
+
+
+def budget_spent(name: str, cap: str, limit: str, spent: str) -> BudgetSpent:
+    """Return the refusal of a call by the budget ``name``; ``cap`` is usd, tokens or calls, the figures are in words."""
+    unit = "USD" if cap == "usd" else cap
+    return BudgetSpent(
+        f"the {name}'s budget of {limit} {unit} does not allow another call ({spent} spent)",
+        ledger=name,
+        cap=cap,
+        limit=limit,
+        spent=spent,
+        hint="the report is written from the facts found so far; raise the cap in queries.yaml for more",
+    )
 
 
 async def announce_call(worst: Cost) -> None:
@@ -210,5 +216,10 @@ class CombinedBudget:
             budget.release(reservation)
 
 
-def _nano_usd(usd: float) -> int:
+# The budget of whoever searches: a search that is shared by sessions charges its own calls to it.
+paying: ContextVar[CombinedBudget] = ContextVar("paying", default=CombinedBudget(()))  # noqa: B039 - it is frozen
+
+
+def nano_usd(usd: float) -> int:
+    """Return an amount in whole nano-dollars."""
     return round(usd * _NANO)

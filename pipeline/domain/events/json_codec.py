@@ -69,6 +69,7 @@ SessionEvent = Annotated[
     | e.HandoffCompleted
     | n.BatchStarted
     | n.QuerySkipped
+    | n.PassagesEmbedded
     | n.QueryEnded
     | n.BatchEnded
     | n.VaultFailed
