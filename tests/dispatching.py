@@ -75,10 +75,10 @@ class MemoryDispatcher:
         row = self.rows.get(session)
         return row if row and row.worker and row.worker.id == worker.id else None
 
-    def beat(self, worker: WorkerProcess) -> Mapping[str, str]:
+    def beat(self, worker: WorkerProcess, sessions: Collection[str]) -> Mapping[str, str]:
         with self._reach():
             self._see(worker)
-            mine = {name: row for name, row in self.rows.items() if self._row_of(worker, name)}
+            mine = {name: row for name, row in self.rows.items() if name in sessions and self._row_of(worker, name)}
             for row in mine.values():
                 row.leased_until = time.monotonic() + worker.lease_s
             return {name: row.stop for name, row in mine.items()}

@@ -31,10 +31,11 @@ class Dispatcher(Protocol):
         """
         ...
 
-    def beat(self, worker: WorkerProcess) -> Mapping[str, str]:
-        """Give a sign of life; return the worker's jobs by session, each with why it must stop, or "" to go on.
+    def beat(self, worker: WorkerProcess, sessions: Collection[str]) -> Mapping[str, str]:
+        """Give a sign of life for these sessions; return those that are still the worker's, each with why it must stop, or "".
 
-        A session that is missing is no longer the worker's: another may work on it.
+        A session that is missing is no longer the worker's: another may work on it. A job that is the worker's without its
+        knowledge, since the answer to its claim was lost, is not named, and so goes to others when its lease ends.
         """
         ...
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pipeline.domain.events.event_base import EventBase
-from pipeline.errors import LogError
+from pipeline.errors import LogError, SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.catalogue import Catalogue
@@ -31,6 +31,7 @@ from pipeline.vault.rendering.render_task import FIGURE, SessionUnreadable
 from pipeline.vault.rendering.templates import Renderer
 
 _LOST = "its log is missing, so they are kept; restore it from a backup, or write it off: research verify --repair"
+_AWAY = "put the folder or drive back, then run `research build`; nothing was recorded, so no note counts as removed"
 _NONE: frozenset[str] = frozenset()
 SWEPT = "swept"  # the catalogue's entry for: no file is left that should have been removed
 
@@ -56,7 +57,7 @@ class Build:
         self._record_decisions = record
         self._templates = templates_fingerprint(renderer.folder)
         self._renderer = renderer
-        self._tree = Tree(vault)
+        self._vault, self._tree = vault, Tree(vault)
         self._catalogue = catalogue
         self._refused: dict[str, LogError] = {}
 
@@ -66,20 +67,31 @@ class Build:
         Raises:
             sqlite3.DatabaseError: the catalogue is damaged.
             TemplateInvalid, SystemRefused: as ``build_vault``.
+            SystemRefused: the vault's folder or drive went away meanwhile.
         """
         try:
             generation, files = self._render()
             stale = self._stale_files(generation, files)
+            self._check_in_place()
             if self._record_decisions and self._identity.drafts and self._mode != "check":
                 self._record_decisions(self._identity.drafts)
             result = self._write(files, stale, generation)
             report = self._record(files, stale, generation, result)
+            self._check_in_place()
             self._catalogue.commit()
             return report
         except ValidationError as error:
             raise sqlite3.DatabaseError("the catalogue contains values that this program did not write") from error
+        except OSError:
+            self._check_in_place()
+            raise
         finally:
             self._tree.close()
+
+    def _check_in_place(self) -> None:
+        """Refuse to record anything of a vault that went away: its notes would look removed by a person when it is back."""
+        if not self._tree.is_in_place():
+            raise SystemRefused(f"the vault {self._vault} went away while its notes were built", hint=_AWAY)
 
     def _render(self) -> tuple[NoteGeneration, list[PlacedFile]]:
         """Render all files that are due; a session that turns out to be unreadable is left out on the next try."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from pipeline.vault.mornings.question_note import question_note, questions_of
 from pipeline.vault.notes.home_note import home_note
 from pipeline.vault.notes.night_note import night_note
 from pipeline.vault.notes.source_note import around_of, changes_of
-from pipeline.vault.notes.topic_note import topic_note, topics_of
+from pipeline.vault.notes.topic_note import former_topics, topic_note, topics_of
 from pipeline.vault.output.note import Plain
 from pipeline.vault.path_assignment import PathAssignment
 from pipeline.vault.rendering.base_file import fault_of
@@ -251,11 +251,9 @@ class NoteGeneration:
         for topic in self._due("topic", self._new_topics, lambda: self._topics):
             cards = [self._model.by_id[brief.id] for brief in self._topics[topic]]
             known = self._memory.known_on(self._model, cards)
-            yield rendered(
-                self.renderer,
-                f"topic:{topic}",
-                topic_note(self._model, topic, cards, known, self._talks.asked_on(self._model, topic)),
-            )
+            note = topic_note(self._model, topic, cards, known, self._talks.asked_on(self._model, topic))
+            former = tuple(f"topic:{name}" for name in former_topics(topic, cards) if name not in self._topics)
+            yield rendered(self.renderer, f"topic:{topic}", replace(note, formerly=former))
 
     def _question_files(self) -> Iterator[GeneratedFile]:
         for name in self._due("question", self._new_questions, lambda: self._questions):

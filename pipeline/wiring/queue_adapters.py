@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 
 from pipeline.config.settings import Workspace, store_address, store_password
 from pipeline.errors import CorpusUnusable, ReadFailed, UsageError
-from pipeline.wiring.store_adapters import require_psycopg
+from pipeline.wiring.store_adapters import postgres_store, require_psycopg
 
 if TYPE_CHECKING:
     from pipeline.adapters.dispatch.job_queue import PostgresDispatcher
     from pipeline.adapters.dispatch.shared_budget import PostgresBudget
     from pipeline.adapters.search.local.document_folder import FoundFile
     from pipeline.adapters.search.local.document_folders import Corpus
+    from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 
+PATIENCE_S = 600.0
+_IN_FILES = "several machines need a log in PostgreSQL, and this workspace's is in files"
 _HINT = "write `store: postgresql://ROLE@HOST/DATABASE` under settings, and run research store init; see docs/many-machines.md"
 
 
@@ -30,7 +33,7 @@ def queue_of(folder: Path) -> tuple[PostgresDispatcher, PostgresBudget]:
     """
     address = store_address(folder)
     if not address:
-        raise UsageError("several machines need a log in PostgreSQL, and this workspace's is in files", hint=_HINT)
+        raise UsageError(_IN_FILES, hint=_HINT)
     require_psycopg()
     from pipeline.adapters.dispatch.connections import Connections
     from pipeline.adapters.dispatch.job_queue import PostgresDispatcher
@@ -38,6 +41,17 @@ def queue_of(folder: Path) -> tuple[PostgresDispatcher, PostgresBudget]:
 
     connections = Connections(address, store_password(folder))
     return PostgresDispatcher(connections), PostgresBudget(connections)
+
+
+def patient_store_of(folder: Path) -> PostgresStore:
+    """Return the workspace's store for a run that does not end because the database is being restarted.
+
+    Raises:
+        UsageError: the log is in files, or psycopg is not installed.
+    """
+    if not (address := store_address(folder)):
+        raise UsageError(_IN_FILES, hint=_HINT)
+    return postgres_store(folder, address, PATIENCE_S)
 
 
 def new_worker_id() -> str:

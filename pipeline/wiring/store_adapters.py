@@ -46,8 +46,10 @@ def file_store(folder: Path) -> FileStore:
     return FileStore(folder / "events", _join_branches)
 
 
-def postgres_store(folder: Path, address: str) -> PostgresStore:
+def postgres_store(folder: Path, address: str, patience_s: float = 30.0) -> PostgresStore:
     """Return the store in the database at ``address``; caches are in the workspace.
+
+    A connection that is lost is tried again for ``patience_s`` seconds.
 
     Raises:
         UsageError: psycopg is not installed, or the password's file cannot be read.
@@ -55,7 +57,7 @@ def postgres_store(folder: Path, address: str) -> PostgresStore:
     require_psycopg()
     from pipeline.adapters.store.postgres.postgres_store import PostgresStore
 
-    return PostgresStore(address, folder / "events", password=store_password(folder))
+    return PostgresStore(address, folder / "events", password=store_password(folder), patience_s=patience_s)
 
 
 def require_psycopg() -> None:

@@ -54,7 +54,8 @@ on conflict (id) do update set machine = excluded.machine, sessions = excluded.s
     lease = excluded.lease, seen = excluded.seen
 """
 _BEAT = """
-update jobs set leased_until = clock_timestamp() + %(lease)s where worker = %(id)s and result is null returning session, stop
+update jobs set leased_until = clock_timestamp() + %(lease)s
+where worker = %(id)s and session = any(%(sessions)s) and result is null returning session, stop
 """
 _END = """
 update jobs set worker = null, leased_until = null, result = %(result)s
@@ -113,11 +114,11 @@ class PostgresDispatcher:
             found = connection.execute(_CLAIM, {**_values(worker), "most": most, "without": list(without)}).fetchall()
         return [_claim_of(*row) for row in found]
 
-    def beat(self, worker: WorkerProcess) -> Mapping[str, str]:
-        """Give a sign of life; return the worker's jobs, each with why it must stop or ""."""
+    def beat(self, worker: WorkerProcess, sessions: Collection[str]) -> Mapping[str, str]:
+        """Give a sign of life; return those sessions that are still the worker's, each with why it must stop or ""."""
         with self._connections.one() as connection, connection.transaction():
             connection.execute(_SEEN, _values(worker))
-            return dict(connection.execute(_BEAT, _values(worker)).fetchall())
+            return dict(connection.execute(_BEAT, {**_values(worker), "sessions": list(sessions)}).fetchall())
 
     def release(self, worker: WorkerProcess, session: str, result: JobResult | None = None, refused: str = "") -> bool:
         """End a job, or put it back."""

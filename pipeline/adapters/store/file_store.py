@@ -23,14 +23,13 @@ from pipeline.adapters.store.stream_writer import StreamWriter
 from pipeline.adapters.store.subscriptions.polled_subscription import PolledSubscription
 from pipeline.adapters.store.unfit_records import refuse_unfit
 from pipeline.adapters.store.upkeep import removal
-from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot, kind_of
+from pipeline.domain.events.records import FORGETTABLE, MERGE, Kind, Record, Snapshot, kind_of
 from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, joined, tombstones_of
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
 from pipeline.text.normalise import digest_of
 
 _log = logging.getLogger("pipeline.adapters.store")
-_FORGOTTEN = ("session", "import")  # the kinds of streams that a person may forget
 
 
 class FileStore:
@@ -137,7 +136,7 @@ class FileStore:
 
     def ids(self, kind: Kind) -> Iterator[str]:
         """Yield the ids of all streams of a kind, sorted."""
-        if kind not in ("session", "import"):
+        if kind not in FORGETTABLE:
             return self._layout.ids(kind)
         stones = self.tombstones()
         if kind == "import":
@@ -148,10 +147,10 @@ class FileStore:
         """Return a mark for each stream of these kinds, by id, sorted: the names, sizes and times of its segments."""
         found = dict(self._layout.marks(kinds))
         stones = self.tombstones()
-        if not {"session", "import"} & {*kinds} or not (stones.sessions or stones.forgotten):
+        if not {*FORGETTABLE} & {*kinds} or not (stones.sessions or stones.forgotten):
             return found
         pruned = {name: f"pruned:{one.report}" for name, one in stones.sessions.items()} if "session" in kinds else {}
-        left = {name: mark for name, mark in found.items() if kind_of(name) not in _FORGOTTEN or not stones.is_forgotten(name)}
+        left = {name: mark for name, mark in found.items() if kind_of(name) not in FORGETTABLE or not stones.is_forgotten(name)}
         whole = left | pruned
         return {name: whole[name] for kind in kinds for name in sorted(whole) if kind_of(name) == kind}
 
@@ -295,7 +294,7 @@ class FileStore:
         return self.tombstones().sessions.get(stream) if kind_of(stream) == "session" else None
 
     def _refuse_pruned(self, stream: str) -> None:
-        if self._pruned_session(stream) or (kind_of(stream) in _FORGOTTEN and self.tombstones().is_forgotten(stream)):
+        if self._pruned_session(stream) or (kind_of(stream) in FORGETTABLE and self.tombstones().is_forgotten(stream)):
             raise EventRejected(f"{stream} was pruned and cannot go on", hint="research the question in a new session")
 
     def _writer(self, stream: str) -> StreamWriter:

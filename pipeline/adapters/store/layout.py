@@ -166,7 +166,7 @@ def is_plain(identity: str) -> bool:
 
 def segment_name(stream: str, first_version: int, run_id: str, attempt: int) -> str:
     """Return the file name of a new segment; ``attempt`` as in ``Layout.segment``."""
-    # Two machines may import the same: with the run in their names, both files stay and their branches are joined.
+    # Two machines may import the same: with the run in their names, both files stay, and their branches are joined.
     later = f"~{run_id}" if first_version > 1 or kind_of(stream) == "import" else ""
     stem = f"{stream}{later}" if is_shared(stream) else f"{first_version:06d}-{run_id}"
     return stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
 from pipeline.domain.distribution.jobs import WorkerProcess
@@ -16,15 +16,20 @@ BEATS_A_LEASE = 6  # a single lost packet must not cost a job
 
 
 class Heartbeat:
-    """Gives signs of life while the context is open. ``heard`` is called in that thread with what each answered.
+    """Gives signs of life while the context is open. ``heard`` is called in that thread with the sessions and the answer to each.
 
-    ``process`` returns what the worker says of itself now. While the queue cannot be reached, ``heard`` is not called.
+    ``process`` returns what the worker says of itself now, ``sessions`` what it works on. While the queue cannot be reached,
+    ``heard`` is not called.
     """
 
     def __init__(
-        self, dispatcher: Dispatcher, process: Callable[[], WorkerProcess], heard: Callable[[Mapping[str, str]], None]
+        self,
+        dispatcher: Dispatcher,
+        process: Callable[[], WorkerProcess],
+        sessions: Callable[[], Sequence[str]],
+        heard: Callable[[Sequence[str], Mapping[str, str]], None],
     ) -> None:
-        self._dispatcher, self._process, self._heard = dispatcher, process, heard
+        self._dispatcher, self._process, self._sessions, self._heard = dispatcher, process, sessions, heard
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
@@ -39,7 +44,8 @@ class Heartbeat:
     def _beat(self) -> None:
         while not self._ended.wait(self._process().lease_s / BEATS_A_LEASE):
             try:
-                self._heard(self._dispatcher.beat(self._process()))
+                sessions = self._sessions()
+                self._heard(sessions, self._dispatcher.beat(self._process(), sessions))
             except QueueUnavailable as error:
                 _log.info("no sign of life could be given: %s", error.message)
             except Exception:  # noqa: BLE001 - the next one may succeed

@@ -11,6 +11,7 @@ from pipeline.errors import BudgetSpent, QueueUnavailable, StoreUnreachable
 from pipeline.ports.distribution import SharedBudget
 
 _log = logging.getLogger("pipeline.batch.distribution")
+_PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)  # before a database that does not answer is given up
 
 
 class SessionShare:
@@ -29,13 +30,17 @@ class SessionShare:
             StoreUnreachable: the database does not answer, so nothing may be spent.
             VersionConflict: another worker has taken the session over.
         """
-        try:
-            await asyncio.to_thread(self._budget.reserve, self._share, worst, calls)
-        except BudgetSpent as error:
-            self.refusal = error.message
-            raise
-        except QueueUnavailable as error:
-            raise StoreUnreachable(error.message, hint=error.hint) from error
+        for pause_s in (*_PAUSES_S, None):
+            try:
+                await asyncio.to_thread(self._budget.reserve, self._share, worst, calls)
+                return
+            except BudgetSpent as error:
+                self.refusal = error.message
+                raise
+            except QueueUnavailable as error:  # a reservation that was made all the same is freed when the session ends
+                if pause_s is None:
+                    raise StoreUnreachable(error.message, hint=error.hint) from error
+                await asyncio.sleep(pause_s)
 
     def settle(self, worst: Cost, calls: int, actual: Cost | None) -> None:
         """Replace a reservation by what the call cost. It is done in the background; the log corrects it in any case."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -74,12 +74,12 @@ class SessionWorker:
         stop = self.context.stop
         stopping = asyncio.create_task(self._pass_on_stop())
 
-        def heard(orders: Mapping[str, str]) -> None:
-            loop.call_soon_threadsafe(self._obey, orders)
+        def heard(sessions: Sequence[str], orders: Mapping[str, str]) -> None:
+            loop.call_soon_threadsafe(self._obey, sessions, orders)
 
         try:
             async with ending_at(self.context.deadline, self.context.now, stop):
-                with Heartbeat(self.dispatcher, self.process, heard):
+                with Heartbeat(self.dispatcher, self.process, lambda: tuple(self._jobs), heard):
                     await self._take_jobs(once=once)
                     if self._tasks:
                         await asyncio.wait(self._tasks)
@@ -128,9 +128,9 @@ class SessionWorker:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _obey(self, orders: Mapping[str, str]) -> None:
-        """Stop the sessions that the run wants stopped, and those that another worker has taken over."""
-        for session, running in self._jobs.items():
+    def _obey(self, sessions: Sequence[str], orders: Mapping[str, str]) -> None:
+        """Of these sessions, stop those that the run wants stopped, and those that another worker has taken over."""
+        for session, running in ((one, self._jobs[one]) for one in sessions if one in self._jobs):
             if session not in orders:
                 running.lost = True
                 running.stop.grace_s = 0.0  # what it would still answer could not be stored
@@ -234,7 +234,11 @@ class SessionWorker:
 
     def _count(self, session: str, became: str, why: str) -> None:
         self.ended[became] = self.ended.get(became, 0) + 1
-        words = {TAKEN_OVER: "another worker has taken it over; it is stopped here", REFUSED: f"refused: {why}", LOST: "given up"}
+        words = {
+            TAKEN_OVER: "another worker has taken it over; it is stopped here",
+            REFUSED: f"refused: {why}",
+            LOST: "no longer this worker's",
+        }
         self.say(f"{session}  {words.get(became) or ': '.join(filter(None, (became, why)))}", became in words)
 
     async def _leave(self) -> None:

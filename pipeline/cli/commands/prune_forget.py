@@ -177,18 +177,6 @@ def forget(console: Console, session: str, yes: bool) -> None:
         end(_build(env))
 
 
-def _end_if_forgotten(env: RunEnvironment, session: str) -> None:
-    """Take away what an interrupted ``forget`` of this session left, in the log and in the vault; then end the program."""
-    from pipeline.ops.pruning.prune import finish
-    from pipeline.text.normalise import digest_of
-    from pipeline.wiring import workspace_adapters
-
-    if at := env.store.tombstones().forgotten.get(digest_of(session.encode("utf-8", "replace"))):
-        finish(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None))
-        env.console.data([f"forgotten on {at[:10]}; what was left of it is removed now"], {"forgotten": True, "at": at})
-        end(_build(env))
-
-
 def _what_goes(env: RunEnvironment, session: str) -> Forgetting:
     """Return what forgetting the session or the import of that name takes."""
     from pipeline.cli.command_parts import import_named, session_named
@@ -201,6 +189,18 @@ def _what_goes(env: RunEnvironment, session: str) -> Forgetting:
     name = session_named(env.console.folder, env.store, session)
     state = ResearchSession.open(env.store, name).state
     return forgetting(env.store, name, state.query, state.query_id)
+
+
+def _end_if_forgotten(env: RunEnvironment, session: str) -> None:
+    """Take away what an interrupted ``forget`` of this session left, in the log and in the vault; then end the program."""
+    from pipeline.ops.pruning.prune import finish
+    from pipeline.text.normalise import digest_of
+    from pipeline.wiring import workspace_adapters
+
+    if at := env.store.tombstones().forgotten.get(digest_of(session.encode("utf-8", "replace"))):
+        finish(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None))
+        env.console.data([f"forgotten on {at[:10]}; what was left of it is removed now"], {"forgotten": True, "at": at})
+        end(_build(env))
 
 
 def _ask(console: Console, what: Forgetting) -> None:

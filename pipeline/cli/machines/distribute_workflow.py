@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ async def run_distributed_batch(run: UnattendedRun, env: RunEnvironment, decided
     from pipeline.cli.progress import progress_on
     from pipeline.cli.run_environment import context_of
     from pipeline.config.settings import environment
+    from pipeline.wiring import queue_adapters
 
+    env = replace(env, store=queue_adapters.patient_store_of(env.workspace.folder))
     console, queue = env.console, env.workspace.queue
     due = [decision for decision in decided.decisions if decision.due][: request.selection.limit]
     documents = _documents_of(env, {env.config_of(decision.query).search for decision in due})

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, get_args
 
 Kind = Literal["session", "batch", "memory", "talk", "vault", "prune", "import"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+FORGETTABLE: tuple[Kind, ...] = ("session", "import")  # what a person may have forgotten
 MERGE = "merge-"  # how the run ids of merge segments begin
 
 

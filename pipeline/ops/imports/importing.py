@@ -9,17 +9,18 @@ from typing import Literal
 from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.imports.identity import import_event_id, item_event_id, stream_id
-from pipeline.domain.imports.import_events import ResearchImported
+from pipeline.domain.imports.import_events import ImportFinding, ResearchImported
 from pipeline.domain.imports.parsed import ParsedImport
 from pipeline.domain.imports.state import ImportState, import_of
 from pipeline.domain.session import record_of, stamped
 from pipeline.engine.run_context import RunContext
 from pipeline.ops.pruning.imported import forgotten_name
 from pipeline.ports import EventStore
-from pipeline.text.normalise import digest_of
+from pipeline.text.normalise import counted, digest_of
 from pipeline.text.times import timestamp
 
 AT_ONCE = 500  # events of one append
+MOST_FINDINGS = 1_000  # that are recorded of one session
 _ENVELOPE = {"id", "session_id", "version", "at", "run_id"}
 Outcome = Literal["new", "changed", "unchanged", "forgotten"]
 
@@ -103,8 +104,18 @@ def _said(state: ImportState, parsed: ParsedImport, tags: Sequence[str], digest:
         updated=parsed.updated,
         tags=tuple(dict.fromkeys((*state.tags, *tags))),
         queue=parsed.queue,
-        findings=tuple(parsed.tally.findings),
+        findings=_first(parsed.tally.findings),
     )
+
+
+def _first(findings: Sequence[ImportFinding]) -> tuple[ImportFinding, ...]:
+    """Return the findings, of very many the first; a last one then counts the others and the records that they left out."""
+    rest = findings[MOST_FINDINGS:]
+    if not rest:
+        return tuple(findings)
+    what = f"{counted(len(rest), 'more finding')} of this kind or another; the import printed them"
+    left_out = sum(one.records for one in rest)
+    return (*findings[:MOST_FINDINGS], ImportFinding(where="…", what=what, records=left_out))
 
 
 def _content(event: EventBase) -> EventBase:

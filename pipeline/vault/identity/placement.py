@@ -36,7 +36,8 @@ class Placement:
     def __post_init__(self) -> None:
         self._owners: dict[str, str] = {}
         for note, path in self.decisions.paths.items():
-            self._owners.setdefault(path, note)
+            if note not in self.decisions.hidden:
+                self._owners.setdefault(path, note)
 
     def place(self, note: str, canonical: str) -> str:
         """Return the path of a note, "" if it is hidden; ``canonical`` is the one that the log gives it.

@@ -44,7 +44,7 @@ class Note:
     """One note before rendering: its path without suffix, its kind, its properties in order, and the values for its template.
 
     ``view`` is a frozen dataclass; each of its fields is a name in the template. ``key`` tells it from other notes of its kind
-    that have the same owner.
+    that have the same owner. ``formerly`` are the owners whose note this was before the program named owners as it does now.
     """
 
     path: str
@@ -52,6 +52,7 @@ class Note:
     properties: Mapping[str, Property]
     view: object
     key: str = ""
+    formerly: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

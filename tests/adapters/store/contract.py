@@ -8,7 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pipeline.domain.events.pruning_events import SessionForgotten
 from pipeline.domain.events.records import KINDS, Record, Snapshot
+from pipeline.domain.session import record_of, stamped
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked
 from pipeline.ports import EventStore, Subscription
 from tests.adapters.store.samples import record, records
@@ -94,6 +96,20 @@ class EventStoreContract:
         assert other_store.marks() == before
         store.append("s-2", records([2], "s-2"), 1)
         assert {name for name, mark in other_store.marks().items() if before[name] != mark} == {"s-2"}
+
+    def test_a_forgotten_import_is_no_longer_listed_and_cannot_go_on(self, store: EventStore, other_store: EventStore) -> None:
+        for stream in ("import-1", "import-2"):
+            store.append(stream, records([1], stream), 0)
+            store.release(stream)
+        forgotten = SessionForgotten(session=hashlib.sha256(b"import-1").hexdigest())
+        stone = stamped(forgotten, "prune-1", 1, "run-1", "stone", "2026-11-22T02:15:00.000Z")
+        store.append("prune-1", [record_of(stone)], 0)
+        for one in (store, other_store):
+            assert list(one.ids("import")) == ["import-2"]
+            assert list(one.marks(["import"])) == ["import-2"]
+            assert list(one.leftovers()) == ["import-1"]
+        with pytest.raises(EventRejected):
+            store.append("import-1", records([2], "import-1"), 1)
 
     def test_a_batch_is_continued_by_a_second_run(self, store: EventStore, other_store: EventStore) -> None:
         first, second = record(1, "batch-1"), record(2, "batch-1", "run-2")

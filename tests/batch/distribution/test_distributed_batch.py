@@ -88,8 +88,10 @@ def test_a_worker_that_falls_silent_is_replaced_and_refused_when_it_wakes_up() -
 
         frozen.prepare = lambda _state, _claim: desk_for(stage.store, Sleepy())
         real_beat = stage.dispatcher.beat
-        stage.dispatcher.beat = lambda worker: {} if worker.machine == "north" else real_beat(worker)  # type: ignore[method-assign]
-        frozen._obey = lambda orders: None  # type: ignore[method-assign]  # noqa: ARG005
+        stage.dispatcher.beat = lambda worker, sessions: (  # type: ignore[method-assign]
+            {} if worker.machine == "north" else real_beat(worker, sessions)
+        )
+        frozen._obey = lambda sessions, orders: None  # type: ignore[method-assign]  # noqa: ARG005
         first = asyncio.create_task(frozen.work())
 
         async def later() -> Any:
@@ -272,7 +274,7 @@ def test_a_session_that_costs_worker_after_worker_is_given_up() -> None:
             for number in range(100):
                 gone = WorkerProcess(f"w{number}", "north", 1, -1.0)
                 stage.dispatcher.claim(gone, 1)
-                stage.dispatcher.beat(WorkerProcess("alive", "south", 1, 60.0, "other"))
+                stage.dispatcher.beat(WorkerProcess("alive", "south", 1, 60.0, "other"), [])
                 await asyncio.sleep(0.03)
 
         dying = asyncio.create_task(take_and_die())

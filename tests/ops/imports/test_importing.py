@@ -148,3 +148,13 @@ def test_two_machines_that_import_the_same_have_it_once_after_their_logs_are_uni
         united.join(name)
     assert not verify(tmp_path / "one")
     assert contents(FileStore(tmp_path / "one")) == before
+
+
+def test_of_very_many_findings_the_first_are_recorded_and_the_others_counted(tmp_path: Path) -> None:
+    store, folder = FileStore(tmp_path / "events"), tmp_path / "in"
+    write_session(folder, insights=[None] * 3_000)
+    (done,) = import_all(store, folder)
+    said = state_in(store, done.stream).said
+    assert len(said.findings) == importing.MOST_FINDINGS + 1
+    assert sum(one.records for one in said.findings) == said.counts.left_out == 3_000
+    assert import_all(store, folder, run="run-2")[0].outcome == "unchanged"
