@@ -296,7 +296,7 @@ class EventStore(Protocol):
         ...
 
     def leftovers(self) -> Iterator[str]:
-        """Yield the ids of pruned and forgotten sessions of which files are left."""
+        """Yield the ids of pruned and forgotten sessions, and of forgotten imports, of which files are left."""
         ...
 
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:

@@ -23,7 +23,7 @@ from pipeline.adapters.store.stream_writer import StreamWriter
 from pipeline.adapters.store.subscriptions.polled_subscription import PolledSubscription
 from pipeline.adapters.store.unfit_records import refuse_unfit
 from pipeline.adapters.store.upkeep import removal
-from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot, kind_of
+from pipeline.domain.events.records import FORGETTABLE, MERGE, Kind, Record, Snapshot, kind_of
 from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, joined, tombstones_of
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
@@ -136,19 +136,21 @@ class FileStore:
 
     def ids(self, kind: Kind) -> Iterator[str]:
         """Yield the ids of all streams of a kind, sorted."""
-        if kind != "session":
+        if kind not in FORGETTABLE:
             return self._layout.ids(kind)
         stones = self.tombstones()
+        if kind == "import":
+            return (name for name in self._layout.ids(kind) if not stones.is_forgotten(name))
         return iter(sorted({name for name in self._layout.ids(kind) if not stones.is_forgotten(name)} | stones.sessions.keys()))
 
     def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
         """Return a mark for each stream of these kinds, by id, sorted: the names, sizes and times of its segments."""
         found = dict(self._layout.marks(kinds))
         stones = self.tombstones()
-        if "session" not in kinds or not (stones.sessions or stones.forgotten):
+        if not {*FORGETTABLE} & {*kinds} or not (stones.sessions or stones.forgotten):
             return found
-        pruned = {name: f"pruned:{one.report}" for name, one in stones.sessions.items()}
-        left = {name: mark for name, mark in found.items() if kind_of(name) != "session" or not stones.is_forgotten(name)}
+        pruned = {name: f"pruned:{one.report}" for name, one in stones.sessions.items()} if "session" in kinds else {}
+        left = {name: mark for name, mark in found.items() if kind_of(name) not in FORGETTABLE or not stones.is_forgotten(name)}
         whole = left | pruned
         return {name: whole[name] for kind in kinds for name in sorted(whole) if kind_of(name) == kind}
 
@@ -193,9 +195,10 @@ class FileStore:
         removal.remove_objects(self._layout, digests)
 
     def leftovers(self) -> Iterator[str]:
-        """Yield the ids of pruned and forgotten sessions of which files are left."""
+        """Yield the ids of pruned and forgotten sessions, and of forgotten imports, of which files are left."""
         stones = self.tombstones()
-        return (name for name in self._layout.folders() if name in stones.sessions or stones.is_forgotten(name))
+        yield from (name for name in self._layout.folders() if name in stones.sessions or stones.is_forgotten(name))
+        yield from (name for name in self._layout.ids("import") if stones.is_forgotten(name))
 
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
         """Replace each record of a stream for good.
@@ -291,7 +294,7 @@ class FileStore:
         return self.tombstones().sessions.get(stream) if kind_of(stream) == "session" else None
 
     def _refuse_pruned(self, stream: str) -> None:
-        if self._pruned_session(stream) or (kind_of(stream) == "session" and self.tombstones().is_forgotten(stream)):
+        if self._pruned_session(stream) or (kind_of(stream) in FORGETTABLE and self.tombstones().is_forgotten(stream)):
             raise EventRejected(f"{stream} was pruned and cannot go on", hint="research the question in a new session")
 
     def _writer(self, stream: str) -> StreamWriter:

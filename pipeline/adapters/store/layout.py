@@ -4,6 +4,7 @@
 
     sessions/<session id>/events/<first version, 6 digits>-<run id>.jsonl
     batches/<batch id>.jsonl      so also memory/<memory id>.jsonl, talks/<talk id>.jsonl, prunes/<prune id>.jsonl
+    imports/<import id>~<run id>.jsonl   a session of another program: one segment for each run that changed it
     vault/<vault id>.jsonl        what a person decided about notes: one stream for each build or command that recorded a decision
     objects/<2 hex>/<sha256>.gz
     damaged/<time>/…  files as they were before a repair; no command reads or removes them
@@ -38,6 +39,7 @@ _FOLDERS = {
     "talk": "talks",
     "prune": "prunes",
     "vault": "vault",
+    "import": "imports",
 }
 
 
@@ -164,7 +166,8 @@ def is_plain(identity: str) -> bool:
 
 def segment_name(stream: str, first_version: int, run_id: str, attempt: int) -> str:
     """Return the file name of a new segment; ``attempt`` as in ``Layout.segment``."""
-    later = f"~{run_id}" if first_version > 1 else ""
+    # Two machines may import the same: with the run in their names, both files stay, and their branches are joined.
+    later = f"~{run_id}" if first_version > 1 or kind_of(stream) == "import" else ""
     stem = f"{stream}{later}" if is_shared(stream) else f"{first_version:06d}-{run_id}"
     return stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.command_parts import latest_session, require_workspace, session_named
+from pipeline.cli.command_parts import import_named, latest_session, require_workspace, session_named
 from pipeline.cli.param_types import SessionName
 from pipeline.ops.console_output import Console, end, put
 
@@ -44,6 +44,9 @@ def log(console: Console, session: str | None, follow: bool, types: tuple[str, .
     require_workspace(console.folder)
     refuse_unknown_types(types)
     store = workspace_adapters.store_of(console.folder)
+    if imported := import_named(store, session or ""):
+        _print(console, store, imported, types)
+        return
     if follow:
         _follow(console, store, session_named(console.folder, store, session) if session else "", types)
         return

@@ -91,11 +91,15 @@ FOREVER = timedelta.max
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end."""
+    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end.
+
+    ``originals`` are those of imports, counted from the import.
+    """
 
     exchanges: timedelta = timedelta(days=30)
     pages: timedelta = FOREVER
     sessions: timedelta = FOREVER
+    originals: timedelta = FOREVER
 
 
 @dataclass(frozen=True, slots=True)

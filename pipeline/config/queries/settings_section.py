@@ -172,7 +172,7 @@ def _query_limits(node: Node, faults: Problems) -> QueryLimits:
 
 
 def _keep(node: Node, faults: Problems) -> Keep:
-    return Keep(**_mapping(node, faults, dict.fromkeys(("exchanges", "pages", "sessions"), _age)))
+    return Keep(**_mapping(node, faults, dict.fromkeys(("exchanges", "pages", "sessions", "originals"), _age)))
 
 
 def _age(node: Node, faults: Problems) -> object:

@@ -19,6 +19,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events import vault_events as v
 from pipeline.domain.events.session_events import EventBase
+from pipeline.domain.imports import import_events as i
 from pipeline.errors import LogDamaged, SchemaTooNew, UsageError
 from pipeline.text.normalise import one_line
 
@@ -96,7 +97,11 @@ SessionEvent = Annotated[
     | p.RecordForgotten
     | v.NoteMoved
     | v.NoteHidden
-    | v.NoteShown,
+    | v.NoteShown
+    | i.ResearchImported
+    | i.FactsImported
+    | i.ReportImported
+    | i.MessageImported,
     Field(discriminator="type"),
 ]
 

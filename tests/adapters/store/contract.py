@@ -8,7 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pipeline.domain.events.pruning_events import SessionForgotten
 from pipeline.domain.events.records import KINDS, Record, Snapshot
+from pipeline.domain.session import record_of, stamped
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked
 from pipeline.ports import EventStore, Subscription
 from tests.adapters.store.samples import record, records
@@ -69,7 +71,7 @@ class EventStoreContract:
         assert list(store.load("batch-1")) == records([1], "batch-1")
 
     def test_streams_are_listed_by_kind_and_no_kind_hides_another(self, store: EventStore, other_store: EventStore) -> None:
-        for stream in ("talk-1", "memory-2", "s-1", "prune-1", "memory-1", "batch-1"):
+        for stream in ("talk-1", "memory-2", "s-1", "prune-1", "memory-1", "batch-1", "import-1"):
             store.append(stream, records([1], stream), 0)
         assert {kind: list(other_store.ids(kind)) for kind in KINDS} == {
             "session": ["s-1"],
@@ -78,6 +80,7 @@ class EventStoreContract:
             "talk": ["talk-1"],
             "vault": [],
             "prune": ["prune-1"],
+            "import": ["import-1"],
         }
         assert list(store.session_ids()) == ["s-1"]
         assert list(store.marks()) == ["s-1", "batch-1"]
@@ -93,6 +96,20 @@ class EventStoreContract:
         assert other_store.marks() == before
         store.append("s-2", records([2], "s-2"), 1)
         assert {name for name, mark in other_store.marks().items() if before[name] != mark} == {"s-2"}
+
+    def test_a_forgotten_import_is_no_longer_listed_and_cannot_go_on(self, store: EventStore, other_store: EventStore) -> None:
+        for stream in ("import-1", "import-2"):
+            store.append(stream, records([1], stream), 0)
+            store.release(stream)
+        forgotten = SessionForgotten(session=hashlib.sha256(b"import-1").hexdigest())
+        stone = stamped(forgotten, "prune-1", 1, "run-1", "stone", "2026-11-22T02:15:00.000Z")
+        store.append("prune-1", [record_of(stone)], 0)
+        for one in (store, other_store):
+            assert list(one.ids("import")) == ["import-2"]
+            assert list(one.marks(["import"])) == ["import-2"]
+            assert list(one.leftovers()) == ["import-1"]
+        with pytest.raises(EventRejected):
+            store.append("import-1", records([2], "import-1"), 1)
 
     def test_a_batch_is_continued_by_a_second_run(self, store: EventStore, other_store: EventStore) -> None:
         first, second = record(1, "batch-1"), record(2, "batch-1", "run-2")

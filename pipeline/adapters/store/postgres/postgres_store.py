@@ -21,7 +21,7 @@ from pipeline.adapters.store.postgres.stream_writer import StreamWriter
 from pipeline.adapters.store.subscriptions.postgres_subscription import Notifier, PostgresSubscription, listening
 from pipeline.adapters.store.unfit_records import refuse_unfit
 from pipeline.adapters.store.upkeep.removal import pruned_records
-from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot, kind_of
+from pipeline.domain.events.records import FORGETTABLE, MERGE, Kind, Record, Snapshot, kind_of
 from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, joined, tombstones_of
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 
@@ -120,11 +120,11 @@ class PostgresStore:
     def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
         """Return a mark for each stream of these kinds, by id, sorted: the version and hash of its last record."""
         found = self.database.run(lambda connection: _marks(connection, kinds))
-        if "session" not in kinds:
+        if not {*FORGETTABLE} & {*kinds}:
             return found
         stones = self.tombstones()
-        pruned = {name: f"pruned:{one.report}" for name, one in stones.sessions.items()}
-        left = {name: mark for name, mark in found.items() if kind_of(name) != "session" or not stones.is_forgotten(name)}
+        pruned = {name: f"pruned:{one.report}" for name, one in stones.sessions.items()} if "session" in kinds else {}
+        left = {name: mark for name, mark in found.items() if kind_of(name) not in FORGETTABLE or not stones.is_forgotten(name)}
         whole = left | pruned
         return {name: whole[name] for kind in kinds for name in sorted(whole) if kind_of(name) == kind}
 
@@ -175,9 +175,9 @@ class PostgresStore:
         self.database.run(lambda connection: objects.remove(connection, found))
 
     def leftovers(self) -> Iterator[str]:
-        """Yield the ids of pruned and forgotten sessions of which rows are left."""
+        """Yield the ids of pruned and forgotten sessions, and of forgotten imports, of which rows are left."""
         stones = self.tombstones()
-        names = self.database.run(lambda connection: _marks(connection, ["session"]))
+        names = self.database.run(lambda connection: _marks(connection, FORGETTABLE))
         return (name for name in sorted(names) if name in stones.sessions or stones.is_forgotten(name))
 
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
@@ -271,7 +271,7 @@ class PostgresStore:
         return self.tombstones().sessions.get(stream) if kind_of(stream) == "session" else None
 
     def _refuse_pruned(self, stream: str) -> None:
-        if kind_of(stream) == "session" and (self._pruned_session(stream) or self._tombstones.is_forgotten(stream)):
+        if kind_of(stream) in FORGETTABLE and (self._pruned_session(stream) or self.tombstones().is_forgotten(stream)):
             raise EventRejected(f"{stream} was pruned and cannot go on", hint="research the question in a new session")
 
     def _hash_of(self, stream: str, version: int) -> bytes | None:
