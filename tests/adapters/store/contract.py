@@ -255,7 +255,11 @@ class EventStoreContract:
             store.save_snapshot(stream, Snapshot(version, "fold-1", b"{}"))
             assert store.load_snapshot(stream, "fold-1") is None
 
-    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=30,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],
+    )
     @given(st.lists(st.lists(st.text(), min_size=1, max_size=4), min_size=1, max_size=5))
     def test_any_payload_comes_back_as_it_was(self, store: EventStore, batches: list[list[str]]) -> None:
         session = f"s-{len(list(store.session_ids()))}"
