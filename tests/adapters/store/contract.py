@@ -24,6 +24,10 @@ def all_of(feed: Subscription) -> list[Record]:
     return found
 
 
+# The class is run once for each store, with a store of the test's own.
+_SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
+
+
 class EventStoreContract:
     """``store`` is empty; ``other_store`` is another process's view of the same storage."""
 
