@@ -37,7 +37,7 @@ from tests.postgres_server import PostgresServer, program, running
 PARTS = ("append", "run", "restore", "chaos")
 TURNS, TURN_S = 5, 1.5
 BATCH = 16
-SESSIONS, LATENCY = 12, 0.2
+SESSIONS, LATENCY = 6, 0.2
 BARE = """CREATE TABLE bare (stream text COLLATE "C", version int, line bytea, PRIMARY KEY (stream, version))"""
 
 
