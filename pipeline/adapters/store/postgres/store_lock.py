@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline.adapters.store.postgres import schema_versions
 from pipeline.adapters.store.postgres.connection import Connection, Database
-from pipeline.errors import WorkspaceLocked
+from pipeline.errors import ResearchError, WorkspaceLocked
+
+KEEP_S = 10.0  # between two looks at the connection
+_log = logging.getLogger("pipeline.adapters.store")
 
 _KEY = "hashtext('night-research run ' || current_schema())"
 # Who holds it: the name that its connection gave itself.
@@ -20,19 +25,42 @@ _HOLDER = f"""SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a 
 
 @contextmanager
 def store_lock(url: str, password: str, program: str, *, shared: bool = False) -> Iterator[None]:
-    """Hold the lock while the block runs; ``shared``: together with others that share it. It ends with the connection.
+    """Hold the lock while the block runs; ``shared``: together with others that share it.
+
+    It ends with its connection. So the connection is looked after, and if it is lost, the lock is taken again with the next one.
 
     Raises:
         WorkspaceLocked: it is held elsewhere.
         StoreUnreachable: the database does not answer.
         LogUnreadable, SchemaTooNew: its tables cannot be used.
     """
-    database = Database(url, schema_versions.check, password=password)
+
+    def opened(connection: Connection) -> None:
+        schema_versions.check(connection)
+        _take(connection, program, shared=shared)
+
+    database, over = Database(url, opened, password=password, patience_s=0.0), threading.Event()
+    keeper = threading.Thread(target=_keep, args=(database, over), daemon=True)
+    database.run(_ask)
+    keeper.start()
     try:
-        database.run(lambda connection: _take(connection, program, shared=shared))
         yield
     finally:
+        over.set()
+        keeper.join()
         database.close()
+
+
+def _keep(database: Database, over: threading.Event) -> None:
+    while not over.wait(KEEP_S):
+        try:
+            database.run(_ask)
+        except ResearchError as error:
+            _log.warning("the lock on the database is not held at present: %s", error.message)
+
+
+def _ask(connection: Connection) -> None:
+    connection.execute("SELECT 1")
 
 
 def _take(connection: Connection, program: str, *, shared: bool) -> None:

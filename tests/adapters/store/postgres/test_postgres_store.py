@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +12,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pipeline.adapters.store.branches.other_log import copy_missing
 from pipeline.adapters.store.file_store import FileStore
@@ -38,6 +42,7 @@ from tests.adapters.store.samples import files_in, record, records
 from tests.adapters.store.test_branches import laptop, server
 
 __all__ = ["laptop", "server"]
+EXAMPLES = itertools.count()
 
 
 @pytest.fixture
@@ -223,6 +228,36 @@ def test_the_segments_are_those_that_the_files_would_have(store: PostgresStore, 
     assert files_in(tmp_path / "copy") == files_in(tmp_path / "files")
     assert store.size_of("s-1") == files.size_of("s-1")
     assert [store.object_size(x) for x in PostgresLog(store.database).digests()] == [26]
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    acts=st.lists(
+        st.tuples(st.sampled_from(["s", "batch", "talk"]), st.integers(1, 3), st.integers(0, 3)), min_size=1, max_size=12
+    )
+)
+def test_whatever_runs_append_the_files_of_a_copy_are_those_of_the_file_store(
+    store: PostgresStore, tmp_path: Path, acts: list[tuple[str, int, int]]
+) -> None:
+    place = tmp_path / f"x{next(EXAMPLES)}"
+    files = FileStore(place / "files")
+    versions: dict[str, int] = {}
+    for kind, run, number in acts:
+        name = f"{kind}-{place.name}"
+        version = versions.get(name, 0)
+        batch = [record(version + n, name, f"run-{run}") for n in range(1, number + 1)]
+        for each in (files, store):
+            if batch:
+                versions[name] = each.append(name, batch, version)
+            else:
+                each.release(name)
+    files.put(b"a page")
+    store.put(b"a page")
+    for name in versions:
+        files.release(name)
+    copy_log(PostgresLog(store.database), FileTarget(Layout(place / "copy")))
+    ours = {name: data for name, data in files_in(place / "copy").items() if re.search(rf"-{place.name}\b", name)}
+    assert ours == {name: data for name, data in files_in(place / "files").items() if re.search(rf"-{place.name}\b", name)}
 
 
 def test_a_removed_stream_and_its_objects_are_gone_for_all(store: PostgresStore, other_store: PostgresStore) -> None:
