@@ -38,6 +38,7 @@ def kills(given: argparse.Namespace, folder: Path) -> list[str]:
                 trouble = Trouble(server, crew, random.Random(given.seed + nights), min(left, given.a_night), 0.35)
                 result = night.research(trouble)
             found, account = night.broken(), night.account()
+            reasons = {event.reason for event in result.ended if event.status == "failed"}
             struck, faults = struck + trouble.struck, faults + found
             calls, repeated = calls + account.calls, repeated + account.repeated()
             acknowledged += sum(map(len, account.acks.values()))
@@ -45,6 +46,7 @@ def kills(given: argparse.Namespace, folder: Path) -> list[str]:
             print(
                 f"night {nights}: {dict(trouble.struck)}, {dict(states)}, {account.billed_nano / 1e9:.3f} of {cap:.3f} USD",
                 *found,
+                *reasons,
             )
     print(
         f"{sum(struck.values())} kills ({dict(struck)}) in {nights} nights, {acknowledged} events acknowledged (wanted: 0 broken)"

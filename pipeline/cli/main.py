@@ -29,6 +29,7 @@ from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.sharing.digest_command import digest
 from pipeline.cli.commands.sharing.export_commands import export, references
 from pipeline.cli.commands.sharing.mcp_command import mcp
+from pipeline.cli.commands.template_commands import templates
 from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
 from pipeline.cli.param_types import Flag
 from pipeline.ops.console_output import Console, begin, flush_output, report_errors
@@ -89,6 +90,7 @@ COMMANDS = (
     serve,
     show,
     store,
+    templates,
     unhide,
     verify,
     watch,

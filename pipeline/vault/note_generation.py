@@ -42,7 +42,7 @@ from pipeline.vault.vault_model import Night, Source, VaultModel
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
 _CORRECT = "correct it, then run `research build`; no file was changed"
-_RESTORE = "put it back: `research init` in an empty folder makes a fresh copy of all templates; no file was changed"
+_RESTORE = "put it back: `research templates update` copies what is missing; no file was changed"
 
 
 def copies(templates: Path) -> Iterator[Plain]:

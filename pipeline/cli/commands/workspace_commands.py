@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 @click.pass_obj
 def init(console: Console, directory: Path | None) -> None:
     """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
-    from pipeline.config import scaffold
+    from pipeline.config import scaffold, template_update
 
     folder = directory or console.folder
     refuse_unprintable(folder)
     result = scaffold.lay_out(folder)
+    template_update.record_shipped(folder)
     kept = f"; {counted(len(result.kept), 'existing file')} left unchanged" if result.kept else ""
     console.data(
         [f"{counted(len(result.created), 'file')} created in {folder}{kept}", f"next: research -C {folder} run"],

@@ -24,6 +24,10 @@ def all_of(feed: Subscription) -> list[Record]:
     return found
 
 
+# The class is run once for each store, with a store of the test's own.
+_SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
+
+
 class EventStoreContract:
     """``store`` is empty; ``other_store`` is another process's view of the same storage."""
 
@@ -255,7 +259,11 @@ class EventStoreContract:
             store.save_snapshot(stream, Snapshot(version, "fold-1", b"{}"))
             assert store.load_snapshot(stream, "fold-1") is None
 
-    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=30,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],
+    )
     @given(st.lists(st.lists(st.text(), min_size=1, max_size=4), min_size=1, max_size=5))
     def test_any_payload_comes_back_as_it_was(self, store: EventStore, batches: list[list[str]]) -> None:
         session = f"s-{len(list(store.session_ids()))}"

@@ -102,10 +102,11 @@ class StreamWriter:
 
     def release(self, connection: Connection, stream: str) -> None:
         """Own a stream no longer."""
-        held = self.held.pop(stream)
+        held = self.held[stream]
         connection.execute(
             "UPDATE streams SET owner = NULL WHERE stream = %s AND owner = %s AND fence = %s", (stream, self._owner, held.fence)
         )
+        del self.held[stream]  # only now: all of this is done again if the connection is lost
 
     def append(self, database: Database, stream: str, records: Sequence[Record], expected_version: int) -> int:
         """Store what is not stored yet of ``records`` in a stream that is held; return the version of the last one.
