@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pipeline.adapters.store import object_store, snapshots
@@ -39,11 +41,12 @@ class PostgresStore:
     """
 
     def __init__(self, url: str, root: Path, *, password: str = "", patience_s: float = 30.0) -> None:
-        self.database = Database(url, self._connected, password=password, patience_s=patience_s)
         self._url, self._password = url, password
         self._notifier = Notifier(Database(url, lambda _connection: None, password=password, patience_s=0.0))
+        weakref.finalize(self, self._notifier.close)  # its thread would keep its connection for as long as the process lives
         self._layout = Layout(root)
         self._writer = StreamWriter()
+        self.database = Database(url, partial(_connected, self._writer), password=password, patience_s=patience_s)
         self._guard = threading.RLock()
         self._known_prunes: str | None = None
         self._tombstones = NONE
@@ -246,10 +249,6 @@ class PostgresStore:
             self.database.close()
         self._notifier.close()
 
-    def _connected(self, connection: Connection) -> None:
-        schema_versions.check(connection)
-        self._writer.connected(connection)
-
     def _take_up(self, stream: str) -> None:
         self._refuse_pruned(stream)
         if kind_of(stream) == "prune":
@@ -281,6 +280,12 @@ class PostgresStore:
         query = "SELECT hash FROM events WHERE stream = %s AND version = %s"
         row = self.database.run(lambda connection: connection.execute(query, (stream, version)).fetchone())
         return row[0].hex().encode() if row else None
+
+
+def _connected(writer: StreamWriter, connection: Connection) -> None:
+    """Prepare a new connection. No method of the store: the store could not be freed, nor its connection closed, when unused."""
+    schema_versions.check(connection)
+    writer.connected(connection)
 
 
 def _marks(connection: Connection, kinds: Sequence[Kind]) -> dict[str, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import logging
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -337,6 +339,20 @@ def test_branches_of_a_copied_log_stay_beside_it(store: PostgresStore, laptop: P
     shutil.rmtree(laptop / "local")
     shutil.rmtree(tmp_path / "back" / "local")
     assert files_in(tmp_path / "back") == files_in(laptop)
+
+
+def test_a_store_that_nobody_uses_any_more_has_no_connection(postgres_store_url: str, tmp_path: Path) -> None:
+    gc.disable()  # a process that builds again and again makes a store each time, and collects seldom
+    try:
+        for _ in range(5):
+            PostgresStore(postgres_store_url, tmp_path).append("s-1", [], 0)
+        query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        until = time.monotonic() + 30
+        while sql(postgres_store_url, query) != [(0,)] and time.monotonic() < until:
+            time.sleep(0.02)  # the server ends a connection after the client has
+        assert sql(postgres_store_url, query) == [(0,)]
+    finally:
+        gc.enable()
 
 
 def test_nothing_of_the_address_is_logged(

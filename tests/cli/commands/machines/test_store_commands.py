@@ -97,7 +97,8 @@ def test_a_night_over_a_database_from_the_first_question_to_the_last(in_database
     assert refused.code == 2
     assert said(in_database, "-q", "run").code == 0
     assert not (in_database / "events" / "sessions").exists()
-    assert said(in_database, "verify").out.endswith("checked against stored pages: no problem\n")
+    verified = said(in_database, "verify")
+    assert (verified.code, verified.out.endswith("checked against stored pages: no problem\n")) == (0, True), verified
     assert said(in_database, "run").out.startswith("nothing to do")
     assert len(list((in_database / "vault" / "reports").rglob("*.md"))) == 2
     assert "metres deep" in said(in_database, "ask", "How deep is the harbour?").out
