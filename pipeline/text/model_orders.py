@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -16,10 +17,23 @@ _QUOTED = re.compile(r"“[^”\n]{1,300}”|„[^“”\n]{1,300}[“”]|«[^�
 @lru_cache(maxsize=256)
 def gives_orders(text: str) -> bool:
     """Return whether ``text`` gives an order to a language model outside of quotation marks and code."""
+    return _gives_orders(text, _present(text))
+
+
+def order_finder(page: str) -> Callable[[str], bool]:
+    """Return ``gives_orders`` for the blocks of ``page``, much faster: most pages hold none of the texts that begin an order."""
+    present = _present(page.replace("\n", " "))
+    return lambda text: _gives_orders(text, present)
+
+
+def _present(text: str) -> list[str]:
+    lower = text.lower()
+    return [beginning for beginning in _beginnings() if beginning in lower]
+
+
+def _gives_orders(text: str, present: Sequence[str]) -> bool:
     lower = text[:_LONGEST].lower()
-    if not any(beginning in lower for beginning in _beginnings()):  # most texts; the patterns take a hundred times as long
-        return False
-    return bool(_order().search(_QUOTED.sub(" ", lower)))
+    return any(one in lower for one in present) and bool(_order().search(_QUOTED.sub(" ", lower)))
 
 
 def orders_in(text: str) -> int:
@@ -67,8 +81,8 @@ def _plain_beginnings(pattern: str) -> list[str]:
         return [one + more for ones, whole in inner for one in ones for more in (rest if whole else [""])]
     plain = _PLAIN.match(pattern)
     text = plain[0] if plain else ""
-    rest = pattern[len(text) :]
-    if rest[:1] in ("?", "*", "{"):
-        text, rest = (text[:-2] if text[-2:-1] == "\\" else text[:-1]), ""
+    left = pattern[len(text) :]
+    if left[:1] in ("?", "*", "{"):
+        text, left = (text[:-2] if text[-2:-1] == "\\" else text[:-1]), ""
     text = text.replace("\\", "")
-    return [text + more for more in _plain_beginnings(rest)] if text and _GROUP.match(rest) else [text]
+    return [text + more for more in _plain_beginnings(left)] if text and _GROUP.match(left) else [text]

@@ -64,6 +64,14 @@ def test_any_text_gives_orders_or_not(text: str) -> None:
     assert gives_orders(text) in (True, False)
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_an_order_on_a_page_is_found_in_its_block_also_where_the_page_breaks_its_lines(order: str) -> None:
+    page = f"# A page\n\nIt says this.\n\n{order.replace(' ', chr(10))}\n"
+    finder = model_orders.order_finder(page)
+    assert finder(order)
+    assert not finder("It says this.")
+
+
 @pytest.mark.parametrize("pattern", model_orders._lines())
 def test_every_order_contains_one_of_the_plain_texts_that_are_looked_for_first(pattern: str) -> None:
     beginnings = model_orders._beginnings()
