@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from pipeline.adapters.store.postgres import store_lock as module
+from pipeline.adapters.store.postgres.schema_versions import roles
 from pipeline.adapters.store.postgres.store_lock import store_lock
 from pipeline.errors import WorkspaceLocked
 
@@ -20,6 +21,19 @@ def test_a_second_run_is_refused_and_told_who_works_there(postgres_store_url: st
                 pass
             assert refused.value.exit_code == 11
     with store_lock(postgres_store_url, "", "research run"):
+        pass
+
+
+def test_a_run_of_another_role_is_refused_too(postgres_store_url: str) -> None:
+    with psycopg.connect(postgres_store_url, autocommit=True) as connection:
+        connection.execute(roles().encode())
+    app, maintenance = (postgres_store_url.replace("research_owner@", f"research_{name}@") for name in ("app", "maintenance"))
+    other = store_lock(maintenance, "", "research prune")
+    with (
+        store_lock(app, "", "research run"),
+        pytest.raises(WorkspaceLocked, match="^another run works with this database"),
+        other,
+    ):
         pass
 
 
