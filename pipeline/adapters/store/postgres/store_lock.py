@@ -70,5 +70,5 @@ def _take(connection: Connection, program: str, *, shared: bool) -> None:
     row = connection.execute(f"SELECT {function}({_KEY}::bigint)").fetchone()
     if row and not row[0]:
         holder = connection.execute(_HOLDER).fetchone()
-        by = (holder and holder[0]) or "another run"  # a role does not see the names that other roles gave
+        by = (holder and holder[0]) or "another run"
         raise WorkspaceLocked(f"{by} works with this database", hint="wait until it has ended, or stop it")

@@ -31,7 +31,7 @@ def test_a_run_of_another_role_is_refused_too(postgres_store_url: str) -> None:
     other = store_lock(maintenance, "", "research prune")
     with (
         store_lock(app, "", "research run"),
-        pytest.raises(WorkspaceLocked, match=r"^another run works with this database"),
+        pytest.raises(WorkspaceLocked, match="research run: process"),
         other,
     ):
         pass
