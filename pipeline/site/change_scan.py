@@ -13,7 +13,7 @@ from pipeline.site.cache.note_record import Record
 from pipeline.site.files import read
 from pipeline.site.invalidation import Change, FileState, file_state, pages_showing
 from pipeline.site.paths import IMAGES, suffix_of
-from pipeline.system.folder_fingerprint import EMPTY, NO_FOLDER, Folder, Look, Step, all_folders, folder_of, is_seen
+from pipeline.system.folder_fingerprint import EMPTY, NO_FOLDER, TOO_DEEP, Folder, Look, Step, all_folders, folder_of, is_seen
 
 _MASS = 0.2  # share of the files: if more changed, checking all pages is cheaper than finding the affected ones
 _FEW = 50
@@ -99,6 +99,8 @@ class ChangeScan:
     def _compare(self, folder: str, found: Folder, mark: str, everything: bool) -> None:
         if found is NO_FOLDER and isdir(self._vault / folder):  # noqa: PTH112 - as below
             self.unreadable.append(f"{folder}: the folder cannot be read")
+        elif found is TOO_DEEP:
+            self.unreadable.append(_too_deep(folder))
         elif found.mark == mark:
             return
         now, known = dict(_wanted(folder, found)), self._catalogue.notes.looks_in(folder)
@@ -189,3 +191,11 @@ def _wanted(folder: str, found: Folder) -> Iterator[tuple[str, Look]]:
 
 def _is_wanted(name: str) -> bool:
     return suffix_of(name) in _READ and is_seen(name)
+
+
+def _too_deep(folder: str) -> str:
+    length, top = len(folder.encode()), folder if len(folder) <= 60 else f"{folder[:60]}…"
+    return (
+        f"{top}: a folder in it has a path of {length:,} bytes, too long for this system; nothing in that folder is on the site, "
+        "so shorten the names of the folders around it"
+    )

@@ -62,6 +62,7 @@ class Folder:
 
 
 NO_FOLDER = Folder()
+TOO_DEEP = Folder()  # told apart by identity: its path, or that of a file in it, is longer than the system takes
 EMPTY = NO_FOLDER.mark  # of a folder without files
 
 
@@ -105,7 +106,7 @@ def all_folders(root: Path, passed: Collection[str] = (), *, aside: Collection[s
     """Yield path and content of each folder of a tree, without the content (None) of those that are ``passed``.
 
     Hidden folders, links, names that are not valid UTF-8, and the top folders named in ``aside`` are skipped. For a folder that
-    may not be read the content is ``NO_FOLDER``.
+    may not be read the content is ``NO_FOLDER``, for one with too long a path ``TOO_DEEP``.
     """
     waiting = [""]
     while waiting:
@@ -118,6 +119,11 @@ def all_folders(root: Path, passed: Collection[str] = (), *, aside: Collection[s
             yield path, NO_FOLDER
             continue
         except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            yield path, TOO_DEEP
             continue
         yield path, found
         waiting += [f"{path}/{name}" if path else name for name in names if is_seen(name) and (path or name not in aside)]

@@ -20,11 +20,26 @@ if TYPE_CHECKING:
     from pipeline.ports import EventStore, Reasoner, StoredPages
 
 
+_STORED_PAGES = "stored-pages.sqlite"
+
+
 def stored_pages_of(folder: Path, store: EventStore, meaning: SemanticIndex | None = None) -> StoredPageSearch:
     """Return the search over the pages that the workspace's sessions stored."""
     from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
 
-    return StoredPageSearch(store, folder / "events" / "local" / "stored-pages.sqlite", meaning)
+    return StoredPageSearch(store, folder / "events" / "local" / _STORED_PAGES, meaning)
+
+
+def remove_text_caches(folder: Path) -> None:
+    """Delete the index of stored pages and the vectors: caches with the texts of all sessions, a forgotten one's among them.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    from pipeline.adapters.search.local.passage_index import remove_index
+
+    remove_index(folder / "events" / "local" / _STORED_PAGES)
+    remove_index(vectors_file(folder))
 
 
 def talk_reasoner(workspace: Workspace, keys: Keys) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
 
 from tests.browser.visiting import KINDS, Site, Visitor
 
-PHONE, DESKTOP = 390, 1280
+PHONE, TABLET, DESKTOP = 390, 768, 1280
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -16,18 +17,19 @@ def test_axe_finds_no_violation_on_any_kind_of_page(site: Site, visitor: Visitor
     from axe_playwright_python.sync_playwright import Axe
 
     page = visitor.open(site.address("home"), scheme=scheme)
-    for kind, width in [*((kind, DESKTOP) for kind in KINDS), ("report", PHONE), ("session", PHONE)]:
+    for kind, width in [*((kind, DESKTOP) for kind in KINDS), *product(("home", "report", "session"), (PHONE, TABLET))]:
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(site.address(kind))
         violations: list[dict[str, Any]] = Axe().run(page).response["violations"]
         assert [(found["id"], [node["target"] for node in found["nodes"]]) for found in violations] == [], (kind, width)
 
 
-def test_no_page_is_wider_than_a_phone(site: Site, visitor: Visitor) -> None:
-    page = visitor.open(site.address("home"), width=320)
+@pytest.mark.parametrize("width", [320, TABLET])
+def test_no_page_is_wider_than_a_phone_or_a_tablet(site: Site, visitor: Visitor, width: int) -> None:
+    page = visitor.open(site.address("home"), width=width)
     for kind in KINDS:
         page.goto(site.address(kind))
-        assert page.evaluate("document.documentElement.scrollWidth") == 320, kind
+        assert page.evaluate("document.documentElement.scrollWidth") == width, kind
 
 
 def test_the_first_stop_of_the_keyboard_skips_to_the_text(site: Site, visitor: Visitor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -243,3 +244,25 @@ def test_the_search_of_an_earlier_version_is_noticed(tmp_path: Path) -> None:
     (scratch.folders.templates / "assets" / "search-index.js").unlink()
     (notice,) = scratch.build().notices
     assert notice.startswith("its search is of an earlier version")
+
+
+def test_a_folder_too_deep_for_the_system_is_named_and_does_not_stop_the_site(scratch: Scratch) -> None:
+    scratch.write("Home.md", note("Home", "x"))
+    scratch.build()
+    here = os.open(scratch.folder / "vault", os.O_RDONLY)
+    for _level in range(24):
+        os.mkdir("d" * 200, dir_fd=here)
+        deeper = os.open("d" * 200, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(os.open("Deep.md", os.O_WRONLY | os.O_CREAT, dir_fd=here))
+    os.close(here)
+    scratch.write("a/New.md", note("New", "y"))
+    for _again in range(2):
+        report = scratch.build()
+        assert len(report.problems) == 1
+        assert "too long for this system" in report.problems[0]
+        assert len(report.problems[0]) < 300
+        assert "a/New.html" in scratch.files()
+    shutil.rmtree(scratch.folder / "vault" / ("d" * 200))
+    assert scratch.build().problems == ()

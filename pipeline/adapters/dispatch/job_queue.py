@@ -147,6 +147,10 @@ class PostgresDispatcher:
             for statement in _CLOSE:
                 connection.execute(statement, {"batch": batch})
 
+    def disconnect(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        self._connections.close()
+
     def seconds_ahead(self) -> float:
         """Return by how many seconds the server's clock is ahead of this machine's, to about the time of an answer.
 

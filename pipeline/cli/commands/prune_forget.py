@@ -172,6 +172,7 @@ def forget(console: Console, session: str, yes: bool) -> None:
         if not yes:
             _ask(console, what)
         forget_session(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None), what)
+        _remove_text_caches(console)
         queued = any(query.id == what.query_id for query in env.workspace.queue.queries)
         console.data(_forgotten_lines(what, queued), {"forgotten": True, "bytes": what.bytes, "queued": queued})
         end(_build(env))
@@ -199,8 +200,20 @@ def _end_if_forgotten(env: RunEnvironment, session: str) -> None:
 
     if at := env.store.tombstones().forgotten.get(digest_of(session.encode("utf-8", "replace"))):
         finish(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None))
+        _remove_text_caches(env.console)
         env.console.data([f"forgotten on {at[:10]}; what was left of it is removed now"], {"forgotten": True, "at": at})
         end(_build(env))
+
+
+def _remove_text_caches(console: Console) -> None:
+    from pipeline.wiring.talk_adapters import remove_text_caches
+
+    try:
+        remove_text_caches(console.folder)
+    except OSError as error:
+        console.say(
+            f"caches in events/local still hold its texts ({error.strerror}): delete that folder", always=True, fg="yellow"
+        )
 
 
 def _ask(console: Console, what: Forgetting) -> None:

@@ -26,7 +26,10 @@ def queue_findings(workspace: Workspace) -> Iterator[Finding]:
         return
     try:
         dispatcher, _budget = queue_of(workspace.folder)
-        ahead_s, workers = dispatcher.seconds_ahead(), dispatcher.workers()
+        try:
+            ahead_s, workers = dispatcher.seconds_ahead(), dispatcher.workers()
+        finally:
+            dispatcher.disconnect()
     except ResearchError as error:
         yield problem(_ABOUT, error.message, error.hint, error.exit_code)
         return

@@ -77,6 +77,8 @@ def _known(store: EventStore, parsed: ParsedImport) -> ImportState:
 def _missing(state: ImportState, parsed: ParsedImport, tags: Sequence[str], digest: str) -> Iterator[EventBase]:
     """Yield the drafts that are not recorded yet, each with its id."""
     said = _said(state, parsed, tags, digest)
+    if state.imports:  # the same original may be reached by another folder above it
+        said = said.model_copy(update={"origin": state.said.origin})
     if not state.imports or _content(state.said) != _content(said):
         yield said.model_copy(update={"id": import_event_id(parsed.kind, parsed.original_id, state.imports)})
     for item in parsed.tally.items:

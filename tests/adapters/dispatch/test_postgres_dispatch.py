@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +21,10 @@ from tests.adapters.dispatch.contract import FIRST, NIGHT, DispatcherContract, S
 
 
 @pytest.fixture
-def connections(postgres_store_url: str) -> Connections:
-    return Connections(postgres_store_url)
+def connections(postgres_store_url: str) -> Iterator[Connections]:
+    found = Connections(postgres_store_url)
+    yield found
+    found.close()
 
 
 @pytest.fixture

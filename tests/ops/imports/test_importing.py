@@ -158,3 +158,10 @@ def test_of_very_many_findings_the_first_are_recorded_and_the_others_counted(tmp
     assert len(said.findings) == importing.MOST_FINDINGS + 1
     assert sum(one.records for one in said.findings) == said.counts.left_out == 3_000
     assert import_all(store, folder, run="run-2")[0].outcome == "unchanged"
+
+
+def test_the_same_original_by_another_path_writes_nothing(tmp_path: Path) -> None:
+    store, folder = FileStore(tmp_path / "events"), everything(tmp_path / "in")
+    import_all(store, folder)
+    assert {one.outcome for one in import_all(store, folder / "garden", run="run-2")} == {"unchanged"}
+    assert {one.outcome for one in import_all(store, folder / "state", run="run-3")} == {"unchanged"}
