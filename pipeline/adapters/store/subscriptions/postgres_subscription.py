@@ -23,10 +23,11 @@ AT_ONCE = 1_000
 NOTIFY_EVERY_S = (
     0.05  # at most: a notice in the append's own transaction would make all writers of the server wait for each other
 )
+# The columns carry their table's name: plain `xid` in ORDER BY would be the text of the first column, and '999' above '1000'.
 _READ = """
-SELECT xid::text, pos, line FROM events JOIN streams USING (stream)
-WHERE (xid, pos) > (%s::xid8, %s) AND xid < pg_snapshot_xmin(pg_current_snapshot()) AND kind = ANY(%s)
-ORDER BY xid, pos LIMIT %s
+SELECT events.xid::text, events.pos, events.line FROM events JOIN streams USING (stream)
+WHERE (events.xid, events.pos) > (%s::xid8, %s) AND events.xid < pg_snapshot_xmin(pg_current_snapshot()) AND kind = ANY(%s)
+ORDER BY events.xid, events.pos LIMIT %s
 """
 _NOW = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
 
