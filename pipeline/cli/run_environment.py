@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
-from pipeline.batch.scheduling import Decision, Selection, archived, decide
+from pipeline.batch.scheduling import ANYWHERE, Decision, Selection, archived, decide
 from pipeline.cli.command_parts import read_sessions
 from pipeline.config.service_selection import LOCAL
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pipeline.config.queries.model import Query
     from pipeline.config.service_selection import Documents, SearchChoice
     from pipeline.config.settings import Keys, Workspace
+    from pipeline.domain.events.batch_events import PassagesEmbedded
     from pipeline.domain.values import ResearchConfig
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.ops.unattended import UnattendedRun
@@ -30,12 +32,16 @@ _log = logging.getLogger("pipeline.cli.run_environment")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the options of a run ask for. ``only_again``: only queries that failed or were cancelled."""
+    """What the options of a run ask for. ``only_again``: only queries that failed or were cancelled.
+
+    ``distribute``: workers research the sessions; the run waits so long for one that can take what is left.
+    """
 
     selection: Selection = field(default_factory=Selection)
     bounds: RunOverrides = field(default_factory=RunOverrides)
     only_again: bool = False
     lock_wait: timedelta | None = None
+    distribute: timedelta | None = None
 
 
 class Decisions(NamedTuple):
@@ -85,7 +91,8 @@ class RunEnvironment:
     def decisions_for(self, request: Request, *, read_only: bool = False, again: bool = False) -> Decisions:
         """Return what to do about each query of the request; ``read_only`` and ``again`` as in ``read_sessions``."""
         known = read_sessions(self.console, self.store, read_only=read_only, again=again)
-        decisions = decide(self.workspace.queue, known, datetime.now(UTC), request.selection, self.machine)
+        machine = self.machine if request.distribute is None else ANYWHERE
+        decisions = decide(self.workspace.queue, known, datetime.now(UTC), request.selection, machine)
         if request.only_again:
             decisions = tuple(d for d in decisions if d.action == "retry" or not d.due)
         gone = {summary.query_id for summary in archived(self.workspace.queue, known) if summary.query_id}
@@ -150,3 +157,20 @@ def prepare(console: Console, workspace: Workspace, factory: AdapterFactory, sea
     if skipped:
         _log.warning("%s of documents: %s", counted(len(skipped), "file"), "; ".join(skipped), extra=PRINTED)
     console.say(f"{counted(report.files, 'document')} to search, {counted(report.passages, 'passage')}", dim=True)
+
+
+async def report_embedding(console: Console, events: AsyncGenerator[PassagesEmbedded]) -> AsyncGenerator[PassagesEmbedded]:
+    """Pass on what becomes of the documents' embeddings, and print it: at the start, at the end, and why it failed."""
+    from pipeline.text.normalise import counted
+
+    done = 0
+    async with aclosing(events):
+        async for event in events:
+            if event.failed:
+                console.say(f"documents are searched by words alone, not by meaning: {event.failed}", always=True, fg="yellow")
+            elif not done and event.left:
+                console.say(f"asking {event.model} for vectors of {counted(event.passages + event.left, 'passage')}", dim=True)
+            done += event.passages
+            if done and not event.left and not event.failed:
+                console.say(f"{counted(done, 'passage')} can be found by meaning ({event.model})", dim=True)
+            yield event

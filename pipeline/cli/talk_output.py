@@ -87,5 +87,6 @@ def _turn_value(turn: Turn, notes: Mapping[str, str]) -> dict[str, Any]:
         "follow_ups": list(answer.follow_ups) if answer else [],
         "hint": "" if found else refusal_of(turn),
         "session": turn.session,
+        "without_meaning": [side.reason for side in turn.found.failed] if turn.found else [],
         "without_model": list(dict.fromkeys(turn.failed.values())),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 from pipeline import __version__
 from pipeline.config.api_keys import Keys
 from pipeline.config.queries.model import ModelChoice, Settings
+from pipeline.config.store_address import PASSWORD as DATABASE_PASSWORD
 from pipeline.errors import UsageError
 from pipeline.text.redaction import Secret
 
@@ -134,11 +136,11 @@ def reasoner_for(settings: Settings, keys: Keys, model: str | None = None) -> Re
     return ReasonerChoice(server, f"{service.key_name} is set")
 
 
-def _chosen(choice: ModelChoice, keys: Keys) -> ReasonerChoice:
+def _chosen(choice: ModelChoice, keys: Keys, what: str = "reasoner") -> ReasonerChoice:
     if not choice.base_url and not choice.key:
         found = _public_server(keys)
         if found is None:
-            raise _no_server(choice.model)
+            raise _no_server(choice.model, what)
         service, key = found
         server = ModelServer(service.name, service.url, key, choice.model, choice)
         return ReasonerChoice(server, f"queries.yaml names {choice.model}, and {service.key_name} is set")
@@ -146,8 +148,23 @@ def _chosen(choice: ModelChoice, keys: Keys) -> ReasonerChoice:
     own = urlsplit(url).netloc
     public = next((one for one in (OPENROUTER, OPENAI) if urlsplit(one.url).netloc == own and url.startswith("https:")), None)
     key_name = choice.key or (public.key_name if public else "")
-    server = ModelServer(public.name if public else own, url, _needed(key_name, keys), choice.model, choice)
+    server = ModelServer(public.name if public else own, url, _needed(key_name, keys, what), choice.model, choice)
     return ReasonerChoice(server, f"queries.yaml names {choice.model} at {own}")
+
+
+def embedding_server(settings: Settings, keys: Keys) -> ModelServer | None:
+    """Return the server of the embeddings; None if the settings name none. Its circuit is its own, apart from a model's there.
+
+    Raises:
+        UsageError: it needs a key that is not set, or no server is named and no key for one is set.
+    """
+    said = settings.embeddings
+    if said is None:
+        return None
+    choice = ModelChoice(said.model, said.base_url, said.key, concurrency=said.concurrency)
+    server = _chosen(choice, keys, "embeddings").server
+    assert server is not None  # noqa: S101 - a model is named, so there is a server or an error
+    return replace(server, name=f"embeddings at {urlsplit(server.base_url).netloc}")
 
 
 def _public_server(keys: Keys) -> tuple[Service, Secret] | None:
@@ -157,17 +174,20 @@ def _public_server(keys: Keys) -> tuple[Service, Secret] | None:
     return None
 
 
-def _needed(name: str, keys: Keys) -> Secret | None:
+def _needed(name: str, keys: Keys, what: str) -> Secret | None:
     key = keys.secret(name) if name else None
     if name and key is None:
-        raise UsageError(f"{name} is not set, which the reasoner in queries.yaml needs", hint=_SETUP)
+        raise UsageError(f"{name} is not set, which {_WHO[what]} in queries.yaml needs", hint=_SETUP)
     return key
 
 
-def _no_server(model: str) -> UsageError:
+_WHO = {"reasoner": "the reasoner", "embeddings": "embeddings:"}
+
+
+def _no_server(model: str, what: str = "reasoner") -> UsageError:
     return UsageError(
         f"queries.yaml names the model {model}, but no server for it",
-        hint=f"set {OPENROUTER.key_name} or {OPENAI.key_name}, or write reasoner: {{model: …, base_url: …}}",
+        hint=f"set {OPENROUTER.key_name} or {OPENAI.key_name}, or write {what}: {{model: …, base_url: …}}",
     )
 
 
@@ -229,22 +249,29 @@ def _searxng_url(settings: Settings, keys: Keys) -> str:
 def own_servers(settings: Settings, keys: Keys) -> tuple[str, ...]:
     """Return the addresses that the user named: the only ones that may lie on this machine or in a private network."""
     model = settings.reasoner.base_url if isinstance(settings.reasoner, ModelChoice) else ""
-    return tuple(filter(None, (model, _searxng_url(settings, keys), *dict(settings.search_urls).values())))
+    vectors = settings.embeddings.base_url if settings.embeddings else ""
+    return tuple(filter(None, (model, vectors, _searxng_url(settings, keys), *dict(settings.search_urls).values())))
 
 
 def requests_at_once(settings: Settings, keys: Keys) -> dict[str, int]:
-    """Return how many requests the model's server takes at the same time, by its name; empty if only the run's limit counts."""
-    try:
-        server = reasoner_for(settings, keys).server
-    except UsageError:  # it is reported where the model is needed
-        return {}
+    """Return how many requests the servers of models take at the same time, by name; without those that take any number."""
+    found: dict[str, int] = {}
+    with suppress(UsageError):  # it is reported where the model is needed
+        found |= _slots(reasoner_for(settings, keys).server)
+    with suppress(UsageError):
+        found |= _slots(embedding_server(settings, keys))
+    return found
+
+
+def _slots(server: ModelServer | None) -> dict[str, int]:
     return {server.name: server.at_once} if server and server.at_once else {}
 
 
 def secrets_of(settings: Settings, keys: Keys) -> tuple[Secret, ...]:
-    """Return every key that is set, also the one that the reasoner names: what is taken out of all that is written."""
+    """Return every key that is set, also those that the settings name: what is taken out of all that is written."""
     named = settings.reasoner.key if isinstance(settings.reasoner, ModelChoice) else ""
-    return keys.secrets(*filter(None, [named]))
+    vectors = settings.embeddings.key if settings.embeddings else ""
+    return keys.secrets(DATABASE_PASSWORD, *filter(None, [named, vectors]))
 
 
 def agent_of(settings: Settings) -> str:

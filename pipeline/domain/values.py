@@ -97,9 +97,9 @@ class Hit(Value):
 
 
 class FailedSide(Value):
-    """The side of a combined search (own documents or web) that failed, and the reason. The other side gave the hits."""
+    """The side of a search that failed, and the reason: own documents, the web, or the embeddings. The others gave the hits."""
 
-    origin: Origin
+    origin: Origin | Literal["embeddings"]
     reason: str
 
 

@@ -23,7 +23,7 @@ from pipeline.evaluate.scoring.outcome import Outcome
 from pipeline.evaluate.scoring.question_scores import Scorer
 from pipeline.evaluate.scoring.stored_pages import StoredPages
 from pipeline.text.normalise import counted
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring import store_adapters, workspace_adapters
 
 Say = Callable[[str], None]
 
@@ -74,10 +74,10 @@ class Evaluation:
         entries = self.dataset.entries
         self.say(f"researching {counted(len(entries), 'question')}")
         start, processor = time.perf_counter(), _processor_seconds()
-        outcomes = asyncio.run(research(place, setup.keys, ids, lambda done: self.progress(done, len(entries))))
+        outcomes = asyncio.run(research(place, setup, ids, lambda done: self.progress(done, len(entries))))
         seconds, processor = time.perf_counter() - start, _processor_seconds() - processor
         scorer = Scorer(
-            StoredPages(workspace_adapters.store_of(place)), baseline, self.dataset.subjects, first_copies(self.dataset.corpus)
+            StoredPages(store_adapters.file_store(place)), baseline, self.dataset.subjects, first_copies(self.dataset.corpus)
         )
         missing = Outcome("failed", "it was not taken up")
         scores = tuple(scorer.score(entry, outcomes.get(entry.id, missing)) for entry in entries)
@@ -89,7 +89,7 @@ class Evaluation:
             return ()
         self.say(f"asking {counted(len(rows), 'follow-up question')}")
         sessions = {name: outcome.state.id for name, outcome in outcomes.items() if outcome.state}
-        return asyncio.run(follow_up_scores(place, setup.keys, rows, sessions))
+        return asyncio.run(follow_up_scores(place, setup.keys, rows, sessions, setup.vectors))
 
 
 def faults_of(dataset: Dataset) -> list[str]:

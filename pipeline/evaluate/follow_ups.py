@@ -19,7 +19,7 @@ from pipeline.evaluate.scoring.stored_pages import StoredPages
 from pipeline.ports import EventStore
 from pipeline.text.normalise import normalised
 from pipeline.text.times import timestamp
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring import store_adapters, workspace_adapters
 from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
 
 ANSWER_WORDS = 120
@@ -30,13 +30,17 @@ def follow_up_id(row: FollowUp) -> str:
     return f"{row.about}/{row.id}"
 
 
-async def follow_up_scores(folder: Path, keys: Keys, rows: Sequence[FollowUp], sessions: Mapping[str, str]) -> tuple[Score, ...]:
+async def follow_up_scores(
+    folder: Path, keys: Keys, rows: Sequence[FollowUp], sessions: Mapping[str, str], vectors: Path | None = None
+) -> tuple[Score, ...]:
     """Ask the follow-ups in the workspace ``folder``; ``sessions`` are those of the topics, by the topic's id.
+
+    ``vectors`` is the cache of the embeddings, in place of the workspace's own.
 
     Raises:
         ResearchError: the log, the settings or the model cannot be used.
     """
-    asking = _Asking(folder, load_workspace(folder), keys, workspace_adapters.store_of(folder))
+    asking = _Asking(folder, load_workspace(folder), keys, store_adapters.file_store(folder), vectors)
     return tuple([await asking.score(row, sessions.get(row.about, "")) for row in rows])
 
 
@@ -46,6 +50,7 @@ class _Asking:
     workspace: Workspace
     keys: Keys
     store: EventStore
+    vectors: Path | None
 
     async def score(self, row: FollowUp, session: str) -> Score:
         """Return the values of one follow-up, in a talk of its own."""
@@ -80,7 +85,7 @@ class _Asking:
         scope = TalkScope("session", (session,), subject, (session,))
         try:
             log.record(opening_of(scope, state.reasoner, None))
-            async with talk_context(self.workspace, self.store, self.keys, state, scope.sessions) as talk:
+            async with talk_context(self.workspace, self.store, self.keys, state, scope.sessions, self.vectors) as talk:
                 return [await answer_question(log, talk, text) for text in questions]
         finally:
             self.store.release(state.id)

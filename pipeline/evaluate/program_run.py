@@ -25,7 +25,8 @@ from pipeline.evaluate.question_set.question_set import Entry
 from pipeline.evaluate.scoring.outcome import Outcome, outcome_of
 from pipeline.text.normalise import slug
 from pipeline.text.redaction import Redaction
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring import store_adapters, workspace_adapters
+from pipeline.wiring.embedding_adapters import vectors_file
 from pipeline.wiring.session_adapters import AdapterFactory
 
 OFFLINE: Mapping[str, Any] = {"reasoner": "extractive", "search": ["local"]}
@@ -34,11 +35,15 @@ _WORKSPACE_ONLY = ("corpus", "site_url")  # settings of the original workspace t
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A configuration: settings as in ``queries.yaml``, API keys, and a folder of custom templates or None."""
+    """A configuration: settings as in ``queries.yaml``, API keys, and a folder of custom templates or None.
+
+    ``vectors`` is a cache of embeddings to use, so that a second run pays for none of them.
+    """
 
     settings: Mapping[str, Any] = field(default_factory=lambda: OFFLINE)
     keys: Keys = field(default_factory=Keys)
     templates: Path | None = None
+    vectors: Path | None = None
 
 
 def setup_of(folder: Path, given: Mapping[str, Any], base: Setup | None = None) -> Setup:
@@ -56,7 +61,8 @@ def setup_of(folder: Path, given: Mapping[str, Any], base: Setup | None = None) 
         load_workspace(folder)  # reports all errors of the file
         settings, keys = _settings_in(folder / QUEUE_FILE), keys_of(folder)
     templates = folder / "templates"
-    return Setup(settings | dict(given), keys, templates if templates.is_dir() else base.templates)
+    vectors = vectors_file(folder) if (folder / QUEUE_FILE).is_file() else base.vectors
+    return Setup(settings | dict(given), keys, templates if templates.is_dir() else base.templates, vectors)
 
 
 def other_setup(folder: Path, base: Setup) -> Setup:
@@ -111,23 +117,25 @@ def _queue_ids(entries: list[Entry]) -> list[str]:
     return [f"q{number:05}-{slug(entry.id, 30)}" for number, entry in enumerate(entries, start=1)]
 
 
-async def research(folder: Path, keys: Keys, ids: Mapping[str, str], ended: Callable[[int], None]) -> dict[str, Outcome]:
+async def research(folder: Path, setup: Setup, ids: Mapping[str, str], ended: Callable[[int], None]) -> dict[str, Outcome]:
     """Research the queue of the workspace; return the outcomes by question id. ``ended`` is called with the number done.
 
     Raises:
         ResearchError: the queue, the documents or the log cannot be used.
     """
-    workspace = load_workspace(folder)
+    workspace, keys = load_workspace(folder), setup.keys
     settings = workspace.queue.settings
-    store = workspace_adapters.store_of(folder)
+    store = store_adapters.file_store(folder)  # never the database that the environment names
     redaction = Redaction(secrets_of(settings, keys))
     context = with_limits(workspace_adapters.context_of(workspace, _Counter(ended), redaction.data), settings.limits)
-    factory = AdapterFactory(workspace, store, keys, sessions=len(ids))
+    factory = AdapterFactory(workspace, store, keys, sessions=len(ids), vectors=setup.vectors)
     try:
         configs = _configs(workspace, keys)
         factory.prepare(needed=any("local" in config.search for config in configs.values()))
         at_once = max(SESSIONS_AT_ONCE, settings.limits.concurrency // 2)
         night = Batch(store, workspace.queue, factory, lambda query: configs[query.id], context, at_once, factory.spent_out)
+        if any("local" in config.search for config in configs.values()):
+            night.embed = factory.embed_documents
         result = await night.work(decide(workspace.queue, read_all(store), context.now()))
     finally:
         await factory.aclose()

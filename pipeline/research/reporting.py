@@ -12,7 +12,6 @@ from pipeline.domain.steps import Complete, Fail, MakeReport
 from pipeline.domain.values import Reference, ReportSection, Sentence
 from pipeline.research.claims.checking import report_title, sentences_of, supported_paragraphs, supported_sentences, title_of
 from pipeline.research.step_context import Outcome
-from pipeline.text.ranking.rank_fusion import Origin
 
 _FAILED_STEPS = {
     "SearchFor": ("search", "searches", "could not be made"),
@@ -21,9 +20,10 @@ _FAILED_STEPS = {
     "ObservePage:1": ("page", "pages", "could not be evaluated"),
     "ObservePage:2": ("page", "pages", "could not be evaluated to the end"),
 }
-_SIDES: dict[Origin, tuple[str, str]] = {
+_SIDES: dict[str, tuple[str, str]] = {
     "own": ("your documents", "Your documents were not searched"),
     "web": ("the web", "The web was not searched"),
+    "embeddings": ("your documents by meaning", "Your documents were searched by words alone, not by meaning"),
 }
 _WITHOUT_MODEL = {
     "Plan": "The question was split into perspectives",

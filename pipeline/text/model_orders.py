@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
 _LONGEST = 1_000_000
+_GROUP = re.compile(r"\(\?:((?:[^()\\]|\\.|\([^()]*\))*)\)(?![?*+{])")  # with groups of one level inside
+_PLAIN = re.compile(r"(?:[^\\()\[\].*+?{}|^$]|\\[^\w\s])+")
 # A text about such orders quotes them.
 _QUOTED = re.compile(r"“[^”\n]{1,300}”|„[^“”\n]{1,300}[“”]|«[^»\n]{1,300}»|\"[^\"\n]{1,300}\"|「[^」\n]{1,300}」|`[^`\n]{1,300}`")
 
@@ -14,7 +17,23 @@ _QUOTED = re.compile(r"“[^”\n]{1,300}”|„[^“”\n]{1,300}[“”]|«[^�
 @lru_cache(maxsize=256)
 def gives_orders(text: str) -> bool:
     """Return whether ``text`` gives an order to a language model outside of quotation marks and code."""
-    return bool(_order().search(_QUOTED.sub(" ", text[:_LONGEST].lower())))
+    return _gives_orders(text, _present(text))
+
+
+def order_finder(page: str) -> Callable[[str], bool]:
+    """Return ``gives_orders`` for the blocks of ``page``, much faster: most pages hold none of the texts that begin an order."""
+    present = _present(page.replace("\n", " "))
+    return lambda text: _gives_orders(text, present)
+
+
+def _present(text: str) -> list[str]:
+    lower = text.lower()
+    return [beginning for beginning in _beginnings() if beginning in lower]
+
+
+def _gives_orders(text: str, present: Sequence[str]) -> bool:
+    lower = text[:_LONGEST].lower()
+    return any(one in lower for one in present) and bool(_order().search(_QUOTED.sub(" ", lower)))
 
 
 def orders_in(text: str) -> int:
@@ -24,5 +43,46 @@ def orders_in(text: str) -> int:
 
 @cache
 def _order() -> re.Pattern[str]:
+    return re.compile("|".join(_lines()))
+
+
+@cache
+def _lines() -> tuple[str, ...]:
     lines = Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
-    return re.compile("|".join(line for line in lines if line and not line.startswith("#")))
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+@cache
+def _beginnings() -> tuple[str, ...]:
+    """Return plain texts of which each order contains one: what its pattern begins with."""
+    found = {beginning for line in _lines() for alternative in _split(line) for beginning in _plain_beginnings(alternative)}
+    return tuple(sorted(one for one in found if not any(other != one and other in one for other in found)))
+
+
+def _split(pattern: str) -> list[str]:
+    """Return the alternatives of a pattern, split at each ``|`` that is in no group."""
+    parts, depth, at = [""], 0, 0
+    while at < len(pattern):
+        sign = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        if sign == "|" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+        at += len(sign)
+    return parts
+
+
+def _plain_beginnings(pattern: str) -> list[str]:
+    """Return the plain texts that a pattern without ``|`` outside of groups may begin with, as far as they are plain."""
+    if group := _GROUP.match(pattern):
+        rest = _plain_beginnings(pattern[group.end() :]) if pattern[group.end() :] else [""]
+        inner = [(_plain_beginnings(option), _PLAIN.fullmatch(option)) for option in _split(group[1])]
+        return [one + more for ones, whole in inner for one in ones for more in (rest if whole else [""])]
+    plain = _PLAIN.match(pattern)
+    text = plain[0] if plain else ""
+    left = pattern[len(text) :]
+    if left[:1] in ("?", "*", "{"):
+        text, left = (text[:-2] if text[-2:-1] == "\\" else text[:-1]), ""
+    text = text.replace("\\", "")
+    return [text + more for more in _plain_beginnings(left)] if text and _GROUP.match(left) else [text]

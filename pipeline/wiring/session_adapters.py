@@ -6,20 +6,24 @@ of the model's server. Belongs to one event loop.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config.queries.model import ModelChoice, Settings
 from pipeline.config.service_selection import LOCAL, USUAL_MODELS, ModelServer, reasoner_for, secrets_of
 from pipeline.config.settings import Keys, Workspace
-from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.budget import Budget, CombinedBudget, paying
+from pipeline.domain.events.batch_events import PassagesEmbedded
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost, ResearchConfig
-from pipeline.errors import CorpusUnusable, SearchFailed
+from pipeline.errors import CorpusUnusable, SearchFailed, StepError
 from pipeline.ports import EventStore, Fetch, Page, Reasoner, Search
 from pipeline.research import StepContext
+from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Redaction
+from pipeline.wiring.embedding_adapters import ChargedSearch, semantic_index, vectors_file
 from pipeline.wiring.workspace_adapters import Searches, documents_of, http_of, prompts_of, supplied_prompts
 
 if TYPE_CHECKING:
@@ -57,7 +61,7 @@ class AdapterFactory:
     """Gives each session its step context. Close it at the end of the run.
 
     ``extractor`` is what takes the text out of web pages, in place of one that is started when it is needed. ``sessions`` is how
-    many may be expected.
+    many may be expected. ``vectors`` is the cache of the embeddings, in place of the workspace's own.
     """
 
     workspace: Workspace
@@ -65,6 +69,7 @@ class AdapterFactory:
     keys: Keys
     extractor: Extractor | None = None
     sessions: int = 1
+    vectors: Path | None = None
     _closers: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -72,8 +77,9 @@ class AdapterFactory:
         limits = settings.limits
         self._settings: Settings = settings
         self._redaction = Redaction(secrets_of(settings, self.keys))
-        self._documents = documents_of(self.workspace)
         self._http = http_of(settings, self.keys)
+        vectors = self.vectors or vectors_file(self.workspace.folder)
+        self._documents = documents_of(self.workspace, semantic_index(settings, self.keys, self._http, vectors))
         self._closers.append(self._http.aclose)
         self._searches = Searches(settings, self.keys, self._http, self._documents)
         self._night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night")
@@ -95,18 +101,36 @@ class AdapterFactory:
                 raise
             return None
 
-    def __call__(self, state: SessionState) -> StepContext:
-        """Return the desk that the session's config asks for.
+    async def embed_documents(self) -> AsyncGenerator[PassagesEmbedded]:
+        """Ask for the vectors of the documents' passages that have none, where the settings name embeddings.
+
+        A failure ends it and is the last event: searches then go on by words alone, and each tries again.
+        """
+        choice = self._settings.embeddings
+        if choice is None:
+            return
+        token = paying.set(CombinedBudget((self._night,)))
+        try:
+            async for one in self._documents.embed():
+                yield PassagesEmbedded(model=choice.model, passages=one.done, left=one.left, tokens=one.tokens, cost=one.cost)
+        except (StepError, CorpusUnusable) as error:
+            cost = error.cost if isinstance(error, StepError) and error.cost else Cost()
+            yield PassagesEmbedded(model=choice.model, passages=0, cost=cost, failed=one_line(error.message, 500))
+        finally:
+            paying.reset(token)
+
+    def __call__(self, state: SessionState, night: Budget | None = None) -> StepContext:
+        """Return the desk that the session's config asks for. ``night`` is the run's budget, in place of the factory's own.
 
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).
         """
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 
-        ledger = _ledger_of(state)
+        ledger, night = _ledger_of(state), night or self._night
         return StepContext(
-            reasoner=self._reasoner(state, ledger),
-            search=self._search(state, ledger),
+            reasoner=self._reasoner(state, ledger, night),
+            search=self._search(state, ledger, night),
             fetch=Fetches(self._documents, self._pages(), self._redaction.text),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
             plain=ExtractiveReasoner(),
@@ -140,24 +164,29 @@ class AdapterFactory:
         for close in reversed(self._closers):
             await close()
 
-    def _search(self, state: SessionState, ledger: Budget) -> Search:
+    def _search(self, state: SessionState, ledger: Budget, night: Budget) -> Search:
         """The folder and the web are both asked where both are named; only the web's chain is paid for."""
         from pipeline.adapters.search.metered import MeteredSearch
         from pipeline.adapters.search.own_and_web import OwnAndWeb
 
         web = [name for name in state.config.search if name != LOCAL]
-        chain = self._searches.chain(web or [LOCAL])
-        search: Search = MeteredSearch(chain, chain.price, CombinedBudget((ledger, self._night))) if chain.price else chain
-        return OwnAndWeb(self._searches.chain([LOCAL]), search) if web and LOCAL in state.config.search else search
+        chain = self._searches.chain(web)
+        local: Search = self._searches.chain([LOCAL])
+        if self._settings.embeddings:
+            local = ChargedSearch(local, CombinedBudget((ledger, night)))
+        if not web:
+            return local
+        search: Search = MeteredSearch(chain, chain.price, CombinedBudget((ledger, night))) if chain.price else chain
+        return OwnAndWeb(local, search) if LOCAL in state.config.search else search
 
-    def _reasoner(self, state: SessionState, ledger: Budget) -> Reasoner:
+    def _reasoner(self, state: SessionState, ledger: Budget, night: Budget) -> Reasoner:
         from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
         from pipeline.adapters.reasoners.openai.prompting.citation_keys import SessionKeys
 
         if state.config.reasoner == ExtractiveReasoner.name:
             return self._extractive()
-        model = self._model(state.config.reasoner).for_query((ledger, self._night), keys=SessionKeys.of(state))
+        model = self._model(state.config.reasoner).for_query((ledger, night), keys=SessionKeys.of(state))
         return FallbackReasoner(model, ExtractiveReasoner())
 
     def _extractive(self) -> Reasoner:

@@ -8,21 +8,38 @@ from typing import TYPE_CHECKING
 
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.research.talking.talk_steps import TalkContext
+from pipeline.wiring.embedding_adapters import vectors_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
     from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain.talk.state import TalkState
-    from pipeline.ports import EventStore, Reasoner
+    from pipeline.ports import EventStore, Reasoner, StoredPages
 
 
-def stored_pages_of(folder: Path, store: EventStore) -> StoredPageSearch:
+_STORED_PAGES = "stored-pages.sqlite"
+
+
+def stored_pages_of(folder: Path, store: EventStore, meaning: SemanticIndex | None = None) -> StoredPageSearch:
     """Return the search over the pages that the workspace's sessions stored."""
     from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
 
-    return StoredPageSearch(store, folder / "events" / "local" / "stored-pages.sqlite")
+    return StoredPageSearch(store, folder / "events" / "local" / _STORED_PAGES, meaning)
+
+
+def remove_text_caches(folder: Path) -> None:
+    """Delete the index of stored pages and the vectors: caches with the texts of all sessions, a forgotten one's among them.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    from pipeline.adapters.search.local.passage_index import remove_index
+
+    remove_index(folder / "events" / "local" / _STORED_PAGES)
+    remove_index(vectors_file(folder))
 
 
 def talk_reasoner(workspace: Workspace, keys: Keys) -> str:
@@ -47,16 +64,49 @@ def unrecorded_talks(store: EventStore, index: Path) -> Callable[[Sequence[str]]
 
 @asynccontextmanager
 async def talk_context(
-    workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
+    workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str], vectors: Path | None = None
 ) -> AsyncIterator[TalkContext]:
     """Yield what a talk's steps may use, and close it afterwards. Its budget is what the talk has left.
 
+    ``vectors`` is the cache of the embeddings, in place of the workspace's own.
+
     Raises:
-        UsageError: the talk's model is not set up (any more).
+        UsageError: the talk's model, or that of the embeddings, is not set up (any more).
     """
+    searched = _pages_of(workspace, store, keys, state, vectors or vectors_file(workspace.folder))
+    async with searched as pages, _context_with(pages, workspace, store, keys, state, sessions) as context:
+        yield context
+
+
+@asynccontextmanager
+async def _pages_of(
+    workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, vectors: Path
+) -> AsyncIterator[StoredPages]:
+    """Yield the search over stored pages, by meaning too if the settings name embeddings; the talk pays for them."""
+    settings = workspace.queue.settings
+    if settings.embeddings is None:
+        yield stored_pages_of(workspace.folder, store)
+        return
+    from pipeline.domain.budget import Budget, CombinedBudget
+    from pipeline.wiring.embedding_adapters import ChargedPages, semantic_index
+    from pipeline.wiring.workspace_adapters import http_of
+
+    http = http_of(settings, keys)
+    budget = Budget(state.budget_usd, name="talk", spent=state.cost())
+    try:
+        meaning = semantic_index(settings, keys, http, vectors)
+        yield ChargedPages(stored_pages_of(workspace.folder, store, meaning), CombinedBudget((budget,)))
+    finally:
+        await http.aclose()
+
+
+@asynccontextmanager
+async def _context_with(
+    pages: StoredPages, workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str]
+) -> AsyncIterator[TalkContext]:
     from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 
-    pages, plain = stored_pages_of(workspace.folder, store), ExtractiveReasoner()
+    plain = ExtractiveReasoner()
 
     def context(reasoner: Reasoner) -> TalkContext:
         return TalkContext(reasoner, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, state.last_at[:10])

@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.api_keys import Keys
-from pipeline.config.queries.model import ModelChoice, Settings
+from pipeline.config.queries.model import EmbeddingChoice, ModelChoice, Settings
 from pipeline.config.service_selection import (
     Documents,
     agent_of,
+    embedding_server,
     own_servers,
     reasoner_for,
+    requests_at_once,
     search_access,
     searches_for,
     secrets_of,
@@ -138,3 +140,27 @@ def test_the_key_that_a_reasoner_names_is_a_secret_whatever_it_is_called() -> No
 def test_the_user_agent_names_the_program_and_whom_to_ask() -> None:
     assert agent_of(Settings()).startswith("night-research/")
     assert agent_of(Settings(contact="you@example.org")).endswith(" (+you@example.org)")
+
+
+def test_embeddings_are_asked_for_where_the_settings_say_on_a_circuit_of_their_own() -> None:
+    settings = Settings(embeddings=EmbeddingChoice("tiny", "http://localhost:11434/v1", "MINE"))
+    keys = Keys(env={"MINE": "my-canary"})
+    server = embedding_server(settings, keys)
+    assert server is not None
+    assert (server.name, server.model, server.at_once) == ("embeddings at localhost:11434", "tiny", 2)
+    assert own_servers(settings, keys) == ("http://localhost:11434/v1",)
+    assert requests_at_once(settings, keys) == {server.name: 2}
+    assert {secret.reveal() for secret in secrets_of(settings, keys)} == {"my-canary"}
+    assert embedding_server(Settings(), keys) is None
+
+
+def test_embeddings_without_an_address_need_a_key_and_the_message_names_them() -> None:
+    settings = Settings(embeddings=EmbeddingChoice("tiny"))
+    server = embedding_server(settings, Keys(env=ROUTER))
+    assert server is not None
+    assert server.base_url == "https://openrouter.ai/api/v1"
+    with pytest.raises(UsageError) as caught:
+        embedding_server(settings, Keys(env={}))
+    assert "embeddings: {model: …, base_url: …}" in caught.value.hint
+    with pytest.raises(UsageError, match="MINE is not set, which embeddings: in queries"):
+        embedding_server(Settings(embeddings=EmbeddingChoice("tiny", "http://a.example/v1", "MINE")), Keys(env={}))

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.text import model_orders
 from pipeline.text.model_orders import gives_orders, orders_in
 
 ORDERS = [
@@ -61,3 +62,23 @@ def test_orders_are_counted() -> None:
 @given(st.text(max_size=300))
 def test_any_text_gives_orders_or_not(text: str) -> None:
     assert gives_orders(text) in (True, False)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_an_order_on_a_page_is_found_in_its_block_also_where_the_page_breaks_its_lines(order: str) -> None:
+    page = f"# A page\n\nIt says this.\n\n{order.replace(' ', chr(10))}\n"
+    finder = model_orders.order_finder(page)
+    assert finder(order)
+    assert not finder("It says this.")
+
+
+@pytest.mark.parametrize("pattern", model_orders._lines())
+def test_every_order_contains_one_of_the_plain_texts_that_are_looked_for_first(pattern: str) -> None:
+    beginnings = model_orders._beginnings()
+
+    @given(st.from_regex(pattern, fullmatch=True))
+    def contains_one(order: str) -> None:
+        assert any(beginning in order for beginning in beginnings)
+
+    contains_one()
+    assert all(len(beginning) > 1 or beginning == "[" for beginning in beginnings)

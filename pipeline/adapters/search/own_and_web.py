@@ -48,7 +48,10 @@ class OwnAndWeb:
             cost=with_failed_attempts(
                 _sum([result.cost for result in found]), [error for error in down if isinstance(error, SearchFailed)]
             ),
-            failed=tuple(_left_out(origin, error) for origin, error in asked.items() if isinstance(error, ResearchError)),
+            failed=(
+                *(side for result in found for side in result.failed),
+                *(_left_out(origin, error) for origin, error in asked.items() if isinstance(error, ResearchError)),
+            ),
             statistics=_statistics(asked["own"]),
         )
 

@@ -69,16 +69,37 @@ class ModelChoice:
     concurrency: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class EmbeddingChoice:
+    """A model that turns texts into vectors, for the search by meaning.
+
+    ``key``, ``base_url`` and ``concurrency`` as in ``ModelChoice``. ``dimensions`` is the length that is asked for; None is the
+    model's own. The prefixes are what the model wants before a query and before a passage.
+    """
+
+    model: str
+    base_url: str = ""
+    key: str = ""
+    dimensions: int | None = None
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    concurrency: int | None = None
+
+
 FOREVER = timedelta.max
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end."""
+    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end.
+
+    ``originals`` are those of imports, counted from the import.
+    """
 
     exchanges: timedelta = timedelta(days=30)
     pages: timedelta = FOREVER
     sessions: timedelta = FOREVER
+    originals: timedelta = FOREVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +123,16 @@ class Settings:
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended. ``keep``: how long ``research prune``
-    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name.
-    ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's. ``vault_queue``: whether the questions in the
-    vault are researched too.
+    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``store`` is
+    the address of the database that holds the log; "": it is in files. ``embeddings``: the model of the search by meaning;
+    None: documents are searched by words alone. ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's.
+    ``vault_queue``: whether the questions in the vault are researched too.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
     search: Literal["auto"] | tuple[str, ...] = "auto"
     corpus: tuple[str, ...] = ("corpus",)
+    embeddings: EmbeddingChoice | None = None
     limits: Limits = Limits()
     query_limits: QueryLimits = QueryLimits()
     prices: tuple[tuple[str, Price], ...] = ()
@@ -124,6 +147,7 @@ class Settings:
     vault_queue: Literal["read", "ignore"] = "read"
     snapshot_every: int = 20
     machine: str = ""
+    store: str = ""
     mcp: Enqueueing = Enqueueing()
 
 

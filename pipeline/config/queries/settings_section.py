@@ -21,6 +21,7 @@ from pipeline.config.queries.fields import (
 )
 from pipeline.config.queries.model import (
     FOREVER,
+    EmbeddingChoice,
     Enqueueing,
     Keep,
     Limits,
@@ -31,6 +32,7 @@ from pipeline.config.queries.model import (
 )
 from pipeline.config.queries.problems import Problems, shown
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
+from pipeline.config.store_address import FILES, fault_of
 
 PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
 
@@ -75,6 +77,18 @@ def _reasoner(node: Node, faults: Problems) -> object:
     if not any(isinstance(key, Scalar) and key.value == "model" for key, _ in node.pairs):
         faults.add(node, "a reasoner without a model", "write {model: …}, or reasoner: auto")
     return ModelChoice(**values) if "model" in values else None
+
+
+def _embeddings(node: Node, faults: Problems) -> EmbeddingChoice | None:
+    wanted = "write embeddings: {model: …, base_url: …}"
+    if not isinstance(node, Mapping):
+        if not isinstance(node, Refused):
+            faults.add(node, f"{kind(node)} where a model for embeddings belongs", wanted)
+        return None
+    values: dict[str, Any] = mapping(node, faults, _EMBEDDINGS)
+    if not any(isinstance(key, Scalar) and key.value == "model" for key, _ in node.pairs):
+        faults.add(node, "embeddings without a model", wanted)
+    return EmbeddingChoice(**values) if "model" in values else None
 
 
 def _roles(node: Node, faults: Problems) -> object:
@@ -133,6 +147,18 @@ def _address(node: Node, faults: Problems) -> object:
     return None
 
 
+def _store(node: Node, faults: Problems) -> str | None:
+    """Read ``files`` or a database's address. A password in it is refused, and its text is not shown."""
+    found = text(node, faults, "write files, or postgresql://ROLE@HOST/DATABASE")
+    if found is None or found == FILES:
+        return found and ""
+    fault, wanted = fault_of(found)
+    if not fault:
+        return found
+    faults.add(node, fault, wanted)
+    return None
+
+
 def _search_urls(node: Node, faults: Problems) -> object:
     return tuple(_mapping(node, faults, dict.fromkeys(_WITH_ADDRESS, _address)).items())
 
@@ -146,7 +172,7 @@ def _query_limits(node: Node, faults: Problems) -> QueryLimits:
 
 
 def _keep(node: Node, faults: Problems) -> Keep:
-    return Keep(**_mapping(node, faults, dict.fromkeys(("exchanges", "pages", "sessions"), _age)))
+    return Keep(**_mapping(node, faults, dict.fromkeys(("exchanges", "pages", "sessions", "originals"), _age)))
 
 
 def _age(node: Node, faults: Problems) -> object:
@@ -181,6 +207,15 @@ _MODEL: dict[str, Reader] = {
     "effort": choice("none", "minimal", "low", "medium", "high", "xhigh", "max"),
     "concurrency": whole(1, 100),
 }
+_EMBEDDINGS: dict[str, Reader] = {
+    "model": text,
+    "base_url": _address,
+    "key": _key_name,
+    "dimensions": whole(8, 16_384),
+    "query_prefix": text,
+    "passage_prefix": text,
+    "concurrency": whole(1, 100),
+}
 _QUERY_LIMITS: dict[str, Reader] = {
     "cost_usd": money,
     "tokens": whole(1, MOST),
@@ -197,6 +232,7 @@ _SETTINGS: dict[str, Reader] = {
     "reasoner": _reasoner,
     "search": search,
     "corpus": _folders,
+    "embeddings": _embeddings,
     "limits": _limits,
     "query_limits": _query_limits,
     "prices": _prices,
@@ -208,6 +244,7 @@ _SETTINGS: dict[str, Reader] = {
     "memory": choice("on", "off"),
     "keep": _keep,
     "machine": machine,
+    "store": _store,
     "workers": choice("notes", "folded"),
     "vault_queue": choice("read", "ignore"),
     "snapshot_every": whole(1, 100_000),

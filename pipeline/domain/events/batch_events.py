@@ -32,6 +32,21 @@ class QuerySkipped(EventBase):
     cause: str = ""
 
 
+class PassagesEmbedded(EventBase):
+    """The vectors of some of the documents' passages were asked for: their number, how many are left, tokens, and the cost.
+
+    ``failed`` is why the server gave no more, or "": the documents are then searched by words alone.
+    """
+
+    type: Literal["passages.embedded"] = "passages.embedded"
+    model: str
+    passages: int
+    left: int = 0
+    tokens: int = 0
+    cost: Cost = Cost()
+    failed: str = ""
+
+
 class QueryEnded(EventBase):
     """The result of a query in this batch. ``cost`` and ``duration_s`` are the sums of its ``session`` so far.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pipeline.domain.events.event_base import Answered, EventBase
-from pipeline.domain.values import EXTRACTIVE, Fact, Hit, RejectedFact, Sentence, Value
+from pipeline.domain.values import EXTRACTIVE, Fact, FailedSide, Hit, RejectedFact, Sentence, Value
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 Scope = Literal["session", "query", "topic", "vault"]
@@ -59,7 +59,8 @@ class MessageResolved(Answered):
 class PassagesFound(Answered):
     """The best passages of the stored pages of ``sessions`` sessions, and the pages that contain them.
 
-    ``statistics`` are those of the pages in the scope; ``languages`` are their languages.
+    ``statistics`` are those of the pages in the scope; ``languages`` are their languages. ``failed`` says why the pages were not
+    searched by meaning, if the settings ask for that.
     """
 
     type: Literal["passages.found"] = "passages.found"
@@ -69,6 +70,7 @@ class PassagesFound(Answered):
     sessions: int = 0
     statistics: TermStatistics = TermStatistics()
     languages: tuple[str, ...] = ()
+    failed: tuple[FailedSide, ...] = ()
 
 
 class PassagesObserved(Answered):

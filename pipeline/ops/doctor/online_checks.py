@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.adapters.http.call_and_reply import Call, Good, Reply, Verdict, judged_by_status
 from pipeline.adapters.http.client import HttpClient
 from pipeline.config.service_selection import OPENROUTER, ModelServer, reasoner_for, searches_for
-from pipeline.config.settings import Keys, Workspace
+from pipeline.config.settings import Keys, Settings, Workspace
 from pipeline.errors import CorpusUnusable, Malformed, ProviderRefused, StepError, UsageError
 from pipeline.ops.doctor.finding import Finding, ok, problem
 from pipeline.text.normalise import counted, one_line
@@ -27,6 +27,9 @@ async def probe(workspace: Workspace, keys: Keys, http: HttpClient) -> AsyncIter
         choice = None  # the checks without network report it
     if choice is not None and choice.server is not None:
         yield await _model(choice.server, http)
+    if settings.embeddings is not None:
+        async for finding in _embeddings(settings, keys, http):
+            yield finding
     for name in _searches(workspace, keys):
         yield await _search(name, workspace, keys, http)
 
@@ -90,6 +93,22 @@ async def _search(name: str, workspace: Workspace, keys: Keys, http: HttpClient)
     if not result.hits:
         return problem(f"search {name}", f"it answers, but finds nothing for {PROBE!r}", "check the provider's own settings", 1)
     return ok(f"search {name}", f"it answers, with {counted(len(result.hits), 'hit')}")
+
+
+async def _embeddings(settings: Settings, keys: Keys, http: HttpClient) -> AsyncIterator[Finding]:
+    from pipeline.wiring.embedding_adapters import embedding_client
+
+    try:
+        client = embedding_client(settings, keys, http)
+    except UsageError:
+        return  # the checks without network report it
+    assert client is not None  # noqa: S101 - the settings name a model
+    try:
+        found = await client.embed([PROBE, "bicycle"])
+    except StepError as error:
+        yield _failed("embeddings", error)
+        return
+    yield ok("embeddings", f"it answers, and {client.server.model} gives vectors of {len(found.vectors[0])} numbers")
 
 
 def _failed(about: str, error: StepError | CorpusUnusable) -> Finding:

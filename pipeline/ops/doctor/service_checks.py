@@ -12,6 +12,7 @@ from pipeline.config.service_selection import (
     OPENROUTER,
     SEARCHES,
     ReasonerChoice,
+    embedding_server,
     reasoner_for,
     search_access,
     searches_for,
@@ -31,6 +32,7 @@ def service_findings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
     yield from _keys(keys)
     yield from _reasoner(workspace, keys)
     yield from _search(workspace, keys)
+    yield from _embeddings(workspace, keys)
     for query in queries:
         yield from _query(query, workspace, keys)
 
@@ -82,6 +84,24 @@ def _prices(choice: ReasonerChoice, workspace: Workspace) -> Iterator[Finding]:
         yield note(
             "budget", f"no price is known for {names}", "write prices: {model: {input: …, output: …}} under settings, in USD"
         )
+
+
+def _embeddings(workspace: Workspace, keys: Keys) -> Iterator[Finding]:
+    """What a hosted model is sent leaves this machine: the finding says where to."""
+    settings = workspace.queue.settings
+    try:
+        server = embedding_server(settings, keys)
+    except UsageError as error:
+        yield problem("embeddings", error.message, error.hint)
+        return
+    if server is None:
+        return
+    yield ok("embeddings", f"{server.model} at {server.base_url}; the text of your documents and stored pages is sent there")
+    if server.key and _is_unencrypted(server.base_url):
+        yield problem("embeddings", f"the key goes to {server.base_url} unencrypted", "write https:// in base_url")
+    if server.key and server.model not in dict(settings.prices):
+        todo = f"write prices: {{{server.model}: {{input: …, output: 0}}}} under settings, in USD for a million tokens"
+        yield note("embeddings", f"no price is known for {server.model}, so its cost is an assumption", todo)
 
 
 def _search(workspace: Workspace, keys: Keys) -> Iterator[Finding]:

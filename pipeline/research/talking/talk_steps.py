@@ -99,6 +99,8 @@ async def _find(_step: TalkStep, state: TalkState, context: TalkContext) -> Outc
         sessions=len(context.sessions),
         statistics=_of_question(found.statistics, turn.stands_alone),
         languages=found.languages,
+        failed=found.failed,
+        cost=found.cost,
     )
     return Outcome((event,))
 

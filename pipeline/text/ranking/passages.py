@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
-from pipeline.text.model_orders import gives_orders
+from pipeline.text.model_orders import order_finder
 from pipeline.text.page_format import Block, blocks
 from pipeline.text.sentences import points_back, split_sentences
 
@@ -135,6 +135,7 @@ def _is_scrap(body: str) -> bool:
 
 def _sections(text: str) -> Iterator[list[Block]]:
     section: list[Block] = []
+    gives_orders = order_finder(text)
     for block in blocks(text):
         if block.kind == "heading":
             if len(section) > 1 or (section and section[0].kind != "heading"):

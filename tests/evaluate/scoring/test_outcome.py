@@ -26,7 +26,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def outcomes(place: Path) -> dict[str, Outcome]:
     data = load(folder_in(place / "set"))
     ids = write_workspace(place / "work", Setup(), data.corpus, data.entries, "fast")
-    return asyncio.run(research(place / "work", Setup().keys, ids, lambda _done: None))
+    return asyncio.run(research(place / "work", Setup(), ids, lambda _done: None))
 
 
 def test_a_report_has_its_text_and_its_documents(outcomes: dict[str, Outcome]) -> None:

@@ -267,3 +267,30 @@ def test_a_server_is_asked_for_its_models(folder: Path) -> None:
 def test_a_search_that_finds_nothing_for_a_common_thing_is_a_problem(folder: Path) -> None:
     found, _ = probed(folder, {"BRAVE_API_KEY": "brave-canary"}, reply({"type": "search"}))
     assert only(found).exit_code == 1
+
+
+EMBEDDINGS = "embeddings: {model: tiny, base_url: 'http://vectors.example.org/v1', key: MINE}"
+
+
+def test_the_findings_on_embeddings_say_where_texts_are_sent_and_what_is_missing(folder: Path) -> None:
+    (folder / "queries.yaml").write_text(f"settings: {{{EMBEDDINGS}}}\n{QUEUE}")
+    found = examine(load_workspace(folder), Keys(folder, {"MINE": "my-canary"}), NOW)
+    (where,) = [finding.text for finding in found if finding.about == "embeddings" and finding.level == "ok"]
+    assert where == "tiny at http://vectors.example.org/v1; the text of your documents and stored pages is sent there"
+    faults = [finding.text for finding in bad(folder, {"MINE": "my-canary"}) if finding.about == "embeddings"]
+    assert [text.split(",")[0] for text in faults] == [
+        "the key goes to http://vectors.example.org/v1 unencrypted",
+        "no price is known for tiny",
+    ]
+    (missing,) = [finding for finding in bad(folder) if finding.about == "embeddings"]
+    assert (missing.exit_code, "MINE is not set" in missing.text) == (2, True)
+
+
+def test_a_server_of_embeddings_is_asked_for_two_vectors(folder: Path) -> None:
+    (folder / "queries.yaml").write_text(f"settings: {{{EMBEDDINGS}}}\n{QUEUE}")
+    rows = {"data": [{"index": 0, "embedding": [1, 2, 3]}, {"index": 1, "embedding": [1, 2, 4]}]}
+    found, script = probed(folder, {"MINE": "my-canary"}, reply(rows))
+    assert [(one.level, one.text) for one in found] == [("ok", "it answers, and tiny gives vectors of 3 numbers")]
+    assert [request.url.path for request in script.requests] == ["/v1/embeddings"]
+    (refused,) = probed(folder, {"MINE": "my-canary"}, reply({"error": {"message": "no such key my-canary"}}, 401))[0]
+    assert (refused.exit_code, "canary" in repr(refused)) == (4, False)

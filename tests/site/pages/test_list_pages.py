@@ -225,6 +225,6 @@ def test_a_list_without_a_note_says_so_and_has_nothing_to_filter(scratch: Scratc
     _write(scratch, 1)
     scratch.build()
     page = scratch.page("browse/questions.html")
-    assert "There is none yet." in page.css_first("main").text()
+    assert "There is none yet." in page.css("main")[0].text()
     assert page.css(".filter, .entries") == []
     assert scratch.page("browse/reports.html").css_first(".filter") is not None

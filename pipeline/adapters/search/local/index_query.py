@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.adapters.search.local.passage_index import Candidate, Index
@@ -11,6 +11,7 @@ from pipeline.domain.values import Hit
 from pipeline.text.ranking.greedy_coverage import POOL
 from pipeline.text.ranking.passages import text_key
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
+from pipeline.text.ranking.rank_fusion import rank_score
 from pipeline.text.ranking.scoring import BEST, importance, scores
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import language_of
@@ -18,6 +19,7 @@ from pipeline.text.stemming import language_of
 _CANDIDATES = 400
 _MOST_STEMS = 64  # of one query
 _COMMON = 0.25  # a stem in more than this share of the passages selects no candidates, if rarer stems are left
+MEANING = 1.0  # weight of the ranking by meaning, against that by words
 _CONCEPTS = 600  # stems of the best passages whose counts are returned
 
 
@@ -30,8 +32,8 @@ class QueryResult:
     languages: tuple[str, ...]
 
 
-def query_index(index: Index, text: str, limit: int) -> QueryResult:
-    """Return at most ``limit`` hits for the query ``text``.
+def query_index(index: Index, text: str, limit: int, similar: Sequence[int] = ()) -> QueryResult:
+    """Return at most ``limit`` hits for the query ``text``. ``similar`` is a ranking by meaning, to be fused with that by words.
 
     Raises:
         sqlite3.Error: the index cannot be read.
@@ -39,7 +41,7 @@ def query_index(index: Index, text: str, limit: int) -> QueryResult:
     languages = index.languages()
     query = _parsed_query(text, languages)
     known = _statistics(index, query)
-    best = list(_best(index, query, known)) if limit else []
+    best = _best(index, query, known, similar) if limit else []
     counts = {**known.counts, **index.counts(stem for stem in _frequent_stems(best) if stem not in known.counts)}
     statistics = known.model_copy(update={"counts": dict(sorted(counts.items()))})
     return QueryResult(tuple(_hit(candidate, score) for score, candidate in best[:limit]), statistics, languages)
@@ -63,13 +65,31 @@ def _statistics(index: Index, query: ParsedQuestion) -> TermStatistics:
     )
 
 
-def _best(index: Index, query: ParsedQuestion, known: TermStatistics) -> Iterator[tuple[float, Candidate]]:
+def _best(index: Index, query: ParsedQuestion, known: TermStatistics, similar: Sequence[int]) -> list[tuple[float, Candidate]]:
+    """Return the passages, best first, with their scores by words; each text once."""
+    by_words = _by_words(index, query, known)
+    if not similar:
+        return list(_distinct(by_words))
+    near = index.passages(similar)
+    by_meaning = list(zip(scores(query, [one.ranked for one in near], known), near, strict=True))
+    points: dict[int, float] = defaultdict(float)
+    for weight, ranking in ((1.0, by_words), (MEANING, by_meaning)):
+        for rank, (_, one) in enumerate(_distinct(ranking), start=1):
+            points[one.number] += weight * rank_score(rank)
+    found = {one.number: (score, one) for score, one in (*by_meaning, *by_words)}
+    return list(_distinct(found[number] for number in sorted(points, key=lambda number: (-points[number], number))))
+
+
+def _by_words(index: Index, query: ParsedQuestion, known: TermStatistics) -> list[tuple[float, Candidate]]:
     wanted = [stem for stem in importance(query, known) if stem in known.counts][:_MOST_STEMS]
     rare = [stem for stem in wanted if known.counts[stem] <= _COMMON * known.passages]
     found = index.candidates(rare or wanted, _CANDIDATES) if wanted else []
-    ranking = sorted(
+    return sorted(
         zip(scores(query, [one.ranked for one in found], known), found, strict=True), key=lambda pair: (-pair[0], pair[1].number)
     )
+
+
+def _distinct(ranking: Iterable[tuple[float, Candidate]]) -> Iterator[tuple[float, Candidate]]:
     seen: set[str] = set()
     for score, candidate in ranking:
         key = text_key(candidate.text, candidate.path[-1] if len(candidate.path) > 1 else "")

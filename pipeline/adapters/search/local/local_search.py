@@ -11,12 +11,13 @@ import fcntl
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from pipeline.adapters.documents.page_writer import Document
+from pipeline.adapters.search.embeddings.semantic_index import ByMeaning, PassageScope, Progress, SemanticIndex
 from pipeline.adapters.search.local.document_folder import SkippedFile, contents
 from pipeline.adapters.search.local.document_folders import Corpus
 from pipeline.adapters.search.local.index_query import QueryResult, query_index
@@ -32,16 +33,21 @@ T = TypeVar("T")
 
 
 class LocalFolder:
-    """Folders of documents, by the ports ``Search`` and ``Fetch``. ``cache`` is the index file, created if missing."""
+    """Folders of documents, by the ports ``Search`` and ``Fetch``. ``cache`` is the index file, created if missing.
+
+    With ``meaning``, passages are ranked by meaning too, and the two rankings are fused.
+    """
 
     name = "local"
 
-    def __init__(self, folders: Path | Sequence[Path], cache: Path) -> None:
+    def __init__(self, folders: Path | Sequence[Path], cache: Path, meaning: SemanticIndex | None = None) -> None:
         self._folder = Corpus(folders)
         self._cache = cache
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._report: IndexReport | None = None
+        self._meaning = meaning
+        self._scope: PassageScope | None = None
 
     @property
     def problems(self) -> tuple[SkippedFile, ...]:
@@ -51,12 +57,30 @@ class LocalFolder:
     async def search(self, query: str, limit: int) -> SearchResult:
         """Return at most ``limit`` passages, best first, and the index's counts of the query's stems.
 
+        If passages cannot be ranked by meaning, ``failed`` says why.
+
         Raises:
             SearchFailed: the index cannot be read or built.
             CorpusUnusable: the folder is missing, unreadable, or holds no document.
         """
-        found = await asyncio.to_thread(self._search, query, limit)
-        return SearchResult(self.name, found.hits, statistics=found.statistics, languages=found.languages)
+        near = await self._meaning.rank(query, await asyncio.to_thread(self._passages)) if self._meaning else ByMeaning()
+        found = await asyncio.to_thread(self._search, query, limit, near.numbers)
+        return SearchResult(self.name, found.hits, near.cost, near.failed, found.statistics, found.languages)
+
+    async def embed(self) -> AsyncIterator[Progress]:
+        """Ask for the vectors of all passages that have none, a group at a time; nothing without ``meaning``.
+
+        Raises:
+            StepError: the server of the embeddings failed; ``cost`` is what was spent since the last group.
+            SearchFailed: the index or the cache of vectors cannot be used.
+            CorpusUnusable: as in ``search``.
+        """
+        if self._meaning is None:
+            return
+        scope = await asyncio.to_thread(self._passages)
+        with self._translate_errors():
+            while progress := await self._meaning.complete(scope):
+                yield progress
 
     async def read(self, url: str) -> Page:
         """Return the current text of the document at ``url``.
@@ -81,11 +105,25 @@ class LocalFolder:
         with self._lock:
             self._close_index()
 
-    def _search(self, query: str, limit: int) -> QueryResult:
+    def _search(self, query: str, limit: int, similar: Sequence[int]) -> QueryResult:
         with self._lock, self._translate_errors():
             if self._report is None:
                 self._refresh()
-            return self._with_rebuild(lambda index: query_index(index, query, max(0, limit)))
+            return self._with_rebuild(lambda index: query_index(index, query, max(0, limit), similar))
+
+    def _passages(self) -> PassageScope:
+        """Return all passages, as the ranking by meaning knows them."""
+        assert self._meaning is not None  # noqa: S101 - its callers have asked
+        with self._lock, self._translate_errors():
+            if self._report is None:
+                self._refresh()
+            if self._scope is None:
+                self._scope = self._meaning.scope(self._open_index().texts(), self._texts_of)
+            return self._scope
+
+    def _texts_of(self, numbers: Sequence[int]) -> list[str]:
+        with self._lock:
+            return self._open_index().texts_of(numbers)
 
     def _read(self, url: str) -> Page:
         path = self._folder.locate(url)
@@ -97,6 +135,7 @@ class LocalFolder:
         return _page(address, document)
 
     def _refresh(self) -> IndexReport:
+        self._scope = None
         with self._refresh_lock():
             self._report = self._with_rebuild(lambda index: refresh_index(index, self._folder))
         if not self._report.files:

@@ -178,18 +178,42 @@ class Index:
         Of files with the same bytes, only the first by address is searched.
         """
         expression = " OR ".join(f'"{stem}"' for stem in wanted)
-        firsts = {row[0] for row in self._db.execute("SELECT min(url) FROM files WHERE reason = '' GROUP BY digest")}
+        firsts = self._firsts()
         best = self._db.execute("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank, rowid", (expression,))
         found = (candidate for (number,) in best if (candidate := self._candidate(number)).url in firsts)
         return list(islice(found, limit))
 
+    def _firsts(self) -> set[str]:
+        return {row[0] for row in self._db.execute("SELECT min(url) FROM files WHERE reason = '' GROUP BY digest")}
+
+    def texts(self) -> Iterator[tuple[int, str]]:
+        """Yield number and whole text (headings, lead, text) of each passage that is searched, by number."""
+        firsts = self._firsts()
+        rows = self._db.execute("SELECT id, url, path, lead, text FROM passages ORDER BY id")
+        yield from ((row[0], _whole(*row[2:])) for row in rows if row[1] in firsts)
+
+    def texts_of(self, numbers: Iterable[int]) -> list[str]:
+        """Return the whole texts of these passages; "" for one that is no longer in the index."""
+        one = "SELECT path, lead, text FROM passages WHERE id = ?"
+        rows = [self._db.execute(one, (number,)).fetchone() for number in numbers]
+        return [_whole(*row) if row else "" for row in rows]
+
+    def passages(self, numbers: Iterable[int]) -> list[Candidate]:
+        """Return these passages in the order of their numbers' list; one that is no longer in the index is left out."""
+        return [one for one in map(self._candidate_or_none, numbers) if one is not None]
+
     def _candidate(self, number: int) -> Candidate:
+        found = self._candidate_or_none(number)
+        assert found is not None  # noqa: S101 - the two tables change together
+        return found
+
+    def _candidate_or_none(self, number: int) -> Candidate | None:
         row = self._db.execute(
             "SELECT p.id, p.url, f.title, f.published, p.path, p.anchor, p.opens, p.lead, p.text, w.heads, w.body "
             "FROM passages p JOIN words w ON w.rowid = p.id JOIN files f ON f.url = p.url WHERE p.id = ?",
             (number,),
         ).fetchone()
-        return _candidate(row)
+        return _candidate(row) if row else None
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
@@ -223,6 +247,10 @@ def _rows(file: IndexedFile) -> Iterator[_Row]:
     start = int.from_bytes(hashlib.sha256(file.url.encode()).digest()[:5], "big") << _ORDINAL_BITS
     for number, passage in enumerate(file.passages, start):
         yield _Row(number, file.url, passage, stems(passage.body, file.language), stems(passage.headings, file.language))
+
+
+def _whole(path: str, lead: str, text: str) -> str:
+    return "\n".join(filter(None, (" › ".join(json.loads(path)), lead, text)))
 
 
 def _candidate(row: tuple[int, str, str, str, str, str, int, str, str, str, str]) -> Candidate:

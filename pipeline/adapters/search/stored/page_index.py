@@ -112,6 +112,11 @@ class StoredPageIndex(Index):
         best = self._db.execute(f"SELECT rowid FROM words WHERE words MATCH ? {within}ORDER BY rank, rowid", (expression,))  # noqa: S608
         return [self._candidate(number) for (number,) in islice(best, limit)]
 
+    def texts(self) -> Iterator[tuple[int, str]]:
+        """Yield number and whole text of each of the scope's passages, by number."""
+        numbers = [row[0] for row in self._db.execute("SELECT id FROM passages JOIN scope ON url = digest ORDER BY id")]
+        yield from zip(numbers, self.texts_of(numbers), strict=True)
+
     def unreadable(self) -> Mapping[str, str]:
         """Return why pages are not searched, by digest."""
         rows: Iterator[tuple[str, str]] = self._db.execute("SELECT url, reason FROM files WHERE reason != ''")

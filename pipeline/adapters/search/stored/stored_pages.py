@@ -7,11 +7,13 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic_core import from_json
 
+from pipeline.adapters.search.embeddings.semantic_index import ByMeaning, PassageScope, SemanticIndex
 from pipeline.adapters.search.local.index_query import query_index
 from pipeline.adapters.search.local.passage_index import IndexedFile, is_damage, remove_index
 from pipeline.adapters.search.stored.page_index import Reading, StoredPageIndex
@@ -29,10 +31,10 @@ _OPTIMISE_AFTER = 50
 
 
 class StoredPageSearch:
-    """The pages in ``store``, indexed in the file ``cache``, which is created if missing."""
+    """The pages in ``store``, indexed in the file ``cache``, which is created if missing. ``meaning`` as in the local search."""
 
-    def __init__(self, store: EventStore, cache: Path) -> None:
-        self._store, self._cache = store, cache
+    def __init__(self, store: EventStore, cache: Path, meaning: SemanticIndex | None = None) -> None:
+        self._store, self._cache, self._meaning = store, cache, meaning
         self._lock = threading.Lock()
 
     async def find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
@@ -41,7 +43,11 @@ class StoredPageSearch:
         Raises:
             SearchFailed: the index cannot be read or built.
         """
-        return await asyncio.to_thread(self._find, question, tuple(sessions), limit)
+        near = ByMeaning()
+        if self._meaning:
+            near = await self._meaning.rank(question, await asyncio.to_thread(self._passages, tuple(sessions)))
+        found = await asyncio.to_thread(self._find, question, tuple(sessions), limit, near.numbers)
+        return replace(found, cost=near.cost, failed=near.failed)
 
     def refresh(self, sessions: Sequence[str]) -> int:
         """Index the pages of these sessions that are not indexed yet; return their number.
@@ -52,10 +58,27 @@ class StoredPageSearch:
         with self._lock, self._translated():
             return self._with_index(lambda index: self._refresh(index, sessions))
 
-    def _find(self, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
+    def _passages(self, sessions: Sequence[str]) -> PassageScope:
+        """Return the passages of the pages that these sessions read, as the ranking by meaning knows them."""
+        assert self._meaning is not None  # noqa: S101 - its caller has asked
+        meaning = self._meaning
+
+        def found(index: StoredPageIndex) -> PassageScope:
+            self._refresh(index, sessions)
+            index.limit_to(reading.digest for reading in index.readings(sessions).values())
+            return meaning.scope(index.texts(), self._texts_of)
+
+        with self._lock, self._translated():
+            return self._with_index(found)
+
+    def _texts_of(self, numbers: Sequence[int]) -> list[str]:
+        with self._lock:
+            return self._run(lambda index: index.texts_of(numbers))
+
+    def _find(self, question: str, sessions: Sequence[str], limit: int, similar: Sequence[int]) -> FoundPassages:
         def found(index: StoredPageIndex) -> FoundPassages:
             self._refresh(index, sessions)
-            return _query(index, question, sessions, limit)
+            return _query(index, question, sessions, limit, similar)
 
         with self._lock, self._translated():
             return self._with_index(found)
@@ -116,10 +139,10 @@ class StoredPageSearch:
             raise SearchFailed(f"The index of the stored pages cannot be used: {error}.", hint=hint) from error
 
 
-def _query(index: StoredPageIndex, question: str, sessions: Sequence[str], limit: int) -> FoundPassages:
+def _query(index: StoredPageIndex, question: str, sessions: Sequence[str], limit: int, similar: Sequence[int]) -> FoundPassages:
     readings = {reading.digest: reading for reading in index.readings(sessions).values()}
     index.limit_to(readings)
-    result = query_index(index, question, limit)
+    result = query_index(index, question, limit, similar)
     hits = []
     pages: dict[str, StoredPage] = {}
     for hit in result.hits:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.adapters.documents.page_writer import Document
+from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
+from pipeline.adapters.search.embeddings.vector_cache import VectorCache
 from pipeline.adapters.search.local import index_refresh
 from pipeline.adapters.search.local.document_folder import contents
 from pipeline.adapters.search.local.local_search import LocalFolder
@@ -19,6 +21,7 @@ from pipeline.errors import CorpusUnusable, ReadFailed, SearchFailed
 from pipeline.ports import Fetch, Page, Search
 from pipeline.text.page_format import blocks
 from tests.adapters.documents.pdfs import pdf
+from tests.embedding_server import Stage, serving
 
 WORDS = "Filler words that say nothing of note stand here so that a section is long enough to be one of its own. " * 4
 
@@ -306,3 +309,59 @@ def test_several_folders_are_searched_as_one(docs: Path, tmp_path: Path) -> None
     assert hit.url == "corpus:@other/kiln.1#glaze"
     assert "Fires the porcelain twice." in read(folder, hit.url).text
     assert "@gone" in {problem.path for problem in folder.problems}
+
+
+def by_meaning(docs: Path, stage: Stage) -> LocalFolder:
+    client = stage.client(price=1.0)
+    cache = VectorCache(docs.parent / "local" / "embeddings.sqlite", client.server.space)
+    return LocalFolder(docs, docs.parent / "local" / "corpus.sqlite", SemanticIndex(client, cache))
+
+
+def write_harbour(docs: Path) -> None:
+    (docs / "basin.md").write_text("# The basin\n\nIts floor lies nine fathoms under the quay, and boats are moored there.\n")
+    (docs / "bread.md").write_text("# Bread\n\nBread is baked at dawn, and how it smells is known to all.\n")
+
+
+def test_a_passage_is_found_by_its_meaning_though_it_shares_no_word_with_the_query(docs: Path) -> None:
+    write_harbour(docs)
+    assert "corpus:basin.md" not in urls(corpus(docs), "How deep?")
+    with serving() as stage:
+        result = asyncio.run(by_meaning(docs, stage).search("How deep?", 10))
+    assert result.hits[0].url == "corpus:basin.md"
+    assert result.cost.usd > 0
+    assert result.failed == ()
+
+
+def test_what_both_rankings_find_comes_before_what_one_finds(docs: Path) -> None:
+    write_harbour(docs)
+    (docs / "depth.md").write_text("# Depth\n\nThe deep water begins where the fathoms are counted by a deep voice.\n")
+    with serving() as stage:
+        assert urls(by_meaning(docs, stage), "How deep?")[:2] == ["corpus:depth.md", "corpus:basin.md"]
+
+
+def test_a_search_whose_embeddings_fail_gives_what_words_alone_find_and_says_so(docs: Path) -> None:
+    write_harbour(docs)
+    with serving() as stage:
+        folder = by_meaning(docs, stage)
+    result = asyncio.run(folder.search("baked bread", 10))
+    assert list(result.hits) == list(hits(corpus(docs), "baked bread"))
+    assert [side.origin for side in result.failed] == ["embeddings"]
+
+
+def test_the_vectors_of_all_passages_can_be_asked_for_ahead_and_a_changed_file_costs_its_own(docs: Path) -> None:
+    write_harbour(docs)
+
+    async def embed(folder: LocalFolder) -> list[int]:
+        return [progress.done async for progress in folder.embed()]
+
+    async def steps(folder: LocalFolder, stage: Stage) -> list[int]:
+        counts = [sum(await embed(folder)), sum(await embed(folder))]
+        (docs / "bread.md").write_text("# Bread\n\nIt is baked at noon now.\n")
+        folder.refresh()
+        stage.asked.clear()
+        return [*counts, sum(await embed(folder))]
+
+    with serving() as stage:
+        assert asyncio.run(steps(by_meaning(docs, stage), stage)) == [2, 0, 1]
+        assert [text for text in stage.texts if "basin" in text.lower()] == []
+    assert asyncio.run(embed(corpus(docs))) == []

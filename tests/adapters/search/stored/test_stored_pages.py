@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
+from pipeline.adapters.search.embeddings.vector_cache import VectorCache
 from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
 from pipeline.domain.events.pruning_events import Counts, KeptPage, KeptSpent, ResearchPruned
 from pipeline.domain.session import record_of
 from pipeline.errors import SearchFailed
 from pipeline.ports import FoundPassages, StoredPages
+from tests.embedding_server import serving
 from tests.fakes import MemoryStore
 from tests.talks import HARBOUR, LIGHTHOUSE, SESSION, read_pages
 
@@ -106,3 +109,28 @@ def test_the_order_in_which_pages_were_indexed_changes_nothing(store: MemoryStor
     assert found(store, tmp_path / "a", "How deep is the harbour?", SESSION, OTHER) == found(
         store, tmp_path / "b", "How deep is the harbour?", SESSION, OTHER
     )
+
+
+def test_stored_pages_are_found_by_meaning_within_the_scope_alone(store: MemoryStore, tmp_path: Path) -> None:
+    read_pages(store, OTHER, {"corpus:mill.md": "# The mill\n\nThe pond of the mill lies two fathoms under its sluice.\n"})
+    with serving() as stage:
+        client = stage.client(price=1.0)
+        meaning = SemanticIndex(client, VectorCache(tmp_path / "embeddings.sqlite", client.server.space))
+        pages = StoredPageSearch(store, tmp_path / "stored.sqlite", meaning)
+        both = asyncio.run(pages.find("How deep?", (SESSION, OTHER), 10))
+        one = asyncio.run(pages.find("How deep?", (OTHER,), 10))
+    assert {page.url for page in both.pages} >= {"corpus:mill.md", "corpus:harbour.md"}
+    assert {page.url for page in one.pages} == {"corpus:mill.md"}
+    assert both.cost.usd > one.cost.usd == 0  # its passages and the question are known by then
+    assert found(store, tmp_path, "How deep?", OTHER).pages == ()
+
+
+def test_without_the_server_of_embeddings_stored_pages_are_searched_by_words(store: MemoryStore, tmp_path: Path) -> None:
+    with serving() as stage:
+        client = stage.client()
+    meaning = SemanticIndex(client, VectorCache(tmp_path / "embeddings.sqlite", client.server.space))
+    result = asyncio.run(
+        StoredPageSearch(store, tmp_path / "stored.sqlite", meaning).find("How deep is the harbour?", (SESSION,), 10)
+    )
+    assert result.hits == found(store, tmp_path, "How deep is the harbour?").hits
+    assert [side.origin for side in result.failed] == ["embeddings"]

@@ -1,0 +1,93 @@
+"""A server of embeddings on loopback. Words of the same meaning, as ``MEANINGS`` has them, get the same number of a vector."""
+
+from __future__ import annotations
+
+import json
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from pipeline.adapters.http.address_guard import AddressGuard
+from pipeline.adapters.http.client import HttpClient
+from pipeline.adapters.http.retry_policy import Policy
+from pipeline.adapters.search.embeddings.embedding_client import EmbeddingClient
+from pipeline.adapters.search.embeddings.wire_format import EmbeddingServer
+
+MEANINGS = ({"depth", "deep", "fathoms", "metres"}, {"vessel", "ship", "ships", "boats"}, {"lamp", "beacon", "light"})
+DIMENSIONS = 32
+
+Reply = tuple[int, Any]
+Answer = Callable[[list[str]], Reply | None]
+
+
+def vector_of(text: str, dimensions: int = DIMENSIONS) -> list[float]:
+    """Return a vector that depends on the words of ``text``, whatever their order; never all zeros."""
+    vector = [0.01] * dimensions
+    for word in text.lower().replace("?", " ").replace(".", " ").split():
+        place = next((n for n, group in enumerate(MEANINGS) if word in group), None)
+        vector[zlib.crc32(word.encode()) % (dimensions - 8) + 8 if place is None else place] += 1.0 if place is None else 3.0
+    return vector
+
+
+def reply_to(texts: list[str], dimensions: int = DIMENSIONS) -> Reply:
+    """Return the reply of a server in good order."""
+    rows = [{"index": place, "embedding": vector_of(text, dimensions)} for place, text in enumerate(texts)]
+    tokens = sum(len(text) for text in texts)
+    return 200, {"data": rows, "model": "tiny", "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
+
+
+@dataclass
+class Stage:
+    """A running server. ``asked`` are the texts of each request; ``answer`` may answer in place of the usual reply."""
+
+    url: str
+    asked: list[list[str]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    answer: Answer = lambda _texts: None
+
+    @property
+    def texts(self) -> list[str]:
+        """All texts that vectors were asked for, in order."""
+        return [text for texts in self.asked for text in texts]
+
+    def client(self, price: float | None = None, worst_price: float = 0.0, **server: Any) -> EmbeddingClient:
+        """Return a client of this server that does not wait long."""
+        http = HttpClient(Policy(attempts=2, first_wait_s=0.01), guard=AddressGuard((self.url,)))
+        return EmbeddingClient(http, EmbeddingServer("embeddings", self.url, "tiny", **server), price, worst_price)
+
+
+@contextmanager
+def serving() -> Iterator[Stage]:
+    """Run a server for the time of the block."""
+    stage = Stage("")
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_POST(self) -> None:
+            texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
+            stage.asked.append(texts)
+            stage.headers.append(dict(self.headers))
+            status, body = stage.answer(texts) or reply_to(texts)
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    stage.url = f"http://127.0.0.1:{server.server_port}/v1"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield stage
+    finally:
+        server.shutdown()
+        server.server_close()
