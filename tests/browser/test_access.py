@@ -85,3 +85,17 @@ def test_paper_shows_the_text_alone_with_all_that_is_folded_up(site: Site, visit
     assert page.locator(".citations q").first.is_visible()
     for left_out in (".site-header", ".toc", ".side", ".around", ".site-footer"):
         assert not any(found.is_visible() for found in page.locator(left_out).all()), left_out
+
+
+@pytest.mark.parametrize("width", [PHONE, TABLET, DESKTOP])
+def test_two_reports_side_by_side_get_the_same_room_and_no_row_title_is_broken(site: Site, visitor: Visitor, width: int) -> None:
+    page = visitor.open(site.address("question"), width=width)
+    table = page.locator("#h-the-last-two-side-by-side + .table-wrap table")
+    _title, before, now = (cell.bounding_box() for cell in table.locator("th").all())
+    assert before is not None
+    assert now is not None
+    assert abs(before["width"] - now["width"]) <= 1
+    lines = "cells => cells.map(cell => { const r = document.createRange(); r.selectNodeContents(cell); \
+        return r.getClientRects().length })"
+    assert set(table.locator("td:first-child").evaluate_all(lines)) == {1}
+    assert table.evaluate("table => table.parentElement.scrollWidth <= table.parentElement.clientWidth")
