@@ -4,6 +4,7 @@ What was not made must show in exit code, ``last-run.json``, log and stderr alik
 
 Run: python -m bench.faults [--processes N]
      python -m bench.faults --merge          those of ``research merge DIR``, over two workspaces with branches
+     python -m bench.faults --command NAME   those of ``research ask``, ``prune`` or ``forget``
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from pathlib import Path
 
 from tests.faults.filesystem import Fault
 from tests.faults.night import Workspace, workspace
+from tests.faults.test_command_operations import Scene, done, scene
 from tests.faults.test_merge_operations import Apart, apart, merged
 from tests.faults.test_nth_operation import FAULTS, night
 
+Subject = Workspace | Apart | Scene
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 
 
@@ -31,19 +34,22 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options.add_argument("--merge", action="store_true")
+    options.add_argument("--command", choices=["ask", "prune", "forget"])
     given = options.parse_args()
     with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as scratch:
-        scene = apart(Path(scratch) / "apart") if given.merge else workspace(Path(scratch) / "evening")
+        place = Path(scratch) / "evening"
+        named = scene(given.command, place) if given.command else None
+        subject = named or (apart(place) if given.merge else workspace(place))
         with ProcessPoolExecutor(given.processes) as pool:
-            broken = sum([_all(pool, scene, Path(scratch), fault) for fault in FAULTS])
+            broken = sum([_all(pool, subject, Path(scratch), fault) for fault in FAULTS])
     sys.exit(1 if broken else 0)
 
 
-def _all(pool: ProcessPoolExecutor, scene: Workspace | Apart, scratch: Path, fault: Fault) -> int:
+def _all(pool: ProcessPoolExecutor, subject: Subject, scratch: Path, fault: Fault) -> int:
     start, broken = time.perf_counter(), 0
-    count, _ = pool.submit(_one, scene, scratch, fault, 0).result()
+    count, _ = pool.submit(_one, subject, scratch, fault, 0).result()
     numbers = range(1, count + 2)
-    for at, (_, wrong) in zip(numbers, pool.map(partial(_one, scene, scratch, fault), numbers, chunksize=4), strict=True):
+    for at, (_, wrong) in zip(numbers, pool.map(partial(_one, subject, scratch, fault), numbers, chunksize=4), strict=True):
         broken += len(wrong)
         for what in wrong:
             print(f"{fault} at operation {at}: {what}", flush=True)
@@ -51,10 +57,15 @@ def _all(pool: ProcessPoolExecutor, scene: Workspace | Apart, scratch: Path, fau
     return broken
 
 
-def _one(scene: Workspace | Apart, scratch: Path, fault: Fault, at: int) -> tuple[int, list[str]]:
+def _one(subject: Subject, scratch: Path, fault: Fault, at: int) -> tuple[int, list[str]]:
     folder = scratch / f"{fault}-{at}"
     try:
-        system, wrong = merged(scene, folder, at, fault) if isinstance(scene, Apart) else night(scene, folder, at, fault)
+        if isinstance(subject, Scene):
+            system, wrong = done(subject, folder, at, fault)
+        elif isinstance(subject, Apart):
+            system, wrong = merged(subject, folder, at, fault)
+        else:
+            system, wrong = night(subject, folder, at, fault)
         return len(system.operations), wrong
     finally:
         shutil.rmtree(folder, ignore_errors=True)

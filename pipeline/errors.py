@@ -9,15 +9,18 @@
     │   └── CorpusUnusable                 the documents' folder is missing, unreadable or empty
     ├── NoWorkspace                    10  there is no queries.yaml here
     ├── WorkspaceLocked                11  another run works here
+    ├── QueueUnavailable               12  the queue of a distributed run cannot be reached
     ├── SystemRefused                  12  the disk, a permission or the terminal does not allow what has to be done
     ├── LogError                       20  the event log cannot be trusted
     │   ├── VersionConflict                somebody else appended first
+    │   │   └── WriterReplaced             another process has taken the stream over
     │   ├── LogDamaged                     a record was altered, cut or lost
     │   ├── LogForked                      two segments continue the same record
     │   ├── EventRejected                  the same event id with other content
     │   ├── SchemaTooNew               2   written by a newer major version of this program
     │   ├── LogUnwritable              12  the disk refuses (full, read-only, failing)
     │   ├── LogUnreadable              12  the system does not let us read it; nothing says that it is damaged
+    │   │   └── StoreUnreachable           12  the database of the log does not answer; it is a LogUnwritable too
     │   └── ObjectMissing                  a stored page or exchange is gone or altered
     ├── CommandRefused                 1   the session's state does not allow it
     ├── SessionUnknown                 2   no session of that name
@@ -94,6 +97,13 @@ class SystemRefused(ResearchError):
     exit_code = 12
 
 
+class QueueUnavailable(ResearchError):
+    """The queue of a distributed run cannot be reached. What was asked of it may or may not have been done; it may pass later."""
+
+    exit_code = SystemRefused.exit_code
+    retryable = True
+
+
 class LogError(ResearchError):
     """The event log cannot be trusted, read or written."""
 
@@ -102,6 +112,10 @@ class LogError(ResearchError):
 
 class VersionConflict(LogError):
     """The stream's version is not the one the writer expected."""
+
+
+class WriterReplaced(VersionConflict):
+    """Another process has taken over the stream that this one was writing; what this one does no longer counts."""
 
 
 class LogDamaged(LogError):
@@ -132,6 +146,10 @@ class LogUnreadable(LogError):
     """The system does not let us read the log."""
 
     exit_code = SystemRefused.exit_code
+
+
+class StoreUnreachable(LogUnwritable, LogUnreadable):
+    """The database that holds the log does not answer: nothing can be stored or read, and nothing says that it is damaged."""
 
 
 class ObjectMissing(LogError):

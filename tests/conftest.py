@@ -14,7 +14,10 @@ import pytest
 from hypothesis import settings
 from jinja2 import Environment
 
+from tests.postgres_server import postgres_server, postgres_store_url, postgres_url
 from tests.seeds import SEED
+
+__all__ = ["postgres_server", "postgres_store_url", "postgres_url"]  # fixtures of all tests
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own there
 ROOM = 2 << 30  # bytes that must be free there

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, cast
 
 from pipeline.adapters.store.segment_format import envelope_of
+from pipeline.adapters.store.subscriptions.polled_subscription import PolledSubscription
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Kind, Record, Snapshot, kind_of
@@ -317,6 +318,12 @@ class MemoryStore:
             stones = self.tombstones()
             names = {name for name in names if not stones.is_forgotten(name)} | stones.sessions.keys()
         return iter(sorted(names))
+
+    def subscribe(self, kinds: Sequence[Kind] = ("session", "batch"), *, from_start: bool = False) -> PolledSubscription:
+        return PolledSubscription(self, kinds, None if from_start else lambda _name, mark: int(mark.partition("-")[0]))
+
+    def take_over(self, session_id: str) -> None:
+        pass
 
     def branched(self, streams: Iterable[str]) -> set[str]:
         return set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -77,7 +77,7 @@ class Decision:
     ``resume`` continues that session. ``new`` (never researched), ``changed`` (edited since) and ``again`` (recurring and due,
     also after a failure) start a session that follows it; ``retry`` continues a failed one if it has steps to do, else starts
     one. All others are left alone: ``not-found`` was researched, and no source answers it; ``same`` repeats the question of
-    another entry; ``elsewhere`` is for another machine.
+    another entry; ``elsewhere`` is for another machine. ``machine`` is the only one that may research it, "" for any.
     """
 
     query: Query
@@ -85,6 +85,7 @@ class Decision:
     reason: str
     session: str = ""
     cause: str = "left"
+    machine: str = ""
 
     @property
     def due(self) -> bool:
@@ -97,13 +98,16 @@ class Decision:
         return _WORDS.get(self.action, self.action)
 
 
+ANYWHERE = "*"  # in place of a machine's name
+
+
 def decide(
     queue: Queue, known: SessionIndex, now: datetime, selection: Selection | None = None, machine: str = ""
 ) -> tuple[Decision, ...]:
     """Return what to do about each query: interrupted ones first, then by priority, then in the file's order.
 
-    What is for another machine than this one is left alone. So is a query whose session cannot be read: its answers may be in
-    there and would be paid for twice.
+    What is for another machine than this one is left alone; with ``ANYWHERE`` as the machine, nothing is left for that reason. A
+    query whose session cannot be read is left alone too: its answers may be in there and would be paid for twice.
     """
     wanted = selection or Selection()
     latest = _latest(queue, known)
@@ -192,17 +196,21 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
 
 def _here(decision: Decision, last: Summary | None, machine: str, now: datetime) -> Decision:
     """Return the decision, or that another machine takes the query up: the one that its entry or a hand-over names."""
-    query = decision.query
     if not decision.due:
         return decision
-    if query.machine and query.machine != machine:
-        return Decision(query, "elsewhere", f"for the machine {query.machine}", decision.session)
-    if decision.action != "resume" or last is None or last.handed_to in ("", machine):
-        return decision
-    if last.handed_until and moment_of(last.handed_until) <= now:
-        return decision
-    until = f" until {last.handed_until[:16].replace('T', ' ')} UTC" if last.handed_until else ""
-    return Decision(query, "elsewhere", f"handed over to {last.handed_to}{until}", decision.session)
+    wanted, reason = _place_of(decision, last, now)
+    if machine == ANYWHERE or wanted in ("", machine):
+        return replace(decision, machine=wanted)
+    return Decision(decision.query, "elsewhere", reason, decision.session, machine=wanted)
+
+
+def _place_of(decision: Decision, last: Summary | None, now: datetime) -> tuple[str, str]:
+    """Return the machine that alone may take the query up, "" for any, and why. A hand-over counts more than the entry."""
+    is_over = last and last.handed_until and moment_of(last.handed_until) <= now
+    if decision.action == "resume" and last and last.handed_to and not is_over:
+        until = f" until {last.handed_until[:16].replace('T', ' ')} UTC" if last.handed_until else ""
+        return last.handed_to, f"handed over to {last.handed_to}{until}"
+    return decision.query.machine, f"for the machine {decision.query.machine}"
 
 
 def _edited(query: Query, last: Summary) -> str:

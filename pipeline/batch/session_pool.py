@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Protocol
 
 from pipeline.batch.batch_log import BatchLog, new_batch_id
 from pipeline.batch.outages import Need, Outages, needs_of, reason_of
@@ -62,9 +63,34 @@ class SessionCost:
         return self.state.spent.calls - self.calls_before
 
 
+class RemoteRunner(Protocol):
+    """Has sessions researched by other processes."""
+
+    def most_at_once(self) -> int:
+        """Return how many sessions may be under way now."""
+        ...
+
+    async def run(self, session: ResearchSession, machine: str) -> str:
+        """Return when the session has ended or was stopped, with its state as it is in the store; why it was stopped, or "".
+
+        ``machine`` is the only one that may research it, "" for any.
+
+        Raises:
+            ResearchError: why it did not end, as ``run_session`` raises it.
+        """
+        ...
+
+    def stop_waiting(self, reason: str) -> None:
+        """Let the sessions end soon that nobody has begun with."""
+        ...
+
+
 @dataclass
 class Batch:
     """One running batch. ``desk_of`` returns a session's step context, ``config_of`` the limits of a new session.
+
+    With ``remote`` the sessions are started here and researched elsewhere; as nobody knows which of those under way will fail,
+    more than ``max_failures`` may then be.
 
     ``spent_out`` returns why no step that costs money may start any more, or "". ``archived`` are the ids of queries that are in
     the log but no longer in the file. ``recall`` returns what earlier nights left on a query at a time. ``embed`` asks for
@@ -80,6 +106,7 @@ class Batch:
     spent_out: Callable[[], str] = lambda: ""
     archived: tuple[str, ...] = ()
     recall: Callable[[Query, str], Recalled | None] = lambda _query, _at: None
+    remote: RemoteRunner | None = None
     embed: Callable[[], AsyncGenerator[n.PassagesEmbedded]] | None = None
     _ended: list[n.QueryEnded] = field(default_factory=list)
     _skipped: list[n.QuerySkipped] = field(default_factory=list)
@@ -194,6 +221,8 @@ class Batch:
             self._end(event, log)
             self._outages.pauses = 0
         self._working -= 1
+        if self.remote is not None and (halt := self._stop_reason()):
+            self.remote.stop_waiting(halt[1])
         self._freed.set()
 
     def _end(self, event: n.QueryEnded, log: BatchLog) -> None:
@@ -209,7 +238,8 @@ class Batch:
 
     def _most_at_once(self) -> int:
         """How many sessions may run at once: no more than may still fail."""
-        return min(self.sessions_at_once, self.queue.settings.limits.max_failures - self._failed)
+        failures_left = self.queue.settings.limits.max_failures - self._failed
+        return min(self.sessions_at_once, failures_left) if self.remote is None else self.remote.most_at_once()
 
     def _skip(self, log: BatchLog, events: Sequence[n.QuerySkipped]) -> None:
         self._skipped += events
@@ -223,8 +253,7 @@ class Batch:
             session = await self._session_of(decision)
             state = session.state
             self._session_costs.append(SessionCost(state, cost_of(state), state.spent.calls))
-            await run_session(session, self.store, self.desk_of(state), self._context_of(state))
-            complete_handoff(session, self.store, self._context_of(state))
+            why = await self._run(session, decision)
         except ProviderRefused as refusal:
             self._refused = refusal
             why = one_line(str(refusal))
@@ -244,6 +273,15 @@ class Batch:
             return _ended_event(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
         return self._ended_event_of(decision, state)
 
+    async def _run(self, session: ResearchSession, decision: Decision) -> str:
+        """Research a session, here or elsewhere; return why it was stopped, if that is known."""
+        if self.remote is not None:
+            self.store.release(session.id)
+            return await self.remote.run(session, decision.machine)
+        await run_session(session, self.store, self.desk_of(session.state), self._context_of(session.state))
+        complete_handoff(session, self.store, self._context_of(session.state))
+        return ""
+
     def _context_of(self, state: SessionState) -> RunContext:
         """Return the run's context; a session that this run worked on before, until an outage, gets a segment of its own."""
         return replace(self.context, run_id=self.context.new_id()) if state.id in self._paused else self.context
@@ -258,16 +296,17 @@ class Batch:
 
     def _adopted(self, decision: Decision, session: ResearchSession) -> ResearchSession:
         if not session.state.ended:
-            accept_handoff(session, self.store, self._context_of(session.state))
+            if self.remote is None:
+                accept_handoff(session, self.store, self._context_of(session.state))
             adopt_settings(session, self.config_of(decision.query), self.store, self._context_of(session.state))
         return session
 
-    def _ended_event_of(self, decision: Decision, state: SessionState) -> n.QueryEnded:
+    def _ended_event_of(self, decision: Decision, state: SessionState, why: str = "") -> n.QueryEnded:
         if state.waiting:
             return _ended_event(decision, state, "waiting", f"its plan waits for approval: research approve {decision.query.id}")
         if state.ended:
             return _ended_event(decision, state, state.status, state.end_reason)
-        cause, reason = self._stop_reason() or ("cap", PASSED)
+        cause, reason = self._stop_reason() or ("cap", why or PASSED)
         return _ended_event(decision, state, "interrupted", reason, cause)
 
     def _stop_reason(self) -> tuple[str, str] | None:

@@ -74,6 +74,9 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
     ids = list(store.session_ids())
     if name in ids:
         return name
+    if imported := import_named(store, name):
+        hint = f"no command cites it; research show {imported} and research log {imported} print it"
+        raise SessionUnknown(f"{imported} was imported from another program and is not checked", hint=hint)
     if at := store.tombstones().forgotten.get(digest_of(name.encode("utf-8", "replace"))):
         raise SessionUnknown(f"that session was forgotten on {at[:10]}", hint="research list shows all others")
     latest = read_all(store, workspace_adapters.summaries_of(folder)).latest()
@@ -83,6 +86,15 @@ def session_named(folder: Path, store: EventStore, name: str) -> str:
         return found.pop()
     meant = f"could be any of: {', '.join(sorted(found)[:5])}" if found else "research list shows all sessions"
     raise SessionUnknown(f"there is no session {name!r}" if not found else f"{name!r} is ambiguous", hint=meant)
+
+
+def import_named(store: EventStore, name: str) -> str:
+    """Return the id of the import that a name means: its id, or a part of one that begins with ``import-``; "" for none."""
+    if not name.startswith("import-"):
+        return ""
+    ids = list(store.ids("import"))
+    found = [name] if name in ids else [known for known in ids if name in known]
+    return found[0] if len(found) == 1 else ""
 
 
 def latest_session(folder: Path, store: EventStore) -> str:

@@ -16,9 +16,12 @@ from pipeline.cli.commands.build_commands import build, serve, watch
 from pipeline.cli.commands.completion import completion
 from pipeline.cli.commands.evaluate_command import evaluate
 from pipeline.cli.commands.hide_commands import hide, unhide
+from pipeline.cli.commands.imports.import_command import import_
 from pipeline.cli.commands.log_command import log, verify
 from pipeline.cli.commands.machines.handoff_command import handoff
 from pipeline.cli.commands.machines.merge_command import merge
+from pipeline.cli.commands.machines.store_commands import store
+from pipeline.cli.commands.machines.work_command import work
 from pipeline.cli.commands.memory_commands import consolidate
 from pipeline.cli.commands.prune_forget import forget, prune
 from pipeline.cli.commands.resume_cancel_approve import approve, cancel, resume
@@ -26,6 +29,7 @@ from pipeline.cli.commands.run_commands import retry, run
 from pipeline.cli.commands.sharing.digest_command import digest
 from pipeline.cli.commands.sharing.export_commands import export, references
 from pipeline.cli.commands.sharing.mcp_command import mcp
+from pipeline.cli.commands.template_commands import templates
 from pipeline.cli.commands.workspace_commands import add, doctor, init, list_, show
 from pipeline.cli.param_types import Flag
 from pipeline.ops.console_output import Console, begin, flush_output, report_errors
@@ -72,6 +76,7 @@ COMMANDS = (
     graph,
     handoff,
     hide,
+    import_,
     init,
     list_,
     log,
@@ -84,9 +89,12 @@ COMMANDS = (
     run,
     serve,
     show,
+    store,
+    templates,
     unhide,
     verify,
     watch,
+    work,
     why,
 )
 for command in COMMANDS:

@@ -77,7 +77,7 @@ async def _answer(env: RunEnvironment, note: str, texts: Iterable[str]) -> int:
                 await finish_question(log, talk)
                 done += 1
             for text in texts:
-                if text not in {turn.text for turn in state.turns}:
+                if text not in {turn.text for turn in state.turns if turn.answer is not None}:
                     await answer_question(log, talk, text, by="note")
                     done += 1
     finally:

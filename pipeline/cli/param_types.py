@@ -118,4 +118,10 @@ def _queries(folder: Path) -> list[str]:
 
 
 def _sessions(folder: Path) -> list[str]:
+    from pipeline.config.settings import store_address
+
+    if store_address(folder):
+        from pipeline.wiring.store_adapters import store_of
+
+        return sorted(store_of(folder).session_ids(), reverse=True)
     return sorted((path.name for path in (folder / "events" / "sessions").iterdir()), reverse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from pipeline.cli.import_presentation import happened_in_import
 from pipeline.domain import Summary
 from pipeline.domain.agenda import agenda
 from pipeline.domain.agenda.node_agenda import node_ended
@@ -58,7 +59,8 @@ def happened(event: e.EventBase) -> str:
 def _happened(event: e.EventBase) -> str:
     match event:
         case e.RunStarted():
-            return f"run {event.run_id} of {event.program} on {event.host}, process {event.process}"
+            name = f"{event.agent}, " if event.agent not in ("", event.host) else ""
+            return f"run {event.run_id} of {event.program} on {name}{event.host}, process {event.process}"
         case e.ResearchStarted():
             return event.query
         case e.TopicSurveyed():
@@ -138,7 +140,7 @@ def _happened_later(event: e.EventBase) -> str:
             return f"{event.step}: at most {event.worst.usd:.4f} USD"
         case e.BudgetExhausted():
             return f"{event.cap}: {event.spent} of {event.limit}"
-    return ""
+    return happened_in_import(event)
 
 
 def log_line(event: e.EventBase) -> str:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from pipeline.cli.presentation import happened
 from pipeline.domain.agenda.progress import progress as steps_of
-from pipeline.domain.events.session_events import NO_EVIDENCE, Answered, ContradictionsFound, EventBase, ResearchFailed
+from pipeline.domain.events.session_events import (
+    NO_EVIDENCE,
+    Answered,
+    ContradictionsFound,
+    EventBase,
+    ResearchFailed,
+    RunStarted,
+)
 from pipeline.domain.state import SessionState
 from pipeline.ops.console_output import PRINTED, Console, SafeStderr
 from pipeline.text.normalise import counted, one_line
@@ -68,11 +75,14 @@ class Progress(Protocol):
         """Show an event; ``state`` is the session's state after it."""
 
 
-def progress_on(console: Console, due: int, term: str) -> Progress:
-    """Return bars for a terminal, lines otherwise. ``term`` is the value of the environment variable TERM."""
+def progress_on(console: Console, due: int, term: str, *, machines: bool = False) -> Progress:
+    """Return bars for a terminal, lines otherwise. ``term`` is the value of the environment variable TERM.
+
+    ``machines``: also show which machine works on a session.
+    """
     if console.terminal and not console.quiet and not console.verbose and term not in {"", "dumb"}:
-        return Live(due, color=console.color)
-    return Lines(console)
+        return Live(due, color=console.color, machines=machines)
+    return Lines(console, machines=machines)
 
 
 def line_of(event: EventBase, state: SessionState) -> str:
@@ -104,6 +114,7 @@ class Lines:
     """A line for each start, end and failure; with ``-v`` for each event."""
 
     console: Console
+    machines: bool = False
 
     def __enter__(self) -> Lines:
         return self
@@ -114,14 +125,15 @@ class Lines:
     def listen(self, event: EventBase, state: SessionState) -> None:
         """Print the event, if it matters."""
         logged(event, state)
-        if self.console.verbose or event.type in BEGINNINGS | ENDS:
+        takes = self.machines and isinstance(event, RunStarted)
+        if self.console.verbose or takes or event.type in BEGINNINGS | ENDS:
             self.console.say(line_of(event, state), fg=_colour(event), dim=event.type not in ENDS)
 
 
 class Live:
     """One bar for the run and one for each running session, drawn on stderr; failures are printed above them."""
 
-    def __init__(self, due: int, *, color: bool) -> None:
+    def __init__(self, due: int, *, color: bool, machines: bool = False) -> None:
         from rich.console import Console as Terminal
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
         from rich.table import Column
@@ -138,6 +150,7 @@ class Live:
         self._bars: Bars = Progress(*columns, console=self._terminal, transient=True, refresh_per_second=4, expand=True)
         self._night: TaskID = self._bars.add_task("run", total=due, about="")
         self._rows: dict[str, TaskID] = {}
+        self._machines: dict[str, str] | None = {} if machines else None
 
     def __enter__(self) -> Live:
         self._bars.start()
@@ -149,6 +162,8 @@ class Live:
     def listen(self, event: EventBase, state: SessionState) -> None:
         """Update the bars; print failures."""
         logged(event, state)
+        if self._machines is not None and isinstance(event, RunStarted):
+            self._machines[state.id] = one_line(event.agent or event.host, 30)
         self._tally.take(event, state)
         if event.type in {"step.failed", "research.failed", "budget.exhausted"}:
             self._terminal.print(" ".join(line_of(event, state).split()), style=_colour(event) or "")
@@ -164,5 +179,6 @@ class Live:
         if state.id not in self._rows:
             self._rows[state.id] = self._bars.add_task(one_line(state.query_id, 30), total=None, about="")
         done, in_all = steps_of(state)
-        about = f"{state.status}, {counted(len(state.facts), 'fact')}"
+        where = f", {self._machines[state.id]}" if self._machines and state.id in self._machines else ""
+        about = f"{state.status}, {counted(len(state.facts), 'fact')}{where}"
         self._bars.update(self._rows[state.id], completed=done, total=in_all if state.nodes else None, about=about)

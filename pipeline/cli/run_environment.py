@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.batch.run_overrides import RunOverrides, refuse_unknown
-from pipeline.batch.scheduling import Decision, Selection, archived, decide
+from pipeline.batch.scheduling import ANYWHERE, Decision, Selection, archived, decide
 from pipeline.cli.command_parts import read_sessions
 from pipeline.config.service_selection import LOCAL
 from pipeline.ops.console_output import LOG_FILE, PRINTED, Console, add_mask
@@ -32,12 +32,16 @@ _log = logging.getLogger("pipeline.cli.run_environment")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the options of a run ask for. ``only_again``: only queries that failed or were cancelled."""
+    """What the options of a run ask for. ``only_again``: only queries that failed or were cancelled.
+
+    ``distribute``: workers research the sessions; the run waits so long for one that can take what is left.
+    """
 
     selection: Selection = field(default_factory=Selection)
     bounds: RunOverrides = field(default_factory=RunOverrides)
     only_again: bool = False
     lock_wait: timedelta | None = None
+    distribute: timedelta | None = None
 
 
 class Decisions(NamedTuple):
@@ -87,7 +91,8 @@ class RunEnvironment:
     def decisions_for(self, request: Request, *, read_only: bool = False, again: bool = False) -> Decisions:
         """Return what to do about each query of the request; ``read_only`` and ``again`` as in ``read_sessions``."""
         known = read_sessions(self.console, self.store, read_only=read_only, again=again)
-        decisions = decide(self.workspace.queue, known, datetime.now(UTC), request.selection, self.machine)
+        machine = self.machine if request.distribute is None else ANYWHERE
+        decisions = decide(self.workspace.queue, known, datetime.now(UTC), request.selection, machine)
         if request.only_again:
             decisions = tuple(d for d in decisions if d.action == "retry" or not d.due)
         gone = {summary.query_id for summary in archived(self.workspace.queue, known) if summary.query_id}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.batch.scheduling import ANNOUNCED, LOG_TROUBLE, UP_TO_DATE, Decision, parts
 from pipeline.cli.command_parts import bring_up_to_date, join_branches, report_build_problems, report_left_out, try_builds
+from pipeline.cli.machines.distribute_workflow import require_queue, run_distributed_batch
 from pipeline.cli.memory_workflow import consolidate_after_run
 from pipeline.cli.note_questions import answer_note_questions, open_note_questions
 from pipeline.cli.run_environment import Decisions, Request, RunEnvironment, context_of, environment_of, prepare, report_embedding
@@ -104,6 +105,8 @@ def work(run: UnattendedRun, request: Request) -> int:
 def _work(run: UnattendedRun, request: Request) -> int:
     env = environment_of(run.console, request)
     report_left_out(run.console, env.workspace)
+    if request.distribute is not None:
+        require_queue(env)
     decided = env.decisions_for(request)
     if not (_any_due(decided) or decided.branched) and decided.archived == _archived_before(env.store):
         if lines := open_note_questions(env):
@@ -118,7 +121,8 @@ def _work(run: UnattendedRun, request: Request) -> int:
             if decided.archived != _archived_before(env.store):
                 _record_archived(env, decided.archived)
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
-        result = run.run_async(_run_batch(run, env, decided, request))
+        run_batch = _run_batch if request.distribute is None else run_distributed_batch
+        result = run.run_async(run_batch(run, env, decided, request))
         if not result.batch:
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
         answer_note_questions(env, open_note_questions(env))

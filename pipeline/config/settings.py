@@ -7,19 +7,23 @@ runs under. Nothing here opens a log, a search or a network connection.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pipeline.config.api_keys import Keys, read_keys
 from pipeline.config.queries.append import add_allowed, add_query
-from pipeline.config.queries.document import read
+from pipeline.config.queries.document import contents, parse, read
 from pipeline.config.queries.model import Limits, ModelChoice, Price, Query, QueryLimits, Queue, Settings
-from pipeline.config.queries.problems import Problem
+from pipeline.config.queries.problems import Problem, invalid
 from pipeline.config.queries.vault_queue import questions_in
 from pipeline.config.service_selection import Documents, SearchChoice, reasoner_for, searches_for
+from pipeline.config.store_address import FILES, PASSWORD, VARIABLE, fault_of
+from pipeline.errors import NoWorkspace, UsageError
 
 if TYPE_CHECKING:
     from pipeline.domain.values import ResearchConfig
@@ -43,6 +47,8 @@ __all__ = [
     "keys_of",
     "load_workspace",
     "search_for",
+    "store_address",
+    "store_password",
 ]
 
 QUEUE_FILE = "queries.yaml"
@@ -59,6 +65,7 @@ _EXTRACTIVE = {
 }
 # A page is sent to a model once for all perspectives, so it may give many facts.
 _MODEL = {"facts_per_page": 40, "reads_first_hits": True, "shares_pages": True}
+_NAMES_A_STORE = re.compile(rb"""\bstore["']?[ \t]*:""")
 _COUNTS = ("perspectives", "max_workers", "iterations", "gap_rounds")
 
 
@@ -157,6 +164,50 @@ def keys_of(folder: Path) -> Keys:
         UsageError: there is a ``.env`` that cannot be read.
     """
     return read_keys(environment(), folder)
+
+
+def store_address(folder: Path) -> str:
+    """Return the address of the database that holds the workspace's log; "" if it is in files.
+
+    ``RESEARCH_STORE`` in the environment or in ``.env`` says more than the setting. Of ``queries.yaml``, only this setting must
+    be valid.
+
+    Raises:
+        UsageError: what the environment says is no address.
+        QueueInvalid: the setting is not valid, or cannot be read.
+    """
+    if said := keys_of(folder).value(VARIABLE):
+        fault, wanted = ("", "") if said == FILES else fault_of(said)
+        if fault:
+            raise UsageError(f"{VARIABLE}: {fault}", hint=wanted)
+        return "" if said == FILES else said
+    try:
+        data = contents(folder / QUEUE_FILE)
+    except NoWorkspace:
+        return ""
+    return _store_in(data) if _NAMES_A_STORE.search(data) else ""
+
+
+@lru_cache(maxsize=4)
+def _store_in(data: bytes) -> str:
+    """The setting in the text of a queue that seems to have it: what is faulty elsewhere does not matter."""
+    queue, faults = parse(data, QUEUE_FILE)
+    if faults and not queue.settings.store:
+        raise invalid(faults)
+    return queue.settings.store
+
+
+def store_password(folder: Path) -> str:
+    """Return the database's password from ``.env`` or a file that is named; "" if the client library finds it by itself.
+
+    Raises:
+        UsageError: the file that is named cannot be read.
+    """
+    keys = keys_of(folder)
+    if keys.env.get(PASSWORD):
+        return ""
+    found = keys.secret(PASSWORD)
+    return found.reveal() if found else ""
 
 
 def environment() -> Mapping[str, str]:

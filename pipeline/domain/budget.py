@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Protocol
 
 from pipeline.domain.values import Cost
 from pipeline.errors import BudgetSpent
@@ -19,6 +20,23 @@ _USUAL_SHARE = 0.1  # of the room for a reply, what is used on average
 
 # The engine sets this for each step; it is called with the worst case of each call after reservation and before sending.
 announce: ContextVar[Callable[[Cost], Awaitable[None]] | None] = ContextVar("announce", default=None)
+
+
+class SharedPart(Protocol):
+    """The part of a budget that several processes share."""
+
+    async def reserve(self, worst: Cost, calls: int) -> None:
+        """Reserve the worst case of one call.
+
+        Raises:
+            BudgetSpent: it would exceed a cap.
+            LogError: nobody can say; the session must stop.
+        """
+        ...
+
+    def settle(self, worst: Cost, calls: int, actual: Cost | None) -> None:
+        """Replace a reservation by what the call cost, or None if it was not sent. Never waits, never raises."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,11 +50,17 @@ class Reservation:
     tokens: int
     calls: int = 1
 
+    @property
+    def worst(self) -> Cost:
+        """The worst case that is reserved."""
+        return Cost(usd=self.nano_usd / _NANO, total_tokens=self.tokens)
+
 
 class Budget:
     """A budget with its caps, reservations and spending, in USD, tokens and calls. A cap of None is no cap.
 
     ``name`` is ``query`` or ``night``; ``refusal`` is the reason of the last refused call. ``spent`` is what earlier runs used.
+    ``shared`` is what other processes spend too: its caps count as well.
     """
 
     def __init__(
@@ -47,11 +71,13 @@ class Budget:
         *,
         name: str = "query",
         spent: Cost | None = None,
+        shared: SharedPart | None = None,
     ) -> None:
         self.name = name
-        self._cap_nano = None if cap_usd is None else _nano_usd(cap_usd)
+        self.shared = shared
+        self._cap_nano = None if cap_usd is None else nano_usd(cap_usd)
         self._cap_tokens, self._cap_calls = cap_tokens, cap_calls
-        self._nano = _nano_usd(spent.usd) if spent else 0
+        self._nano = nano_usd(spent.usd) if spent else 0
         self._tokens = spent.total_tokens if spent else 0
         self._calls = spent.calls if spent else 0
         self._open: set[Reservation] = set()
@@ -80,7 +106,7 @@ class Budget:
         """
         held_nano = self._nano + sum(entry.nano_usd for entry in self._open)
         held_tokens = self._tokens + sum(entry.tokens for entry in self._open)
-        if self._cap_nano is not None and held_nano + _nano_usd(worst.usd) > self._cap_nano:
+        if self._cap_nano is not None and held_nano + nano_usd(worst.usd) > self._cap_nano:
             raise self._spent("usd", f"{self._cap_nano / _NANO:.2f}", f"{self.usd:.4f}")
         if self._cap_tokens is not None and held_tokens + worst.total_tokens > self._cap_tokens:
             raise self._spent("tokens", str(self._cap_tokens), str(self._tokens))
@@ -94,7 +120,7 @@ class Budget:
             BudgetSpent: it would exceed a cap; nothing is reserved.
         """
         self.check(worst, calls)
-        reservation = Reservation(_nano_usd(worst.usd), worst.total_tokens, calls)
+        reservation = Reservation(nano_usd(worst.usd), worst.total_tokens, calls)
         self._open.add(reservation)
         return reservation
 
@@ -105,7 +131,7 @@ class Budget:
             KeyError: this budget has no such reservation.
         """
         self._open.remove(reservation)
-        self._nano += _nano_usd(actual.usd)
+        self._nano += nano_usd(actual.usd)
         self._tokens += actual.total_tokens
         self._calls += reservation.calls
 
@@ -118,16 +144,22 @@ class Budget:
         self._open.remove(reservation)
 
     def _spent(self, cap: str, limit: str, spent: str) -> BudgetSpent:
-        unit = "USD" if cap == "usd" else cap
-        self.refusal = f"the {self.name}'s budget of {limit} {unit} does not allow another call ({spent} spent)"
-        return BudgetSpent(
-            self.refusal,
-            ledger=self.name,
-            cap=cap,
-            limit=limit,
-            spent=spent,
-            hint="the report is written from the facts found so far; raise the cap in queries.yaml for more",
-        )
+        error = budget_spent(self.name, cap, limit, spent)
+        self.refusal = error.message
+        return error
+
+
+def budget_spent(name: str, cap: str, limit: str, spent: str) -> BudgetSpent:
+    """Return the refusal of a call by the budget ``name``; ``cap`` is usd, tokens or calls, the figures are in words."""
+    unit = "USD" if cap == "usd" else cap
+    return BudgetSpent(
+        f"the {name}'s budget of {limit} {unit} does not allow another call ({spent} spent)",
+        ledger=name,
+        cap=cap,
+        limit=limit,
+        spent=spent,
+        hint="the report is written from the facts found so far; raise the cap in queries.yaml for more",
+    )
 
 
 async def announce_call(worst: Cost) -> None:
@@ -191,6 +223,7 @@ class CombinedBudget:
         for budget in self.budgets:
             budget.check(worst, calls)
         reserved = tuple(budget.reserve(worst, calls) for budget in self.budgets)
+        await self._reserve_shared(worst, calls, reserved)
         if announced:
             try:
                 await announce_call(worst)
@@ -199,20 +232,38 @@ class CombinedBudget:
                 raise
         return reserved
 
+    async def _reserve_shared(self, worst: Cost, calls: int, reserved: Sequence[Reservation]) -> None:
+        held: list[SharedPart] = []
+        try:
+            for shared in [budget.shared for budget in self.budgets if budget.shared is not None]:
+                await shared.reserve(worst, calls)
+                held.append(shared)
+        except BaseException:
+            for shared in held:
+                shared.settle(worst, calls, None)
+            for budget, reservation in zip(self.budgets, reserved, strict=True):
+                budget.release(reservation)
+            raise
+
     def settle(self, reservations: Sequence[Reservation], actual: Cost) -> None:
         """Charge the real cost of the call to every budget."""
         for budget, reservation in zip(self.budgets, reservations, strict=True):
             budget.settle(reservation, actual)
+            if budget.shared is not None:
+                budget.shared.settle(reservation.worst, reservation.calls, actual)
 
     def release(self, reservations: Sequence[Reservation]) -> None:
         """Cancel the reservations for a call that never reached the server."""
         for budget, reservation in zip(self.budgets, reservations, strict=True):
             budget.release(reservation)
+            if budget.shared is not None:
+                budget.shared.settle(reservation.worst, reservation.calls, None)
 
 
 # The budget of whoever searches: a search that is shared by sessions charges its own calls to it.
 paying: ContextVar[CombinedBudget] = ContextVar("paying", default=CombinedBudget(()))  # noqa: B039 - it is frozen
 
 
-def _nano_usd(usd: float) -> int:
+def nano_usd(usd: float) -> int:
+    """Return an amount in whole nano-dollars."""
     return round(usd * _NANO)

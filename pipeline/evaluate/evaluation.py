@@ -23,7 +23,7 @@ from pipeline.evaluate.scoring.outcome import Outcome
 from pipeline.evaluate.scoring.question_scores import Scorer
 from pipeline.evaluate.scoring.stored_pages import StoredPages
 from pipeline.text.normalise import counted
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring import store_adapters, workspace_adapters
 
 Say = Callable[[str], None]
 
@@ -77,7 +77,7 @@ class Evaluation:
         outcomes = asyncio.run(research(place, setup, ids, lambda done: self.progress(done, len(entries))))
         seconds, processor = time.perf_counter() - start, _processor_seconds() - processor
         scorer = Scorer(
-            StoredPages(workspace_adapters.store_of(place)), baseline, self.dataset.subjects, first_copies(self.dataset.corpus)
+            StoredPages(store_adapters.file_store(place)), baseline, self.dataset.subjects, first_copies(self.dataset.corpus)
         )
         missing = Outcome("failed", "it was not taken up")
         scores = tuple(scorer.score(entry, outcomes.get(entry.id, missing)) for entry in entries)

@@ -19,7 +19,7 @@ from pipeline.evaluate.scoring.stored_pages import StoredPages
 from pipeline.ports import EventStore
 from pipeline.text.normalise import normalised
 from pipeline.text.times import timestamp
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring import store_adapters, workspace_adapters
 from pipeline.wiring.talk_adapters import talk_context, talk_reasoner
 
 ANSWER_WORDS = 120
@@ -40,7 +40,7 @@ async def follow_up_scores(
     Raises:
         ResearchError: the log, the settings or the model cannot be used.
     """
-    asking = _Asking(folder, load_workspace(folder), keys, workspace_adapters.store_of(folder), vectors)
+    asking = _Asking(folder, load_workspace(folder), keys, store_adapters.file_store(folder), vectors)
     return tuple([await asking.score(row, sessions.get(row.about, "")) for row in rows])
 
 

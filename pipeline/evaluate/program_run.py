@@ -25,7 +25,7 @@ from pipeline.evaluate.question_set.question_set import Entry
 from pipeline.evaluate.scoring.outcome import Outcome, outcome_of
 from pipeline.text.normalise import slug
 from pipeline.text.redaction import Redaction
-from pipeline.wiring import workspace_adapters
+from pipeline.wiring import store_adapters, workspace_adapters
 from pipeline.wiring.embedding_adapters import vectors_file
 from pipeline.wiring.session_adapters import AdapterFactory
 
@@ -125,7 +125,7 @@ async def research(folder: Path, setup: Setup, ids: Mapping[str, str], ended: Ca
     """
     workspace, keys = load_workspace(folder), setup.keys
     settings = workspace.queue.settings
-    store = workspace_adapters.store_of(folder)
+    store = store_adapters.file_store(folder)  # never the database that the environment names
     redaction = Redaction(secrets_of(settings, keys))
     context = with_limits(workspace_adapters.context_of(workspace, _Counter(ended), redaction.data), settings.limits)
     factory = AdapterFactory(workspace, store, keys, sessions=len(ids), vectors=setup.vectors)

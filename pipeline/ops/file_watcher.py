@@ -44,10 +44,14 @@ class Changes(FileSystemEventHandler):
             return
         paths = {str(path) for path in (event.src_path, event.dest_path) if path}
         if counted := {path for path in paths if self._counts(path)}:
-            with self._arrived:
-                self._paths |= counted
-                self._last = time.monotonic()
-                self._arrived.notify_all()
+            self.add(*counted)
+
+    def add(self, *paths: str) -> None:
+        """Count these as changed."""
+        with self._arrived:
+            self._paths |= set(paths)
+            self._last = time.monotonic()
+            self._arrived.notify_all()
 
     def _counts(self, path: str) -> bool:
         name = path.rpartition("/")[2]

@@ -1,36 +1,34 @@
-"""Following the event log while a run writes it. Reads without a lock, and returns each event once, after it is stored."""
+"""Following the event log while runs write it, on this machine or others. Each event is returned once, after it is stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
 from dataclasses import dataclass, field
 
 from pipeline.domain.events.json_codec import decode
-from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import EventBase
-from pipeline.ports import EventStore
+from pipeline.ports import EventStore, Subscription
 
 ENDINGS = frozenset({"research.completed", "research.failed", "research.cancelled"})
 
 
 @dataclass
 class LogTail:
-    """Follows one stream from the version ``after`` or, without a name, all streams from the time ``since`` (as in events).
+    """Follows one stream from the version ``after`` or, without a name, all sessions and batches from now on.
 
-    ``last`` is the last event that was returned.
+    ``last`` is the last event that was returned, ``is_cut_off`` for its user to note that the store does not answer. Close it at
+    the end.
     """
 
     store: EventStore
     name: str = ""
     after: int = 0
-    since: str = ""
     last: EventBase | None = None
-    _marks: dict[str, str] = field(default_factory=dict)
-    _seen: dict[str, int] = field(default_factory=dict)
+    is_cut_off: bool = False
+    _feed: Subscription | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        if not self.name:
-            self._marks = dict(self.store.marks())
+        self._feed = None if self.name else self.store.subscribe()
 
     def new(self) -> tuple[EventBase, ...]:
         """Return the events that were stored since the last call, ordered by time.
@@ -38,23 +36,23 @@ class LogTail:
         Raises:
             LogError: a stream cannot be read.
         """
-        if self.name:
-            found = list(self.store.load(self.name, after=self.after))
-            self.after = found[-1].version if found else self.after
-        else:
-            found = sorted(self._new_records(), key=lambda record: (record.at, record.session_id, record.version))
-        events = tuple(decode(record.data) for record in found)
+        found = self._feed.read() if self._feed else self.store.load(self.name, after=self.after)
+        self.after = found[-1].version if found and self.name else self.after
+        events = tuple(decode(record.data) for record in sorted(found, key=lambda one: (one.at, one.session_id, one.version)))
         self.last = events[-1] if events else self.last
         return events
 
-    def _new_records(self) -> Iterator[Record]:
-        marks = dict(self.store.marks())
-        for name in (name for name in marks if marks[name] != self._marks.get(name)):
-            for record in self.store.load(name, after=self._seen.get(name, 0)):
-                self._seen[name] = record.version
-                if record.at >= self.since:
-                    yield record
-        self._marks = marks
+    def wait(self, seconds: float) -> None:
+        """Return when there may be news, at the latest after ``seconds``."""
+        if self._feed:
+            self._feed.wait(seconds)
+        else:
+            time.sleep(seconds)
+
+    def close(self) -> None:
+        """Follow no longer."""
+        if self._feed:
+            self._feed.close()
 
 
 def is_over(last: EventBase | None) -> bool:

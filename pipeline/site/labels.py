@@ -10,6 +10,7 @@ PLURALS = {
     "topic": "Topics",
     "entity": "Entities",
     "talk": "Talks",
+    "import": "Imports",
     "night": "Nights",
     "session": "Sessions",
     "source": "Sources",

@@ -37,6 +37,19 @@ class Tree:
             os.close(descriptor)
         self._open.clear()
 
+    def is_in_place(self) -> bool:
+        """Tell whether the folder that was opened as the root is still at its path; a drive may be gone, or another one there.
+
+        A root that was not there when it was asked for is in place.
+        """
+        if (known := self._open.get("")) is None:
+            return True
+        try:
+            found = self._root.stat()
+        except OSError:
+            return False
+        return os.path.samestat(os.fstat(known), found)
+
     def state(self, path: str) -> Look | None:
         """Return how a file looks, None if there is none; what is no plain file looks like none that was ever written.
 

@@ -52,7 +52,7 @@ class Advice:
     @property
     def restore(self) -> str:
         """What to do about a missing template."""
-        return f"put it back: `research init` in an empty folder makes a fresh copy of all templates; {self.outcome}"
+        return f"put it back: `research templates update` copies what is missing; {self.outcome}"
 
 
 def suggested(word: str, words: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ from pipeline.vault.cache.database import (
     remove_damaged,
     templates_fingerprint,
 )
-from pipeline.vault.cache.stream_mark import MEMORY, TALKS, stream_mark
+from pipeline.vault.cache.stream_mark import IMPORTS, MEMORY, TALKS, stream_mark
 from pipeline.vault.output import property_types
 from pipeline.vault.output.writer import BuildReport
 
@@ -95,6 +95,7 @@ def _build(
         decided = "\n".join(f"{name} {mark}" for name, mark in store.marks(["vault"]).items())
         same_memory = stream_mark(store, "memory") == file.recall(MEMORY)
         same_memory &= stream_mark(store, "talk") == file.recall(TALKS)
+        same_memory &= stream_mark(store, "import") == file.recall(IMPORTS)
         same_memory &= file.recall(PRUNED) == pruned_pages(store.tombstones())
         if mode == "new" and same_memory and (report := _unchanged_report(file, marks, decided, templates, vault)):
             return report

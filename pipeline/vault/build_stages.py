@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from pipeline.domain.events.event_base import EventBase
-from pipeline.errors import LogError
+from pipeline.errors import LogError, SystemRefused
 from pipeline.ports import EventStore
 from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.catalogue import Catalogue
@@ -26,11 +26,12 @@ from pipeline.vault.output.note import KINDS
 from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
 from pipeline.vault.path_assignment import NameClash, PathAssignment, assign_paths
 from pipeline.vault.paths import Workers
-from pipeline.vault.rendering.generated_file import PlacedFile
+from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile
 from pipeline.vault.rendering.render_task import FIGURE, SessionUnreadable
 from pipeline.vault.rendering.templates import Renderer
 
 _LOST = "its log is missing, so they are kept; restore it from a backup, or write it off: research verify --repair"
+_AWAY = "put the folder or drive back, then run `research build`; nothing was recorded, so no note counts as removed"
 _NONE: frozenset[str] = frozenset()
 SWEPT = "swept"  # the catalogue's entry for: no file is left that should have been removed
 
@@ -56,7 +57,7 @@ class Build:
         self._record_decisions = record
         self._templates = templates_fingerprint(renderer.folder)
         self._renderer = renderer
-        self._tree = Tree(vault)
+        self._vault, self._tree = vault, Tree(vault)
         self._catalogue = catalogue
         self._refused: dict[str, LogError] = {}
 
@@ -66,20 +67,31 @@ class Build:
         Raises:
             sqlite3.DatabaseError: the catalogue is damaged.
             TemplateInvalid, SystemRefused: as ``build_vault``.
+            SystemRefused: the vault's folder or drive went away meanwhile.
         """
         try:
             generation, files = self._render()
             stale = self._stale_files(generation, files)
+            self._check_in_place()
             if self._record_decisions and self._identity.drafts and self._mode != "check":
                 self._record_decisions(self._identity.drafts)
-            result = self._write(files, stale, generation.changes.problems)
+            result = self._write(files, stale, generation)
             report = self._record(files, stale, generation, result)
+            self._check_in_place()
             self._catalogue.commit()
             return report
         except ValidationError as error:
             raise sqlite3.DatabaseError("the catalogue contains values that this program did not write") from error
+        except OSError:
+            self._check_in_place()
+            raise
         finally:
             self._tree.close()
+
+    def _check_in_place(self) -> None:
+        """Refuse to record anything of a vault that went away: its notes would look removed by a person when it is back."""
+        if not self._tree.is_in_place():
+            raise SystemRefused(f"the vault {self._vault} went away while its notes were built", hint=_AWAY)
 
     def _render(self) -> tuple[NoteGeneration, list[PlacedFile]]:
         """Render all files that are due; a session that turns out to be unreadable is left out on the next try."""
@@ -138,7 +150,7 @@ class Build:
         stale = {path for owner in gone for path, _kind in known.of_owner(owner)}
         for owner, rendered in generation.rendered_kinds.items():
             stale.update(path for path, kind in known.of_owner(owner) if kind in rendered)
-        return stale - {placed.file.path for placed in files}
+        return (stale | self._identity.strays()) - {placed.file.path for placed in files}
 
     def _is_lost(self, name: str) -> bool:
         """Tell whether a session's log is missing without having been written off."""
@@ -147,10 +159,13 @@ class Build:
             return not given_up and not self._store.load(name)
         return False
 
-    def _write(self, files: Sequence[PlacedFile], stale: set[str], problems: Sequence[str]) -> WriteResult:
+    def _write(self, files: Sequence[PlacedFile], stale: set[str], generation: NoteGeneration) -> WriteResult:
         """Write the files and remove the stale ones; with a problem in the log nothing is removed."""
-        writer = VaultWriter(self._tree, self._catalogue.files, trusting=self._mode == "new", dry=self._mode == "check")
-        writer.place(files, [] if problems else sorted(stale))
+        writer = VaultWriter(
+            self._tree, self._catalogue.files, trusting=self._mode == "new", dry=self._mode == "check",
+            generated=lambda kind: _all_of(kind, generation),
+        )  # fmt: skip
+        writer.place(files, [] if generation.changes.problems else sorted(stale))
         return writer.result
 
     def _record(
@@ -161,7 +176,7 @@ class Build:
         problems = (*generation.changes.problems, *result.problems)
         self._catalogue.keep("refused", json.dumps(sorted({(fresh.owner, fresh.kind) for fresh in result.refused})))
         self._catalogue.keep(SWEPT, "yes" if swept else "")
-        self._identity.remember(stale)
+        self._identity.remember(stale, kept=stale - result.left.keys())
         self._catalogue.keep(SETTLED, self._templates if swept and not problems and not result.refused else "")
         return BuildReport(
             tuple(sorted(result.written)),
@@ -183,3 +198,12 @@ class Build:
         present = sum(how is not None for how in result.left.values())
         others = (placed.file.path for placed in files if placed.file.path not in result.left)
         return known.count() - present - sum(known.find(path) is not None for path in others)
+
+
+def _all_of(kind: str, done: NoteGeneration) -> Iterator[GeneratedFile]:
+    """Render every file of a kind once more, at the paths that the log gives them."""
+    again = NoteGeneration(
+        done.store, done.catalogue, done.changes, done.assigned, done.renderer, frozenset({kind}), drifted={}
+    )  # fmt: skip
+    with suppress(SessionUnreadable):
+        yield from (file for file in again.files() if file.kind == kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -19,13 +19,14 @@ from pipeline.system.folder_fingerprint import plain_bytes
 from pipeline.vault import invalidation
 from pipeline.vault.cache.catalogue import Catalogue, readings_from
 from pipeline.vault.cache.database import PRUNED, pruned_pages
+from pipeline.vault.imports.stage import ImportNotes
 from pipeline.vault.log_changes import LogChanges
 from pipeline.vault.memory.stage import MemoryNotes
 from pipeline.vault.mornings.question_note import question_note, questions_of
 from pipeline.vault.notes.home_note import home_note
 from pipeline.vault.notes.night_note import night_note
 from pipeline.vault.notes.source_note import around_of, changes_of
-from pipeline.vault.notes.topic_note import topic_note, topics_of
+from pipeline.vault.notes.topic_note import former_topics, topic_note, topics_of
 from pipeline.vault.output.note import Plain
 from pipeline.vault.path_assignment import PathAssignment
 from pipeline.vault.rendering.base_file import fault_of
@@ -41,7 +42,7 @@ from pipeline.vault.vault_model import Night, Source, VaultModel
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
 _CORRECT = "correct it, then run `research build`; no file was changed"
-_RESTORE = "put it back: `research init` in an empty folder makes a fresh copy of all templates; no file was changed"
+_RESTORE = "put it back: `research templates update` copies what is missing; no file was changed"
 
 
 def copies(templates: Path) -> Iterator[Plain]:
@@ -77,6 +78,7 @@ _KINDS_OF_ROOM: Mapping[str, frozenset[str]] = {
     "entity": frozenset({"entity"}),
     "memory": frozenset({"memory"}),
     "talk": frozenset({"talk"}),
+    "import": frozenset({"import"}),
     "templates": frozenset({COPY}),
 }
 _NONE: frozenset[str] = frozenset()
@@ -116,6 +118,7 @@ class NoteGeneration:
         yield from self._question_files()
         yield from self._memory_files()
         yield from self._talk_files()
+        yield from self._import_files()
         yield from self._home_file()
         yield from self._copied_files()
 
@@ -124,6 +127,7 @@ class NoteGeneration:
         now = self._model
         rooms = {"session": now.by_id, "source": now.sources, "night": self._nights}
         rooms |= {"topic": self._topics, "question": self._questions, "entity": self._memory.entities, "talk": self._talks.talks}
+        rooms["import"] = self._imports.known
         owners = {f"{room}:{name}" for room, names in rooms.items() for name in names}
         return {*owners, "home:", "templates:", *(["memory:"] if self._memory.has_note else [])}
 
@@ -143,6 +147,7 @@ class NoteGeneration:
             | questions
             | self._memory.gone()
             | self._talks.gone(self.catalogue.files.owners())
+            | self._imports.gone(self.catalogue.files.owners())
         )
 
     @cached_property
@@ -171,6 +176,10 @@ class NoteGeneration:
     def _talks(self) -> TalkNotes:
         relinked = bool(self.changes.affected or self.assigned.moved or self.changes.first_build)
         return TalkNotes(self.store, self.catalogue, self.changes, relinked)
+
+    @cached_property
+    def _imports(self) -> ImportNotes:
+        return ImportNotes(self.store, self.catalogue, self.changes)
 
     @cached_property
     def _memory(self) -> MemoryNotes:
@@ -242,11 +251,9 @@ class NoteGeneration:
         for topic in self._due("topic", self._new_topics, lambda: self._topics):
             cards = [self._model.by_id[brief.id] for brief in self._topics[topic]]
             known = self._memory.known_on(self._model, cards)
-            yield rendered(
-                self.renderer,
-                f"topic:{topic}",
-                topic_note(self._model, topic, cards, known, self._talks.asked_on(self._model, topic)),
-            )
+            note = topic_note(self._model, topic, cards, known, self._talks.asked_on(self._model, topic))
+            former = tuple(f"topic:{name}" for name in former_topics(topic, cards) if name not in self._topics)
+            yield rendered(self.renderer, f"topic:{topic}", replace(note, formerly=former))
 
     def _question_files(self) -> Iterator[GeneratedFile]:
         for name in self._due("question", self._new_questions, lambda: self._questions):
@@ -258,6 +265,11 @@ class NoteGeneration:
         for name in self._due("talk", new, lambda: self._talks.talks):
             yield rendered(self.renderer, f"talk:{name}", self._talks.note(self._model, name))
 
+    def _import_files(self) -> Iterator[GeneratedFile]:
+        for name in self._due("import", self._imports.changed, lambda: self._imports.known):
+            if note := self._imports.note(name):
+                yield rendered(self.renderer, f"import:{name}", note)
+
     def _memory_files(self) -> Iterator[GeneratedFile]:
         """Yield the notes of entities, and the note on memory."""
         memory = self._memory
@@ -267,9 +279,9 @@ class NoteGeneration:
             yield rendered(self.renderer, "memory:", memory.memory_note(self._model))
 
     def _home_file(self) -> Iterator[GeneratedFile]:
-        new = self.changes.affected or self.changes.batches_changed or self.changes.first_build
+        new = self.changes.affected or self.changes.batches_changed or self.changes.first_build or self._imports.is_changed
         for _name in self._due("home", [""] if new else [], lambda: [""]):
-            yield rendered(self.renderer, "home:", home_note(self._model, self._briefs))
+            yield rendered(self.renderer, "home:", home_note(self._model, self._briefs, tuple(self._imports.latest())))
 
     def _copied_files(self) -> Iterator[GeneratedFile]:
         for _name in self._due("templates", [], lambda: [""]):

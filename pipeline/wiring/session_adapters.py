@@ -119,18 +119,18 @@ class AdapterFactory:
         finally:
             paying.reset(token)
 
-    def __call__(self, state: SessionState) -> StepContext:
-        """Return the desk that the session's config asks for.
+    def __call__(self, state: SessionState, night: Budget | None = None) -> StepContext:
+        """Return the desk that the session's config asks for. ``night`` is the run's budget, in place of the factory's own.
 
         Raises:
             UsageError: a model or a provider that it names is not set up (any more).
         """
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
 
-        ledger = _ledger_of(state)
+        ledger, night = _ledger_of(state), night or self._night
         return StepContext(
-            reasoner=self._reasoner(state, ledger),
-            search=self._search(state, ledger),
+            reasoner=self._reasoner(state, ledger, night),
+            search=self._search(state, ledger, night),
             fetch=Fetches(self._documents, self._pages(), self._redaction.text),
             page_text=lambda digest: self.store.get(digest).decode("utf-8"),
             plain=ExtractiveReasoner(),
@@ -164,7 +164,7 @@ class AdapterFactory:
         for close in reversed(self._closers):
             await close()
 
-    def _search(self, state: SessionState, ledger: Budget) -> Search:
+    def _search(self, state: SessionState, ledger: Budget, night: Budget) -> Search:
         """The folder and the web are both asked where both are named; only the web's chain is paid for."""
         from pipeline.adapters.search.metered import MeteredSearch
         from pipeline.adapters.search.own_and_web import OwnAndWeb
@@ -173,20 +173,20 @@ class AdapterFactory:
         chain = self._searches.chain(web)
         local: Search = self._searches.chain([LOCAL])
         if self._settings.embeddings:
-            local = ChargedSearch(local, CombinedBudget((ledger, self._night)))
+            local = ChargedSearch(local, CombinedBudget((ledger, night)))
         if not web:
             return local
-        search: Search = MeteredSearch(chain, chain.price, CombinedBudget((ledger, self._night))) if chain.price else chain
+        search: Search = MeteredSearch(chain, chain.price, CombinedBudget((ledger, night))) if chain.price else chain
         return OwnAndWeb(local, search) if LOCAL in state.config.search else search
 
-    def _reasoner(self, state: SessionState, ledger: Budget) -> Reasoner:
+    def _reasoner(self, state: SessionState, ledger: Budget, night: Budget) -> Reasoner:
         from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
         from pipeline.adapters.reasoners.extractive import ExtractiveReasoner
         from pipeline.adapters.reasoners.openai.prompting.citation_keys import SessionKeys
 
         if state.config.reasoner == ExtractiveReasoner.name:
             return self._extractive()
-        model = self._model(state.config.reasoner).for_query((ledger, self._night), keys=SessionKeys.of(state))
+        model = self._model(state.config.reasoner).for_query((ledger, night), keys=SessionKeys.of(state))
         return FallbackReasoner(model, ExtractiveReasoner())
 
     def _extractive(self) -> Reasoner:

@@ -12,26 +12,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline import __version__
-from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.session_summaries import Summaries
 from pipeline.config import scaffold
 from pipeline.config.service_selection import Documents, agent_of, own_servers, requests_at_once, search_access
 from pipeline.config.settings import Keys, Settings, Workspace, environment
-from pipeline.errors import CorpusUnusable, LogDamaged, LogError, SchemaTooNew, UsageError
+from pipeline.errors import CorpusUnusable
 from pipeline.system import durable_files
 from pipeline.system.folder_fingerprint import plain_bytes
-from pipeline.system.process_lock import WorkspaceLock
 from pipeline.text.normalise import one_line
+from pipeline.wiring.store_adapters import (
+    copy_log,
+    lock_of,
+    refuse_missing_log,
+    repair_log,
+    store_of,
+    undecodable,
+    verify_log,
+)
 
 if TYPE_CHECKING:
     from pipeline.adapters.http.client import HttpClient
     from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
     from pipeline.adapters.search.fallback_chain import FallbackChain, Member
     from pipeline.adapters.search.local.local_search import LocalFolder
-    from pipeline.adapters.store.branches.other_log import Copied
-    from pipeline.adapters.store.segment_format import Finding, FindingKind
-    from pipeline.adapters.store.verification import Repair
-    from pipeline.domain.events.records import Branch, Record
     from pipeline.domain.events.session_events import EventBase, RunStarted
     from pipeline.engine.run_context import Listener, RunContext
     from pipeline.site.build import SiteReport
@@ -43,49 +46,17 @@ if TYPE_CHECKING:
     from pipeline.vault.paths import Workers
     from pipeline.vault.talks.asked_lines import AskedLine
 
+__all__ = [  # what is built elsewhere and belongs to a workspace too
+    "copy_log",
+    "lock_of",
+    "refuse_missing_log",
+    "repair_log",
+    "store_of",
+    "undecodable",
+    "verify_log",
+]
+
 MACHINE = "RESEARCH_MACHINE"  # the variable that holds the name by which others know this machine
-
-
-def store_of(folder: Path) -> FileStore:
-    """Return the workspace's event store."""
-    return FileStore(folder / "events", _join_branches)
-
-
-def _join_branches(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:
-    from pipeline.domain.merging.join import joined
-
-    return joined(first, second)
-
-
-def copy_log(folder: Path, other: Path, *, check: bool) -> Copied:
-    """Copy into the workspace's log what that of another workspace has more; ``check``: write nothing.
-
-    Raises:
-        UsageError: the other folder has no log, or is this one.
-        LogError: a log cannot be read or written.
-        WorkspaceLocked: a run writes one of the streams.
-    """
-    from pipeline.adapters.store.branches.other_log import copy_missing
-
-    log = other / "events"
-    if not log.is_dir():
-        raise UsageError(f"{other} has no folder events", hint="name the folder of another workspace, with its queries.yaml")
-    if os.path.realpath(log) == os.path.realpath(folder / "events"):
-        raise UsageError(f"{other} is this workspace", hint="name another one; without a folder, only branches are joined")
-    return copy_missing(folder / "events", log, check=check)
-
-
-def refuse_missing_log(folder: Path) -> None:
-    """Refuse to work where the vault has notes of sessions and there is no log at all.
-
-    Raises:
-        LogDamaged: it is so, and the loss was not accepted.
-    """
-    store, notes = store_of(folder), folder / "vault" / "sessions"
-    is_empty = not any(store.session_ids()) and not any((folder / "events" / "batches").glob("*.jsonl"))
-    if is_empty and any(notes.rglob("*.md")) and not store.written_off():
-        hint = "bring events/ back from a backup or from git; to begin a new log all the same: research verify --repair"
-        raise LogDamaged(f"the log is missing: {notes} has notes, and {folder / 'events'} has no session", hint=hint)
 
 
 def summaries_of(folder: Path, *, writable: bool = True) -> Summaries:
@@ -112,11 +83,6 @@ def last_run(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def lock_of(folder: Path, program: str = "") -> WorkspaceLock:
-    """Return the lock that a run holds on the workspace; ``program`` is named to others that wait for it."""
-    return WorkspaceLock(folder / "events", program)
 
 
 def documents_of(workspace: Workspace, meaning: SemanticIndex | None = None) -> LocalFolder:
@@ -413,36 +379,3 @@ def server_of(folder: Path, port: int) -> Server:
     from pipeline.site.serve import Server
 
     return Server(folder / "site", port, urlsplit(load_workspace(folder).queue.settings.site_url).path)
-
-
-def verify_log(folder: Path) -> list[Finding]:
-    """Check the whole log."""
-    from pipeline.adapters.store import verification
-    from pipeline.adapters.store.segment_format import Finding
-
-    findings = verification.verify(folder / "events")
-    try:
-        refuse_missing_log(folder)
-    except LogDamaged as error:
-        findings.append(Finding("sessions", 0, "missing", error.message))
-    return findings
-
-
-def undecodable(stream: str, error: LogError) -> Finding:
-    """Return that a stream of sound files holds what is no event, or what a newer program wrote."""
-    from pipeline.adapters.store.segment_format import Finding
-
-    kind: FindingKind = "newer" if isinstance(error, SchemaTooNew) else "invalid"
-    return Finding(stream, 0, kind, f"{error.message}\n  → {error.hint}")
-
-
-def repair_log(folder: Path) -> list[Repair]:
-    """Set damaged files aside, keep what is sound, and write off what is missing; return what was done."""
-    from pipeline.adapters.store import verification
-
-    done = verification.repair(folder / "events")
-    try:
-        refuse_missing_log(folder)
-    except LogDamaged:
-        done.append(verification.write_off(folder / "events", "all"))
-    return done

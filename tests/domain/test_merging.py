@@ -170,7 +170,7 @@ def test_an_answer_whose_question_was_another_is_left() -> None:
     assert event.left == ("b-3",)
 
 
-def test_streams_that_are_no_sessions_adopt_nothing() -> None:
+def test_streams_that_are_neither_sessions_nor_talks_adopt_nothing() -> None:
     chain = [replace_stream(record) for record in records()[:3]]
     first = Branch(hash_of("1"), chain, {record.id: record for record in chain})
     second = Branch(hash_of("2"), chain[:2], {"other": chain[1]._replace(id="other")})
@@ -181,4 +181,4 @@ def test_streams_that_are_no_sessions_adopt_nothing() -> None:
 
 
 def replace_stream(record: Record) -> Record:
-    return record._replace(session_id="talk-1")
+    return record._replace(session_id="memory-1")

@@ -23,10 +23,12 @@ from pipeline.domain.events.records import KINDS, MERGE
 from pipeline.domain.merging.join import joined
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import cost_of
+from pipeline.domain.values import Cost
 from tests.fakes import report_bytes
 from tests.simulation.life import Life, life
 from tests.simulation.lives import QUIET_NIGHTS, workspace
 from tests.simulation.promises import recorded
+from tests.simulation.talking import talks_in, wrong_in_talks
 
 
 @dataclass
@@ -44,7 +46,13 @@ def lived_apart(seed: int, machines: int = 2) -> Pair:
         billed = Counter(found.provider.billed)
         unions = [_united(roots[first:] + roots[:first], root.parent / f"united-{first}") for first in range(machines)]
         met = _met(unions[0])
-        wrong = [*_differing(unions), *_unsound(unions[0]), *_misbilled(unions[0], billed), *_unlike_the_events(unions[0])]
+        wrong = [
+            *_differing(unions),
+            *_unsound(unions[0]),
+            *wrong_in_talks(store_in(unions[0])),
+            *_misbilled(unions[0], billed),
+            *_unlike_the_events(unions[0]),
+        ]
         return Pair(wrong or _ended_alike(found, unions), met)
 
 
@@ -60,7 +68,7 @@ def chains(store: FileStore) -> dict[str, list[bytes]]:
 
 def files_in(root: Path) -> dict[str, bytes]:
     """Return the sound part of the log's segments below a folder, and the objects that they name."""
-    paths = [path for folder in ("sessions", "batches") for path in (root / folder).rglob("*.jsonl")]
+    paths = [path for folder in ("sessions", "batches", "talks") for path in (root / folder).rglob("*.jsonl")]
     files = {str(path.relative_to(root)): _sound_part(path) for path in paths}
     named = {digest.decode() for content in files.values() for digest in NAMED_OBJECT.findall(content)}
     return files | {digest: FileStore(root).get(digest) for digest in named}
@@ -138,10 +146,11 @@ def _unsound(root: Path) -> Iterator[str]:
 def _met(root: Path) -> Counter[str]:
     met: Counter[str] = Counter()
     store = store_in(root)
-    for name in store.session_ids():
+    for name in (*store.session_ids(), *store.ids("talk")):
         events = [decode(record.data) for record in store.load(name)]
         for event in events:
             if isinstance(event, e.BranchMerged):
+                met.update(turns=len(set(event.places)))
                 met.update(branches=1, adopted=len(event.adopted), same=len(event.same), left=len(event.left))
                 met.update(conflicts=len(event.conflicts), lost=event.lost)
     return met
@@ -149,28 +158,31 @@ def _met(root: Path) -> Counter[str]:
 
 def _misbilled(root: Path, billed: Counter[str]) -> Iterator[str]:
     """What was billed on all machines must be counted."""
-    store = store_in(root)
-    for name in store.session_ids():
-        counted = round(cost_of(ResearchSession.open(store, name).state).usd * 1e9)
+    for name, cost in _costs(store_in(root)):
+        counted = round(cost.usd * 1e9)
         if counted < billed[name]:
             yield f"{name}: {billed[name]} nano-dollars were billed, the events have {counted}"
 
 
 def _unlike_the_events(root: Path) -> Iterator[str]:
     """The cost must be that of every event that any run recorded, each once, and of the calls whose answer none recorded."""
-    store = store_in(root)
-    for name in store.session_ids():
+    for name, counted in _costs(store_in(root)):
         charged = round(sum(_charges(root, name)), 9)
-        counted = cost_of(ResearchSession.open(store, name).state)
         if abs(charged - counted.usd) > 1e-8:
-            yield f"{name}: the events of all branches cost {charged}, the session {counted.usd}"
+            yield f"{name}: the events of all branches cost {charged}, the stream {counted.usd}"
 
 
-def _charges(root: Path, session: str) -> Iterator[float]:
+def _costs(store: FileStore) -> Iterator[tuple[str, Cost]]:
+    """Yield what each session and each talk cost."""
+    yield from ((name, cost_of(ResearchSession.open(store, name).state)) for name in store.session_ids())
+    yield from ((name, talk.cost()) for name, talk in talks_in(store).items())
+
+
+def _charges(root: Path, stream: str) -> Iterator[float]:
     """Yield the cost of every answer and of every call without one: its run, or the run after it on the branch, counts it."""
     records: dict[bytes, Line] = {}
-    for path in (root / "sessions" / session / "events").iterdir():
-        records |= {line.hash: line for line in parse(path.name, path.read_bytes(), session).lines}
+    for path in [*root.glob(f"sessions/{stream}/events/*"), *root.glob(f"talks/{stream}*.jsonl")]:
+        records |= {line.hash: line for line in parse(path.name, path.read_bytes(), stream).lines}
     originals = {hash_: line for hash_, line in records.items() if not line.record.run_id.startswith(MERGE)}
     events = {hash_: decode(line.record.data) for hash_, line in originals.items()}
     yield from (event.cost.usd for event in events.values() if isinstance(event, e.Answered))

@@ -63,6 +63,7 @@ class Asked:
     provider: Provider
     session: str
     purse: CombinedBudget
+    reasoner: type[FakeReasoner] = FakeReasoner
 
     async def search(self, query: str, limit: int) -> SearchResult:
         await asyncio.sleep(self.weather.latency())
@@ -94,7 +95,7 @@ class Asked:
         finally:
             if not heard:
                 self.purse.release(reserved)
-        answer = await FakeReasoner(self.journal).answer(question)
+        answer = await self.reasoner(self.journal).answer(question)
         self.purse.settle(reserved, answer.cost)
         if self.weather.strikes(self.weather.fault):
             raise _charged(self.weather.chance.choice([AnswerInvalid, AnswerWithheld])("not what was asked for"), answer)

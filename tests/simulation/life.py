@@ -25,6 +25,7 @@ from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
 from pipeline.config.queries.model import Limits, Query, Queue, Settings
 from pipeline.config.settings import config_for
+from pipeline.domain.budget import CombinedBudget
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.merging.join import joined
@@ -36,6 +37,7 @@ from tests.fakes import START, Journal
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Died, MortalDisk, mortal_disk
 from tests.simulation.doors import Asked, Provider, Weather, desk_of, purse_of
+from tests.simulation.talking import QUESTIONS, WillingReasoner, ask_back, talk_about
 
 TROUBLED_NIGHTS = 4
 
@@ -89,6 +91,7 @@ class Life:
     nights: int = 0
     interrupted: bool = False
     asked_at: datetime | None = None
+    batch_s: float | None = None
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
@@ -107,12 +110,12 @@ class Life:
         store = Witness(self.root, self.acknowledged)
         loop = VirtualLoop()
         result, error, context, died = None, None, None, False
-        self.asked_at = None
+        self.asked_at = self.batch_s = None
         try:
             context = self._context(loop, began)
             if troubled:
                 self._plan_trouble(loop, context)
-            result = loop.run_until_complete(self._work(store, context, self._weather(troubled=troubled)))
+            result = loop.run_until_complete(self._work(store, context, self._weather(troubled=troubled), loop))
         except ResearchError as raised:
             error = raised
         except (Died, BaseExceptionGroup, RuntimeError) as raised:
@@ -124,7 +127,8 @@ class Life:
             self._bury(loop)
             store.close()
         self.moment = began + timedelta(seconds=loop.now)
-        ended = Ended(result, error, died, began, self.moment, context, self.asked_at)
+        worked = self.moment if self.batch_s is None else began + timedelta(seconds=self.batch_s)
+        ended = Ended(result, error, died, began, worked, context, self.asked_at)
         self.interrupted = self.interrupted or died or error is not None or self.asked_at is not None
         self.disk.revive(self.root, power_cut=died and self.chance.random() < 0.5)
         self.moment += timedelta(seconds=self.chance.choice([1, 3_600, 86_400, -600 if troubled else 60]))
@@ -151,12 +155,25 @@ class Life:
             weather.slowest_s = self.chance.choice([0.0, 2.0, 20.0])
         return weather
 
-    async def _work(self, store: Witness, context: RunContext, weather: Weather) -> BatchResult:
+    async def _work(self, store: Witness, context: RunContext, weather: Weather, loop: VirtualLoop) -> BatchResult:
         night = self._night(store, context, weather)
         result = await night.work(scheduling.decide(self.queue, read_all(store), context.now()))
         with suppress(ResearchError):  # as in a run, whose outcome it never changes
             consolidate(store, context, read_all(store).sessions)
+        self.batch_s = loop.now
+        await self._talk(store, context, weather)
         return result
+
+    async def _talk(self, store: Witness, context: RunContext, weather: Weather) -> None:
+        """Ask about some of the sessions that have ended; what fails is told to whoever asks, and the next talk goes on."""
+        ended = [session.id for session in read_all(store).sessions if session.status == "complete"]
+        for session in sorted(ended):
+            if self.chance.random() < 0.5:
+                talk = talk_about(store, session, context.run_id)
+                journal = Journal(self.calls.setdefault(talk, []))
+                asked = Asked(journal, weather, self.provider, talk, CombinedBudget([]), WillingReasoner)
+                with suppress(ResearchError):
+                    await ask_back(store, context, asked, session, self.chance.choice(QUESTIONS))
 
     def _signal(self, context: RunContext) -> None:
         self.asked_at = context.now()

@@ -14,6 +14,7 @@ from pipeline.errors import LogUnwritable
 from pipeline.text.normalise import digest_of
 from tests.simulation.life import TROUBLED_NIGHTS, Life, life
 from tests.simulation.promises import broken, recorded
+from tests.simulation.talking import answers_in
 
 QUIET_NIGHTS = 12
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of one's own is made there
@@ -30,7 +31,11 @@ def trace(seed: int) -> dict[str, str]:
     with workspace() as root, life(seed, root) as found:
         wrong = _troubled(found) or _put_right(found)
         assert wrong == []
-        files = (path for folder in ("sessions", "batches", "memory", "objects") for path in sorted((root / folder).rglob("*.*")))
+        files = (
+            path
+            for folder in ("sessions", "batches", "memory", "talks", "objects")
+            for path in sorted((root / folder).rglob("*.*"))
+        )
         return {str(path.relative_to(root)): digest_of(path.read_bytes()) for path in files if path.is_file()}
 
 
@@ -50,6 +55,7 @@ def happenings(seed: int) -> set[str]:
             met |= {"resumed"} if len(state.runs) > 1 else set()
             met |= {"failed step"} if state.failures else set()
             met |= {"recalled"} if state.recalled else set()
+        met |= {"asked back"} if answers_in(found.store) else set()
         met |= {"consolidated"} if any(found.store.ids("memory")) else set()
     return met
 

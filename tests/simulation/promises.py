@@ -15,10 +15,12 @@ from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.memory.fold import remember
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
+from pipeline.domain.values import Cost
 from pipeline.errors import LogError
 from pipeline.ops import citation_audit
 from tests.fakes import event_names
 from tests.simulation.life import Ended, Life
+from tests.simulation.talking import talks_in, wrong_in_talks
 
 SLACK_S = 1.0  # times are stored in milliseconds
 
@@ -38,7 +40,10 @@ def broken(life: Life, ended: Ended, known: dict[str, set[str]]) -> list[str]:
         found = [*_lost(life, store), *_unsound(life), *_asked_again(life, known)]
         for name in store.session_ids():
             state = ResearchSession.open(store, name).state
-            found += [*_misbilled(life, state), *_unsupported(state, store)]
+            found += [*_misbilled(life, name, cost_of(state)), *_unsupported(state, store)]
+        for name, talk in talks_in(store).items():
+            found += _misbilled(life, name, talk.cost())
+        found += wrong_in_talks(store)
         return [*found, *_disagreeing(ended, store), *_late(ended), *_misremembered(life, store)]
     except LogError as error:
         return [f"the log cannot be read: {error}"]
@@ -77,12 +82,12 @@ def _misremembered(life: Life, store: FileStore) -> Iterator[str]:
         yield "another order of the streams gives another memory"
 
 
-def _misbilled(life: Life, state: SessionState) -> Iterator[str]:
-    counted, billed = round(cost_of(state).usd * 1e9), life.provider.billed[state.id]
+def _misbilled(life: Life, stream: str, cost: Cost) -> Iterator[str]:
+    counted, billed = round(cost.usd * 1e9), life.provider.billed[stream]
     if counted < billed:
-        yield f"{state.id}: {billed} nano-dollars were billed, the events have {counted}"
-    if counted > billed and not life.provider.unheard[state.id] and not life.interrupted:
-        yield f"{state.id}: every reply arrived, {billed} nano-dollars were billed, and the events have {counted}"
+        yield f"{stream}: {billed} nano-dollars were billed, the events have {counted}"
+    if counted > billed and not life.provider.unheard[stream] and not life.interrupted:
+        yield f"{stream}: every reply arrived, {billed} nano-dollars were billed, and the events have {counted}"
 
 
 def _unsupported(state: SessionState, store: FileStore) -> Iterator[str]:

@@ -34,6 +34,7 @@ def test_lives_hold_the_trouble_they_are_meant_to_hold() -> None:
         "cap",
         "resumed",
         "consolidated",
+        "asked back",
     }
 
 

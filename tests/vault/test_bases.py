@@ -15,6 +15,7 @@ from pipeline.batch.session_index import read_all
 from pipeline.vault.output import frontmatter
 from pipeline.vault.output.note import KINDS
 from pipeline.vault.output.property_types import TYPES
+from tests.adapters.imports.kit import import_originals
 from tests.fakes import context_for
 from tests.vault.builders import TEMPLATES, Workplace, a_store, named_story
 from tests.vault.formats import Base, base_of
@@ -29,6 +30,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     store = a_store()
     named_story(store, id="2026-11-29-postgres-0a0a", query_id="postgres", date="2026-11-29").whole()
     consolidate(store, context_for("run-8"), read_all(store).sessions)
+    import_originals(store, tmp_path_factory.mktemp("originals"))
     place = Workplace(tmp_path_factory.mktemp("bases"), store)
     place.build()
     return {name: data.decode() for name, data in place.files().items()}

@@ -94,7 +94,7 @@ def test_a_new_session_costs_its_own_notes_and_those_that_show_it(place: Workpla
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in KINDS if kind not in {"entity", "memory", "talk"}]
+    "kind", [kind for kind in KINDS if kind not in {"entity", "import", "memory", "talk"}]
 )  # those have a test of their own
 def test_a_template_edit_renders_the_notes_of_its_kind_alone(place: Workplace, rendered: list[str], kind: str) -> None:
     template = place.templates / f"{kind}.md.j2"

@@ -17,11 +17,13 @@ from pipeline.adapters.store import object_store, snapshots
 from pipeline.adapters.store.branches.record_tree import Rule
 from pipeline.adapters.store.layout import Layout, is_plain
 from pipeline.adapters.store.record_chain import RecordChain, refuse_damage
-from pipeline.adapters.store.segment_format import Finding, begins_with_envelope
+from pipeline.adapters.store.segment_format import Finding
 from pipeline.adapters.store.stream_reader import read_chain, read_segments
 from pipeline.adapters.store.stream_writer import StreamWriter
+from pipeline.adapters.store.subscriptions.polled_subscription import PolledSubscription
+from pipeline.adapters.store.unfit_records import refuse_unfit
 from pipeline.adapters.store.upkeep import removal
-from pipeline.domain.events.records import MERGE, Kind, Record, Snapshot, kind_of
+from pipeline.domain.events.records import FORGETTABLE, MERGE, Kind, Record, Snapshot, kind_of
 from pipeline.domain.events.tombstones import NONE, PrunedSession, Tombstones, joined, tombstones_of
 from pipeline.errors import EventRejected, LogError, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
@@ -58,7 +60,7 @@ class FileStore:
             LogUnwritable: the disk refuses; nothing of this batch is acknowledged.
             WorkspaceLocked: another process writes this stream.
         """
-        _refuse_unfit(session_id, records, expected_version)
+        refuse_unfit(session_id, records, expected_version)
         self._refuse_pruned(session_id)
         self._prepare()
         if kind_of(session_id) == "prune":
@@ -75,6 +77,13 @@ class FileStore:
             kept = removal.pruned_records(self.get(pruned.report))
             return [record for record in kept if record.version > after]
         return [line.record for line in self._chain(session_id).lines[after:]]
+
+    def subscribe(self, kinds: Sequence[Kind] = ("session", "batch"), *, from_start: bool = False) -> PolledSubscription:
+        """Return the events that are stored from now on, or all of them."""
+        return PolledSubscription(self, kinds, None if from_start else self._layout.version_at)
+
+    def take_over(self, session_id: str) -> None:
+        """Do nothing: whoever holds a stream's lock writes it, and the lock is gone with its process."""
 
     def branched(self, streams: Iterable[str]) -> frozenset[str]:
         """Return those of the streams that two machines continued: they are read joined, and not stored so yet.
@@ -127,19 +136,21 @@ class FileStore:
 
     def ids(self, kind: Kind) -> Iterator[str]:
         """Yield the ids of all streams of a kind, sorted."""
-        if kind != "session":
+        if kind not in FORGETTABLE:
             return self._layout.ids(kind)
         stones = self.tombstones()
+        if kind == "import":
+            return (name for name in self._layout.ids(kind) if not stones.is_forgotten(name))
         return iter(sorted({name for name in self._layout.ids(kind) if not stones.is_forgotten(name)} | stones.sessions.keys()))
 
     def marks(self, kinds: Sequence[Kind] = ("session", "batch")) -> Mapping[str, str]:
         """Return a mark for each stream of these kinds, by id, sorted: the names, sizes and times of its segments."""
         found = dict(self._layout.marks(kinds))
         stones = self.tombstones()
-        if "session" not in kinds or not (stones.sessions or stones.forgotten):
+        if not {*FORGETTABLE} & {*kinds} or not (stones.sessions or stones.forgotten):
             return found
-        pruned = {name: f"pruned:{one.report}" for name, one in stones.sessions.items()}
-        left = {name: mark for name, mark in found.items() if kind_of(name) != "session" or not stones.is_forgotten(name)}
+        pruned = {name: f"pruned:{one.report}" for name, one in stones.sessions.items()} if "session" in kinds else {}
+        left = {name: mark for name, mark in found.items() if kind_of(name) not in FORGETTABLE or not stones.is_forgotten(name)}
         whole = left | pruned
         return {name: whole[name] for kind in kinds for name in sorted(whole) if kind_of(name) == kind}
 
@@ -184,9 +195,10 @@ class FileStore:
         removal.remove_objects(self._layout, digests)
 
     def leftovers(self) -> Iterator[str]:
-        """Yield the ids of pruned and forgotten sessions of which files are left."""
+        """Yield the ids of pruned and forgotten sessions, and of forgotten imports, of which files are left."""
         stones = self.tombstones()
-        return (name for name in self._layout.folders() if name in stones.sessions or stones.is_forgotten(name))
+        yield from (name for name in self._layout.folders() if name in stones.sessions or stones.is_forgotten(name))
+        yield from (name for name in self._layout.ids("import") if stones.is_forgotten(name))
 
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:
         """Replace each record of a stream for good.
@@ -282,7 +294,7 @@ class FileStore:
         return self.tombstones().sessions.get(stream) if kind_of(stream) == "session" else None
 
     def _refuse_pruned(self, stream: str) -> None:
-        if self._pruned_session(stream) or (kind_of(stream) == "session" and self.tombstones().is_forgotten(stream)):
+        if self._pruned_session(stream) or (kind_of(stream) in FORGETTABLE and self.tombstones().is_forgotten(stream)):
             raise EventRejected(f"{stream} was pruned and cannot go on", hint="research the question in a new session")
 
     def _writer(self, stream: str) -> StreamWriter:
@@ -328,22 +340,3 @@ class FileStore:
                 f"{self._layout.root} cannot be written: {error.strerror}", hint="check space and permissions there"
             ) from error
         self._prepared = True
-
-
-def _refuse_unfit(stream: str, records: Sequence[Record], expected_version: int) -> None:
-    fault = _unfit(stream, records, expected_version)
-    if fault:
-        raise EventRejected(f"{stream}: {fault}", hint="this is a fault of the program: please report it")
-
-
-def _unfit(stream: str, records: Sequence[Record], expected_version: int) -> str:
-    if not is_plain(stream) or not all(is_plain(record.run_id) for record in records):
-        return "an id that becomes a file name may hold letters, digits, '_', '.' and '-' only"
-    if len({record.run_id for record in records}) > 1 or len({record.id for record in records}) < len(records):
-        return "the records of one append must be of one run, each with an id of its own"
-    for version, record in enumerate(records, expected_version + 1):
-        if record.version != version or record.session_id != stream:
-            return f"record {record.id} is not version {version} of this stream"
-        if not begins_with_envelope(record) or not record.data.endswith(b"}") or b"\n" in record.data:
-            return f"the data of record {record.id} is not one line of JSON that begins with the record's own envelope"
-    return ""

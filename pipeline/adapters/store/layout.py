@@ -4,6 +4,7 @@
 
     sessions/<session id>/events/<first version, 6 digits>-<run id>.jsonl
     batches/<batch id>.jsonl      so also memory/<memory id>.jsonl, talks/<talk id>.jsonl, prunes/<prune id>.jsonl
+    imports/<import id>~<run id>.jsonl   a session of another program: one segment for each run that changed it
     vault/<vault id>.jsonl        what a person decided about notes: one stream for each build or command that recorded a decision
     objects/<2 hex>/<sha256>.gz
     damaged/<time>/…  files as they were before a repair; no command reads or removes them
@@ -11,8 +12,9 @@
     local/            locks, snapshots, scratch files; never committed
     .gitattributes
 
-A name that is taken (a run that continues after its file failed, a second run of one batch) gets ``~2``, ``~3`` … before
-``.jsonl``: the tilde cannot occur in an id, and sorts after the dot.
+A later run's segment of a stream that shares its folder is named ``<id>~<run id>.jsonl``, so that two machines never write one
+file. A name that is taken (a run that continues after its file failed) gets ``~2``, ``~3`` … before ``.jsonl``: the tilde cannot
+occur in an id, and sorts after the dot.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipeline.domain.events.records import KINDS, MERGE, Kind, kind_of
+from pipeline.domain.events.records import KINDS, Kind, kind_of
 from pipeline.errors import LogUnreadable
 from pipeline.system import durable_files
 
@@ -37,6 +39,7 @@ _FOLDERS = {
     "talk": "talks",
     "prune": "prunes",
     "vault": "vault",
+    "import": "imports",
 }
 
 
@@ -51,11 +54,18 @@ class Layout:
 
     def prepare(self) -> None:
         """Make what a log has before its first record: ``.gitattributes``, and a ``local/`` that git ignores."""
-        for path, content in ((self.root / ".gitattributes", _ATTRIBUTES), (self.local / ".gitignore", b"*\n")):
-            if not path.exists():
-                durable_files.make_directories(path.parent)
-                with contextlib.suppress(FileExistsError):
-                    durable_files.close(durable_files.create(path, content, self.scratch))
+        self._make(self.root / ".gitattributes", _ATTRIBUTES)
+        self.prepare_local()
+
+    def prepare_local(self) -> None:
+        """Make the ``local/`` that git ignores."""
+        self._make(self.local / ".gitignore", b"*\n")
+
+    def _make(self, path: Path, content: bytes) -> None:
+        if not path.exists():
+            durable_files.make_directories(path.parent)
+            with contextlib.suppress(FileExistsError):
+                durable_files.close(durable_files.create(path, content, self.scratch))
 
     def folder(self, stream: str) -> Path:
         """Return the folder that holds the stream's segments."""
@@ -64,16 +74,14 @@ class Layout:
 
     def segment(self, stream: str, first_version: int, run_id: str, attempt: int) -> Path:
         """Return the name of a new segment; ``attempt`` counts from 1, names above that are for when one is taken."""
-        merge = f"~{run_id}" if run_id.startswith(MERGE) else ""
-        stem = f"{stream}{merge}" if _shares_folder(stream) else f"{first_version:06d}-{run_id}"
-        return self.folder(stream) / (stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX)
+        return self.folder(stream) / segment_name(stream, first_version, run_id, attempt)
 
     def segments(self, stream: str) -> list[Path]:
         """Return the stream's segments, sorted by name; none for an unknown stream or an id that cannot be one."""
         if not is_plain(stream):
             return []
         names = _names(self.folder(stream))
-        if _shares_folder(stream):
+        if is_shared(stream):
             names = [name for name in names if stream_of(name) == stream]
         return [self.folder(stream) / name for name in sorted(names) if name.endswith(_SUFFIX)]
 
@@ -113,9 +121,22 @@ class Layout:
             if kind_of(stem) == kind and is_plain(stem):
                 yield stem, " ".join(found[stem])
 
+    def version_at(self, stream: str, mark: str) -> int:
+        """Return the version that a stream had when ``marks`` gave it that mark, found from the sizes of its segments."""
+        versions = [0]
+        for name, size, *_ in (state.split(":") for state in mark.split(" ") if not mark.startswith("pruned:")):
+            try:
+                with (self.root / segment_path(stream, name)).open("rb") as file:
+                    lines = file.read(int(size)).count(b"\n")
+            except OSError:  # it was removed meanwhile
+                continue
+            before = sum(versions) if is_shared(stream) else int(name[:6]) - 1
+            versions.append(lines if is_shared(stream) else before + lines)
+        return sum(versions) if is_shared(stream) else max(versions)
+
     def object(self, digest: str) -> Path:
         """Return the place of an object."""
-        return self.root / "objects" / digest[:2] / f"{digest}.gz"
+        return self.root / object_path(digest)
 
     def written_off(self, session: str) -> Path:
         """Return the place of the mark that a session's loss is accepted."""
@@ -143,7 +164,26 @@ def is_plain(identity: str) -> bool:
     return _PLAIN_ID.fullmatch(identity) is not None
 
 
-def _shares_folder(stream: str) -> bool:
+def segment_name(stream: str, first_version: int, run_id: str, attempt: int) -> str:
+    """Return the file name of a new segment; ``attempt`` as in ``Layout.segment``."""
+    # Two machines may import the same: with the run in their names, both files stay, and their branches are joined.
+    later = f"~{run_id}" if first_version > 1 or kind_of(stream) == "import" else ""
+    stem = f"{stream}{later}" if is_shared(stream) else f"{first_version:06d}-{run_id}"
+    return stem + (f"~{attempt}" if attempt > 1 else "") + _SUFFIX
+
+
+def object_path(digest: str) -> str:
+    """Return how findings name an object: its path below the log's folder."""
+    return f"objects/{digest[:2]}/{digest}.gz"
+
+
+def segment_path(stream: str, name: str) -> str:
+    """Return how findings name a segment: its path below the log's folder; without a name, that of its folder."""
+    folder = _FOLDERS.get(kind_of(stream), f"sessions/{stream}/events")
+    return f"{folder}/{name}" if name else folder
+
+
+def is_shared(stream: str) -> bool:
     """Return whether a stream's segments lie in one folder with others of its kind; a session has a folder of its own."""
     return kind_of(stream) in _FOLDERS
 

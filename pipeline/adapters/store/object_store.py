@@ -24,19 +24,19 @@ def write(path: Path, data: bytes, scratch: Path) -> None:
         OSError: the disk refuses, or ``data`` is larger than could be read again.
     """
     if len(data) > LARGEST:
-        raise OSError(errno.EFBIG, f"it has {len(data)} bytes, {LARGEST} are allowed")
+        raise _too_large(data)
     durable_files.make_directories(path.parent)
     if holds(path, data):
         # Whoever stored it may have died before its name was durable.
         durable_files.sync_directory(path.parent)
         return
-    durable_files.replace(path, gzip.compress(data, compresslevel=6, mtime=0), scratch)
+    durable_files.replace(path, packed(data), scratch)
 
 
 def holds(path: Path, data: bytes) -> bool:
     """Return whether ``path`` is an object with exactly these bytes."""
     try:
-        return _unpacked(path) == data
+        return _unpacked(_content(path)) == data
     except _UNREADABLE:
         return False
 
@@ -49,20 +49,53 @@ def read(path: Path, digest: str) -> bytes:
     """
     hint = "`research verify` lists all damage; restore the file from a backup, or research the query again"
     try:
-        data = _unpacked(path)
+        packed_bytes = _content(path)
     except FileNotFoundError:
         raise ObjectMissing(f"the stored object {digest} is missing: {path}", hint=hint) from None
-    except _UNREADABLE as error:
+    except OSError as error:
         raise ObjectMissing(f"the stored object {path} cannot be read: {error}", hint=hint) from error
+    return opened(packed_bytes, digest, str(path))
+
+
+def packed(data: bytes) -> bytes:
+    """Return an object as it is stored: compressed, the same bytes for the same object.
+
+    Raises:
+        OSError: it is larger than could be read again.
+    """
+    if len(data) > LARGEST:
+        raise _too_large(data)
+    return gzip.compress(data, compresslevel=6, mtime=0)
+
+
+def opened(packed_bytes: bytes, digest: str, name: str) -> bytes:
+    """Return the bytes of a stored object, held against its digest; ``name`` is how messages call it.
+
+    Raises:
+        ObjectMissing: it was altered.
+    """
+    hint = "`research verify` lists all damage; restore the file from a backup, or research the query again"
+    try:
+        data = _unpacked(packed_bytes)
+    except _UNREADABLE as error:
+        raise ObjectMissing(f"the stored object {name} cannot be read: {error}", hint=hint) from error
     if digest_of(data) != digest:
-        raise ObjectMissing(f"the stored object {path} was altered: its bytes do not have its digest", hint=hint)
+        raise ObjectMissing(f"the stored object {name} was altered: its bytes do not have its digest", hint=hint)
     return data
 
 
-def _unpacked(path: Path) -> bytes:
-    unpacking = zlib.decompressobj(wbits=31)  # 31: as gzip, with its header and checksum
+def _too_large(data: bytes) -> OSError:
+    return OSError(errno.EFBIG, f"it has {len(data)} bytes, {LARGEST} are allowed")
+
+
+def _content(path: Path) -> bytes:
     with path.open("rb") as file:
-        data = unpacking.decompress(file.read(LARGEST + 1), LARGEST + 1)
+        return file.read(LARGEST + 1)
+
+
+def _unpacked(packed_bytes: bytes) -> bytes:
+    unpacking = zlib.decompressobj(wbits=31)  # 31: as gzip, with its header and checksum
+    data = unpacking.decompress(packed_bytes, LARGEST + 1)
     if len(data) > LARGEST:
         raise ValueError(f"it unpacks to more than {LARGEST} bytes")
     if not unpacking.eof or unpacking.unused_data.strip(b"\0"):  # a disk may leave zeros behind what was written

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.adapters.store import object_store
-from pipeline.adapters.store.layout import Layout
+from pipeline.adapters.store.layout import Layout, object_path, segment_path
 from pipeline.adapters.store.record_chain import join
 from pipeline.adapters.store.segment_format import Finding, Segment, envelope_of, seal
 from pipeline.adapters.store.stream_reader import read_segments
-from pipeline.domain.events.records import kind_of
+from pipeline.adapters.store.upkeep.stored_log import FileLog, StoredLog
+from pipeline.domain.events.records import KINDS, kind_of
 from pipeline.domain.events.tombstones import Tombstones, tombstones_of
 from pipeline.errors import LogUnreadable, LogUnwritable, ObjectMissing
 from pipeline.system import durable_files
@@ -38,14 +38,18 @@ class Repair:
 
 
 def verify(root: Path) -> list[Finding]:
-    """Return all that is wrong in the log at ``root``: streams first, then objects. Changes nothing, takes no lock."""
-    layout = Layout(root)
+    """Return all that is wrong in the log at ``root``; see ``findings_in``."""
+    return findings_in(FileLog.at(root))
+
+
+def findings_in(log: StoredLog) -> list[Finding]:
+    """Return all that is wrong in a log: streams first, then objects. Changes nothing, takes no lock."""
     findings: list[Finding] = []
-    stones = _tombstones(layout)
-    for stream in layout.streams():
-        findings += _verify_stream(layout, stream, stones)
-    findings += _kept_reports(layout, stones)
-    return [*findings, *_lost_sessions(layout, stones), *_damaged_objects(layout)]
+    stones = tombstones_in(log)
+    for stream in (name for kind in KINDS for name in log.ids(kind)):
+        findings += _verify_stream(log, stream, stones)
+    findings += _kept_reports(log, stones)
+    return [*findings, *_lost_sessions(log, stones), *log.damaged_objects()]
 
 
 def repair(root: Path) -> list[Repair]:
@@ -59,17 +63,17 @@ def repair(root: Path) -> list[Repair]:
         WorkspaceLocked: a run writes one of the damaged streams.
         LogUnwritable: the disk refuses.
     """
-    layout = Layout(root)
+    layout, log = Layout(root), FileLog.at(root)
     aside = layout.damaged / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     done: list[Repair] = []
     try:
         for stream in layout.streams():
             if _cuts(read_segments(layout, stream)):
                 done += _repair_stream(layout, stream, aside)
-        for finding in _damaged_objects(layout):
+        for finding in log.damaged_objects():
             done.append(_set_aside(layout, finding.path, aside))
             _remove(root / finding.path)
-        done += [write_off(root, Path(finding.path).name) for finding in _lost_sessions(layout, _tombstones(layout))]
+        done += [write_off(root, Path(finding.path).name) for finding in _lost_sessions(log, tombstones_in(log))]
     except OSError as error:
         raise LogUnwritable(f"the log cannot be repaired: {error}", hint="check space and permissions") from error
     return done
@@ -92,84 +96,75 @@ def write_off(root: Path, session: str) -> Repair:
     return Repair(session, "")
 
 
-def _tombstones(layout: Layout) -> Tombstones:
-    """The tombstones in all sound records of prunes."""
-    segments = (segment for name in layout.ids("prune") for segment in _readable(layout, name))
+def tombstones_in(log: StoredLog) -> Tombstones:
+    """Return the tombstones in all sound records of prunes."""
+    segments = (segment for name in log.ids("prune") for segment in _readable(log, name))
     return tombstones_of(line.record for segment in segments for line in segment.lines)
 
 
-def _verify_stream(layout: Layout, stream: str, stones: Tombstones) -> list[Finding]:
-    segments = _readable(layout, stream)
+def _verify_stream(log: StoredLog, stream: str, stones: Tombstones) -> list[Finding]:
+    segments = _readable(log, stream)
     pruned = stones.sessions.get(stream)
     if stones.is_forgotten(stream) or (
         pruned and max((x.record.version for s in segments for x in s.lines), default=0) <= pruned.up_to
     ):
         message = "a prune of this session was interrupted; the next `research prune` ends it"
-        return [Finding(layout.named(layout.folder(stream)), 0, "leftover", message)]
+        return [Finding(segment_path(stream, ""), 0, "leftover", message)]
     memory = kind_of(stream) == "memory"  # it may be made from events whose pages are pruned
     named = (
         (s.path, number, "" if memory else line.record.at, line.record.data)
         for s in segments
         for number, line in enumerate(s.lines, 1)
     )
-    return join(segments).findings + list(_missing_objects(layout, named, stones))
+    return join(segments).findings + list(_missing_objects(log, named, stones))
 
 
-def _missing_objects(layout: Layout, records: Iterable[tuple[str, int, str, bytes]], stones: Tombstones) -> Iterator[Finding]:
+def _missing_objects(log: StoredLog, records: Iterable[tuple[str, int, str, bytes]], stones: Tombstones) -> Iterator[Finding]:
     """The objects that records (path, line, time, JSON) name and that are neither stored nor pruned since."""
     seen: set[str] = set()
     for path, number, at, data in records:
         for digest in set(map(bytes.decode, _NAMED_OBJECT.findall(data))) - seen:
             stone = stones.objects.get(digest)
-            if not (layout.object(digest).exists() or (stone and at <= stone.at)):
+            if not (log.holds(digest) or (stone and at <= stone.at)):
                 yield Finding(path, number, "missing", f"the record names object {digest}, which is not stored")
             seen.add(digest)
 
 
-def _kept_reports(layout: Layout, stones: Tombstones) -> Iterator[Finding]:
+def _kept_reports(log: StoredLog, stones: Tombstones) -> Iterator[Finding]:
     """The objects that hold what is kept of pruned sessions, if they are missing, and the pages that these name."""
     for session, stone in stones.sessions.items():
         try:
-            kept = object_store.read(layout.object(stone.report), stone.report).splitlines()
+            kept = log.read_object(stone.report).splitlines()
         except ObjectMissing as error:
-            if not layout.object(stone.report).exists():  # else it is found among the damaged objects
+            if not log.holds(stone.report):  # else it is found among the damaged objects
                 yield Finding(f"sessions/{session}", 0, "missing", f"its log was pruned, and {error.message}")
             continue
-        named = ((layout.named(layout.object(stone.report)), number, "", data) for number, data in enumerate(kept, 1))
-        yield from _missing_objects(layout, named, stones)
+        named = ((object_path(stone.report), number, "", data) for number, data in enumerate(kept, 1))
+        yield from _missing_objects(log, named, stones)
 
 
-def _lost_sessions(layout: Layout, stones: Tombstones) -> Iterator[Finding]:
+def _lost_sessions(log: StoredLog, stones: Tombstones) -> Iterator[Finding]:
     """The sessions that a night names and of which nothing is there, unless they are pruned, forgotten or written off."""
     named: dict[str, str] = {}
-    for batch in layout.ids("batch"):
-        for segment in _readable(layout, batch):
+    for batch in log.ids("batch"):
+        for segment in _readable(log, batch):
             for line in segment.lines:
                 if found := _NAMED_SESSION.search(line.record.data):
                     named.setdefault(found[1].decode(), segment.path)
-    given_up = layout.written_off_sessions() | stones.sessions.keys()
+    given_up = frozenset(log.written_off()) | stones.sessions.keys()
     for session in sorted(name for name in named.keys() - given_up if not stones.is_forgotten(name)):
-        found_here = _readable(layout, session)
+        found_here = _readable(log, session)
         if not any(segment.lines or (segment.finding and segment.finding.kind != "torn") for segment in found_here):
             message = f"{named[session]} names it, and it is not here; bring it back from a backup, or --repair writes it off"
             yield Finding(f"sessions/{session}", 0, "missing", message)
 
 
-def _readable(layout: Layout, stream: str) -> list[Segment]:
+def _readable(log: StoredLog, stream: str) -> list[Segment]:
     try:
-        return read_segments(layout, stream)
+        return log.segments(stream)
     except LogUnreadable as error:
-        path = layout.named(layout.folder(stream))
+        path = segment_path(stream, "")
         return [Segment(path, finding=Finding(path, 0, "unreadable", error.message))]
-
-
-def _damaged_objects(layout: Layout) -> Iterator[Finding]:
-    for path in sorted((layout.root / "objects").glob("*/*.gz")):
-        digest = path.name.removesuffix(".gz")
-        try:
-            object_store.read(path, digest)
-        except ObjectMissing as error:
-            yield Finding(layout.named(path), 0, "object", error.message)
 
 
 def _cuts(segments: list[Segment]) -> dict[str, list[bytes]]:

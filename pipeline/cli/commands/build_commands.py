@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,8 @@ from pipeline.text.normalise import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pipeline.ops.file_watcher import FileWatcher
 
 _PORT = 8420
 
@@ -103,11 +106,27 @@ def _build_on_changes(console: Console, poll: bool, then: Callable[[], None], fa
     try:
         _build_and_report(console, True, then, failed)
         console.say("watching templates and events; Ctrl-C ends it", dim=True)
-        run_on_changes(watched, lambda changed: _build_and_report(console, not _only_the_site(folder, changed), then, failed))
+        with _events_of_the_database(folder, watched):
+            run_on_changes(watched, lambda changed: _build_and_report(console, not _only_the_site(folder, changed), then, failed))
     except KeyboardInterrupt:
         console.say("no longer watching", dim=True)
     finally:
         watched.close()
+
+
+@contextmanager
+def _events_of_the_database(folder: Path, watched: FileWatcher) -> Iterator[None]:
+    """While the context is open, an event that any machine records in a database counts as a change below ``events``."""
+    from pipeline.config.settings import store_address
+    from pipeline.ops.event_watcher import EventWatcher
+    from pipeline.wiring import workspace_adapters
+
+    if not store_address(folder):
+        yield
+        return
+    feed = workspace_adapters.store_of(folder).subscribe()
+    with EventWatcher(feed, lambda: watched.changes.add(str(folder / "events"))):
+        yield
 
 
 def _only_the_site(folder: Path, changed: frozenset[str]) -> bool:

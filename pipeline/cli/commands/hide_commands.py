@@ -9,6 +9,7 @@ import click
 from pipeline.cli.command_parts import (
     bring_site_up_to_date,
     bring_vault_up_to_date,
+    import_named,
     print_decisions,
     require_workspace,
     session_named,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, required=True, metavar="NOTE...")
 @click.pass_obj
 def hide(console: Console, names: tuple[str, ...]) -> None:
-    """Hide NOTE: a path in the vault, the id of a note, or a session, which means all its notes.
+    """Hide NOTE: a path in the vault, the id of a note, or a session or an import, which means all its notes.
 
     A hidden note is removed from vault and site, and links to it become plain text. Deleting a note in the vault does the same.
     The research stays in the log; `research unhide` brings the note back. Text that you wrote in it moves to vault/attic.
@@ -91,8 +92,11 @@ def _notes_of_session(console: Console, known: Sequence[KnownNote], name: str) -
     from pipeline.errors import SessionUnknown, UsageError
     from pipeline.wiring import workspace_adapters
 
+    store = workspace_adapters.store_of(console.folder)
+    if imported := import_named(store, name):
+        return {note.id: note for note in known if note.owner == f"import:{imported}"}
     try:
-        session = session_named(console.folder, workspace_adapters.store_of(console.folder), name)
+        session = session_named(console.folder, store, name)
     except SessionUnknown as error:
         hint = "name a note by its path in the vault, such as reports/2026/name.md, or name a session"
         raise UsageError(f"there is no note {name!r}, and {error.message}", hint=hint) from error

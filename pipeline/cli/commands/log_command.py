@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.command_parts import latest_session, require_workspace, session_named
+from pipeline.cli.command_parts import import_named, latest_session, require_workspace, session_named
 from pipeline.cli.param_types import SessionName
 from pipeline.ops.console_output import Console, end, put
 
@@ -29,50 +28,78 @@ LOOK_EVERY_S = 0.5
 @click.option(
     "-f", "--follow", is_flag=True, help="Keep printing new events until SESSION ends; without SESSION, of all sessions."
 )
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    help="Only events of this type: page.read, or worker for all of worker.*; may be given several times.",
+)
 @click.pass_obj
-def log(console: Console, session: str | None, follow: bool) -> None:
+def log(console: Console, session: str | None, follow: bool, types: tuple[str, ...]) -> None:
     """Print all events of SESSION (default: the latest), one per line; with --json as stored. Works during a run."""
+    from pipeline.domain.events.json_codec import refuse_unknown_types
     from pipeline.wiring import workspace_adapters
 
     require_workspace(console.folder)
+    refuse_unknown_types(types)
     store = workspace_adapters.store_of(console.folder)
-    if follow:
-        _follow(console, store, session_named(console.folder, store, session) if session else "")
+    if imported := import_named(store, session or ""):
+        _print(console, store, imported, types)
         return
-    _print(console, store, session_named(console.folder, store, session) if session else latest_session(console.folder, store))
+    if follow:
+        _follow(console, store, session_named(console.folder, store, session) if session else "", types)
+        return
+    name = session_named(console.folder, store, session) if session else latest_session(console.folder, store)
+    _print(console, store, name, types)
 
 
-def _print(console: Console, store: EventStore, name: str) -> None:
+def _is_wanted(kind: str, types: Sequence[str]) -> bool:
+    """Return whether an event's type is one of ``types``, or begins with one and a dot."""
+    return not types or any(f"{kind}.".startswith(f"{wanted}.") for wanted in types)
+
+
+def _print(console: Console, store: EventStore, name: str, types: Sequence[str]) -> None:
     from pipeline.cli.presentation import log_line
     from pipeline.domain.events.json_codec import decode_all
 
-    records = store.load(name)
+    records = [record for record in store.load(name) if _is_wanted(record.type, types)]
     lines = [log_line(event) for event in decode_all(record.data for record in records)]
     console.data(lines, [json.loads(record.data) for record in records])
 
 
-def _follow(console: Console, store: EventStore, name: str) -> None:
+def _follow(console: Console, store: EventStore, name: str, types: Sequence[str]) -> None:
     """Print events as they come; with ``--json`` each as one line of JSON."""
     import logging
-    from datetime import UTC, datetime
 
     from pipeline.ops.log_tail import LogTail, is_over
-    from pipeline.text.times import timestamp
 
     # A record that is being written looks like one that a crash cut off.
     logging.getLogger("pipeline.adapters.store").setLevel(logging.ERROR)
-    tail = LogTail(store, name, since=timestamp(datetime.now(UTC)))
+    tail = LogTail(store, name)
     try:
-        while not (_print_new(console, tail) and name and is_over(tail.last)):
-            time.sleep(LOOK_EVERY_S)
+        while not (_print_new(console, tail, types) and name and is_over(tail.last)):
+            tail.wait(LOOK_EVERY_S)
     except KeyboardInterrupt:
         end(130)
+    finally:
+        tail.close()
 
 
-def _print_new(console: Console, tail: LogTail) -> bool:
-    events = tail.new()
+def _print_new(console: Console, tail: LogTail, types: Sequence[str]) -> bool:
+    from pipeline.errors import StoreUnreachable
+
+    try:
+        events = tail.new()
+    except StoreUnreachable as error:
+        if not tail.is_cut_off:
+            console.say(f"{error.message}; what is recorded meanwhile follows when it is back", always=True, fg="yellow")
+        tail.is_cut_off = True
+        return False
+    tail.is_cut_off = False
     for event in events:
-        put(_line(event, as_json=console.as_json, named=not tail.name))
+        if _is_wanted(event.type, types):
+            put(_line(event, as_json=console.as_json, named=not tail.name))
     return bool(events)
 
 

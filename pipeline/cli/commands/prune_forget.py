@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,12 +10,14 @@ from pipeline.cli.param_types import Length, SessionName
 from pipeline.ops.console_output import Console, end
 
 if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
     from pipeline.cli.run_environment import RunEnvironment
     from pipeline.ops.pruning.forget import Forgetting
     from pipeline.ops.pruning.prune import Pruned
     from pipeline.ops.pruning.selection import Ages, Known, PrunePlan
 
-KINDS = ("exchanges", "pages", "sessions")
+KINDS = ("exchanges", "pages", "sessions", "originals")
 
 
 @click.command()
@@ -25,7 +26,7 @@ KINDS = ("exchanges", "pages", "sessions")
 @click.option("--dry-run", is_flag=True, help="Print what would be pruned and change nothing.")
 @click.pass_obj
 def prune(console: Console, kind: str | None, older_than: timedelta | None, dry_run: bool) -> None:
-    """Remove old exchanges, pages or logs of sessions, as `keep` in queries.yaml says. Reports and their quotes stay.
+    """Remove old exchanges, pages, logs of sessions or originals of imports, as `keep` in queries.yaml says. Reports stay.
 
     Nothing is pruned that is not consolidated, of a session that has not ended or is the latest on a recurring question, or that
     an unpruned report cites.
@@ -37,13 +38,13 @@ def prune(console: Console, kind: str | None, older_than: timedelta | None, dry_
     from pipeline.ops.pruning.selection import plan
     from pipeline.wiring import workspace_adapters
 
-    if older_than and not kind:
+    if older_than is not None and not kind:
         raise UsageError("--older-than needs a kind", hint="for example: research prune --older-than 90d exchanges")
     env = environment_of(console, Request())
     ages = _ages(env, kind, older_than)
     if dry_run:
-        known = _known(env)
-        _print_plan(env, known, plan(known, ages, datetime.now(UTC)))
+        known, now = _known(env), datetime.now(UTC)
+        _print_plan(env, known, _with_originals(env, known, ages, plan(known, ages, now), now))
         return
     with workspace_adapters.lock_of(console.folder, "research prune"):
         done, chosen, finished = _prune(env, ages)
@@ -58,7 +59,7 @@ def _ages(env: RunEnvironment, kind: str | None, older_than: timedelta | None) -
     keep = env.workspace.queue.settings.keep
     rule = {name: None if (age := getattr(keep, name)) == FOREVER else age for name in KINDS}
     if kind:
-        rule = {name: (older_than or rule[name]) if name == kind else None for name in KINDS}
+        rule = {name: (rule[name] if older_than is None else older_than) if name == kind else None for name in KINDS}
     return Ages(**rule)
 
 
@@ -75,6 +76,15 @@ def _known(env: RunEnvironment) -> Known:
     return Known(summaries, consolidated, recurring, read_usage(env.store), env.store.tombstones())
 
 
+def _with_originals(env: RunEnvironment, known: Known, ages: Ages, chosen: PrunePlan, now: datetime) -> PrunePlan:
+    """Add the originals of imports to what a prune takes."""
+    from dataclasses import replace
+
+    from pipeline.ops.pruning.imported import old_originals
+
+    return replace(chosen, originals=old_originals(env.store, known.usage, ages.originals, now))
+
+
 def _prune(env: RunEnvironment, ages: Ages) -> tuple[Pruned, PrunePlan, int]:
     from datetime import UTC, datetime
 
@@ -86,18 +96,20 @@ def _prune(env: RunEnvironment, ages: Ages) -> tuple[Pruned, PrunePlan, int]:
     context = workspace_adapters.context_of(env.workspace, lambda _event, _state: None)
     finish_forgetting(env.store)
     finished = finish(env.store, context)
-    known = _known(env)
-    chosen = plan(known, ages, datetime.now(UTC))
+    known, now = _known(env), datetime.now(UTC)
+    chosen = _with_originals(env, known, ages, plan(known, ages, now), now)
     return prune(env.store, context, chosen, known.usage), chosen, finished
 
 
 def _print_plan(env: RunEnvironment, known: Known, chosen: PrunePlan) -> None:
     from pipeline.text.normalise import counted
 
-    objects = {name: [x for x in getattr(chosen, name) if env.store.object_size(x)] for name in ("pages", "exchanges")}
+    objects = {
+        name: [x for x in getattr(chosen, name) if env.store.object_size(x)] for name in ("pages", "exchanges", "originals")
+    }
     size = sum(map(env.store.size_of, chosen.sessions))
     size += sum(env.store.object_size(digest) for found in objects.values() for digest in found)
-    words = [counted(len(chosen.sessions), "session"), *(counted(len(objects[x]), x[:-1]) for x in ("pages", "exchanges"))]
+    words = [counted(len(chosen.sessions), "session"), *(counted(len(objects[x]), x[:-1]) for x in objects)]
     lines = [f"would be pruned: {', '.join(words)} ({_megabytes(size)}, and what only those sessions use)"]
     lines += [f"  {name}" for name in chosen.sessions] + _kept_lines(chosen) + _unreadable_lines(known)
     value = {"sessions": chosen.sessions, **objects, "bytes": size, "kept": dict(chosen.kept)}
@@ -120,12 +132,14 @@ def _print_done(console: Console, done: Pruned, chosen: PrunePlan, finished: int
     from pipeline.text.normalise import counted
 
     words = [counted(len(done.sessions), "session"), counted(done.pages, "page"), counted(done.exchanges, "exchange")]
-    some = done.sessions or done.pages or done.exchanges
+    words += [counted(done.originals, "original of an import", "originals of imports")] if done.originals else []
+    some = done.sessions or done.pages or done.exchanges or done.originals
     line = f"pruned: {', '.join(words)}; {_megabytes(done.bytes)} freed, {counted(done.quotes, 'quote')} checked before"
     lines = ["an interrupted prune was finished"] if finished else []
     lines += [line if some else "nothing to prune", *_kept_lines(chosen)]
     lines += [f"  left: {name}: {why}" for name, why in done.left.items()]
     value: dict[str, Any] = {"sessions": done.sessions, "pages": done.pages, "exchanges": done.exchanges, "bytes": done.bytes}
+    value["originals"] = done.originals
     console.data(lines, value | {"quotes": done.quotes, "left": done.left, "kept": dict(chosen.kept), "finished": finished})
 
 
@@ -144,20 +158,17 @@ def _build(env: RunEnvironment) -> int:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def forget(console: Console, session: str, yes: bool) -> None:
-    """Remove SESSION for good: its log and notes, what only it uses, and what nights, memory and talks say of it."""
-    from pipeline.cli.command_parts import session_named
+    """Remove SESSION or an import for good: its log and notes, what only it uses, and what nights, memory, talks say of it."""
     from pipeline.cli.run_environment import Request, environment_of
-    from pipeline.domain.session import ResearchSession
-    from pipeline.ops.pruning.forget import finish_forgetting, forgetting
+    from pipeline.ops.pruning.forget import finish_forgetting
     from pipeline.ops.pruning.forget import forget as forget_session
     from pipeline.wiring import workspace_adapters
 
     env = environment_of(console, Request())
     with workspace_adapters.lock_of(console.folder, "research forget"):
         finish_forgetting(env.store)
-        name = session_named(console.folder, env.store, session)
-        state = ResearchSession.open(env.store, name).state
-        what = forgetting(env.store, name, state.query, state.query_id)
+        _end_if_forgotten(env, session)
+        what = _what_goes(env, session)
         if not yes:
             _ask(console, what)
         forget_session(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None), what)
@@ -176,6 +187,32 @@ def _remove_text_caches(console: Console) -> None:
         console.say(
             f"caches in events/local still hold its texts ({error.strerror}): delete that folder", always=True, fg="yellow"
         )
+
+
+def _what_goes(env: RunEnvironment, session: str) -> Forgetting:
+    """Return what forgetting the session or the import of that name takes."""
+    from pipeline.cli.command_parts import import_named, session_named
+    from pipeline.domain.session import ResearchSession
+    from pipeline.ops.pruning.forget import forgetting
+    from pipeline.ops.pruning.imported import forgetting_import
+
+    if imported := import_named(env.store, session):
+        return forgetting_import(env.store, imported)
+    name = session_named(env.console.folder, env.store, session)
+    state = ResearchSession.open(env.store, name).state
+    return forgetting(env.store, name, state.query, state.query_id)
+
+
+def _end_if_forgotten(env: RunEnvironment, session: str) -> None:
+    """Take away what an interrupted ``forget`` of this session left, in the log and in the vault; then end the program."""
+    from pipeline.ops.pruning.prune import finish
+    from pipeline.text.normalise import digest_of
+    from pipeline.wiring import workspace_adapters
+
+    if at := env.store.tombstones().forgotten.get(digest_of(session.encode("utf-8", "replace"))):
+        finish(env.store, workspace_adapters.context_of(env.workspace, lambda _event, _state: None))
+        env.console.data([f"forgotten on {at[:10]}; what was left of it is removed now"], {"forgotten": True, "at": at})
+        end(_build(env))
 
 
 def _ask(console: Console, what: Forgetting) -> None:

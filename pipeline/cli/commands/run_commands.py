@@ -24,6 +24,17 @@ _OPTIONS = (
     click.option("--max-cost", type=Amount(), metavar="USD", help="Spend at most this much in this run."),
     click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Start no further query after N failures."),
     click.option(
+        "--distribute", is_flag=True, help="Let workers research the queries (research work, on any machine); needs PostgreSQL."
+    ),
+    click.option(
+        "--worker-wait",
+        type=Length(),
+        default="10m",
+        show_default=True,
+        metavar="TIME",
+        help="With --distribute: end the run if no worker can take what is left for this long.",
+    ),
+    click.option(
         "--dry-run", is_flag=True, help="Print what the run would do and what it may cost; write nothing, contact no service."
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails."),
@@ -77,6 +88,8 @@ def _run_queue(
     deadline: str | None,
     max_cost: float | None,
     max_failures: int | None,
+    distribute: bool,
+    worker_wait: timedelta,
     dry_run: bool,
     quiet: bool,
     verbose: bool,
@@ -93,9 +106,13 @@ def _run_queue(
         console, quiet=console.quiet or quiet, verbose=console.verbose or verbose, as_json=console.as_json or as_json
     )
     begin(quiet=console.quiet, verbose=console.verbose)
-    bounds = RunOverrides(_moment(deadline), max_cost, max_failures)
+    bounds = RunOverrides(moment(deadline), max_cost, max_failures)
     request = run_environment.Request(
-        Selection(ids, tags, retry_failed, limit, retry_failed and only_again), bounds, only_again, lock_wait
+        Selection(ids, tags, retry_failed, limit, retry_failed and only_again),
+        bounds,
+        only_again,
+        lock_wait,
+        worker_wait if distribute else None,
     )
     if dry_run:
         run_workflow.print_dry_run(console, request)
@@ -104,7 +121,12 @@ def _run_queue(
         end(run_workflow.work(run, request))
 
 
-def _moment(deadline: str | None) -> datetime | None:
+def moment(deadline: str | None) -> datetime | None:
+    """Return the next moment that an option such as ``06:30`` means; None without one.
+
+    Raises:
+        UsageError: it is no time.
+    """
     from datetime import UTC
 
     from pipeline.batch.run_overrides import deadline_of

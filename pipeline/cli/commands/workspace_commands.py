@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.command_parts import (
+    import_named,
     read_sessions,
     refuse_unprintable,
     report_left_out,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain import Summary
+    from pipeline.domain.imports.state import ImportState
     from pipeline.ops.doctor import Finding
 
 
@@ -35,11 +37,12 @@ if TYPE_CHECKING:
 @click.pass_obj
 def init(console: Console, directory: Path | None) -> None:
     """Create a workspace with a sample queue, sample documents, templates and a vault. Overwrites nothing."""
-    from pipeline.config import scaffold
+    from pipeline.config import scaffold, template_update
 
     folder = directory or console.folder
     refuse_unprintable(folder)
     result = scaffold.lay_out(folder)
+    template_update.record_shipped(folder)
     kept = f"; {counted(len(result.kept), 'existing file')} left unchanged" if result.kept else ""
     console.data(
         [f"{counted(len(result.created), 'file')} created in {folder}{kept}", f"next: research -C {folder} run"],
@@ -49,7 +52,7 @@ def init(console: Console, directory: Path | None) -> None:
 
 STATUSES = (
     "due", "interrupted", "changed", "done", "waiting", "elsewhere", "not-found", "failed", "cancelled", "damaged", "same",
-    "archived",
+    "archived", "imported",
 )  # fmt: skip
 
 
@@ -66,10 +69,11 @@ STATUSES = (
 @click.option("--since", type=Since(), metavar="WHEN", help="Only sessions started since: 7d, 2026-11-21, 2026-11-21T06:30.")
 @click.pass_obj
 def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[str, ...], since: datetime | None) -> None:
-    """List the queries with their latest sessions and reports, then sessions whose query was removed from queries.yaml."""
+    """List the queries with their latest sessions and reports, then sessions whose query was removed, then imports."""
     from datetime import UTC, datetime
 
     from pipeline.batch.scheduling import archived, decide, is_tagged
+    from pipeline.cli.import_presentation import import_lines, listed_import
     from pipeline.cli.presentation import Listed, list_lines, listed
     from pipeline.config.settings import load_workspace
     from pipeline.text.times import timestamp
@@ -96,6 +100,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
     gone = [summary for summary in archived(workspace.queue, known) if is_wanted(summary.tags, summary, "archived")]
     shown = {d.session for d in decisions} | {summary.id for summary in gone}
     sessions = [one for one in known.sessions if is_wanted(one.tags, one, *statuses) and (one.id in shown or not statuses)]
+    imports = _wanted_imports(console, tags, first, statuses)
     value = {
         "queries": [
             {"id": d.query.id, "query": d.query.text, "action": d.action, "reason": d.reason, "session": d.session}
@@ -103,6 +108,7 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
         ],
         "archived": [summary.id for summary in gone],
         "sessions": [listed(summary, report(summary.id)) for summary in sessions],
+        "imports": [listed_import(state, note) for state, note in imports],
     }
     entries = [
         Listed(d.word, d.query.id, d.query.text, d.reason, of.get(d.session), console.path(report(d.session)))
@@ -113,7 +119,24 @@ def list_(console: Console, why: bool, statuses: tuple[str, ...], tags: tuple[st
         Listed("archived", one.query_id, one.query, why_gone.format(one.status), one, console.path(report(one.id)))
         for one in gone
     ]
-    console.data(list_lines(entries, why=why) or [_EMPTY_LIST[bool(workspace.queue.queries)]], value)
+    lines = [*list_lines(entries, why=why), *import_lines(imports, everything="imported" in statuses)]
+    console.data(lines or [_EMPTY_LIST[bool(workspace.queue.queries)]], value)
+
+
+def _wanted_imports(
+    console: Console, tags: tuple[str, ...], first: str, statuses: tuple[str, ...]
+) -> list[tuple[ImportState, str]]:
+    """Return the imports that the options of ``list`` ask for, each with the path of its note."""
+    from pipeline.batch.scheduling import is_tagged
+    from pipeline.cli.commands.imports.shown_imports import all_imports, notes_of_imports
+    from pipeline.wiring import workspace_adapters
+
+    if statuses and "imported" not in statuses:
+        return []
+    states = all_imports(console, workspace_adapters.store_of(console.folder))
+    notes = notes_of_imports(console) if states else {}
+    wanted = [one for one in states if one.imported_at >= first and (not tags or is_tagged(one.tags, tags))]
+    return [(state, notes.get(state.id, "")) for state in wanted]
 
 
 _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query matches these options")
@@ -129,6 +152,7 @@ _EMPTY_LIST = ('the queue is empty: research add "your question"', "no query mat
 def show(console: Console, session: str | None, hidden: bool, version: int | None) -> None:
     """Show SESSION: its status, next steps, last event, last error, progress and cost. Works during a run."""
     from pipeline.cli.commands.hide_commands import print_hidden
+    from pipeline.cli.commands.imports.shown_imports import print_import
     from pipeline.domain.events.json_codec import decode
     from pipeline.domain.session import ResearchSession, state_at
     from pipeline.errors import UsageError
@@ -141,6 +165,9 @@ def show(console: Console, session: str | None, hidden: bool, version: int | Non
     if session is None:
         raise UsageError("no session is named", hint="research list shows all sessions; --hidden lists hidden notes")
     store = workspace_adapters.store_of(console.folder)
+    if imported := import_named(store, session):
+        print_import(console, store, imported)
+        return
     name = session_named(console.folder, store, session)
     newest = ResearchSession.open(store, name).state
     if version and version > newest.version:

@@ -91,11 +91,15 @@ FOREVER = timedelta.max
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end."""
+    """How long exchanges, pages and the logs of sessions are kept, counted from the session's end.
+
+    ``originals`` are those of imports, counted from the import.
+    """
 
     exchanges: timedelta = timedelta(days=30)
     pages: timedelta = FOREVER
     sessions: timedelta = FOREVER
+    originals: timedelta = FOREVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +123,10 @@ class Settings:
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
     ``memory``: whether a run recalls earlier sessions, and consolidates those that ended. ``keep``: how long ``research prune``
-    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name.
-    ``embeddings``: the model of the search by meaning; None: documents are searched by words alone.
-    ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's. ``vault_queue``: whether the questions in the
-    vault are researched too.
+    keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``store`` is
+    the address of the database that holds the log; "": it is in files. ``embeddings``: the model of the search by meaning;
+    None: documents are searched by words alone. ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's.
+    ``vault_queue``: whether the questions in the vault are researched too.
     """
 
     reasoner: Literal["auto", "extractive"] | ModelChoice = "auto"
@@ -143,6 +147,7 @@ class Settings:
     vault_queue: Literal["read", "ignore"] = "read"
     snapshot_every: int = 20
     machine: str = ""
+    store: str = ""
     mcp: Enqueueing = Enqueueing()
 
 

@@ -32,6 +32,7 @@ from pipeline.config.queries.model import (
 )
 from pipeline.config.queries.problems import Problems, shown
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Refused, Scalar
+from pipeline.config.store_address import FILES, fault_of
 
 PROVIDERS = ("local", "brave", "tavily", "searxng", "wikipedia", "arxiv", "openalex", "semanticscholar")
 
@@ -146,6 +147,18 @@ def _address(node: Node, faults: Problems) -> object:
     return None
 
 
+def _store(node: Node, faults: Problems) -> str | None:
+    """Read ``files`` or a database's address. A password in it is refused, and its text is not shown."""
+    found = text(node, faults, "write files, or postgresql://ROLE@HOST/DATABASE")
+    if found is None or found == FILES:
+        return found and ""
+    fault, wanted = fault_of(found)
+    if not fault:
+        return found
+    faults.add(node, fault, wanted)
+    return None
+
+
 def _search_urls(node: Node, faults: Problems) -> object:
     return tuple(_mapping(node, faults, dict.fromkeys(_WITH_ADDRESS, _address)).items())
 
@@ -159,7 +172,7 @@ def _query_limits(node: Node, faults: Problems) -> QueryLimits:
 
 
 def _keep(node: Node, faults: Problems) -> Keep:
-    return Keep(**_mapping(node, faults, dict.fromkeys(("exchanges", "pages", "sessions"), _age)))
+    return Keep(**_mapping(node, faults, dict.fromkeys(("exchanges", "pages", "sessions", "originals"), _age)))
 
 
 def _age(node: Node, faults: Problems) -> object:
@@ -231,6 +244,7 @@ _SETTINGS: dict[str, Reader] = {
     "memory": choice("on", "off"),
     "keep": _keep,
     "machine": machine,
+    "store": _store,
     "workers": choice("notes", "folded"),
     "vault_queue": choice("read", "ignore"),
     "snapshot_every": whole(1, 100_000),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
@@ -18,7 +19,9 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events import talk_events as t
 from pipeline.domain.events import vault_events as v
 from pipeline.domain.events.session_events import EventBase
-from pipeline.errors import LogDamaged, SchemaTooNew
+from pipeline.domain.imports import import_events as i
+from pipeline.errors import LogDamaged, SchemaTooNew, UsageError
+from pipeline.text.normalise import one_line
 
 _SCHEMA_IN_RECORD = re.compile(rb'"schema_version":"(\d+)\.(\d+)"')
 
@@ -94,7 +97,11 @@ SessionEvent = Annotated[
     | p.RecordForgotten
     | v.NoteMoved
     | v.NoteHidden
-    | v.NoteShown,
+    | v.NoteShown
+    | i.ResearchImported
+    | i.FactsImported
+    | i.ReportImported
+    | i.MessageImported,
     Field(discriminator="type"),
 ]
 
@@ -102,6 +109,21 @@ _ADAPTER: TypeAdapter[EventBase] = TypeAdapter(SessionEvent)
 
 Lift = Any  # Callable[[dict[str, Any]], dict[str, Any]]; one per (major, minor) that changed a shape
 LIFTS: Mapping[tuple[int, int], Lift] = MappingProxyType({})
+
+
+def refuse_unknown_types(types: Iterable[str]) -> None:
+    """Refuse names that are neither a type of events nor the part of one before its dot.
+
+    Raises:
+        UsageError: one is not.
+    """
+    known = {model.model_fields["type"].default for model in get_args(get_args(SessionEvent)[0])}
+    groups = {kind.partition(".")[0] for kind in known}
+    for wanted in types:
+        if wanted not in known | groups:
+            near = get_close_matches(wanted[:40], sorted(known | groups), n=1, cutoff=0.6)
+            hint = f"did you mean {near[0]}?" if near else f"types begin with {', '.join(sorted(groups))}"
+            raise UsageError(f"no event has the type {one_line(wanted, 60)!r}", hint=hint)
 
 
 def encode(event: EventBase) -> bytes:

@@ -92,10 +92,10 @@ class SessionPruned(EventBase):
 
 
 class ObjectsPruned(EventBase):
-    """A tombstone of pages or exchanges; ``quotes`` counts the quotes that were found in these pages before."""
+    """A tombstone of pages, exchanges or originals of imports; ``quotes`` counts the quotes found in these pages before."""
 
     type: Literal["objects.pruned"] = "objects.pruned"
-    kind: Literal["pages", "exchanges"]
+    kind: Literal["pages", "exchanges", "originals"]
     objects: tuple[str, ...]
     quotes: int = 0
     bytes: int = 0

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Literal, NamedTuple, get_args
 
-Kind = Literal["session", "batch", "memory", "talk", "vault", "prune"]
+Kind = Literal["session", "batch", "memory", "talk", "vault", "prune", "import"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+FORGETTABLE: tuple[Kind, ...] = ("session", "import")  # what a person may have forgotten
 MERGE = "merge-"  # how the run ids of merge segments begin
 
 

@@ -315,7 +315,8 @@ class BranchMerged(Answered):
     other answers that have no place in it.
     ``cost`` is what the other branch spent, without the cost of the adopted events; it includes ``lost`` calls whose answers were
     never recorded, at their worst case, ``lost_usd``. ``answered`` are the worst cases of calls that this branch had counted as
-    lost, and whose answers the other one has.
+    lost, and whose answers the other one has. ``places``, in a talk alone: the number of the turn that each adopted event belongs
+    to here, from 1.
     """
 
     type: Literal["branch.merged"] = "branch.merged"
@@ -330,6 +331,7 @@ class BranchMerged(Answered):
     lost: int = 0
     lost_usd: float = 0.0
     answered: tuple[Cost, ...] = ()
+    places: tuple[int, ...] = ()
 
 
 class HandoffInitiated(EventBase):

@@ -7,15 +7,19 @@ names no machine and asks no clock, and the union of two such joins is one file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import takewhile
+from typing import Any
 
+from pipeline.domain.budget import CallHistory
 from pipeline.domain.events import session_events as e
 from pipeline.domain.events.json_codec import decode, decode_all
 from pipeline.domain.events.records import Branch, Record, kind_of, merge_run_id, moved
 from pipeline.domain.merging.adoption import Adoption
+from pipeline.domain.merging.turns import JoinedTurns
 from pipeline.domain.session import record_of, stamped, state_of
-from pipeline.domain.state import SessionState, expected_usd
+from pipeline.domain.state import expected_usd
 from pipeline.domain.values import Cost
 from pipeline.text.normalise import digest_of
 
@@ -36,10 +40,14 @@ def joined(first: Branch, second: Branch) -> tuple[Branch, list[Record]]:
     kept, taken = canonical(first, second)
     base = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(kept.records, taken.records, strict=False)))
     fresh = {hash_: record for hash_, record in taken.known.items() if hash_ not in kept.known}
-    if kind_of(kept.records[0].session_id) != "session":
-        left = tuple(record.id for record in fresh.values())
-        return kept, _records(kept, taken, [e.BranchMerged(base=base, kept=kept.head, taken=taken.head, left=left)], [])
-    return kept, _joined_sessions(kept, taken, base, list(fresh.values()))
+    match kind_of(kept.records[0].session_id):
+        case "session":
+            return kept, _joined_sessions(kept, taken, base, list(fresh.values()))
+        case "talk":
+            return kept, _joined_talks(kept, taken, base, list(fresh.values()))
+    left = tuple(record.id for record in fresh.values())
+    bill = _bill(kept, list(fresh.values()), (), _without_history)
+    return kept, _records(kept, taken, [e.BranchMerged(base=base, kept=kept.head, taken=taken.head, left=left, **bill)], [])
 
 
 def _joined_sessions(kept: Branch, taken: Branch, base: int, fresh: Sequence[Record]) -> list[Record]:
@@ -51,11 +59,6 @@ def _joined_sessions(kept: Branch, taken: Branch, base: int, fresh: Sequence[Rec
     if reopened:
         adoption.reopen()
     adoption.go_through(others)
-    known = [decode(record.data) for record in kept.known.values()]
-    new = [decode(record.data) for record in fresh]
-    counted, unanswered = _lost_calls(known), _lost_calls([*known, *new])
-    lost = [call for call in unanswered if call not in counted]
-    rest = [event for event in new if event.id not in adoption.adopted]
     merged = e.BranchMerged(
         base=base,
         kept=kept.head,
@@ -65,14 +68,31 @@ def _joined_sessions(kept: Branch, taken: Branch, base: int, fresh: Sequence[Rec
         same=tuple(adoption.same),
         left=tuple(adoption.left),
         conflicts=tuple(adoption.conflicts),
-        cost=_bill(rest, lost, before),
-        lost=len(lost),
-        lost_usd=round(sum(call.worst.usd for call in lost), 9),
-        answered=tuple(call.worst for call in counted if call not in unanswered),
+        **_bill(kept, fresh, adoption.adopted, partial(expected_usd, before)),
     )
     drafts = [merged, *([e.ResearchReopened(reason="another machine was still at work on it")] if reopened else [])]
-    copies = [record for record in taken.records[base:] if record.id in adoption.adopted]
-    return _records(kept, taken, drafts, copies)
+    return _records(kept, taken, drafts, _adopted(taken, base, adoption.adopted))
+
+
+def _joined_talks(kept: Branch, taken: Branch, base: int, fresh: Sequence[Record]) -> list[Record]:
+    events, others = (list(decode_all(record.data for record in branch.records)) for branch in (kept, taken))
+    turns = JoinedTurns(events, others, base, {record.id for record in fresh})
+    merged = e.BranchMerged(
+        base=base,
+        kept=kept.head,
+        taken=taken.head,
+        machines=(_machine(events), _machine(others)),
+        adopted=tuple(turns.adopted),
+        places=tuple(turns.places),
+        same=tuple(turns.same),
+        left=tuple(turns.left),
+        **_bill(kept, fresh, turns.adopted, _without_history),
+    )
+    return _records(kept, taken, [merged], _adopted(taken, base, turns.adopted))
+
+
+def _adopted(taken: Branch, base: int, adopted: Sequence[str]) -> list[Record]:
+    return [record for record in taken.records[base:] if record.id in adopted]
 
 
 def _records(kept: Branch, taken: Branch, drafts: Sequence[e.EventBase], copies: Iterable[Record]) -> list[Record]:
@@ -87,19 +107,38 @@ def _records(kept: Branch, taken: Branch, drafts: Sequence[e.EventBase], copies:
     return records + [moved(copy, place, run_id) for place, copy in enumerate(copies, version + len(records) + 1)]
 
 
-def _bill(events: Iterable[e.EventBase], lost: Sequence[e.CallSent], state: SessionState) -> Cost:
-    """Return the sum of what the events cost, and of the worst cases of the lost calls."""
-    answers = [event.cost for event in events if isinstance(event, e.Answered)]
+def _bill(
+    kept: Branch, fresh: Sequence[Record], adopted: Sequence[str], expected: Callable[[str, Cost], float]
+) -> dict[str, Any]:
+    """Return what the other branch cost besides the adopted events, as ``BranchMerged`` says it."""
+    known, new = ([decode(record.data) for record in records] for records in (kept.known.values(), fresh))
+    counted, unanswered = _lost_calls(known), _lost_calls([*known, *new])
+    lost = [call for call in unanswered if call not in counted]
+    answers = [event.cost for event in new if isinstance(event, e.Answered) and event.id not in adopted]
+    return {
+        "cost": _cost(answers, lost, expected),
+        "lost": len(lost),
+        "lost_usd": round(sum(call.worst.usd for call in lost), 9),
+        "answered": tuple(call.worst for call in counted if call not in unanswered),
+    }
+
+
+def _without_history(_step: str, worst: Cost) -> float:
+    return CallHistory().expected_usd(worst)
+
+
+def _cost(answers: Sequence[Cost], lost: Sequence[e.CallSent], expected: Callable[[str, Cost], float]) -> Cost:
+    """Return the sum of what the answers cost, and of the worst cases of the lost calls."""
     sums: Counter[str] = Counter()
     for cost in (*answers, *(call.worst for call in lost)):
         sums.update({name: getattr(cost, name) for name in ("input_tokens", "output_tokens", "total_tokens", "calls")})
     lost_usd = sum(call.worst.usd for call in lost)
-    expected = sum(cost.expected_usd for cost in answers) + sum(expected_usd(state, call.step, call.worst) for call in lost)
+    assumed = sum(cost.expected_usd for cost in answers) + sum(expected(call.step, call.worst) for call in lost)
     return Cost(
         **sums,
         usd=round(sum(cost.usd for cost in answers) + lost_usd, 9),
         assumed_usd=round(sum(cost.assumed_usd for cost in answers) + lost_usd, 9),
-        expected_usd=round(expected, 9),
+        expected_usd=round(assumed, 9),
     )
 
 

@@ -9,7 +9,7 @@ from pipeline.domain.events.records import Record
 from pipeline.domain.talk.state import TalkState, talk_of
 
 RECENT_TURNS = 25  # the last turns that are read whole: no question is shown more of the history
-_ALWAYS = frozenset({"talk.opened", "message.asked", "call.sent"})
+_ALWAYS = frozenset({"talk.opened", "message.asked", "call.sent", "run.started", "branch.merged"})
 _FREE = b'"exchange":""'  # in an event that nothing was paid for
 
 

@@ -48,7 +48,8 @@ class Turn:
 class TalkState:
     """The whole state of a talk. ``open_calls`` are paid calls without a recorded answer, by step.
 
-    ``cost`` is what its answers cost so far, such calls at their worst case.
+    ``cost`` is what its answers cost so far, such calls at their worst case. ``places`` has the number of the turn for each event
+    that was adopted from another machine's branch, by the event's id: its own number counts the turns there.
     """
 
     id: str = ""
@@ -65,6 +66,11 @@ class TalkState:
     turns: list[Turn] = field(default_factory=list)
     spent: Cost = field(default_factory=Cost)
     open_calls: dict[str, list[Cost]] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def turn_of(self, event: EventBase) -> Turn:
+        """Return the turn that an event belongs to: the last one, unless it was adopted for an earlier one."""
+        return self.turns[self.places.get(event.id, len(self.turns)) - 1]
 
     def cost(self) -> Cost:
         """Return what the answers cost so far; calls without a recorded answer count at their worst case."""
@@ -103,11 +109,13 @@ def apply(state: TalkState, event: EventBase) -> None:
             state.reasoner, state.budget_usd, state.opened_at = event.reasoner, event.budget_usd, event.at
         case t.MessageAsked():
             state.closed = False
-            state.turns.append(Turn(event.number, event.text, event.by, event.at))
+            state.turns.append(Turn(len(state.turns) + 1, event.text, event.by, event.at))
+        case e.BranchMerged():
+            state.places |= dict(zip(event.adopted, event.places, strict=False))
         case t.TalkClosed():
             state.closed = True
         case _ if state.turns:
-            _apply_to_turn(state.turns[-1], event)
+            _apply_to_turn(state.turn_of(event), event)
 
 
 def _apply_to_turn(turn: Turn, event: EventBase) -> None:
@@ -132,9 +140,24 @@ def _charge(state: TalkState, event: EventBase) -> None:
     match event:
         case e.CallSent():
             state.open_calls.setdefault(event.step, []).append(_assumed(event.worst))
+        case e.RunStarted():
+            _count_lost_calls(state)
+        case e.BranchMerged():
+            _count_lost_calls(state)
+            state.spent = summed([state.spent, event.cost, *(_negative(_assumed(worst)) for worst in event.answered)])
         case Answered():
-            state.open_calls.pop(event.step, None)
+            if event.id not in state.places:  # an adopted answer settles a call of its own branch: the merge has counted that
+                state.open_calls.pop(event.step, None)
             state.spent = summed([state.spent, event.cost])
+
+
+def _count_lost_calls(state: TalkState) -> None:
+    """Count the calls that ended without a recorded answer: no later run will record it."""
+    state.spent, state.open_calls = state.cost(), {}
+
+
+def _negative(cost: Cost) -> Cost:
+    return cost.model_copy(update={name: -value for name, value in cost.model_dump().items() if isinstance(value, (int, float))})
 
 
 def _assumed(worst: Cost) -> Cost:

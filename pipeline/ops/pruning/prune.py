@@ -9,9 +9,11 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Literal
 
 from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.pruning_events import ObjectsPruned, PruneEnded, SessionPruned
+from pipeline.domain.events.records import Kind
 from pipeline.domain.pruning.kept_events import kept_events
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
@@ -26,6 +28,7 @@ from pipeline.text.normalise import digest_of
 from pipeline.text.times import timestamp
 
 AT_ONCE = 500  # objects under one tombstone
+_NAMING: tuple[Kind, ...] = ("session", "batch", "talk", "import")  # the streams that name objects
 
 
 @dataclass
@@ -35,6 +38,7 @@ class Pruned:
     sessions: list[str] = field(default_factory=list)
     pages: int = 0
     exchanges: int = 0
+    originals: int = 0
     bytes: int = 0
     quotes: int = 0
     left: dict[str, str] = field(default_factory=dict)
@@ -53,7 +57,7 @@ def prune(store: EventStore, context: RunContext, plan: PrunePlan, usage: Usage)
         LogError: the stream of the prune cannot be written.
     """
     work = _Prune(store, context, usage)
-    if plan.sessions or plan.pages or plan.exchanges:
+    if plan.sessions or plan.pages or plan.exchanges or plan.originals:
         try:
             work.run(plan)
         finally:
@@ -77,6 +81,7 @@ class _Prune:
                 self.done.left[name] = error.message
         self._pages(plan.pages)
         self._objects("exchanges", plan.exchanges)
+        self._objects("originals", plan.originals)
         if self.log.version:
             self.log.record(PruneEnded())
 
@@ -131,17 +136,15 @@ class _Prune:
         self.done.left |= {f"page {digest[:12]}": "a quote is not in it; see research verify" for digest in sorted(bad)}
         return [digest for digest in pages if digest not in bad], quotes
 
-    def _objects(self, kind: str, digests: Iterable[str], quotes: int = 0) -> None:
+    def _objects(self, kind: Literal["pages", "exchanges", "originals"], digests: Iterable[str], quotes: int = 0) -> None:
         """Prune objects, some hundreds under each tombstone."""
         left = iter([digest for digest in digests if self.store.object_size(digest)])
         while some := tuple(islice(left, AT_ONCE)):
             size = sum(map(self.store.object_size, some))
-            pages = kind == "pages"
-            self.log.record(ObjectsPruned(kind="pages" if pages else "exchanges", objects=some, quotes=quotes, bytes=size))
+            self.log.record(ObjectsPruned(kind=kind, objects=some, quotes=quotes, bytes=size))
             self.store.remove_objects(some)
             self.done.bytes += size
-            self.done.pages += len(some) if pages else 0
-            self.done.exchanges += 0 if pages else len(some)
+            setattr(self.done, kind, getattr(self.done, kind) + len(some))
             quotes = 0
 
 
@@ -200,7 +203,7 @@ def _still_pruned(store: EventStore) -> list[str]:
     stones = store.tombstones().objects
     there = {digest for digest in stones if store.object_size(digest)}
     if there:
-        for stream in (*store.ids("session"), *store.ids("batch"), *store.ids("talk")):
+        for stream in (name for kind in _NAMING for name in store.ids(kind)):
             for record in store.load(stream):
                 there -= {digest for digest in used_by([record.data]).all & there if record.at > stones[digest].at}
     return sorted(there)

@@ -17,11 +17,12 @@ OPEN, UNCONSOLIDATED, LATEST = "not ended yet", "not consolidated at its present
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """From which age on each kind is pruned, counted from the end of the session; None: never."""
+    """From which age on each kind is pruned, counted from the end of the session, or from the import; None: never."""
 
     exchanges: timedelta | None = None
     pages: timedelta | None = None
     sessions: timedelta | None = None
+    originals: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class PrunePlan:
     pages: tuple[str, ...] = ()
     exchanges: tuple[str, ...] = ()
     kept: Mapping[str, int] = field(default_factory=dict)
+    originals: tuple[str, ...] = ()
 
 
 def plan(known: Known, ages: Ages, now: datetime) -> PrunePlan:

@@ -14,7 +14,7 @@ from pipeline.ports import EventStore
 _EXCHANGE = re.compile(rb'"exchange":"([0-9a-f]{64})"')
 _PAGE = re.compile(rb'"digest":"([0-9a-f]{64})"')
 _REPORT = b'"type":"report.generated"'
-_OTHER_KINDS: tuple[Kind, ...] = ("batch", "talk")
+_OTHER_KINDS: tuple[Kind, ...] = ("batch", "talk", "import")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The objects of each readable session, those that talks and nights name, and why the other streams cannot be read."""
+    """The objects of each readable session, those that other streams name, and why the remaining streams cannot be read."""
 
     sessions: dict[str, Used] = field(default_factory=dict)
     others: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ class Usage:
 
 
 def read_usage(store: EventStore) -> Usage:
-    """Read all sessions, nights and talks. What was pruned of a session uses nothing any more."""
+    """Read all sessions, nights, talks and imports. What was pruned of a session uses nothing any more."""
     sessions: dict[str, Used] = {}
     unreadable: dict[str, str] = {}
     others: set[str] = set()

@@ -25,8 +25,8 @@ from pipeline.text.normalise import digest_of
 
 ASSETS = "assets"
 _OLD_SEARCH = (
-    "its search is of an earlier version and cannot read the index: copy _base.html.j2, search.html.j2 and assets/search* into "
-    "templates/site/ from a fresh `research init`"
+    "its search is of an earlier version and cannot read the index: `research templates update` brings "
+    "_base.html.j2, search.html.j2 and assets/search* up to date (edited ones with --replace, which keeps a copy)"
 )
 NIGHTS_IN_FEED = 7  # with their text: answers and failures
 _ACTIVE = re.compile(

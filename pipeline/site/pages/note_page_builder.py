@@ -30,6 +30,7 @@ _AROUND = (
     "topic",
     "entity",
     "talk",
+    "import",
     "night",
     "source",
     "worker",

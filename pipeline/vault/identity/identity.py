@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.vault_events import NoteHidden, NoteMoved
@@ -86,9 +86,10 @@ class Identity:
     def placed(self, files: Sequence[GeneratedFile]) -> list[PlacedFile]:
         """Return rendered files in their places, without the hidden ones; those that take in another file come first."""
         notes = [KnownNote(one.id, one.path, "", one.owner, one.kind) for one in files if one.id]
+        self._follow_former(files)
         self._decide(note for note in notes if note.id not in self._known)
         self._entered |= {note.id: self._placement.enter(note.id, note.canonical) for note in notes}
-        placed = [PlacedFile(fresh, self._doubles(one.id)) for one in files if (fresh := self._placement.placed(one)).path]
+        placed = [PlacedFile(fresh, self._others(one)) for one in files if (fresh := self._placement.placed(one)).path]
         self._rendered = [note._replace(path=self._entered[note.id]) for note in notes]
         return sorted(placed, key=lambda one: (not one.doubles, one.file.path))
 
@@ -97,12 +98,45 @@ class Identity:
         found = self._found.paths.get(note, ()) if self._found and note else ()
         return tuple(path for path in found if path != self._entered[note] and not path.startswith(f"{OWN}/"))
 
-    def remember(self, gone: Iterable[str]) -> None:
-        """Store in the catalogue where all notes are; ``gone`` are the paths of files that are no longer generated."""
+    def _follow_former(self, files: Iterable[GeneratedFile]) -> None:
+        """Take what a person decided about a note under a former id for a decision about the note, which gets its place."""
+        for file in files:
+            for former in file.former_ids if file.id not in self._known else ():
+                if former in self._decisions.hidden:
+                    self.drafts.append(NoteHidden(note=file.id))
+                elif path := self._decisions.paths.get(former):
+                    self.drafts += [NoteMoved(note=file.id, path=path), NoteHidden(note=former)]
+        if self.drafts:
+            self._placement = Placement(with_drafts(self._decisions, self.drafts), self._placement.links)
+
+    def _others(self, file: GeneratedFile) -> tuple[str, ...]:
+        """The other files with a person's words for this note: doubles, and what was written under a former id."""
+        former = (path for note in file.former_ids for path in self._paths_of(note))
+        here = self._entered.get(file.id, "")
+        return (*self._doubles(file.id), *(path for path in former if path != here and not path.startswith(f"{OWN}/")))
+
+    def _paths_of(self, note: str) -> Sequence[str]:
+        if self._found:
+            return self._found.paths.get(note, ())
+        return [known.path] if (known := self._known.get(note)) and known.path else []
+
+    def strays(self) -> frozenset[str]:
+        """The files of notes that are hidden from this build on, wherever they are: git moves a file together with its folder."""
+        hidden = (note.id for note in self._known.values() if note.path and not self._entered[note.id])
+        return frozenset(path for note in hidden for path in self._doubles(note))
+
+    def remember(self, gone: Iterable[str], *, kept: Collection[str]) -> None:
+        """Store in the catalogue where all notes are.
+
+        ``gone`` are the paths of files that are no longer generated; of these, ``kept`` are still there. A hidden note that is
+        still there keeps its path, or the next build would take it for one that somebody put back.
+        """
         lost, notes = set(gone), self._catalogue.notes
         notes.drop(note.id for note in self._known.values() if note.path in lost and self._entered[note.id])
-        notes.put(note._replace(path="") for note in self._known.values() if not self._entered[note.id])
-        notes.put(self._rendered)
+        hidden = [note for note in self._known.values() if not self._entered[note.id]]
+        held = {note.id for note in hidden if note.path in kept}
+        now = (*(note._replace(path="") for note in hidden), *self._rendered)
+        notes.put(note for note in now if note.id not in held)
         self._catalogue.keep(DECISIONS, self._marks)
 
     @property
@@ -114,7 +148,10 @@ class Identity:
     @property
     def hidden(self) -> tuple[str, ...]:
         """The paths of the notes that a person removed since the last build."""
-        return tuple(sorted(self._known[draft.note].path for draft in self.drafts if isinstance(draft, NoteHidden)))
+        hidden = (
+            self._known[draft.note].path for draft in self.drafts if isinstance(draft, NoteHidden) and draft.note in self._known
+        )
+        return tuple(sorted(path for path in hidden if path not in self.moved.values()))
 
 
 def _decisions(

@@ -17,6 +17,7 @@ from pipeline.vault.session_card import Brief, Card
 from pipeline.vault.vault_model import Night, VaultModel
 
 LATEST_REPORTS, LATEST_NIGHTS, MOST_ATTENTION, MOST_TOPICS = 15, 7, 20, 40
+LATEST_IMPORTS = 8
 MOST_FRESH = 40  # answers of the last night
 
 
@@ -64,6 +65,8 @@ class HomeView:
     older_reports: int
     topics: tuple[TopicRow, ...]
     more_topics: int
+    imports: tuple[Link, ...]
+    more_imports: int
     total_reports: int
     total_sessions: int
     total_sources: int
@@ -73,9 +76,9 @@ class HomeView:
     total_tokens: int
 
 
-def home_note(model: VaultModel, briefs: Sequence[Brief]) -> Note:
-    """Return the home note; ``briefs`` are of all sessions in order of their start."""
-    view = home_view(model, briefs)
+def home_note(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link] = ()) -> Note:
+    """Return the home note; ``briefs`` of all sessions in order of their start, ``imports`` links to imports, latest first."""
+    view = home_view(model, briefs, imports)
     own = {
         "reports": view.total_reports,
         "sessions": view.total_sessions,
@@ -86,7 +89,7 @@ def home_note(model: VaultModel, briefs: Sequence[Brief]) -> Note:
     return Note(HOME, "home", properties_of("home", view.title, own), view)
 
 
-def home_view(model: VaultModel, briefs: Sequence[Brief]) -> HomeView:
+def home_view(model: VaultModel, briefs: Sequence[Brief], imports: Sequence[Link] = ()) -> HomeView:
     """Return the values for ``home.md.j2``."""
     last = model.nights[-1] if model.nights else None
     open_ = [one for one in _latest_of_each_query(briefs) if not one.reported and one.query_id not in model.archived]
@@ -113,6 +116,8 @@ def home_view(model: VaultModel, briefs: Sequence[Brief]) -> HomeView:
         older_reports=max(0, len(latest) - LATEST_REPORTS),
         topics=tuple(topics[:MOST_TOPICS]),
         more_topics=max(0, len(topics) - MOST_TOPICS),
+        imports=tuple(imports[:LATEST_IMPORTS]),
+        more_imports=max(0, len(imports) - LATEST_IMPORTS),
         total_reports=sum(brief.reported for brief in briefs),
         total_sessions=len(briefs),
         total_sources=len(model.sources),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from pipeline.text.normalise import slug
 from pipeline.vault.memory.entity_note import Known
 from pipeline.vault.notes.note_parts import (
     STATUS_WORDS,
@@ -94,6 +95,12 @@ def topics_of(cards: Iterable[T]) -> dict[str, tuple[T, ...]]:
         for topic in dict.fromkeys(map(topic_of, card.tags)):
             found.setdefault(topic, []).append(card)
     return {topic: tuple(found[topic]) for topic in sorted(found)}
+
+
+def former_topics(topic: str, cards: Iterable[Card]) -> list[str]:
+    """Return the slugs that the topic had when file names were of Latin letters only: one for each of its tags."""
+    tags = (tag for card in cards for tag in card.tags if topic_of(tag) == topic)
+    return sorted({slug(tag) for tag in tags} - {topic})
 
 
 def topic_note(

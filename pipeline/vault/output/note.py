@@ -9,10 +9,13 @@ from typing import Literal
 from pipeline.vault.output.frontmatter import Property
 from pipeline.vault.output.property_types import TYPES
 
-Kind = Literal["entity", "home", "memory", "night", "question", "report", "session", "source", "talk", "topic", "worker"]
+Kind = Literal[
+    "entity", "home", "import", "memory", "night", "question", "report", "session", "source", "talk", "topic", "worker"
+]
 KINDS: tuple[Kind, ...] = (
     "entity",
     "home",
+    "import",
     "memory",
     "night",
     "question",
@@ -41,7 +44,7 @@ class Note:
     """One note before rendering: its path without suffix, its kind, its properties in order, and the values for its template.
 
     ``view`` is a frozen dataclass; each of its fields is a name in the template. ``key`` tells it from other notes of its kind
-    that have the same owner.
+    that have the same owner. ``formerly`` are the owners whose note this was before the program named owners as it does now.
     """
 
     path: str
@@ -49,6 +52,7 @@ class Note:
     properties: Mapping[str, Property]
     view: object
     key: str = ""
+    formerly: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

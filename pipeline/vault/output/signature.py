@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from itertools import chain
 from typing import Any, NamedTuple
@@ -65,26 +65,43 @@ def taken_off(body: str) -> tuple[str, Signature]:
     return (body[:start] + body[found.end() :], Signature(found[1], found[2])) if found else (body, Signature())
 
 
-def with_additions(versions: Sequence[Sequence[bytes]], signatures: Iterable[Signature], fresh: Iterable[bytes]) -> list[bool]:
+def with_additions(
+    versions: Sequence[Sequence[bytes]],
+    signatures: Iterable[Signature],
+    fresh: Iterable[bytes],
+    elsewhere: Callable[[], Collection[frozenset[str]]] = frozenset,
+) -> list[bool]:
     """Tell for each version of a note, which git has put together, whether somebody added a word to its generated lines.
 
     A line that no signature has may still be of an even older version: then all its words are also in the ``fresh`` lines, or in
-    those that are signed. Numbers, and the plural that follows from them, do not count.
+    those that are signed. Or git took a removed note for the former place of this one, and put lines of both together: then its
+    ``parts`` are ``elsewhere``, among those of all lines that the log gives notes of the same kind. Numbers, and the plural that
+    follows from them, do not count.
     """
     known = {letters for signature in signatures for letters in each(signature.lines)}
     unknown = [[line for line in lines if letters_of([line]) not in known] for lines in versions]
     signed_lines = (line for lines in versions for line in lines if letters_of([line]) in known)
-    words = _words(chain(fresh, signed_lines)) if any(unknown) else set()
-    return [bool(_words(lines) - words) for lines in unknown]
+    words = _words(chain(fresh, signed_lines)) if any(unknown) else frozenset()
+    strange = [{part for line in lines for part in parts(line) if part - words} for lines in unknown]
+    generated = elsewhere() if any(strange) else ()
+    return [any(part not in generated for part in found) for found in strange]
 
 
 def _entry(name: str, entry: str) -> bytes:
     return f"{name}: {entry}".encode("utf-8", "surrogateescape")
 
 
-def _words(lines: Iterable[bytes]) -> set[str]:
+def parts(line: bytes) -> Iterator[frozenset[str]]:
+    """Yield the words of a line without its links, and those of each link."""
+    text = line.decode("utf-8", "replace")
+    yield _words([_MARKUP.sub(" ", text).encode()])
+    yield from (_words([found[1].encode()]) for found in _MARKUP.finditer(text))
+
+
+def _words(lines: Iterable[bytes]) -> frozenset[str]:
+    """The words of lines, without numbers, markup and the plural."""
     texts = (_MARKUP.sub(r"\1", line.decode("utf-8", "replace")) for line in lines)
-    return {word.removesuffix("s") for text in texts for word in _NO_LETTERS.sub(" ", text).split()}
+    return frozenset(word.removesuffix("s") for text in texts for word in _NO_LETTERS.sub(" ", text).split())
 
 
 def significant(properties: Mapping[str, Any], body: str) -> Iterator[bytes]:

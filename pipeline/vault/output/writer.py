@@ -7,8 +7,9 @@ signature shows, a copy goes to ``attic/`` before the part is replaced. A file t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import compress
 
 from pipeline.domain import Summary
@@ -70,10 +71,17 @@ class WriteResult:
 
 
 class VaultWriter:
-    """Writes files to a vault. ``trusting``: do not read files whose size and time are unchanged; ``dry``: write nothing."""
+    """Writes files to a vault. ``trusting``: do not read files whose size and time are unchanged; ``dry``: write nothing.
 
-    def __init__(self, tree: Tree, files: Files, *, trusting: bool, dry: bool) -> None:
+    ``generated`` renders all files of a kind; it is called only for a file with git's conflict marks that looks edited.
+    """
+
+    def __init__(
+        self, tree: Tree, files: Files, *, trusting: bool, dry: bool,
+        generated: Callable[[str], Iterable[GeneratedFile]] = lambda _kind: (),
+    ) -> None:  # fmt: skip
         self._tree, self._files = tree, files
+        self._generated = cache(lambda kind: tuple(generated(kind)))
         self._trusting, self._dry = trusting, dry
         self.result = WriteResult()
 
@@ -166,9 +174,17 @@ class VaultWriter:
         """Set aside each side to which somebody has added something."""
         texts, lines = sides(_text(data)), [version.generated for version in versions]
         rendered = signature.significant(fresh.properties or {}, fresh.note.body)
-        edited = signature.with_additions(lines, [version.signature for version in versions], rendered)
+        edited = signature.with_additions(
+            lines, [version.signature for version in versions], rendered, lambda: self._parts_of_lines(fresh.kind)
+        )
         for text in compress(texts, edited):
             self._set_aside(fresh.path, _bytes(text))
+
+    def _parts_of_lines(self, kind: str) -> set[frozenset[str]]:
+        """The parts of each line that the log gives the notes of a kind."""
+        notes = (file for file in self._generated(kind) if file.properties is not None)
+        lines = (line for file in notes for line in signature.significant(file.properties or {}, file.note.body))
+        return {part for line in lines for part in signature.parts(line)}
 
     def _leave(self, fresh: GeneratedFile, state: Look | None, made: BuiltFile | None, *, mixed: bool = False) -> None:
         """Write a file unless it is on disk already, in the given ``state``; ``made`` is its row in the catalogue.
@@ -188,7 +204,7 @@ class VaultWriter:
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
         made, disk = self._files.find(fresh.path), self._tree.read(fresh.path)
-        edited = disk is not None and disk != fresh.data and self._plain_was_edited(fresh.path, disk, made)
+        edited = disk is not None and disk != fresh.data and self._plain_was_edited(fresh.path, disk, made, fresh)
         if edited and fresh.yields:
             self.result.unchanged.append(fresh.path)
             return
@@ -197,11 +213,19 @@ class VaultWriter:
                 self._set_aside(fresh.path, _bytes(version))
         self._leave(fresh, self._tree.state(fresh.path) if disk == fresh.data else None, made)
 
-    def _plain_was_edited(self, path: str, data: bytes, made: BuiltFile | None) -> bool:
+    def _plain_was_edited(self, path: str, data: bytes, made: BuiltFile | None, fresh: GeneratedFile | None = None) -> bool:
         if made is not None and made.digest == digest_of(data):
             return False
         versions = [_bytes(version) for version in sides(_text(data))]
-        return not (plain_files.is_untouched(path, data) if len(versions) == 1 else plain_files.are_untouched(path, versions))
+        if len(versions) == 1:
+            return not plain_files.is_untouched(path, data)
+        return not plain_files.are_untouched(path, versions, lambda: self._contents_like(fresh))
+
+    def _contents_like(self, fresh: GeneratedFile | None) -> Iterator[bytes]:
+        """The contents of a plain file, and of the others of its kind: their lines may be in a file that git has put together."""
+        if fresh is not None:
+            yield fresh.data
+            yield from (file.data for file in self._generated(fresh.kind))
 
     def _complete_types(self) -> None:
         lacked, problem = property_types.complete(self._tree, dry=self._dry)

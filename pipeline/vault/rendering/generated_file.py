@@ -20,7 +20,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 class GeneratedFile:
     """The bytes of a file without a person's text, and its owner.
 
-    ``path`` has its suffix. ``properties`` and ``id`` are a note's, None and "" for another file; ``yields`` as in ``Plain``.
+    ``path`` has its suffix. ``properties`` and ``id`` are a note's, None and "" for another file; ``yields`` as in ``Plain``;
+    ``former_ids`` are those that the note had in earlier versions of the program.
     """
 
     owner: str
@@ -30,6 +31,7 @@ class GeneratedFile:
     properties: Mapping[str, Property] | None = None
     yields: bool = False
     id: str = ""
+    former_ids: tuple[str, ...] = ()
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -56,7 +58,9 @@ def of_note(owner: str, note: Note, rendered: Rendered) -> GeneratedFile:
     """Return a rendered note as a file; the note gets its id."""
     name = note_id(owner, note.kind, note.key)
     properties = {**rendered.properties, ID: name}
-    return composed(GeneratedFile(owner, note.kind, f"{note.path}.md", b"", properties, id=name), rendered.body)
+    former = tuple(note_id(earlier, note.kind, note.key) for earlier in note.formerly)
+    file = GeneratedFile(owner, note.kind, f"{note.path}.md", b"", properties, id=name, former_ids=former)
+    return composed(file, rendered.body)
 
 
 def composed(file: GeneratedFile, body: str, additions: UserText = merge_user_text.NOTHING) -> GeneratedFile:

@@ -43,7 +43,10 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question as asked, and in words that stand alone where they differ; without ``said`` the stored pages do not say."""
+    """A question as asked, and in words that stand alone where they differ.
+
+    Without ``said`` the stored pages do not say, or there is no answer yet: the work on it was cut off.
+    """
 
     question: str
     stands_alone: str
@@ -51,6 +54,7 @@ class Answered:
     said: tuple[Quoted, ...]
     follow_ups: tuple[str, ...]
     session: Link | None
+    is_answered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,7 @@ def _answered(model: VaultModel, turn: Turn) -> Answered:
         tuple(_quoted(model, one, [known[name] for name in one.facts if name in known], turn) for one in sentences),
         turn.answer.follow_ups if turn.answer else (),
         best_link(card) if card else None,
+        turn.answer is not None,
     )
 
 

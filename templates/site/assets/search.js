@@ -7,6 +7,7 @@ const PAUSE_MS = 150;
 const LONGEST_PASSAGE = 260;
 const RUN_UP = 90; // a passage begins with its sentence if that is not further away
 const FIELDS = ["q", "kind", "tag", "from", "to"];
+const SPOKEN = { earlier: "earlier report", import: "imported, not checked" };
 
 function element(name, properties, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -113,7 +114,7 @@ class Results {
   entry([address, title, kind, date, description, text]) {
     const link = element("a", { className: "internal", href: ROOT + address, dir: "auto" }, ...marked(title, this.terms));
     const passage = passageOf(text, this.terms, this.question.phrases) || description;
-    const about = element("p", { className: "facts" }, element("span", {}, kind === "earlier" ? "earlier report" : kind));
+    const about = element("p", { className: "facts" }, element("span", {}, SPOKEN[kind] || kind));
     if (date) about.append(element("time", { dateTime: date }, date));
     return element("li", {}, link, ...(passage ? [element("p", { dir: "auto" }, ...marked(passage, this.terms))] : []), about);
   }
@@ -184,7 +185,7 @@ async function offerFilters(form) {
   index = index || new Index(await load("meta"));
   const [kinds, tags] = await Promise.all([index.facet("kind"), index.facet("tag")]);
   const chosen = form.elements.kind.value || new URLSearchParams(location.search).get("kind") || "";
-  form.elements.kind.append(...[...kinds.keys()].sort().map((kind) => element("option", { value: kind }, kind)));
+  form.elements.kind.append(...[...kinds.keys()].sort().map((kind) => element("option", { value: kind }, SPOKEN[kind] || kind)));
   form.elements.kind.value = chosen;
   document.getElementById("tags").append(...[...tags.keys()].sort().map((tag) => element("option", { value: tag })));
 }

@@ -8,11 +8,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.domain.events.records import KINDS, Snapshot
+from pipeline.domain.events.pruning_events import SessionForgotten
+from pipeline.domain.events.records import KINDS, Record, Snapshot
+from pipeline.domain.session import record_of, stamped
 from pipeline.errors import EventRejected, ObjectMissing, VersionConflict, WorkspaceLocked
-from pipeline.ports import EventStore
+from pipeline.ports import EventStore, Subscription
 from tests.adapters.store.samples import record, records
 from tests.fakes import batches
+
+
+def all_of(feed: Subscription) -> list[Record]:
+    found: list[Record] = []
+    while some := feed.read():
+        found += some
+    return found
+
+
+# The class is run once for each store, with a store of the test's own.
+_SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
 
 
 class EventStoreContract:
@@ -62,7 +75,7 @@ class EventStoreContract:
         assert list(store.load("batch-1")) == records([1], "batch-1")
 
     def test_streams_are_listed_by_kind_and_no_kind_hides_another(self, store: EventStore, other_store: EventStore) -> None:
-        for stream in ("talk-1", "memory-2", "s-1", "prune-1", "memory-1", "batch-1"):
+        for stream in ("talk-1", "memory-2", "s-1", "prune-1", "memory-1", "batch-1", "import-1"):
             store.append(stream, records([1], stream), 0)
         assert {kind: list(other_store.ids(kind)) for kind in KINDS} == {
             "session": ["s-1"],
@@ -71,6 +84,7 @@ class EventStoreContract:
             "talk": ["talk-1"],
             "vault": [],
             "prune": ["prune-1"],
+            "import": ["import-1"],
         }
         assert list(store.session_ids()) == ["s-1"]
         assert list(store.marks()) == ["s-1", "batch-1"]
@@ -86,6 +100,20 @@ class EventStoreContract:
         assert other_store.marks() == before
         store.append("s-2", records([2], "s-2"), 1)
         assert {name for name, mark in other_store.marks().items() if before[name] != mark} == {"s-2"}
+
+    def test_a_forgotten_import_is_no_longer_listed_and_cannot_go_on(self, store: EventStore, other_store: EventStore) -> None:
+        for stream in ("import-1", "import-2"):
+            store.append(stream, records([1], stream), 0)
+            store.release(stream)
+        forgotten = SessionForgotten(session=hashlib.sha256(b"import-1").hexdigest())
+        stone = stamped(forgotten, "prune-1", 1, "run-1", "stone", "2026-11-22T02:15:00.000Z")
+        store.append("prune-1", [record_of(stone)], 0)
+        for one in (store, other_store):
+            assert list(one.ids("import")) == ["import-2"]
+            assert list(one.marks(["import"])) == ["import-2"]
+            assert list(one.leftovers()) == ["import-1"]
+        with pytest.raises(EventRejected):
+            store.append("import-1", records([2], "import-1"), 1)
 
     def test_a_batch_is_continued_by_a_second_run(self, store: EventStore, other_store: EventStore) -> None:
         first, second = record(1, "batch-1"), record(2, "batch-1", "run-2")
@@ -166,6 +194,43 @@ class EventStoreContract:
         store.release("s-1")
         store.release("s-1")
 
+    def test_a_subscription_yields_what_is_stored_from_now_on_each_once_and_in_order(
+        self, store: EventStore, other_store: EventStore
+    ) -> None:
+        store.append("s-1", records([1, 2]), 0)
+        store.append("batch-1", records([1], "batch-1"), 0)
+        feed = other_store.subscribe()
+        assert all_of(feed) == []
+        store.append("s-1", records([3]), 2)
+        store.append("s-2", records([1, 2], "s-2"), 0)
+        store.append("batch-1", records([2], "batch-1"), 1)
+        store.append("memory-1", records([1], "memory-1"), 0)
+        found = all_of(feed)
+        assert sorted(found) == sorted([*records([3]), *records([1, 2], "s-2"), *records([2], "batch-1")])
+        assert [record.version for record in found if record.session_id == "s-2"] == [1, 2]
+        store.append("s-2", records([3], "s-2"), 2)
+        assert all_of(feed) == records([3], "s-2")
+        feed.close()
+
+    def test_a_subscription_from_the_start_yields_all_events_of_the_kinds(self, store: EventStore) -> None:
+        store.append("s-1", records([1, 2]), 0)
+        store.append("memory-1", records([1], "memory-1"), 0)
+        feed = store.subscribe(["memory"], from_start=True)
+        assert all_of(feed) == records([1], "memory-1")
+        feed.close()
+
+    def test_a_subscription_waits_no_longer_than_it_is_asked_to(self, store: EventStore) -> None:
+        feed = store.subscribe()
+        feed.wait(0.01)
+        assert all_of(feed) == []
+        feed.close()
+
+    def test_a_stream_that_was_taken_over_can_be_written(self, store: EventStore, other_store: EventStore) -> None:
+        store.append("s-1", records([1]), 0)
+        store.release("s-1")
+        other_store.take_over("s-1")
+        assert other_store.append("s-1", records([2]), 1) == 2
+
     def test_an_object_is_stored_under_its_digest(self, store: EventStore, other_store: EventStore) -> None:
         for data in (b"", b"a page", b"\0" * 100_000):
             digest = store.put(data)
@@ -194,7 +259,11 @@ class EventStoreContract:
             store.save_snapshot(stream, Snapshot(version, "fold-1", b"{}"))
             assert store.load_snapshot(stream, "fold-1") is None
 
-    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=30,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],
+    )
     @given(st.lists(st.lists(st.text(), min_size=1, max_size=4), min_size=1, max_size=5))
     def test_any_payload_comes_back_as_it_was(self, store: EventStore, batches: list[list[str]]) -> None:
         session = f"s-{len(list(store.session_ids()))}"

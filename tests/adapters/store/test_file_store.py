@@ -69,7 +69,7 @@ def test_a_run_that_comes_back_does_not_touch_its_earlier_segment(root: Path, fi
     for version in (1, 2):
         files.append("batch-1", [record(version, "batch-1")], version - 1)
         files.release("batch-1")
-    assert [path.name for path in sorted((root / "batches").iterdir())] == ["batch-1.jsonl", "batch-1~2.jsonl"]
+    assert [path.name for path in sorted((root / "batches").iterdir())] == ["batch-1.jsonl", "batch-1~run-1.jsonl"]
     assert list(files.load("batch-1")) == records([1, 2], "batch-1")
     assert batches(files) == ["batch-1"]
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.cli.main import cli
-from pipeline.errors import SessionUnknown
+from pipeline.errors import SessionUnknown, UsageError
 from pipeline.ops import console_output
 from tests.fakes import context_for
 from tests.ops.test_log_tail import research
@@ -53,6 +53,23 @@ def test_a_session_that_has_ended_is_printed_whole_and_followed_no_longer(place:
 def test_followed_as_json_each_event_is_a_line(place: Place) -> None:
     lines = place.log("-f", "2026-11-20-pumps-aaaa", before=("--json",)).output.splitlines()
     assert [json.loads(line)["version"] for line in lines] == list(range(1, len(lines) + 1))
+
+
+def test_only_events_of_the_wanted_types_are_printed(place: Place) -> None:
+    lines = place.log("--type", "worker", "--type", "page.read", before=("--json",)).output
+    kinds = {event["type"] for event in json.loads(lines)}
+    assert "page.read" in kinds
+    assert "worker.thought" in kinds
+    assert {kind.partition(".")[0] for kind in kinds} == {"worker", "page"}
+    followed = place.log("-f", "2026-11-21-pumps-bbbb", "--type", "page.read").output.splitlines()
+    assert followed
+    assert all("page.read" in line for line in followed)
+
+
+def test_a_type_that_no_event_has_is_refused_with_the_one_that_was_meant(place: Place) -> None:
+    refused = place.log("--type", "page.reed").exception
+    assert isinstance(refused, UsageError)
+    assert refused.hint == "did you mean page.read?"
 
 
 def test_where_no_session_is_there_is_no_latest(tmp_path: Path) -> None:

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.events.vault_events import NoteHidden, NoteMoved, NoteShown
+from pipeline.errors import SystemRefused
+from pipeline.text.normalise import slug
+from pipeline.vault.build_stages import Build
 from pipeline.vault.cache.database import FILE
+from pipeline.vault.notes import note_parts
 from tests.vault.builders import Story, Workplace, a_store, change, changed_templates
 from tests.vault.links import leading_nowhere
 
@@ -131,6 +135,28 @@ def test_a_note_hidden_by_a_command_is_removed_and_a_persons_words_are_set_aside
     assert not note.exists()
     assert "my words" in (place.vault / report.set_aside[0]).read_text()
     assert place.build().written == ()
+    assert not note.exists()
+
+
+def test_a_hidden_note_that_git_moved_with_its_folder_is_removed_where_it_is(place: Workplace) -> None:
+    note = place.note("nights/2026-11-21")
+    place.record([NoteHidden(note="night:2026-11-21")])
+    moved = move(place, note, "Diary/2026-11-21.md")
+    report = place.build()
+    assert report.removed == ("Diary/2026-11-21.md",)
+    assert not moved.exists()
+    assert place.build().written == ()
+
+
+def test_a_hidden_note_stays_hidden_though_a_fault_in_the_log_delays_its_removal(place: Workplace) -> None:
+    note = place.note("nights/2026-11-21")
+    place.record([NoteHidden(note="night:2026-11-21")])
+    lost = place.store.streams.pop("2026-11-28-power-cut-9c01")
+    for _again in range(2):
+        assert place.build().problems
+        assert note.exists()
+    place.store.streams["2026-11-28-power-cut-9c01"] = lost
+    assert place.build().removed == ("nights/2026-11-21.md",)
     assert not note.exists()
 
 
@@ -269,3 +295,58 @@ def test_a_new_note_gives_way_to_one_that_a_person_put_in_its_place(tmp_path: Pa
     assert "mine" in mine.read_text()
     assert len(list(mine.parent.glob(f"{mine.stem}-*.md"))) == 1
     assert nothing_leads_nowhere(place)
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_the_note_of_a_tag_in_another_script_takes_its_words_to_its_new_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_moved: bool
+) -> None:
+    place = Workplace(tmp_path / "w", a_store(), changed_templates(tmp_path / "t"))
+    Story(place.store, id="2026-12-01-tide-0b0b", query="Tides?", query_id="tide", tags=("日本語", "tide")).whole()
+    with monkeypatch.context() as earlier:
+        earlier.setattr(note_parts, "name_slug", slug)
+        note_parts.topic_of.cache_clear()
+        place.build()
+        old = place.note("topics/topic-n77710aed")
+        write_into(old, "my words")
+        if is_moved:
+            old = move(place, old, "Languages/Japanese.md")
+            place.build()
+    note_parts.topic_of.cache_clear()
+    report = place.build_as("all")
+    assert report.set_aside == report.problems == ()
+    new = place.vault / ("Languages/Japanese.md" if is_moved else "topics/topic-日本語.md")
+    assert "my words" in new.read_text()
+    assert old.exists() == is_moved
+    assert nothing_leads_nowhere(place)
+    assert place.build().written == ()
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+@pytest.mark.parametrize("step", ["_stale_files", "_record"])
+def test_a_vault_that_goes_away_during_a_build_is_reported_and_no_note_looks_removed(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch, step: str, is_replaced: bool
+) -> None:
+    Story(place.store, id="2026-12-01-tide-0b0b", query="Tides?", query_id="tide").whole()
+    away = place.root / "away"
+    original = getattr(Build, step)
+
+    def unmounting(*given: object) -> object:
+        place.vault.rename(away)
+        if is_replaced:  # the empty folder on which a drive was mounted
+            place.vault.mkdir()
+        return original(*given)
+
+    with monkeypatch.context() as during:
+        during.setattr(Build, step, unmounting)
+        with pytest.raises(SystemRefused, match="went away") as refused:
+            place.build()
+    assert "no note counts as removed" in (refused.value.hint or "")
+    assert place.store.marks(["vault"]) == {}
+    if is_replaced:
+        place.vault.rmdir()
+    away.rename(place.vault)
+    report = place.build()
+    assert report.hidden == report.set_aside == report.problems == ()
+    assert place.note("reports/2026/tides-0b0b").exists()
+    assert place.build().written == ()

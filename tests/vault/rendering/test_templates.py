@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import TemplateInvalid
+from pipeline.vault.imports.import_note import ImportView
 from pipeline.vault.memory.entity_note import EntityView
 from pipeline.vault.memory.memory_note import MemoryView
 from pipeline.vault.mornings.question_note import QuestionView
@@ -31,6 +32,7 @@ VIEWS = {
     "entity": EntityView,
     "memory": MemoryView,
     "home": HomeView,
+    "import": ImportView,
     "night": NightView,
     "report": ReportView,
     "session": SessionView,

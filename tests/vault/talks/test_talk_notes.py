@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.domain.events.talk_events import MessageAsked
+from pipeline.engine.talk_loop import TalkLog
+from pipeline.wiring.workspace_adapters import store_of
 from tests.commanding import everything, said, workspace_in
+from tests.fakes import context_for
 
 QUESTION = "How deep is the harbour at low tide?"
 
@@ -103,3 +107,17 @@ def test_hostile_text_of_a_page_is_inert_in_a_talks_note(tmp_path: Path) -> None
     assert "13 metres" in note
     assert "<%" not in note
     assert "![[" not in note
+
+
+def test_a_question_whose_answer_was_cut_off_is_not_said_to_have_none(folder: Path) -> None:
+    said(folder, "ask", "depth", "How many metres deep is the harbour?")
+    store = store_of(folder)
+    (talk,) = store.ids("talk")
+    log = TalkLog.open(store, context_for("cut-off"), talk)
+    log.record(MessageAsked(number=2, text="Where do ships wait at night?"))
+    store.release(talk)
+    assert said(folder, "build").code == 0
+    note = only(folder, "talks/*/talk-*.md").read_text()
+    assert "1 question answered" in note
+    assert "Not answered yet" in note
+    assert "The stored pages do not say" not in note

@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.segment_format import parse, seal
+from pipeline.errors import NOT_FOUND
 from tests.commanding import everything, said, workspace_in
 
 QUERY = "  - {query: How deep is the harbour?, id: depth, mode: fast}\n"
@@ -136,3 +137,21 @@ def test_the_merge_is_also_one_value_of_json(laptop: Path, server: Path) -> None
     assert value["branched"] == [session_of(server)]
     assert value["merges"][session_of(server)][0]["type"] == "branch.merged"
     assert value["refused"] == []
+
+
+def test_a_talk_that_was_continued_on_both_has_the_questions_of_both(whole: Path, tmp_path: Path) -> None:
+    first = shutil.copytree(whole, tmp_path / "laptop")
+    assert said(first, "ask", "depth", "How deep is the harbour?").code == 0
+    second = shutil.copytree(first, tmp_path / "server")
+    assert said(first, "ask", "--continue", "Where do ships wait at night?").code == 0
+    assert said(second, "ask", "--continue", "Which ships are longer than 80 metres?").code in {0, NOT_FOUND}
+    files = [{path.name for path in (folder / "events" / "talks").iterdir()} for folder in (first, second)]
+    assert len(files[0] & files[1]) == 1
+    synced(first, second)
+    assert said(first, "merge").code == 0
+    (note,) = (first / "vault" / "talks").rglob("talk-*.md")
+    asked = [line for line in note.read_text().splitlines() if line.startswith("## ")][:3]
+    assert asked[0] == "## How deep is the harbour?"
+    assert set(asked[1:]) == {"## Where do ships wait at night?", "## Which ships are longer than 80 metres?"}
+    assert said(first, "verify").code == 0
+    assert said(first, "ask", "--continue", "How deep is it at low tide?").code in {0, NOT_FOUND}

@@ -20,7 +20,7 @@ from pipeline.errors import TemplateInvalid
 SYSTEM = "_shared"
 
 _ADVICE = "correct it (templates/prompts/README.md lists what each template is given), then run again"
-_RESTORE = "put it back: `research init` in an empty folder makes a fresh copy of all templates"
+_RESTORE = "put it back: `research templates update` copies what is missing"
 
 
 class PromptTemplates:

@@ -156,6 +156,29 @@ class Fetch(Protocol):
         ...
 
 
+class Subscription(Protocol):
+    """The events of a store as they are stored: each once, those of one stream in the order of their versions.
+
+    Belongs to one thread at a time. A lost connection is made again, without loss: what was stored meanwhile comes next.
+    """
+
+    def read(self) -> Sequence[Record]:
+        """Return events that were stored since the last call, some at a time; none if there are none yet.
+
+        Raises:
+            LogError: a stream cannot be read; the next call goes on behind what was returned so far.
+        """
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Return when new events may be there, at the latest after ``seconds``."""
+        ...
+
+    def close(self) -> None:
+        """End the subscription."""
+        ...
+
+
 class EventStore(Protocol):
     """Append-only streams of records, and objects under their digest. A stream's kind is that of its id (``kind_of``)."""
 
@@ -179,6 +202,24 @@ class EventStore(Protocol):
 
         Raises:
             LogDamaged, LogForked, LogUnreadable: the stream cannot be trusted.
+        """
+        ...
+
+    def subscribe(self, kinds: Sequence[Kind] = ("session", "batch"), *, from_start: bool = False) -> Subscription:
+        """Return the events of streams of these kinds that are stored from now on; ``from_start``: all of them.
+
+        Raises:
+            LogError: the store cannot be read.
+        """
+        ...
+
+    def take_over(self, session_id: str) -> None:
+        """Let this process write a stream, whoever wrote it before: a process that did is refused from now on.
+
+        In a store of files nobody can be refused who holds a stream's lock: the next append finds out.
+
+        Raises:
+            LogError: the store cannot be written.
         """
         ...
 
@@ -255,7 +296,7 @@ class EventStore(Protocol):
         ...
 
     def leftovers(self) -> Iterator[str]:
-        """Yield the ids of pruned and forgotten sessions of which files are left."""
+        """Yield the ids of pruned and forgotten sessions, and of forgotten imports, of which files are left."""
         ...
 
     def strike(self, stream: str, change: Callable[[Record], Record]) -> None:

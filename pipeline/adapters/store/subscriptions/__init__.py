@@ -1,0 +1,1 @@
+"""Reading the events of a store as they are stored."""

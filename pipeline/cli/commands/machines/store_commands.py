@@ -1,0 +1,87 @@
+"""The commands ``store init`` and ``store copy``: an event store in a database, and the way there and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pipeline.ops.console_output import Console, end
+from pipeline.text.normalise import counted
+
+_REFUSED = 20
+
+
+@click.group()
+def store() -> None:
+    """Keep the event log in a PostgreSQL database, for several machines."""
+
+
+@store.command("init")
+@click.argument("address", required=False, default="", metavar="[ADDRESS]")
+@click.option("--print-roles", is_flag=True, help="Only print SQL that makes a role for research and one for maintenance.")
+@click.pass_obj
+def init_store(console: Console, address: str, print_roles: bool) -> None:
+    """Create or upgrade the tables in the database of the setting `store`, or at ADDRESS (postgresql://ROLE@HOST/DATABASE)."""
+    from pipeline.wiring import store_adapters
+
+    if print_roles:
+        sql = store_adapters.roles_of_store()
+        console.data(sql.splitlines(), {"sql": sql})
+        return
+    name, done = store_adapters.init_store(console.folder, address)
+    console.data([f"{name}: {', '.join(done) if done else 'nothing to do'}"], {"store": name, "done": done})
+
+
+@store.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--check", is_flag=True, help="Print what would be copied and write nothing; exit code 1 if there is any.")
+@click.pass_obj
+def copy_store(console: Console, source: str, target: str, check: bool) -> None:
+    """Copy the whole log FROM one store TO another: each the folder of a workspace, whose files are meant, or the address of a
+    database.
+
+    Every record is verified before it is copied. What is there already is not copied again, so it may be repeated at any time.
+    """
+    from pipeline.config.store_address import shown
+    from pipeline.wiring import store_adapters
+
+    report = store_adapters.copy_store(console.folder, source, target, check=check)
+    for finding in report.refused:
+        console.say(f"refused: {finding}", always=True, fg="red")
+    names = [shown(name) if "://" in name else name for name in (source, target)]
+    console.data(_lines(report, *names, check=check), _value(report))
+    end(_REFUSED if report.refused else 1 if check and (report.streams or report.objects) else 0)
+
+
+def _lines(report: Any, source: str, target: str, *, check: bool) -> list[str]:
+    copied = "to copy" if check else "copied"
+    lines = []
+    if report.streams or report.objects:
+        what = [counted(len(x), name) for x, name in ((report.segments, "segment"), (report.streams, "stream"))]
+        lines.append(f"{' of '.join(what)} and {counted(len(report.objects), 'object')} {copied} from {source} to {target}")
+    else:
+        lines.append(f"nothing to copy from {source} to {target}")
+    if report.same:
+        lines.append(f"{counted(report.same, 'stream')} already there")
+    if report.ahead:
+        lines.append(f"{counted(report.ahead, 'stream')} left as it is: {target} has more of it")
+    if report.gone:
+        lines.append(f"{counted(report.gone, 'session')} left out: {target} has pruned or forgotten it")
+    if report.torn:
+        lines.append(f"{counted(report.torn, 'end')} left out that a crash cut; nothing of it was ever acknowledged")
+    return lines
+
+
+def _value(report: Any) -> dict[str, Any]:
+    return {
+        "streams": report.streams,
+        "segments": report.segments,
+        "objects": report.objects,
+        "same": report.same,
+        "ahead": report.ahead,
+        "gone": report.gone,
+        "torn": report.torn,
+        "refused": [str(finding) for finding in report.refused],
+    }

@@ -1,0 +1,1 @@
+"""The notes of imports. All of them say first that nothing in them is checked."""

@@ -1,0 +1,42 @@
+"""One run at a time works with a database, on whatever machine."""
+
+from __future__ import annotations
+
+import time
+
+import psycopg
+import pytest
+
+from pipeline.adapters.store.postgres import store_lock as module
+from pipeline.adapters.store.postgres.store_lock import store_lock
+from pipeline.errors import WorkspaceLocked
+
+
+def test_a_second_run_is_refused_and_told_who_works_there(postgres_store_url: str) -> None:
+    with store_lock(postgres_store_url, "", "research run"):
+        for shared in (False, True):
+            other = store_lock(postgres_store_url, "", "x", shared=shared)
+            with pytest.raises(WorkspaceLocked, match="research run: process") as refused, other:
+                pass
+            assert refused.value.exit_code == 11
+    with store_lock(postgres_store_url, "", "research run"):
+        pass
+
+
+def test_those_that_share_the_lock_work_at_once_and_keep_others_out(postgres_store_url: str) -> None:
+    one, other = (store_lock(postgres_store_url, "", name, shared=True) for name in "ab")
+    third = store_lock(postgres_store_url, "", "c")
+    with one, other, pytest.raises(WorkspaceLocked), third:
+        pass
+
+
+def test_the_lock_is_taken_again_when_its_connection_was_lost(postgres_store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEEP_S", 0.05)
+    held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+    with store_lock(postgres_store_url, "", "research run"), psycopg.connect(postgres_store_url, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+        until = time.monotonic() + 30
+        while connection.execute(held).fetchone() != (1,) and time.monotonic() < until:
+            time.sleep(0.02)
+        with pytest.raises(WorkspaceLocked), store_lock(postgres_store_url, "", "other"):
+            pass

@@ -1,0 +1,31 @@
+"""``templates update`` says what it did and what it left, and what to do next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.commanding import said
+
+
+def test_an_edited_template_is_listed_and_a_missing_one_copied(tmp_path: Path) -> None:
+    assert said(tmp_path, "init").code == 0
+    (tmp_path / "templates" / "vault" / "report.md.j2").write_text("mine\n")
+    (tmp_path / "templates" / "site" / "list.html.j2").unlink()
+    planned = said(tmp_path, "templates", "update", "--dry-run").out.splitlines()
+    assert "1 template would be changed; nothing was" in planned
+    lines = said(tmp_path, "templates", "update").out.splitlines()
+    assert lines[:3] == [
+        "new: templates/site/list.html.j2",
+        "edited, left as it is: templates/vault/report.md.j2",
+        "1 template changed; next: research build",
+    ]
+    assert "--replace" in lines[3]
+    assert json.loads(said(tmp_path, "--json", "templates", "update").out)["edited"] == ["vault/report.md.j2"]
+    assert said(tmp_path, "templates", "update", "--replace").out.splitlines()[0] == (
+        "replaced: templates/vault/report.md.j2 (yours is templates/replaced/vault/report.md.j2)"
+    )
+
+
+def test_a_folder_without_a_workspace_is_refused(tmp_path: Path) -> None:
+    assert said(tmp_path, "templates", "update").code == 10

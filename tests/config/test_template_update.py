@@ -1,0 +1,95 @@
+"""An upgrade brings the templates up to date, and keeps what a person wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import scaffold, template_update
+from pipeline.config.template_update import TemplateUpdate, update_templates
+
+NAME, OTHER = "site/list.html.j2", "site/search.html.j2"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A workspace with the program's templates of this version."""
+    scaffold.lay_out(tmp_path / "ws")
+    template_update.record_shipped(tmp_path / "ws")
+    return tmp_path / "ws"
+
+
+@pytest.fixture
+def later(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version of the program than the one that made the folder; one template says more."""
+    assert folder.is_dir()
+    now = template_update._current()
+    monkeypatch.setattr(template_update, "_current", lambda: {**now, NAME: now[NAME] + b"later\n"})
+
+
+def text_of(folder: Path, name: str) -> str:
+    return (folder / "templates" / name).read_text()
+
+
+def test_fresh_templates_need_no_update(folder: Path) -> None:
+    assert update_templates(folder) == TemplateUpdate()
+
+
+def test_a_missing_template_comes_back(folder: Path) -> None:
+    (folder / "templates" / NAME).unlink()
+    assert update_templates(folder, dry=True) == TemplateUpdate(added=[NAME])
+    assert not (folder / "templates" / NAME).exists()
+    assert update_templates(folder) == TemplateUpdate(added=[NAME])
+    assert update_templates(folder) == TemplateUpdate()
+
+
+@pytest.mark.usefixtures("later")
+def test_a_template_that_nobody_edited_becomes_the_later_one(folder: Path) -> None:
+    assert update_templates(folder) == TemplateUpdate(updated=[NAME])
+    assert text_of(folder, NAME).endswith("later\n")
+    assert update_templates(folder) == TemplateUpdate()
+
+
+@pytest.mark.usefixtures("later")
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_an_edited_or_unknown_template_is_replaced_only_if_asked_and_kept(folder: Path, is_recorded: bool) -> None:
+    file = folder / "templates" / NAME
+    if is_recorded:
+        file.write_text("mine\n")
+    else:
+        (folder / "templates" / template_update.SHIPPED).unlink()
+    before = file.read_text()
+    assert update_templates(folder) == TemplateUpdate(edited=[NAME])
+    assert file.read_text() == before
+    assert update_templates(folder, replace=True) == TemplateUpdate(replaced={NAME: f"replaced/{NAME}"})
+    assert text_of(folder, f"replaced/{NAME}") == before
+    assert text_of(folder, NAME).endswith("later\n")
+    assert update_templates(folder) == TemplateUpdate()
+
+
+def test_a_second_copy_does_not_overwrite_the_first(folder: Path) -> None:
+    for words in ("one\n", "two\n"):
+        (folder / "templates" / NAME).write_text(words)
+        update_templates(folder, replace=True)
+    kept = {path.read_text() for path in (folder / "templates" / "replaced").rglob("*") if path.is_file()}
+    assert kept == {"one\n", "two\n"}
+
+
+@pytest.mark.parametrize("record", ["not JSON", "[1]", '{"site/list.html.j2": 3}'])
+@pytest.mark.usefixtures("later")
+def test_a_damaged_record_makes_every_template_count_as_edited(folder: Path, record: str) -> None:
+    (folder / "templates" / template_update.SHIPPED).write_text(record)
+    assert update_templates(folder) == TemplateUpdate(edited=[NAME])
+
+
+def test_a_part_whose_folder_was_removed_stays_away_and_a_link_is_not_replaced(folder: Path, tmp_path: Path) -> None:
+    for file in (folder / "templates" / "prompts").iterdir():
+        file.unlink()
+    (folder / "templates" / "prompts").rmdir()
+    link = folder / "templates" / OTHER
+    link.unlink()
+    (tmp_path / "shared.j2").write_text("shared\n")
+    link.symlink_to(tmp_path / "shared.j2")
+    assert update_templates(folder, replace=True) == TemplateUpdate(edited=[OTHER])
+    assert link.read_text() == "shared\n"

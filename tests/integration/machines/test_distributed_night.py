@@ -1,0 +1,103 @@
+"""The commands of the chapter on many machines, as processes: workers in folders of their own, one of them killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli.main import cli
+from pipeline.errors import UsageError
+
+pytest.importorskip("psycopg")
+
+CHAPTER = Path(__file__).parents[3] / "docs" / "many-machines.md"
+
+
+def environment(url: str, machine: str) -> dict[str, str]:
+    return {**os.environ, "RESEARCH_STORE": url, "RESEARCH_MACHINE": machine}
+
+
+def run(*args: str, folder: Path, url: str, machine: str = "here") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipeline", *args]
+    return subprocess.run(command, cwd=folder, env=environment(url, machine), capture_output=True, text=True, timeout=120)
+
+
+@contextmanager
+def worker(folder: Path, url: str, machine: str, *options: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "pipeline", "work", *options]
+    with subprocess.Popen(command, cwd=folder, env=environment(url, machine), stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            process.wait(60)
+
+
+@pytest.fixture
+def folders(tmp_path: Path, postgres_url: str) -> dict[str, Path]:
+    found = {name: tmp_path / name for name in ("run", "north", "south")}
+    found["run"].mkdir()
+    assert run("init", folder=found["run"], url=postgres_url).returncode == 0
+    for name in ("north", "south"):
+        shutil.copytree(found["run"], found[name])
+    return found
+
+
+def test_the_two_commands_of_the_chapter_research_the_sample_queue_also_when_a_worker_is_killed(
+    folders: dict[str, Path], postgres_url: str
+) -> None:
+    commands = re.findall(r"^(research .+)$", CHAPTER.read_text(), re.M)
+    assert [commands[n] for n in (1, 2, 3)] == ["research store init", "research work", "research run --distribute"]
+    missing = run("run", "--distribute", folder=folders["run"], url=postgres_url)
+    assert "research store init" in missing.stderr
+    assert run("store", "init", folder=folders["run"], url=postgres_url).returncode == 0
+    distributed = [sys.executable, "-m", "pipeline", "--json", "run", "--distribute"]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with (
+        worker(folders["north"], postgres_url, "north", "--lease", "2s", "--sessions", "2") as north,
+        worker(folders["south"], postgres_url, "south", "--sessions", "1"),
+        subprocess.Popen(distributed, cwd=folders["run"], env=environment(postgres_url, "here"), **pipes) as running,
+    ):
+        _kill_once_it_works(north, running)
+        out, said = running.communicate(timeout=120)
+        doctor = run("doctor", folder=folders["south"], url=postgres_url).stdout
+    assert running.returncode == 0, said
+    account = json.loads(out)
+    assert (account["done"], account["failed"], account["open"]) == (5, 0, 0)
+    assert "on north" in said
+    assert "on south" in said
+    assert all((folders["run"] / entry["report"]).exists() for entry in account["ended"])
+    assert list((folders["north"] / "vault").glob("reports/**/*.md")) == [], "the vault is built by the run alone"
+    assert "a worker on south: 0 sessions of up to 1" in doctor
+    assert "the worker on north was last seen" in doctor
+
+
+def _kill_once_it_works(process: subprocess.Popen[str], running: subprocess.Popen[str]) -> None:
+    """Kill a worker as soon as it has taken a session."""
+    assert process.stderr
+    for line in process.stderr:
+        if "plan.created" in line or running.poll() is not None:
+            break
+    process.send_signal(signal.SIGKILL)
+
+
+def test_without_a_database_the_commands_say_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RESEARCH_STORE", "files")
+    (tmp_path / "queries.yaml").write_text("queries:\n  - How do pumps behave?\n")
+    for command in (("run", "--distribute"), ("work",)):
+        refused = CliRunner().invoke(cli, ["-C", str(tmp_path), *command]).exception
+        assert isinstance(refused, UsageError)
+        assert "store: postgresql://ROLE@HOST/DATABASE" in refused.hint

@@ -1,0 +1,173 @@
+"""A distributed night in the simulation: workers as processes that can be killed, and the run in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import random
+import signal
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+from pipeline.adapters.dispatch.connections import Connections
+from pipeline.adapters.dispatch.job_queue import PostgresDispatcher
+from pipeline.adapters.store.postgres import schema_versions
+from pipeline.adapters.store.postgres.connection import Database
+from pipeline.adapters.store.postgres.postgres_store import PostgresStore
+from pipeline.batch.distribution.job_runner import JobRunner
+from pipeline.batch.scheduling import decide
+from pipeline.batch.session_pool import Batch
+from pipeline.batch.totals import BatchResult
+from pipeline.config.queries.model import Limits, Query, Queue, Settings
+from pipeline.config.settings import config_for
+from pipeline.domain.distribution.jobs import Night
+from pipeline.domain.state import SessionState
+from pipeline.research import StepContext
+from tests.fakes import context_for
+from tests.nights import NOW, known
+from tests.postgres_server import PostgresServer
+from tests.simulation.machines.ledger import Account
+from tests.simulation.machines.worker_process import Setup, run_worker
+
+_FORK = multiprocessing.get_context("forkserver")
+_FORK.set_forkserver_preload(["tests.simulation.machines.worker_process"])
+
+
+@dataclass
+class Crew:
+    """Workers as processes; ``refused`` counts what a frozen one found when it woke up."""
+
+    setup: Setup
+    alive: list[ForkServerProcess] = field(default_factory=list)
+    kills: int = 0
+
+    def start(self, count: int) -> None:
+        for _ in range(count):
+            setup = replace(self.setup, machine=f"m{len(self.alive) + self.kills}")
+            process = _FORK.Process(target=run_worker, args=(setup,), daemon=True)
+            process.start()
+            self.alive.append(process)
+
+    def kill_one(self, chance: random.Random) -> None:
+        """Kill a worker as a power cut does, and start another in its place."""
+        process = self.alive.pop(chance.randrange(len(self.alive)))
+        self._signal(process, signal.SIGKILL)
+        process.join()
+        self.kills += 1
+        self.start(1)
+
+    def freeze_one(self, chance: random.Random) -> Callable[[], None]:
+        """Freeze a worker; return what wakes it up."""
+        process = chance.choice(self.alive)
+        self._signal(process, signal.SIGSTOP)
+        return lambda: self._signal(process, signal.SIGCONT)
+
+    def stop(self) -> None:
+        for process in self.alive:
+            self._signal(process, signal.SIGCONT)
+            self._signal(process, signal.SIGTERM)
+        for process in self.alive:
+            process.join(10)
+            if process.is_alive():
+                self._signal(process, signal.SIGKILL)
+                process.join()
+
+    @staticmethod
+    def _signal(process: ForkServerProcess, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid or 0, number)
+
+
+@dataclass
+class Simulation:
+    """Questions to be researched by ``workers`` processes over one database; ``cap_usd`` is what all may spend together."""
+
+    server: PostgresServer
+    url: str
+    folder: Path
+    sessions: int
+    workers: int = 4
+    at_once: int = 4
+    latency_s: float = 0.0
+    lease_s: float = 2.0
+    cap_usd: float | None = None
+    said: list[str] = field(default_factory=list)
+
+    @classmethod
+    def over(cls, server: PostgresServer, folder: Path, sessions: int, **options: Any) -> Simulation:
+        """Return a simulation over a new database of that server."""
+        folder.mkdir(parents=True, exist_ok=True)
+        url = server.new_database()
+        database = Database(url, lambda _connection: None)
+        database.run(schema_versions.migrate)
+        database.close()
+        return cls(server, url, folder, sessions, **options)
+
+    @contextmanager
+    def crew(self) -> Iterator[Crew]:
+        crew = Crew(Setup(self.url, self.folder, "", self.latency_s, self.lease_s, self.at_once))
+        crew.start(self.workers)
+        try:
+            yield crew
+        finally:
+            crew.stop()
+
+    def research(self, trouble: Callable[[], Coroutine[Any, Any, None]] | None = None) -> BatchResult:
+        """Research all questions, with trouble on the side if there is any; return the outcome."""
+        return asyncio.run(self._research(trouble))
+
+    async def _research(self, trouble: Callable[[], Coroutine[Any, Any, None]] | None) -> BatchResult:
+        queue = Queue(Settings(limits=Limits(max_failures=100_000)), tuple(map(_query, range(self.sessions))), digest="d" * 64)
+        store, context = PostgresStore(self.url, self.folder / "run", patience_s=300.0), context_for("run-0")
+        runner = JobRunner(
+            store,
+            PostgresDispatcher(Connections(self.url)),
+            context,
+            store.subscribe(["session"]),
+            lambda: Night("night-1", cap_usd=self.cap_usd),
+            lambda _config: "",
+            say=self.said.append,
+            look_s=0.2,
+            patience_s=60.0,
+        )
+
+        def desk(_state: SessionState) -> StepContext:
+            raise AssertionError("the run itself researches nothing")
+
+        batch = Batch(store, queue, desk, lambda one: config_for(one, queue.settings), context, remote=runner)
+        troubling = asyncio.create_task(trouble()) if trouble else None
+        try:
+            async with runner.following():
+                return await batch.work(decide(queue, known({}), NOW))
+        finally:
+            if troubling:
+                troubling.cancel()
+                with suppress(asyncio.CancelledError):
+                    await troubling
+            runner.feed.close()
+            store.close()
+
+    def account(self) -> Account:
+        return Account.of(self.folder / "ledger")
+
+    def broken(self) -> list[str]:
+        """Return what was promised and not kept."""
+        store, account = PostgresStore(self.url, self.folder / "check"), self.account()
+        try:
+            faults = account.broken(store)
+        finally:
+            store.close()
+        if self.cap_usd is not None and account.billed_nano > round(self.cap_usd * 1e9):
+            faults.append(f"{account.billed_nano / 1e9:.4f} USD were billed under a cap of {self.cap_usd:.4f}")
+        return faults
+
+
+def _query(number: int) -> Query:
+    return Query(
+        text="How do pumps behave?", id=f"pumps-{number}", line=1, perspectives=1, iterations=1, gap_rounds=0, max_workers=1
+    )

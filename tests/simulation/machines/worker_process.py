@@ -1,0 +1,114 @@
+"""A worker as a process of its own, over a real queue and store, with scripted answers that take a while and cost money."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.adapters.dispatch.connections import Connections
+from pipeline.adapters.dispatch.job_queue import PostgresDispatcher
+from pipeline.adapters.dispatch.shared_budget import PostgresBudget
+from pipeline.adapters.store.postgres.postgres_store import PostgresStore
+from pipeline.batch.distribution.session_worker import SessionWorker
+from pipeline.domain import reasoner_questions as q
+from pipeline.domain.budget import Budget, CombinedBudget, SharedPart
+from pipeline.domain.distribution.jobs import WorkerProcess
+from pipeline.domain.events.session_events import EventBase, RunStarted
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost
+from pipeline.engine.run_context import RunContext
+from pipeline.engine.stopping import Stop
+from pipeline.ports import Answer
+from pipeline.research import StepContext
+from tests.fakes import A, FakeFetch, FakeReasoner, FakeSearch, Journal
+from tests.simulation.doors import PRICE, WORST, Free
+from tests.simulation.machines.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a worker is given: where the database, its caches and the ledger are, and how it works."""
+
+    url: str
+    folder: Path
+    machine: str
+    latency_s: float = 0.0
+    lease_s: float = 2.0
+    sessions: int = 4
+
+
+@dataclass
+class PaidReasoner:
+    """Rules instead of a model; each answer is reserved at its worst case, billed when it is sent, and settled at its price."""
+
+    journal: Journal
+    ledger: Ledger
+    session: str
+    purse: CombinedBudget
+    name: str = "fake"
+
+    async def answer(self, question: q.Question[A]) -> Answer[A]:
+        reserved = await self.purse.reserve(Cost(total_tokens=30, usd=WORST / 1e9))
+        self.ledger.note("bill", self.session, str(PRICE))
+        try:
+            answer = await FakeReasoner(self.journal).answer(question)
+        except BaseException:
+            self.purse.settle(reserved, Cost(total_tokens=30, usd=WORST / 1e9))  # it was sent: it may be charged in full
+            raise
+        self.purse.settle(reserved, answer.cost)
+        return answer
+
+
+def worker_of(setup: Setup, ledger: Ledger, stop: Stop) -> SessionWorker:
+    """Build the worker as ``research work`` does, with scripted doors."""
+    from pipeline.adapters.reasoners.budget_fallback import FallbackReasoner
+
+    store = PostgresStore(setup.url, setup.folder / setup.machine)
+    connections = Connections(setup.url)
+    process = WorkerProcess(f"{setup.machine}-{os.getpid()}", setup.machine, setup.sessions, setup.lease_s)
+
+    def prepare(state: SessionState, part: SharedPart | None) -> StepContext:
+        journal = Journal(note=lambda name: ledger.note("ask", state.id, name), latency=lambda _name: setup.latency_s)
+        purse = CombinedBudget((Budget(name="query"), Budget(name="night", shared=part)))
+        paid = PaidReasoner(journal, ledger, state.id, purse)
+        reasoner = FallbackReasoner(paid, Free())
+        return StepContext(reasoner, FakeSearch(journal), FakeFetch(journal), lambda digest: store.get(digest).decode())
+
+    def acknowledged(event: EventBase, state: SessionState) -> None:
+        ledger.note("ack", state.id, f"{event.version} {event.id}")
+
+    agent = RunStarted(host=setup.machine, process=os.getpid(), program="test", agent=setup.machine)
+    context = RunContext(f"run-{os.getpid()}", agent, stop=stop, listener=acknowledged)
+    dispatcher, budget = PostgresDispatcher(connections), PostgresBudget(connections)
+    return SessionWorker(store, dispatcher, lambda: process, prepare, context, _say, budget=budget, idle_s=0.1)
+
+
+def _say(line: str, problem: bool) -> None:
+    if problem:
+        print(line, file=sys.stderr, flush=True)
+
+
+def run_worker(setup: Setup) -> None:
+    """Work until SIGTERM. What it says of problems goes to a file beside its caches."""
+    log = os.open(setup.folder / f"{setup.machine}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 2)
+    stop = Stop(grace_s=2.0)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stop.ask("stopped by SIGTERM", 143))
+    worker = worker_of(setup, Ledger(setup.folder / "ledger"), stop)
+
+    async def work() -> None:
+        async def wake() -> None:
+            while True:
+                await asyncio.sleep(0.2)
+
+        waking = asyncio.create_task(wake())
+        try:
+            await worker.work()
+        finally:
+            waking.cancel()
+
+    asyncio.run(work())
