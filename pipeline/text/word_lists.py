@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -77,4 +79,35 @@ SENTENCE_STARTERS = _words(
     their our his her to from with by after before since because although though where what which who why how no not some
     many most all both each every any one two new use using see return returns note changed deprecated
     """
+)
+
+# One side a line stands against the other.
+_PAIRS = r"""
+before|prior to  ~  after
+increas\w+|rises?|rose|grows?|grew  ~  decreas\w+|falls?|fell|drops?|dropped|shrinks?|reduc\w+
+enable[sd]?|enabling  ~  disable[sd]?|disabling
+allow(?:s|ed)?|permit\w*  ~  forbid\w*|prohibit\w*|refuse[sd]?|reject\w*
+minimum|least  ~  maximum|most
+more|higher|larger|greater  ~  less|fewer|lower|smaller
+first  ~  last
+faster|quicker  ~  slower
+synchronous\w*  ~  asynchronous\w*
+on  ~  off
+true  ~  false
+read\w*  ~  writ\w+
+client\w*  ~  server\w*
+above|over|exceed\w*  ~  below|under
+required|mandatory  ~  optional
+succeed\w*|success\w*  ~  fail\w*
+internal\w*  ~  external\w*
+safe\w*  ~  unsafe\w*
+older|earlier  ~  newer|later
+add(?:s|ed)?|introduced  ~  remove[sd]?|dropped
+start(?:s|ed)?|beg[iau]n\w*  ~  end(?:s|ed)?|stop\w*
+open(?:s|ed)?  ~  close[sd]?
+supported|supports  ~  unsupported|deprecated
+lock(?:s|ed)?  ~  unlock(?:s|ed)?
+"""
+OPPOSITES = tuple(
+    tuple(re.compile(rf"\b(?:{side})\b", re.IGNORECASE) for side in line.split("  ~  ")) for line in _PAIRS.strip().splitlines()
 )

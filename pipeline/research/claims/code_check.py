@@ -17,6 +17,7 @@ from pipeline.text.quantities.units import unit_named
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import jaccard, stems
+from pipeline.text.word_lists import OPPOSITES
 
 MOST_BRIDGE_WORDS = 14
 _MOST_LIMIT_WORDS = 40
@@ -40,36 +41,6 @@ _HEDGES = re.compile(
 )
 _ABSOLUTES = re.compile(
     r"\b(?:all|every|everywhere|always|never|none|nobody|any|completely|entirely|guarantees?|alle|immer|jede\w*)\b", re.I
-)
-# One side a line stands against the other.
-_PAIRS = r"""
-before|prior to  ~  after
-increas\w+|rises?|rose|grows?|grew  ~  decreas\w+|falls?|fell|drops?|dropped|shrinks?|reduc\w+
-enable[sd]?|enabling  ~  disable[sd]?|disabling
-allow(?:s|ed)?|permit\w*  ~  forbid\w*|prohibit\w*|refuse[sd]?|reject\w*
-minimum|least  ~  maximum|most
-more|higher|larger|greater  ~  less|fewer|lower|smaller
-first  ~  last
-faster|quicker  ~  slower
-synchronous\w*  ~  asynchronous\w*
-on  ~  off
-true  ~  false
-read\w*  ~  writ\w+
-client\w*  ~  server\w*
-above|over|exceed\w*  ~  below|under
-required|mandatory  ~  optional
-succeed\w*|success\w*  ~  fail\w*
-internal\w*  ~  external\w*
-safe\w*  ~  unsafe\w*
-older|earlier  ~  newer|later
-add(?:s|ed)?|introduced  ~  remove[sd]?|dropped
-start(?:s|ed)?|beg[iau]n\w*  ~  end(?:s|ed)?|stop\w*
-open(?:s|ed)?  ~  close[sd]?
-supported|supports  ~  unsupported|deprecated
-lock(?:s|ed)?  ~  unlock(?:s|ed)?
-"""
-_OPPOSITES = tuple(
-    tuple(re.compile(rf"\b(?:{side})\b", re.I) for side in line.split("  ~  ")) for line in _PAIRS.strip().splitlines()
 )
 # A name that no reader could have made up from other words: code, paths, mixed case, capitals.
 _CODE = re.compile(r"`([^`]+)`")
@@ -245,7 +216,7 @@ def _turned_copy(text: str, quotes: Iterable[str], *, derived: bool) -> str:
         return ""
     if bool(_NEGATION.search(text)) != bool(_NEGATION.search(source)) and _is_same_wording(text, source):
         return "It denies what the quote affirms, or affirms what it denies."
-    for one, other in _OPPOSITES:
+    for one, other in OPPOSITES:
         for first, second in ((one, other), (other, one)):
             if first.search(text) and not first.search(source) and second.search(source) and not second.search(text):
                 return f"The quote says {_word(second, source)}, not {_word(first, text)}."

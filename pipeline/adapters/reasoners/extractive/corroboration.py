@@ -1,7 +1,7 @@
 """Answers to validation and contradiction questions: sentences of different sources that agree, or that differ in one figure.
 
 Two sentences are compared only if they share most of their words. Statements in other words are missed, so contradictions in
-ordinary prose need a model.
+ordinary prose need a model. Of two passages in which one sentence was edited, none confirms the other.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
+from pipeline.adapters.reasoners.extractive.near_copies import edited
 from pipeline.domain.reasoner_questions import CrossCheck, CrossCheckQuestion
 from pipeline.domain.values import Contradiction, Fact, Standing, ValidatedFact
 from pipeline.text.normalise import digest_of, one_line
@@ -19,7 +20,7 @@ from pipeline.text.page_format import blocks
 from pipeline.text.sentences import points_back, split_sentences
 from pipeline.text.stemming import DEFAULT_LANGUAGE, stems, words
 from pipeline.text.word_frequency import specificity
-from pipeline.text.word_lists import QUESTION_WORDS
+from pipeline.text.word_lists import OPPOSITES, QUESTION_WORDS
 
 _SHARED_SHARE = 0.65  # least share of the stems of two sentences that they have in common
 _SHARED_STEMS = 5  # least number of common stems
@@ -85,6 +86,8 @@ def cross_check(question: CrossCheckQuestion) -> CrossCheck:
     found: dict[str, Contradiction] = {}
     for group in question.groups:
         support: dict[str, set[str]] = {fact.id: set() for fact in group}
+        for difference in _edited_copies(group, question.origins):
+            found.setdefault(difference.id, difference)
         for a, b, relation, pair in _related_sentences(group, question.origins):
             if relation == "same":
                 support[a.id].add(b.id)
@@ -110,6 +113,32 @@ def _entry(fact: Fact, support: set[str], origins: Mapping[str, str]) -> Validat
     )
 
 
+def _edited_copies(group: Sequence[Fact], origins: Mapping[str, str]) -> Iterator[Contradiction]:
+    """Yield the pairs of facts of which one is an edited copy of the other, where the edited sentence holds without condition."""
+    for a, b in _pairs(group, origins):
+        one = edited(a.quote, b.quote)
+        if one and one.figures < 2 and not any(map(_may_both_hold, (one.first, one.second))):
+            yield Contradiction(
+                id=f"c-{digest_of(f'{one.kind} {a.id} {b.id}'.encode())[:12]}",
+                subject=one_line(one.first, 100).rstrip("."),
+                kind=one.kind,
+                a=a.id,
+                b=b.id,
+                explanation=f"“{one_line(one.first, 200).rstrip('.')}” against “{one_line(one.second, 200).rstrip('.')}”",
+            )
+
+
+def _may_both_hold(text: str) -> bool:
+    return any(pattern.search(text) for pattern in (_VERSIONED, _CONDITION, _REFERENCE)) or points_back(text)
+
+
+def _pairs(group: Sequence[Fact], origins: Mapping[str, str]) -> Iterator[tuple[Fact, Fact]]:
+    """Yield the pairs of facts from different origins, each in the order of the ids."""
+    for a, b in combinations(sorted(group, key=lambda fact: fact.id), 2):
+        if origins.get(a.id, a.url) != origins.get(b.id, b.url):
+            yield a, b
+
+
 def _difference(one: Fact, other: Fact, pair: tuple[_Statement, _Statement]) -> Contradiction:
     a, b = sorted((one, other), key=lambda fact: fact.id)
     mine, yours = sorted(pair, key=lambda one: one.text not in a.quote)
@@ -131,12 +160,13 @@ def _related_sentences(
     group: Sequence[Fact], origins: Mapping[str, str]
 ) -> Iterator[tuple[Fact, Fact, str, tuple[_Statement, _Statement]]]:
     """Yield pairs of facts from different origins with two sentences that say the same or differ in one figure only."""
-    for a, b in combinations(sorted(group, key=lambda fact: fact.id), 2):
-        if origins.get(a.id, a.url) != origins.get(b.id, b.url):
-            for mine in _statements(a.quote):
-                for yours in _statements(b.quote):
-                    if relation := _relation(mine, yours):
-                        yield a, b, relation, (mine, yours)
+    for a, b in _pairs(group, origins):
+        is_edited = edited(a.quote, b.quote) is not None
+        for mine in _statements(a.quote):
+            for yours in _statements(b.quote):
+                relation = _relation(mine, yours)
+                if relation and not (is_edited and relation == "same"):
+                    yield a, b, relation, (mine, yours)
 
 
 @lru_cache(maxsize=2_048)
@@ -174,6 +204,8 @@ def _relation(a: _Statement, b: _Statement) -> str:
     shared = len(a.said & b.said)
     if shared < _SHARED_STEMS or shared < _SHARED_SHARE * len(a.said | b.said) or a.denies != b.denies or a.names != b.names:
         return ""
+    if _is_turned(a.text, b.text):
+        return ""
     only_a = [figure for figure in a.figures if not any(_equal_figures(figure, other) for other in b.figures)]
     only_b = [figure for figure in b.figures if not any(_equal_figures(figure, other) for other in a.figures)]
     if not only_a and not only_b:
@@ -181,6 +213,15 @@ def _relation(a: _Statement, b: _Statement) -> str:
     alone = len(only_a) == len(only_b) == 1 and only_a[0][0] == only_b[0][0]
     plain = not any(_VERSIONED.search(one.text) or _CONDITION.search(one.text) for one in (a, b))
     return "differs" if alone and plain else ""
+
+
+def _is_turned(a: str, b: str) -> bool:
+    """Return whether one sentence has a word where the other has only one of the opposite sense."""
+    return any(
+        one.search(a) and not one.search(b) and other.search(b) and not other.search(a)
+        for pair in OPPOSITES
+        for one, other in (pair, pair[::-1])
+    )
 
 
 def _equal_figures(a: tuple[str, float], b: tuple[str, float]) -> bool:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.adapters.reasoners.extractive.corroboration import cross_check
+from pipeline.adapters.reasoners.extractive.near_copies import edited
 from pipeline.domain.reasoner_questions import CrossCheckQuestion
 from pipeline.domain.values import Contradiction, Fact, ValidatedFact
 from tests.adapters.reasoners.extractive.builders import fact
@@ -93,3 +94,52 @@ def test_any_facts_are_compared_and_each_has_one_entry(texts: list[str]) -> None
     assert set(validated(*facts)) == set(origins)
     pairs = cross_check(CrossCheckQuestion(query="q", groups=(facts,), origins=origins)).contradictions
     assert all({pair.a, pair.b} <= set(origins) and pair.a != pair.b for pair in pairs)
+
+
+GUIDE = "Blocks are kept back for the administrator. {} They keep the system alive when the disk is full, as the guide explains."
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kind"),
+    [
+        ("The default percentage is 5%.", "The default percentage is 8%.", "number"),
+        (
+            "Checking by the count of mounts is enabled by default.",
+            "Checking by the count of mounts is disabled by default.",
+            "polarity",
+        ),
+        ("The package waits there for 5 days.", "The package waits there for 10 days.", "number"),
+        ("The journal is replayed at the next mount.", "The journal is not replayed at the next mount.", "polarity"),
+    ],
+)
+def test_a_copy_in_which_one_sentence_was_edited_contradicts_and_does_not_confirm(first: str, second: str, kind: str) -> None:
+    (pair,) = differing(GUIDE.format(first), GUIDE.format(second))
+    assert pair.kind == kind
+    assert first.rstrip(".") in pair.explanation
+    assert second.rstrip(".") in pair.explanation
+    a, b = fact(GUIDE.format(first), "corpus:a.md"), fact(GUIDE.format(second), "corpus:b.md")
+    assert [entry.standing for entry in validated(a, b).values()] == ["single", "single"]
+
+
+def test_a_copy_without_an_edit_still_confirms() -> None:
+    a, b = (fact(GUIDE.format("The default percentage is 5%."), url) for url in ("corpus:a.md", "corpus:b.md"))
+    b = b.model_copy(update={"id": "other"})
+    assert [entry.standing for entry in validated(a, b).values()] == ["corroborated", "corroborated"]
+
+
+def test_an_edit_in_a_sentence_with_a_condition_is_no_alarm_and_no_confirmation() -> None:
+    first, second = "The port of the server is 7420 if none is set.", "The port of the server is 7402 if none is set."
+    assert differing(GUIDE.format(first), GUIDE.format(second)) == ()
+    a, b = fact(GUIDE.format(first), "corpus:a.md"), fact(GUIDE.format(second), "corpus:b.md")
+    assert [entry.standing for entry in validated(a, b).values()] == ["single", "single"]
+
+
+def test_rows_of_one_wording_are_not_compared() -> None:
+    levels = "The level 1 is quick and takes little memory. The level 2 is quick and takes little memory."
+    assert edited(levels, levels.replace("level 2", "level 3")) is None
+
+
+def test_sentences_of_opposite_sense_do_not_confirm_each_other() -> None:
+    a = fact("Asynchronous writes are allowed on the small volumes of the array.", "corpus:a.md")
+    b = fact("On the volumes of the small array, asynchronous writes are forbidden.", "corpus:b.md")
+    assert [entry.standing for entry in validated(a, b).values()] == ["single", "single"]
