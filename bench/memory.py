@@ -2,7 +2,9 @@
 
 Each question is researched twice: in a workspace that remembers the nights before, and in one that does not. Compared are the
 searches made, the pages read and the facets of the report, for questions on a subject that an earlier night was about. A facet is
-a section of a document that the report cites. Then the time of one recall among 100,000 made statements is measured.
+a section of a document that the report cites. Every cited page is read in its own session, so the number of cited pages is the
+least number of pages that a session with the same report can read; it is printed too. Then the time of one recall among 100,000
+made statements is measured.
 
 Run: python -m bench.memory [--nights 30] [--statements 100000]
 """
@@ -85,11 +87,12 @@ WORDINGS = (
 
 
 class Work(NamedTuple):
-    """What one session did: counts of searches and pages, and the facets of its report."""
+    """What one session did: counts of searches and pages read, the facets of its report, and the pages that it cites."""
 
     searches: int
     pages: int
     facets: int
+    cited: int
 
 
 def researched(folder: Path, question: str, number: int, *, remembers: bool) -> Work:
@@ -119,7 +122,12 @@ def researched(folder: Path, question: str, number: int, *, remembers: bool) -> 
 def work_of(state: SessionState) -> Work:
     """Return what a session did."""
     cited = [state.facts[name] for entry in (state.report.references if state.report else ()) for name in entry.facts]
-    return Work(len(state.searches) + 1, len(state.pages), len({(fact.url, fact.heading) for fact in cited}))
+    return Work(
+        len(state.searches) + 1,
+        len(state.pages),
+        len({(fact.url, fact.heading) for fact in cited}),
+        len({fact.url for fact in cited}),
+    )
 
 
 def nights(count: int) -> None:
@@ -135,6 +143,8 @@ def nights(count: int) -> None:
         print(f"{'with' if remembers else 'without'} memory, {len(done) - first} later questions: {totals[remembers]}")
     shares = {part: getattr(totals[True], part) / (getattr(totals[False], part) or 1) for part in Work._fields}
     print("with / without:", {part: round(share, 2) for part, share in shares.items()}, "(wanted: ≤ 0.8, ≤ 0.8, ≥ 1)")
+    least = totals[False].cited / (totals[False].pages or 1)
+    print(f"pages: {least:.2f} is the least share at the same cited pages")
 
 
 def recall(count: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.ops.console_output import LOG_FILE
-from pipeline.research import perform
+from pipeline.research.performing import perform
 from tests.commanding import Said, said, workspace_in
 
 ROOT = Path(__file__).parent.parent

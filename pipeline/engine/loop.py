@@ -24,7 +24,8 @@ from pipeline.engine.recorder import Recorder
 from pipeline.engine.run_context import RunContext
 from pipeline.errors import AnswerInvalid, BudgetSpent, LogError, Outage, ProviderRefused, ResearchError, StepError
 from pipeline.ports import EventStore
-from pipeline.research import Outcome, StepContext, perform, perform_pure
+from pipeline.research import Outcome, StepContext
+from pipeline.research.performing import perform, perform_pure
 from pipeline.text.normalise import digest_of, one_line
 
 _log = logging.getLogger("pipeline.engine.loop")

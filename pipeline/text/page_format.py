@@ -52,13 +52,15 @@ class Block:
 def blocks(text: str) -> Iterator[Block]:
     """Yield the blocks of a stored page's text in order. Accepts any text; an unclosed code fence ends with the text."""
     trail: list[tuple[int, str, str]] = []
+    heading, anchor = "", ""
+    path: tuple[str, ...] = ()
     for kind, body in _raw_blocks(text):
         level = 0
         if kind == "heading" and (found := _HEADING.match(body)):
             level, body = len(found[1]), found[2].strip()
             trail = [entry for entry in trail if entry[0] < level] + [(level, body, found[3] or "")]
-        heading, anchor = (trail[-1][1], trail[-1][2]) if trail else ("", "")
-        yield Block(kind, body, heading, anchor, tuple(entry[1] for entry in trail), level)
+            heading, anchor, path = body, found[3] or "", tuple(entry[1] for entry in trail)
+        yield Block(kind, body, heading, anchor, path, level)
 
 
 def _raw_blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
@@ -94,7 +96,7 @@ def _kind_of(line: str) -> BlockKind | None:
         return None
     if line.startswith("```"):
         return "code"
-    if _HEADING.match(line):
+    if line.startswith("#") and _HEADING.match(line):
         return "heading"
     if line.startswith("- "):
         return "item"

@@ -14,7 +14,8 @@ _LONGEST_TOKEN = 32  # characters of a token that are inspected: a limit keeps t
 _BRACKETED = 400  # characters after which an open bracket no longer prevents the end of a sentence
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 _IDENTIFIER = re.compile(r"[`_]|[A-Za-z_]\w*(?:[._]\w|\(|::)|[a-z]+[A-Z]")
-_BRACKET = re.compile(r"[()\[\]“”]")
+_BRACKETS = frozenset("()[]“”")
+_AFTER_WORD = re.compile(r"['’,:]")
 # "There are two ways …", "It is important that …", "So long as …" refer to no earlier sentence.
 _NOT_POINTING_BACK = re.compile(
     r"there (?:is|are|was|were|will|may|can|must|has|have|exists?)\b"
@@ -28,7 +29,7 @@ def points_back(text: str) -> bool:
     """Return whether ``text`` begins with a reference to the sentence before it: "This …", "However, …"."""
     plain = text.lstrip(_OPENERS)
     first = plain.split(None, 1)[:1]
-    word = re.split(r"['’,:]", first[0].strip(_CLOSERS))[0].lower() if first else ""
+    word = _AFTER_WORD.split(first[0].strip(_CLOSERS), 1)[0].lower() if first else ""
     return word in POINTING_BACK and _NOT_POINTING_BACK.match(plain) is None
 
 
@@ -36,14 +37,16 @@ def split_sentences(text: str) -> list[str]:
     """Return the sentences of ``text`` in order, each verbatim; together they contain every word of it."""
     found: list[str] = []
     tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
-    start, depth = -1, 0
-    bracketed = _BRACKET.search(text) is not None
+    start, depth, last = -1, 0, len(tokens) - 1
+    bracketed = not _BRACKETS.isdisjoint(text)
     for place, (left, right) in enumerate(tokens):
         start = left if start < 0 else start
         token = text[left:right]
-        if bracketed:
+        if bracketed and not _BRACKETS.isdisjoint(token):
             depth = max(0, depth + _bracket_change(token))
-        following = text[slice(*tokens[place + 1])][:_LONGEST_TOKEN] if place + 1 < len(tokens) else ""
+        if token[-1].isalnum() and place < last:
+            continue  # no end mark, so no sentence ends here
+        following = text[slice(*tokens[place + 1])][:_LONGEST_TOKEN] if place < last else ""
         held = depth > 0 and right - start < _BRACKETED
         if not following or (not held and _ends_sentence(token[-_LONGEST_TOKEN:], following)):
             found.append(text[start:right])

@@ -20,7 +20,8 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.session import ResearchSession, stamped
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Gap
-from pipeline.research import Outcome, perform, perform_pure
+from pipeline.research import Outcome
+from pipeline.research.performing import perform, perform_pure
 from tests.fakes import Journal, MemoryStore, desk_for, started
 from tests.recorded import SMALL, after, before, stream
 

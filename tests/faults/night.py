@@ -18,7 +18,6 @@ from unittest import mock
 
 import pytest
 
-from pipeline import research
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.verification import verify
 from pipeline.batch.memory.consolidating import due_sessions
@@ -34,6 +33,7 @@ from pipeline.engine import loop
 from pipeline.errors import NOT_FOUND
 from pipeline.ops import citation_audit
 from pipeline.ops.console_output import LOG_FILE
+from pipeline.research import performing
 from pipeline.wiring import workspace_adapters
 from tests.fakes import batches
 
@@ -94,7 +94,7 @@ class Workspace:
 
     @contextmanager
     def _watched(self, performed: dict[str, list[str]]) -> Iterator[None]:
-        append, perform = FileStore.append, research.perform
+        append, perform = FileStore.append, performing.perform
         written: list[tuple[FileStore, str]] = []
 
         def noted(store: FileStore, session: str, records: Any, expected: int) -> int:

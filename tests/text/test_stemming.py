@@ -102,3 +102,13 @@ def test_what_has_no_function_words_is_of_no_known_language(text: str) -> None:
 def test_likeness_is_between_0_and_1_and_the_same_both_ways(a: frozenset[str], b: frozenset[str]) -> None:
     assert 0.0 <= jaccard(a, b) == jaccard(b, a) <= 1.0
     assert jaccard(a, a) == (1.0 if a else 0.0)
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_text_in_ascii_has_the_same_words_within_other_text(text: str) -> None:
+    assert words(text) == words(text + " é")[:-1]
+
+
+@given(st.from_regex(r"[A-Za-z]{1,50}", fullmatch=True))
+def test_a_plain_word_and_its_possessive_have_the_same_stems(word: str) -> None:
+    assert forms(word) == forms(f"{word}'s")

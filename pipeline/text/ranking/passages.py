@@ -30,6 +30,7 @@ _IGNORED_SECTIONS = re.compile(
 )
 _UNSPACED_WORD = 40  # average characters a word above which a script is taken to have no spaces
 _UNSPACED = re.compile(r".{1,300}?(?:[。！？；]|\Z)|.{1,300}", re.DOTALL)
+_NOT_ALPHANUMERIC = dict.fromkeys(code for code in range(128) if not chr(code).isalnum())
 _LONGEST_LINE = 4_000  # characters of a line of code that are kept
 _SCRAP = re.compile(
     r"(?:(?:table|figure|fig\.|example|listing) \d[\w.-]*[.:]?\s.{0,120}"  # a caption alone
@@ -95,7 +96,9 @@ class _Piece:
 
 def text_key(body: str, heading: str) -> str:
     """Return the key by which duplicates are found: letters and digits of the passage; of a short one also its heading's."""
-    return re.sub(r"[\W_]+", "", f"{heading if _word_count(body) <= _SHORT else ''} {body}").casefold()
+    text = f"{heading if _word_count(body) <= _SHORT else ''} {body}"
+    plain = text.translate(_NOT_ALPHANUMERIC) if text.isascii() else re.sub(r"[\W_]+", "", text)
+    return plain.casefold()
 
 
 @lru_cache(maxsize=48)
@@ -287,4 +290,5 @@ def _text_of(held: Sequence[_Piece]) -> str:
 
 def _word_count(text: str) -> int:
     # In a script without spaces, 12 bytes count as a word.
-    return max(len(text.split()), len(text.encode("utf-8", "replace")) // 12)
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return max(len(text.split()), size // 12)

@@ -15,7 +15,8 @@ from pipeline.domain.reasoner_questions import Finding, Observation, Observation
 from pipeline.domain.state import Analysis, PageDone, SessionState
 from pipeline.domain.values import Cost, Gap
 from pipeline.ports import Answer, Reasoner
-from pipeline.research import StepContext, perform
+from pipeline.research import StepContext
+from pipeline.research.performing import perform
 from pipeline.text.normalise import digest_of, tokens
 from tests.research.gathering.planted_gaps import PLANTED, UNANSWERED, pages
 

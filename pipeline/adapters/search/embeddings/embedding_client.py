@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pipeline.adapters.http.call_and_reply import Good, Reply, Verdict
-from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.search.embeddings.wire_format import (
     EmbeddingServer,
     TooLarge,
@@ -20,6 +20,9 @@ from pipeline.domain.budget import CombinedBudget, Reservation, paying
 from pipeline.domain.values import Cost
 from pipeline.errors import ServiceFailed, ServiceUnavailable, StepError
 from pipeline.text.normalise import tokens
+
+if TYPE_CHECKING:  # a search by words needs no HTTP
+    from pipeline.adapters.http.client import HttpClient
 
 BATCH = 32  # texts a request: the least of the usual servers' limits
 LONGEST = 2_000  # characters of a text: most models read no more than 512 tokens

@@ -245,8 +245,9 @@ class _Row(NamedTuple):
 
 def _rows(file: IndexedFile) -> Iterator[_Row]:
     start = int.from_bytes(hashlib.sha256(file.url.encode()).digest()[:5], "big") << _ORDINAL_BITS
+    headings = {text: stems(text, file.language) for text in {passage.headings for passage in file.passages}}
     for number, passage in enumerate(file.passages, start):
-        yield _Row(number, file.url, passage, stems(passage.body, file.language), stems(passage.headings, file.language))
+        yield _Row(number, file.url, passage, stems(passage.body, file.language), headings[passage.headings])
 
 
 def _whole(path: str, lead: str, text: str) -> str:
