@@ -112,7 +112,10 @@ def refuse_missing_log(folder: Path) -> None:
         hint = f"copy them: research store copy {folder} {address}; or set `store: files`"
         raise LogDamaged(f"{shown(address)} has no session, and {folder / 'events'} has some", hint=hint)
     if any(notes.rglob("*.md")) and not store.written_off():
-        hint = "bring events/ back from a backup or from git; to begin a new log all the same: research verify --repair"
+        hint = (
+            "if the log is in a database, set RESEARCH_STORE here too; else bring events/ back from a backup or from git; "
+            "to begin a new log all the same: research verify --repair"
+        )
         if address:
             hint = (
                 "check the address in `store`, or restore the database from a backup; to begin a new log, delete vault/sessions"

@@ -61,7 +61,7 @@ def check(connection: Connection) -> None:
     if found == 0:
         raise LogUnreadable(
             f"the database {name} has no event store yet",
-            hint="create it with `research store init`, and its address if no setting names it",
+            hint=f"create it: research store init, with the address of {name} if the setting names another database",
         )
     if found > wanted:
         raise _too_new(name, found, wanted)
