@@ -161,9 +161,9 @@ class Life:
     async def _work(self, store: Witness, context: RunContext, weather: Weather, loop: VirtualLoop) -> BatchResult:
         night = self._night(store, context, weather)
         result = await night.work(scheduling.decide(self.queue, read_all(store), context.now()))
+        self.batch_s = loop.now  # the deadline is the batch's; a call to a model for memory may end after it
         with self._spared():  # as in a run, whose outcome it never changes
             await consolidate_with_model(store, context, read_all(store).sessions, self._memory_model(store, weather))
-        self.batch_s = loop.now
         await self._talk(store, context, weather)
         return result
 

@@ -84,8 +84,13 @@ class MemoryModel:
 
     @property
     def asks(self) -> bool:
-        """Whether the model is still asked: it was not down, refused, without budget, or of no use twice in a row."""
-        return self._failures < _FAILURES
+        """Whether the model is still asked: it was not down, refused, without budget, or of no use twice in a row.
+
+        After the deadline of the run, or once it was asked to stop, nothing more is asked.
+        """
+        context = self.log.context
+        is_late = context.stop.asked or (context.deadline is not None and context.now() >= context.deadline)
+        return self._failures < _FAILURES and not is_late
 
     async def _ask(self, question: Question[A], step: str, problem: str) -> tuple[Answer[A] | None, float]:
         """Return the answer (None if there is none: that is recorded) and the seconds it took. Each call is announced."""
