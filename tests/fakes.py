@@ -20,6 +20,13 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.records import Kind, Record, Snapshot, kind_of
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.events.tombstones import Tombstones, tombstones_of
+from pipeline.domain.reasoner_questions.memory_questions import (
+    EpisodeQuestion,
+    EpisodeSentences,
+    NamesQuestion,
+    ProposedName,
+    ProposedNames,
+)
 from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import (
@@ -252,6 +259,12 @@ class FakeReasoner:
     def _talk(self, question: TalkQuestion) -> TalkReply:
         sentences = tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in question.facts[:2])
         return TalkReply(sentences=sentences, follow_ups=("And then?",))
+
+    def _episode(self, question: EpisodeQuestion) -> EpisodeSentences:
+        return EpisodeSentences(sentences=tuple(Sentence(text=fact.quote, facts=(fact.id,)) for fact in question.facts[:2]))
+
+    def _names(self, _question: NamesQuestion) -> ProposedNames:
+        return ProposedNames(names=(ProposedName(name="pump", kind="term"),))
 
 
 def batches(store: EventStore) -> list[str]:

@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipeline.cli.command_parts import read_sessions
+from pipeline.cli.presentation import price
+from pipeline.domain.values import EXTRACTIVE, Cost
+from pipeline.errors import UsageError
 from pipeline.ops.console_output import PRINTED, Console
 
 if TYPE_CHECKING:
     from pipeline.batch.memory.consolidating import Consolidated
-    from pipeline.config.settings import Workspace
+    from pipeline.config.settings import Keys, Workspace
+    from pipeline.domain import Summary
+    from pipeline.engine.run_context import RunContext
     from pipeline.ports import EventStore
 
 _log = logging.getLogger("pipeline.cli.memory_workflow")
+FREE = Cost()
 _HINT = "no session is lost; research consolidate tries it again"
 
 
-def consolidate_after_run(console: Console, workspace: Workspace, store: EventStore) -> None:
-    """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never."""
+def consolidate_after_run(
+    console: Console, workspace: Workspace, store: EventStore, keys: Keys | None = None, spent: Cost = FREE
+) -> None:
+    """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never.
+
+    With ``keys`` the model of the settings is asked; ``spent`` is what the run has cost so far.
+    """
     if workspace.queue.settings.memory == "off":
         return
     try:
-        print_failures(console, consolidate_now(console, workspace, store))
+        print_failures(console, consolidate_now(console, workspace, store, keys, spent))
     except Exception as error:  # noqa: BLE001 - the research is done, whatever becomes of its memory
         console.say(f"the sessions were not consolidated: {error}\n  → {_HINT}", always=True, fg="yellow")
         _log.error("the sessions were not consolidated", exc_info=error, extra=PRINTED)
 
 
-def consolidate_now(console: Console, workspace: Workspace, store: EventStore) -> Consolidated:
-    """Consolidate the ended sessions that changed since they were consolidated last; return the outcome.
+def consolidate_now(
+    console: Console, workspace: Workspace, store: EventStore, keys: Keys | None = None, spent: Cost = FREE
+) -> Consolidated:
+    """Consolidate the ended sessions that changed since they were consolidated last; return the outcome. Values as above.
 
     Raises:
         LogError: the memory's stream cannot be written.
@@ -38,10 +54,47 @@ def consolidate_now(console: Console, workspace: Workspace, store: EventStore) -
     from pipeline.wiring import workspace_adapters
 
     context = workspace_adapters.context_of(workspace, lambda _event, _state: None)
-    return consolidate(store, context, read_sessions(console, store, again=True).sessions)
+    sessions, model = read_sessions(console, store, again=True).sessions, ""
+    if keys is not None:
+        model, problem = _model_of(workspace, keys)
+        if problem:
+            return replace(consolidate(store, context, sessions), problems=(problem,))
+    if keys is None or not model:
+        return consolidate(store, context, sessions)
+    return asyncio.run(_with_model(workspace, store, keys, context, sessions, model, spent))
+
+
+def _model_of(workspace: Workspace, keys: Keys) -> tuple[str, str]:
+    """Return the model that the settings name ("" if none), and why it cannot be asked."""
+    from pipeline.wiring.talk_adapters import talk_reasoner
+
+    try:
+        name = talk_reasoner(workspace, keys)
+    except UsageError as error:
+        return "", f"no model was asked for memory: {error.message}"
+    return ("" if name == EXTRACTIVE else name), ""
+
+
+async def _with_model(
+    workspace: Workspace, store: EventStore, keys: Keys, context: RunContext, sessions: Sequence[Summary], model: str, spent: Cost
+) -> Consolidated:
+    from pipeline.batch.memory.consolidating_with_model import consolidate_with_model
+    from pipeline.wiring.session_adapters import AdapterFactory
+
+    factory = AdapterFactory(workspace, store, keys)
+    try:
+        reasoner = factory.memory_model(model, workspace.queue.settings.query_limits.cost_usd, spent)
+        return await consolidate_with_model(store, context, sessions, reasoner)
+    finally:
+        await factory.aclose()
 
 
 def print_failures(console: Console, done: Consolidated) -> None:
-    """Print which sessions could not be consolidated."""
+    """Print which sessions could not be consolidated, what a model failed to do, and what it cost."""
+    for problem in done.problems:
+        console.say(f"{problem}\n  → what the rules found is kept", always=True, fg="yellow")
+        _log.warning("%s", problem, extra=PRINTED)
+    if done.cost.calls or done.cost.usd:
+        console.say(f"memory: {price(done.cost)}", dim=True)
     for name, reason in done.failed.items():
         console.say(f"{name} was not consolidated: {reason}\n  → research verify", always=True, fg="yellow")

@@ -126,7 +126,10 @@ def _work(run: UnattendedRun, request: Request) -> int:
         if not result.batch:
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
         answer_note_questions(env, open_note_questions(env))
-        consolidate_after_run(env.console, env.workspace, env.store)
+        from pipeline.batch.totals import total
+
+        keys = None if result.stopped else env.keys  # whoever stops a run does not wait for a model
+        consolidate_after_run(env.console, env.workspace, env.store, keys, total(one.cost for one in result.ended))
         account = _close_batch(env, result)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
     _print_outcome(env.console, account)

@@ -144,6 +144,16 @@ class AdapterFactory:
         """
         return self._model(model).for_query((Budget(budget_usd, name="talk", spent=spent), self._night))
 
+    def memory_model(self, model: str, budget_usd: float | None, spent: Cost) -> Reasoner:
+        """Return a model for one consolidation, which may spend ``budget_usd``; the run before it has ``spent`` some.
+
+        Raises:
+            UsageError: the model is not set up.
+        """
+        limits = self._settings.limits
+        night = Budget(limits.cost_usd, limits.tokens, limits.calls, name="night", spent=spent)
+        return self._model(model).for_query((Budget(budget_usd, name="consolidation"), night))
+
     def may_cost(self, config: ResearchConfig) -> bool:
         """Return whether a session of that config may cost money; the network is not asked.
 

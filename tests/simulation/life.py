@@ -10,7 +10,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,20 +18,20 @@ from unittest import mock
 
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.batch import scheduling, session_pool
-from pipeline.batch.memory.consolidating import consolidate
+from pipeline.batch.memory.consolidating_with_model import consolidate_with_model
 from pipeline.batch.memory.recalling import Recaller
 from pipeline.batch.session_index import read_all
 from pipeline.batch.session_pool import Batch
 from pipeline.batch.totals import BatchResult
 from pipeline.config.queries.model import Limits, Query, Queue, Settings
 from pipeline.config.settings import config_for
-from pipeline.domain.budget import CombinedBudget
+from pipeline.domain.budget import Budget, CombinedBudget
 from pipeline.domain.events.records import Record
 from pipeline.domain.events.session_events import RunStarted
 from pipeline.domain.merging.join import joined
 from pipeline.domain.state import SessionState
 from pipeline.engine.run_context import RunContext
-from pipeline.errors import ResearchError
+from pipeline.errors import LogError, ResearchError
 from pipeline.research import StepContext
 from tests.fakes import START, Journal
 from tests.simulation.clock import VirtualLoop
@@ -60,6 +60,9 @@ class Witness(FileStore):
         """What the system does for a process that is gone: its files and locks are free."""
         for stream in self.streams:
             self.release(stream)
+
+
+MEMORY = "memory"  # whose bill the calls of all consolidations are on
 
 
 @dataclass
@@ -158,11 +161,26 @@ class Life:
     async def _work(self, store: Witness, context: RunContext, weather: Weather, loop: VirtualLoop) -> BatchResult:
         night = self._night(store, context, weather)
         result = await night.work(scheduling.decide(self.queue, read_all(store), context.now()))
-        with suppress(ResearchError):  # as in a run, whose outcome it never changes
-            consolidate(store, context, read_all(store).sessions)
-        self.batch_s = loop.now
+        self.batch_s = loop.now  # the deadline is the batch's; a call to a model for memory may end after it
+        with self._spared():  # as in a run, whose outcome it never changes
+            await consolidate_with_model(store, context, read_all(store).sessions, self._memory_model(store, weather))
         await self._talk(store, context, weather)
         return result
+
+    @contextmanager
+    def _spared(self) -> Iterator[None]:
+        """Let an error end only what is done here. A log that cannot be written may lack an answer that was billed."""
+        try:
+            yield
+        except LogError:
+            self.interrupted = True
+        except ResearchError:
+            pass
+
+    def _memory_model(self, store: Witness, weather: Weather) -> Asked:
+        """Return what answers a consolidation, under a cap of its own on some nights; its bill goes to memory as a whole."""
+        purse = CombinedBudget([Budget(self.chance.choice([None, None, 0.004]), name="consolidation")])
+        return Asked(Journal(self.calls.setdefault(MEMORY, [])), weather, self.provider, MEMORY, purse)
 
     async def _talk(self, store: Witness, context: RunContext, weather: Weather) -> None:
         """Ask about some of the sessions that have ended; what fails is told to whoever asks, and the next talk goes on."""
@@ -172,7 +190,7 @@ class Life:
                 talk = talk_about(store, session, context.run_id)
                 journal = Journal(self.calls.setdefault(talk, []))
                 asked = Asked(journal, weather, self.provider, talk, CombinedBudget([]), WillingReasoner)
-                with suppress(ResearchError):
+                with self._spared():
                     await ask_back(store, context, asked, session, self.chance.choice(QUESTIONS))
 
     def _signal(self, context: RunContext) -> None:

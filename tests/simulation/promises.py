@@ -9,17 +9,20 @@ from datetime import timedelta
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.verification import verify
 from pipeline.batch.memory.consolidating import consolidation_of
+from pipeline.batch.memory.reading import memory_events
 from pipeline.domain.events import batch_events as n
-from pipeline.domain.events.event_base import EventBase
+from pipeline.domain.events.event_base import Answered
 from pipeline.domain.events.json_codec import decode_all, encode
+from pipeline.domain.events.memory_events import SessionConsolidated
 from pipeline.domain.memory.fold import remember
+from pipeline.domain.memory.model_calls import cost_of_calls
 from pipeline.domain.session import ResearchSession
 from pipeline.domain.state import SessionState, cost_of
 from pipeline.domain.values import Cost
 from pipeline.errors import LogError
 from pipeline.ops import citation_audit
 from tests.fakes import event_names
-from tests.simulation.life import Ended, Life
+from tests.simulation.life import MEMORY, Ended, Life
 from tests.simulation.talking import talks_in, wrong_in_talks
 
 SLACK_S = 1.0  # times are stored in milliseconds
@@ -44,6 +47,8 @@ def broken(life: Life, ended: Ended, known: dict[str, set[str]]) -> list[str]:
         for name, talk in talks_in(store).items():
             found += _misbilled(life, name, talk.cost())
         found += wrong_in_talks(store)
+        found += _misbilled(life, MEMORY, cost_of_calls(memory_events(store)))
+        found += _shortened_again(store)
         return [*found, *_disagreeing(ended, store), *_late(ended), *_misremembered(life, store)]
     except LogError as error:
         return [f"the log cannot be read: {error}"]
@@ -68,13 +73,28 @@ def _asked_again(life: Life, known: dict[str, set[str]]) -> Iterator[str]:
         yield from (f"{session}: {name} was recorded, and asked again" for name in sorted(again))
 
 
+def _shortened_again(store: FileStore) -> Iterator[str]:
+    """No session is shortened twice by a model at the same version, and each of its sentences cites what the session found."""
+    done: set[tuple[str, int]] = set()
+    for event in memory_events(store):
+        if isinstance(event, SessionConsolidated) and event.step:
+            if (event.session, event.up_to) in done:
+                yield f"{event.session}: a model shortened it twice"
+            done.add((event.session, event.up_to))
+            known = ResearchSession.open(store, event.session).state.facts
+            if not all(name in known for one in event.episode.sentences for name in one.facts):
+                yield f"{event.session}: a sentence in memory cites what the session did not find"
+
+
 def _misremembered(life: Life, store: FileStore) -> Iterator[str]:
     """What is consolidated is what the session's log says, in every byte, and no order of the streams makes a difference."""
     streams = [list(decode_all(record.data for record in store.load(name))) for name in store.ids("memory")]
     memory = remember(event for events in streams for event in events)
     for name, kept in memory.sessions.items():
         fresh, again = consolidation_of(store, name), consolidation_of(store, name)
-        own = kept.model_copy(update={part: getattr(fresh, part) for part in EventBase.model_fields})
+        episode = kept.episode.model_copy(update={"sentences": ()})  # a model's, which no log gives again
+        same = {part: getattr(fresh, part) for part in Answered.model_fields}
+        own = kept.model_copy(update={**same, "episode": episode})
         if kept.up_to == fresh.up_to and not encode(own) == encode(fresh) == encode(again):
             yield f"{name}: it was consolidated to other bytes than its log gives"
     random.Random(life.seed).shuffle(streams)

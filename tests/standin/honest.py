@@ -184,6 +184,16 @@ def talk(prompt: Prompt) -> dict[str, Any]:
     return {"sentences": sentences, "follow_ups": []}
 
 
+def episode(prompt: Prompt) -> dict[str, Any]:
+    """The first fact, word for word."""
+    return {"episode": [{"text": x.quote, "evidence": [x.key], "basis": "quoted", "cells": []} for x in prompt.facts[:1]]}
+
+
+def names(prompt: Prompt) -> dict[str, Any]:
+    """What the user asks about, which may stand in no statement."""
+    return {"names": [{"name": word, "kind": "term", "aliases": []} for word in _subject(prompt)]}
+
+
 RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "perspectives": perspectives,
     "thought": thought,
@@ -199,6 +209,8 @@ RULES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
     "fold": fold,
     "stand_alone": stand_alone,
     "talk": talk,
+    "episode": episode,
+    "names": names,
 }
 
 

@@ -30,6 +30,8 @@ BY_FIELD = {
     "summary": "fold",
     "question": "stand_alone",
     "follow_ups": "talk",
+    "episode": "episode",
+    "names": "names",
 }
 """The question that an answer's field belongs to."""
 

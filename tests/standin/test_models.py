@@ -20,6 +20,8 @@ from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptPa
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain import reasoner_questions as q
+from pipeline.domain.memory.values import Statement
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Hit, Paragraph, Perspective, ReportSection, SectionPlan, Sentence
 from tests.standin.charges import tokens_in
@@ -105,6 +107,10 @@ QUESTIONS: dict[str, q.Question[Any]] = {
     "fold": q.FoldQuestion(query=QUERY, perspective=VIEW, facts=FACTS, searches=("x",), summary="", limit_tokens=120),
     "stand_alone": StandAloneQuestion(query=QUERY, history=(PastTurn(question="What are heat pumps?"),)),
     "talk": TalkQuestion(query=QUERY, facts=FACTS, words=120),
+    "episode": EpisodeQuestion(query=QUERY, facts=FACTS),
+    "names": NamesQuestion(
+        query=QUERY, statements=tuple(Statement(fact=x.id, claim=x.claim, quote=x.quote, url=x.url, digest="d") for x in FACTS)
+    ),
 }
 
 

@@ -16,6 +16,8 @@ from pipeline.domain.memory.fold import Memory
 from pipeline.domain.memory.naming import METHOD, named_entities
 from pipeline.domain.memory.values import NamedEntity
 from pipeline.domain.session import state_of
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stream_log import StreamLog
 from pipeline.errors import LogError, LogUnwritable
@@ -30,12 +32,17 @@ _log = logging.getLogger("pipeline.batch.memory")
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """The outcome: the stream ("" if nothing was due), the sessions' ids, their statements, why some could not be read."""
+    """The outcome: the stream ("" if nothing was due), the sessions' ids, their statements, why some could not be read.
+
+    ``cost`` is what a model cost; ``problems`` is what it failed to do, in words: there the rules' results stand.
+    """
 
     stream: str = ""
     sessions: tuple[str, ...] = ()
     statements: int = 0
     failed: Mapping[str, str] = field(default_factory=dict)
+    cost: Cost = field(default_factory=Cost)
+    problems: tuple[str, ...] = ()
 
 
 def due_sessions(memory: Memory, summaries: Iterable[Summary]) -> tuple[Due, ...]:
@@ -74,9 +81,18 @@ def consolidation_of(store: EventStore, session: str) -> SessionConsolidated:
     Raises:
         LogError: its log cannot be read.
     """
+    return consolidated(*ended_session(store, session))
+
+
+def ended_session(store: EventStore, session: str) -> tuple[SessionState, str]:
+    """Return a session's state, and the SHA-256 of its last event's JSON ("" if it has none).
+
+    Raises:
+        LogError: its log cannot be read.
+    """
     records = store.load(session)
     state = state_of(session, decode_all(record.data for record in records))
-    return consolidated(state, digest_of(records[-1].data) if records else "")
+    return state, digest_of(records[-1].data) if records else ""
 
 
 def new_names(memory: Memory) -> tuple[NamedEntity, ...]:

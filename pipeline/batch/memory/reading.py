@@ -16,10 +16,11 @@ _log = logging.getLogger("pipeline.batch.memory")
 
 def read_memory(store: EventStore) -> Memory:
     """Return what all consolidations left. What a damaged stream held is due again, and is warned of."""
-    return remember(_events(store))
+    return remember(memory_events(store))
 
 
-def _events(store: EventStore) -> Iterator[EventBase]:
+def memory_events(store: EventStore) -> Iterator[EventBase]:
+    """Yield the events of all memory streams that can be read."""
     for name in store.ids("memory"):
         try:
             yield from decode_all(record.data for record in store.load(name))

@@ -19,10 +19,11 @@ def consolidate(console: Console) -> None:
 
     env = environment_of(console, Request())
     with workspace_adapters.lock_of(console.folder, "research consolidate"):
-        done = consolidate_now(console, env.workspace, env.store)
+        done = consolidate_now(console, env.workspace, env.store, env.keys)
         problems = report_build_problems(console, bring_up_to_date(console, env.workspace))
     print_failures(console, done)
     line = f"{counted(len(done.sessions), 'session')} consolidated, {counted(done.statements, 'statement')}"
     value = {"stream": done.stream, "sessions": done.sessions, "statements": done.statements, "failed": dict(done.failed)}
+    value |= {"cost_usd": done.cost.usd, "tokens": done.cost.total_tokens, "problems": done.problems}
     console.data([line if done.stream else "nothing to consolidate"], value)
     end(problems or (1 if done.failed else 0))

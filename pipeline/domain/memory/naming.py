@@ -1,7 +1,9 @@
-"""Names without a model: proper names, pieces of code and defined terms that several statements from several pages share. Pure.
+"""Names of what statements are about. Pure.
 
-It is strict, because a note about a fragment helps nobody. A proper name is capitalised inside a sentence and nowhere written in
-lower case; a piece of code is written as such; a term is one that a statement defines.
+Without a model: proper names, pieces of code and defined terms that several statements from several pages share. It is strict,
+because a note about a fragment helps nobody. A proper name is capitalised inside a sentence and nowhere written in lower case; a
+piece of code is written as such; a term is one that a statement defines. What a model proposes beside these is checked against
+the statements.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from pipeline.domain.memory.values import EntityKind, NamedEntity, Statement
 from pipeline.text.normalise import slug
@@ -23,6 +25,7 @@ LEAST_STATEMENTS, LEAST_PAGES = 2, 2
 _SPECIFIC, _SPECIFIC_ALONE = 0.35, 0.9  # least specificity of the rarest word of a defined term, and of a single word
 _SHORTEST_CODE = 3
 _MOST_WORDS = 4
+_LONGEST = 60  # characters of a name that a model proposes
 _PIECE = re.compile(r"\n|\s\|\s|^\|\s|\s\|$|^\s*(?:[-*•]|\d+[.)])\s+", re.MULTILINE)
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE = re.compile(r"`([^`\n]{2,40})`")
@@ -46,6 +49,22 @@ _NO_NAMES = frozenset(
 )
 
 
+class Proposal(Protocol):
+    """A name that a model proposes, with other spellings."""
+
+    @property
+    def name(self) -> str:
+        """How it is written."""
+
+    @property
+    def kind(self) -> EntityKind:
+        """What it would be."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other spellings."""
+
+
 class _Found(NamedTuple):
     """A candidate: how it is written, and what it would be."""
 
@@ -66,6 +85,48 @@ def named_entities(statements: Iterable[Statement]) -> tuple[NamedEntity, ...]:
     held = {fact: frozenset(_grams(text)) for fact, text in texts.items()}
     made = (_entity(key, kind, names, held, pages) for (key, kind), names in sorted(spellings.items()))
     return _each_once(entity for entity in made if entity is not None)
+
+
+def checked_names(proposed: Iterable[Proposal], statements: Iterable[Statement]) -> tuple[NamedEntity, ...]:
+    """Return of the names that a model proposes those that at least two statements, from at least two pages, hold; sorted by id.
+
+    A spelling counts only if it stands in a statement and is no everyday word. So no name is made up, and none collects
+    statements that do not mention it.
+    """
+    known = tuple(statements)
+    texts = {one.fact: _plain(one.claim or one.quote) for one in known}
+    pages = {one.fact: one.url for one in known}
+    lower = {stem for text in texts.values() for word in set(_WORD.findall(text)) if word.islower() for stem in stems(word)}
+    made = (_checked(one, texts, pages, lower) for one in proposed)
+    return _each_once(entity for entity in made if entity is not None)
+
+
+def _checked(one: Proposal, texts: Mapping[str, str], pages: Mapping[str, str], lower: AbstractSet[str]) -> NamedEntity | None:
+    found = {text: _holding(text, one.kind, texts) for text in (one.name, *one.aliases) if _is_naming(text, one.kind, lower)}
+    facts = tuple(fact for fact in texts if any(fact in held for held in found.values()))
+    if not found.get(one.name) or len(facts) < LEAST_STATEMENTS or len({pages[fact] for fact in facts}) < LEAST_PAGES:
+        return None
+    aliases = tuple(text for text, held in found.items() if held and text != one.name)
+    return NamedEntity(id=slug(one.name), name=one.name, kind=one.kind, aliases=aliases, statements=facts)
+
+
+def _holding(spelling: str, kind: EntityKind, texts: Mapping[str, str]) -> frozenset[str]:
+    pattern = re.compile(rf"(?<!\w){re.escape(spelling)}(?!\w)", re.IGNORECASE if kind == "term" else 0)
+    return frozenset(fact for fact, text in texts.items() if pattern.search(text))
+
+
+def _is_naming(spelling: str, kind: EntityKind, lower: AbstractSet[str]) -> bool:
+    """Return whether a spelling may name something: short, and not of everyday words alone."""
+    words = spelling.split()
+    if not words or len(words) > _MOST_WORDS or len(spelling) > _LONGEST or not any(sign.isalpha() for sign in spelling):
+        return False
+    if kind == "code":
+        return bool(_IDENTIFIER.fullmatch(spelling.lstrip("-"))) and not _is_ordinary(spelling.strip("()"))
+    if kind == "term":
+        return any(True for _found in _term(spelling.lower()))
+    return any(word[:1].isupper() or _is_marked(word) for word in words) and any(
+        word.lower() not in _NO_NAMES and _is_no_word(word, lower) for word in words
+    )
 
 
 def _plain(text: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from bench.chat_server import MODEL, Body, prompt_of, schema_of, serving
 from pipeline.adapters.store.file_store import FileStore
 from pipeline.adapters.store.stream_writer import StreamWriter
 from pipeline.batch.memory.reading import read_memory
@@ -62,3 +64,39 @@ def test_a_failed_consolidation_is_printed_even_when_quiet_and_the_night_is_done
     assert "research consolidate" in told.err
     assert said(folder, "consolidate").code == 0
     assert len(streams(folder)) == 1
+
+
+def _reply(body: Body) -> str:
+    """Answer the two questions of a consolidation: with the first quote, word for word, and with a name that nothing holds."""
+    if schema_of(body)["name"] == "names":
+        return json.dumps({"names": [{"name": "Nautilus", "kind": "name", "aliases": []}]})
+    quote = re.search(r'^\[(E\d+)\] "(.*?)" \(S', prompt_of(body), re.MULTILINE)
+    assert quote is not None
+    return json.dumps({"episode": [{"text": quote[2], "evidence": [quote[1]], "basis": "quoted", "cells": []}]})
+
+
+def test_with_a_model_the_command_keeps_its_checked_sentences_and_prints_what_they_cost(folder: Path) -> None:
+    queue = (folder / "queries.yaml").read_text()
+    (folder / "queries.yaml").write_text(f"settings: {{memory: off}}\n{queue}")
+    assert said(folder, "run").code == 0
+    with serving(_reply) as url:
+        model = f'{{reasoner: {{model: {MODEL}, base_url: "{url}"}}}}'
+        (folder / "queries.yaml").write_text(f"settings: {model}\n{queue}")
+        told = said(folder, "--json", "consolidate")
+        assert told.code == 0
+        assert json.loads(told.out)["tokens"] > 0
+        assert "nothing to consolidate" in said(folder, "consolidate").out
+    (one,) = read_memory(FileStore(folder / "events")).sessions.values()
+    assert len(one.episode.sentences) == 1
+    assert said(folder, "verify").code == 0
+
+
+def test_a_model_that_is_not_there_is_reported_and_the_rules_consolidate(folder: Path) -> None:
+    queue = (folder / "queries.yaml").read_text()
+    (folder / "queries.yaml").write_text(f"settings: {{memory: off}}\n{queue}")
+    assert said(folder, "run").code == 0
+    (folder / "queries.yaml").write_text(f'settings: {{reasoner: {{model: m, base_url: "http://127.0.0.1:9/v1"}}}}\n{queue}')
+    told = said(folder, "-q", "consolidate")
+    assert told.code == 0
+    assert "without a model's sentences" in told.err
+    assert len(read_memory(FileStore(folder / "events")).sessions) == 1

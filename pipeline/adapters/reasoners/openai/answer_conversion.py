@@ -10,6 +10,13 @@ from pipeline.adapters.reasoners.openai import schemas as w
 from pipeline.adapters.reasoners.openai.json_reply import UnusableReply
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.domain import reasoner_questions as q
+from pipeline.domain.reasoner_questions.memory_questions import (
+    EpisodeQuestion,
+    EpisodeSentences,
+    NamesQuestion,
+    ProposedName,
+    ProposedNames,
+)
 from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
 from pipeline.domain.values import (
     Contradiction,
@@ -291,6 +298,19 @@ def _talk(question: TalkQuestion, said: w.TalkWire, keys: CitationKeys) -> TalkR
     return TalkReply(sentences=sentences, follow_ups=tuple(filter(None, map(keys.prose, said.follow_ups))))
 
 
+def _episode(question: EpisodeQuestion, said: w.EpisodeWire, keys: CitationKeys) -> EpisodeSentences:
+    spoken = _spoken(question.facts, question.query)
+    return EpisodeSentences(sentences=_within(said.episode[: question.count], question.words, keys, spoken))
+
+
+def _names(question: NamesQuestion, said: w.NamesWire, keys: CitationKeys) -> ProposedNames:
+    names = (
+        ProposedName(name=keys.prose(one.name), kind=one.kind, aliases=tuple(filter(None, map(keys.prose, one.aliases))))
+        for one in said.names[: question.limit]
+    )
+    return ProposedNames(names=tuple(one for one in names if one.name))
+
+
 _ANSWERS: Mapping[type[q.Question[Any]], Callable[[Any, Any, CitationKeys], Value]] = MappingProxyType(
     {
         q.PerspectivesQuestion: _perspectives,
@@ -307,5 +327,7 @@ _ANSWERS: Mapping[type[q.Question[Any]], Callable[[Any, Any, CitationKeys], Valu
         q.FoldQuestion: _fold,
         StandAloneQuestion: _stand_alone,
         TalkQuestion: _talk,
+        EpisodeQuestion: _episode,
+        NamesQuestion: _names,
     }
 )

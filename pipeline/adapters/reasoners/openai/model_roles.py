@@ -20,6 +20,8 @@ ROLE_OF: Mapping[str, RoleName] = MappingProxyType(
         "fold": "work",
         "stand_alone": "work",
         "talk": "write",
+        "episode": "write",
+        "names": "work",
         "section": "write",
         "revision": "write",
         "editing": "write",

@@ -217,6 +217,26 @@ class TalkWire(Wire):
     follow_ups: list[Text] = Field(default=[], description="questions that the answer leaves open; empty if none")
 
 
+class EpisodeWire(Wire):
+    """A finished session in two sentences that cite."""
+
+    episode: list[SentenceWire]
+
+
+class NameWire(Wire):
+    """Something that statements name."""
+
+    name: Text
+    kind: Literal["name", "code", "term"]
+    aliases: list[Text] = Field(default=[], description="other spellings in the statements; empty if none")
+
+
+class NamesWire(Wire):
+    """What several statements name."""
+
+    names: list[NameWire]
+
+
 WIRES: Mapping[str, type[Wire]] = MappingProxyType(
     {
         "perspectives": PerspectivesWire,
@@ -233,6 +253,8 @@ WIRES: Mapping[str, type[Wire]] = MappingProxyType(
         "fold": FoldWire,
         "stand_alone": StandAloneWire,
         "talk": TalkWire,
+        "episode": EpisodeWire,
+        "names": NamesWire,
     }
 )
 

@@ -21,6 +21,7 @@ from pipeline.adapters.reasoners.openai.prompting.fact_listing import (
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import PAGE_TOKENS, Excerpt, excerpt
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.memory.values import Recalled, RecalledStatement
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Hit, Perspective, Sentence
 from pipeline.text.normalise import one_line, tokens
@@ -383,6 +384,25 @@ def _talk(question: TalkQuestion, tools: PromptParts) -> View:
     return {"evidence": shown, "history": _history(question.history, tools), "words": question.words, "today": question.today}
 
 
+def _episode(question: EpisodeQuestion, tools: PromptParts) -> View:
+    shown = _evidence(question.facts, question, tools)
+    left = tools.delimiters.block("OPEN", "\n".join(f"- {one_line(text, _SNIPPET)}" for text in question.open))
+    values = {"count": question.count, "words": question.words, "today": question.today}
+    return {"evidence": shown, "open": left if question.open else "", **values}
+
+
+def _names(question: NamesQuestion, tools: PromptParts) -> View:
+    """Return the statements that fit, without keys: a name is looked up in all of them by code."""
+    lines, left = [], min(tools.limit, _LIST_TOKENS)
+    for one in question.statements:
+        lines.append(f"- {one_line(one.claim or one.quote, _SNIPPET)} ({place_of(one.url)})")
+        left -= tokens(lines[-1])
+        if left < 0:
+            break
+    known = tools.delimiters.block("KNOWN", "\n".join(map(one_line, question.known))) if question.known else ""
+    return {"statements": tools.delimiters.block("STATEMENTS", "\n".join(lines)), "known": known, "limit": question.limit}
+
+
 _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = MappingProxyType(
     {
         q.PerspectivesQuestion: _perspectives,
@@ -399,5 +419,7 @@ _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = Map
         q.FoldQuestion: _fold,
         StandAloneQuestion: _stand_alone,
         TalkQuestion: _talk,
+        EpisodeQuestion: _episode,
+        NamesQuestion: _names,
     }
 )

@@ -1,0 +1,73 @@
+"""Consolidates as ``consolidating`` does, and asks a model for two sentences on each session and for names.
+
+A session is recorded as soon as its sentences are there, so a process that dies costs at most the call that was under way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from pipeline.batch.memory.consolidating import Consolidated, due_sessions, ended_session, new_memory_id, new_names
+from pipeline.batch.memory.model_questions import MemoryModel
+from pipeline.batch.memory.reading import memory_events, read_memory
+from pipeline.domain import Summary
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.memory_events import Due, EntitiesNamed, MemoryEnded, MemoryStarted, SessionConsolidated
+from pipeline.domain.memory.consolidation import consolidated
+from pipeline.domain.memory.model_calls import cost_of_calls, unnamed_sessions
+from pipeline.domain.memory.naming import METHOD
+from pipeline.engine.run_context import RunContext
+from pipeline.engine.stream_log import StreamLog
+from pipeline.errors import LogError, LogUnwritable
+from pipeline.ports import EventStore, Reasoner
+from pipeline.text.times import timestamp
+
+_log = logging.getLogger("pipeline.batch.memory")
+
+
+async def consolidate_with_model(
+    store: EventStore, context: RunContext, summaries: Iterable[Summary], reasoner: Reasoner
+) -> Consolidated:
+    """Consolidate what is due; where the model fails, the rules' results stand, and the outcome says so.
+
+    Raises:
+        LogError: the memory's stream cannot be written.
+    """
+    memory = read_memory(store)
+    due, unnamed = due_sessions(memory, summaries), unnamed_sessions(memory_events(store))
+    if not due and not unnamed and (memory.naming == METHOD or not new_names(memory)):
+        return Consolidated()
+    log = StreamLog(store, context, new_memory_id(timestamp(context.now())))
+    try:
+        log.record(MemoryStarted(due=due))
+        return await _consolidate(store, log, due, unnamed, reasoner)
+    finally:
+        store.release(log.id)
+
+
+async def _consolidate(
+    store: EventStore, log: StreamLog, due: Sequence[Due], unnamed: Sequence[str], reasoner: Reasoner
+) -> Consolidated:
+    done: list[SessionConsolidated] = []
+    failed: dict[str, str] = {}
+    model = MemoryModel(reasoner, log)
+    for name in (entry.session for entry in due):
+        try:
+            state, head = ended_session(store, name)
+        except LogUnwritable:
+            raise
+        except LogError as error:
+            _log.warning("%s is not consolidated: %s", name, error.message)
+            failed[name] = error.message
+            continue
+        one = await model.with_sentences(state, consolidated(state, head))
+        log.record(one)
+        done.append(one)
+    if names := new_names(read_memory(store)):
+        log.record(EntitiesNamed(method=METHOD, names=names))
+    await model.name(read_memory(store), [*(one.session for one in done), *unnamed])
+    statements = sum(len(one.statements) for one in done)
+    log.record(MemoryEnded(sessions=len(done), statements=statements, failed=failed))
+    cost = cost_of_calls(decode_all(record.data for record in store.load(log.id)))
+    return Consolidated(log.id, tuple(one.session for one in done), statements, failed, cost, tuple(model.problems))

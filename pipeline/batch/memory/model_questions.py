@@ -1,0 +1,160 @@
+"""The two questions of a consolidation to a model: two sentences on a session, and names. Failures leave the rules' results."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from pipeline.domain.budget import announce
+from pipeline.domain.events.memory_events import EntitiesNamed, SessionConsolidated
+from pipeline.domain.events.session_events import CallSent, StepFailed
+from pipeline.domain.findings import all_facts
+from pipeline.domain.memory.fold import Memory
+from pipeline.domain.memory.model_calls import NAMES_STEP, episode_step
+from pipeline.domain.memory.naming import METHOD, checked_names
+from pipeline.domain.memory.values import Statement
+from pipeline.domain.reasoner_questions import Question
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Cost, Fact, Sentence, Value
+from pipeline.engine.stream_log import StreamLog
+from pipeline.errors import BudgetSpent, ProviderRefused, StepError
+from pipeline.ports import Answer, Reasoner
+from pipeline.research.claims.code_check import objection
+from pipeline.text.normalise import one_line
+
+A = TypeVar("A", bound=Value)
+
+MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the others keep the report's own summary
+_MOST_FACTS = 40  # that a report cites, shown for its two sentences
+_MOST_STATEMENTS, _MOST_KNOWN = 150, 200  # shown for names: the latest statements, the names that memory has
+_LEAST_STATEMENTS = 2
+_FAILURES = 2  # in a row, after which nothing more is asked
+
+
+@dataclass
+class MemoryModel:
+    """Asks ``reasoner`` and records in ``log``. ``problems`` is what it failed to do, in words."""
+
+    reasoner: Reasoner
+    log: StreamLog
+    problems: list[str] = field(default_factory=list)
+    _left: int = MOST_SESSIONS
+    _failures: int = 0
+
+    async def with_sentences(self, state: SessionState, plain: SessionConsolidated) -> SessionConsolidated:
+        """Return what a session leaves behind, with a model's sentences if there is a report and the model can be asked.
+
+        Raises:
+            LogError: a call or a failure cannot be recorded.
+        """
+        facts = _cited_facts(state)
+        if not (state.report and facts and self._left and self.asks):
+            return plain
+        self._left -= 1
+        question = EpisodeQuestion(query=state.query, facts=facts, open=plain.episode.open[:10], today=state.ended_at[:10])
+        step = episode_step(state.id)
+        answer, seconds = await self._ask(question, step, f"{state.id} was consolidated without a model's sentences")
+        if answer is None:
+            return plain
+        kept = supported_sentences(answer.value.sentences, question)
+        episode = plain.episode.model_copy(update={"sentences": kept})
+        return plain.model_copy(update={"episode": episode, "step": step, "cost": answer.cost, "seconds": seconds})
+
+    async def name(self, memory: Memory, sessions: Iterable[str]) -> None:
+        """Ask for names in the statements of some sessions, and record those that code finds in at least two statements.
+
+        Raises:
+            LogError: a call or an answer cannot be recorded.
+        """
+        new = set(sessions)
+        holding = [one for one in memory.statements.values() if one.holds]
+        asked = [one.statement for one in holding if new.intersection(one.sessions)][-_MOST_STATEMENTS:]
+        if len(asked) < _LEAST_STATEMENTS or not self.asks:
+            return
+        answer, seconds = await self._ask(_names_question(memory, sorted(new), asked), NAMES_STEP, "no model named entities")
+        if answer is None:
+            return
+        found = checked_names(answer.value.names, [one.statement for one in holding])
+        fresh = tuple(one for one in found if not _is_known(one.id, one.statements, memory))
+        self.log.record(EntitiesNamed(method=METHOD, names=fresh, step=NAMES_STEP, cost=answer.cost, seconds=seconds))
+
+    @property
+    def asks(self) -> bool:
+        """Whether the model is still asked: it was not down, refused, without budget, or of no use twice in a row.
+
+        After the deadline of the run, or once it was asked to stop, nothing more is asked.
+        """
+        context = self.log.context
+        is_late = context.stop.asked or (context.deadline is not None and context.now() >= context.deadline)
+        return self._failures < _FAILURES and not is_late
+
+    async def _ask(self, question: Question[A], step: str, problem: str) -> tuple[Answer[A] | None, float]:
+        """Return the answer (None if there is none: that is recorded) and the seconds it took. Each call is announced."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        token = announce.set(partial(self._record_call, step))
+        try:
+            answer = await self.reasoner.answer(question)
+        except StepError as error:
+            is_final = isinstance(error, ProviderRefused | BudgetSpent) or error.outage is not None
+            self._failures = _FAILURES if is_final else self._failures + 1
+            self.problems.append(f"{problem}: {error.message}")
+            self.log.record(_failure(step, error, round(clock() - began, 3)))
+            return None, 0.0
+        finally:
+            announce.reset(token)
+        self._failures = 0
+        return answer, round(clock() - began, 3)
+
+    async def _record_call(self, step: str, worst: Cost) -> None:
+        self.log.record(CallSent(step=step, worst=worst))
+
+
+def supported_sentences(sentences: Sequence[Sentence], question: EpisodeQuestion) -> tuple[Sentence, ...]:
+    """Return the sentences that cite only facts of the question, and against which code finds no objection."""
+    known = {fact.id: fact for fact in question.facts}
+    return tuple(
+        one
+        for one in sentences[: question.count]
+        if one.text
+        and all(name in known for name in one.facts)
+        and not objection(one, [known[name] for name in one.facts], question.query, question.today)
+    )
+
+
+def _cited_facts(state: SessionState) -> tuple[Fact, ...]:
+    """Return the facts that the report cites; those of its summary come first."""
+    if state.report is None:
+        return ()
+    summary = dict.fromkeys(name for one in state.report.summary for name in one.facts)
+    cited = dict.fromkeys([*summary, *(name for reference in state.report.references for name in reference.facts)])
+    known = {fact.id: fact for fact in all_facts(state)}
+    return tuple(known[name] for name in cited if name in known)[:_MOST_FACTS]
+
+
+def _names_question(memory: Memory, sessions: Sequence[str], asked: Sequence[Statement]) -> NamesQuestion:
+    queries = dict.fromkeys(memory.sessions[name].query for name in sessions if name in memory.sessions)
+    known = tuple(one.name for one in memory.entities.values())[:_MOST_KNOWN]
+    return NamesQuestion(query=one_line(" / ".join(queries), 600), statements=tuple(asked), known=known)
+
+
+def _is_known(entity: str, statements: Iterable[str], memory: Memory) -> bool:
+    before = memory.entities.get(entity)
+    return before is not None and set(before.statements).issuperset(statements)
+
+
+def _failure(step: str, error: StepError, seconds: float) -> StepFailed:
+    return StepFailed(
+        step=step,
+        error=type(error).__name__,
+        message=one_line(str(error), 2_000) or type(error).__name__,
+        recoverable=False,
+        attempt=1,
+        outage=error.outage.service if error.outage else "",
+        cost=error.cost or Cost(),
+        seconds=seconds,
+    )

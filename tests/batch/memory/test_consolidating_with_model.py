@@ -1,0 +1,191 @@
+"""Consolidating with a model: sentences and names, checked by code; what fails leaves the rules' results."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+import pytest
+
+from pipeline.batch.memory.consolidating import Consolidated, consolidate
+from pipeline.batch.memory.consolidating_with_model import consolidate_with_model
+from pipeline.batch.memory.model_questions import supported_sentences
+from pipeline.batch.memory.reading import memory_events, read_memory
+from pipeline.batch.session_index import read_all
+from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.events.event_base import EventBase
+from pipeline.domain.events.json_codec import decode_all
+from pipeline.domain.events.memory_events import EntitiesNamed
+from pipeline.domain.events.session_events import CallSent, StepFailed
+from pipeline.domain.memory.model_calls import cost_of_calls, unnamed_sessions
+from pipeline.domain.reasoner_questions import Question
+from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, EpisodeSentences, ProposedName, ProposedNames
+from pipeline.domain.values import Cost, Fact, Sentence, Value
+from pipeline.errors import AnswerInvalid, ProviderRefused, StepError
+from pipeline.ports import Answer
+from tests.fakes import MemoryStore, context_for
+from tests.vault.builders import a_store
+
+A = TypeVar("A", bound=Value)
+PAID = Cost(input_tokens=10, output_tokens=5, total_tokens=15, usd=0.001, calls=1, model="m")
+
+
+class Killed(BaseException):
+    """The process dies."""
+
+
+def _day_and_query(question: Question[Value]) -> tuple[str, str]:
+    return getattr(question, "today", ""), question.query
+
+
+class Model:
+    """Answers each question once a purse allows it, or does what the next ``trouble`` says."""
+
+    name = "m"
+
+    def __init__(self, *trouble: BaseException | None, cap: float | None = None, names: tuple[ProposedName, ...] = ()) -> None:
+        self.trouble, self.names = list(trouble), names
+        self.purse = CombinedBudget((Budget(cap, name="consolidation"),))
+        self.asked: list[Question[Value]] = []
+
+    async def answer(self, question: Question[A]) -> Answer[A]:
+        held = await self.purse.reserve(Cost(total_tokens=30, usd=0.003))
+        self.asked.append(question)
+        trouble = self.trouble.pop(0) if self.trouble else None
+        if trouble is not None:
+            if isinstance(trouble, StepError):
+                self.purse.settle(held, trouble.cost or Cost())
+            raise trouble
+        self.purse.settle(held, PAID)
+        if isinstance(question, EpisodeQuestion):
+            fact = question.facts[0]
+            said = (Sentence(text=fact.quote, facts=(fact.id,)), Sentence(text="It holds 987654 whales.", facts=(fact.id,)))
+            return Answer(EpisodeSentences(sentences=said), PAID)  # type: ignore[arg-type]
+        return Answer(ProposedNames(names=self.names), PAID)  # type: ignore[arg-type]
+
+
+def ask(store: MemoryStore, model: Model, run: str = "run-9") -> Consolidated:
+    return asyncio.run(consolidate_with_model(store, context_for(run), read_all(store).sessions, model))
+
+
+def events(store: MemoryStore, stream: str) -> list[EventBase]:
+    return list(decode_all(record.data for record in store.load(stream)))
+
+
+def test_each_report_gets_the_sentences_that_its_facts_support_and_each_answer_its_cost() -> None:
+    store, model = a_store(), Model()
+    done = ask(store, model)
+    memory = read_memory(store)
+    kept = {name: one.episode.sentences for name, one in memory.sessions.items() if one.episode.sentences}
+    asked = [question for question in model.asked if isinstance(question, EpisodeQuestion)]
+    assert len(kept) == len(asked) > 0
+    assert all(len(sentences) == 1 and "whales" not in sentences[0].text for sentences in kept.values())
+    assert done.cost == cost_of_calls(memory_events(store)) == cost_of_calls(events(store, done.stream))
+    assert done.cost.usd == pytest.approx(0.001 * len(model.asked))
+    assert done.cost.assumed_usd == 0
+    assert ask(store, model, "run-10") == Consolidated()
+
+
+def test_all_else_is_what_consolidating_without_a_model_gives() -> None:
+    plain, asked = a_store(), a_store()
+    consolidate(plain, context_for(), read_all(plain).sessions)
+    ask(asked, Model())
+    for name, one in read_memory(plain).sessions.items():
+        other = read_memory(asked).sessions[name]
+        assert other.episode.model_copy(update={"sentences": ()}) == one.episode
+        assert (other.statements, other.yields, other.procedures, other.solutions) == (
+            one.statements, one.yields, one.procedures, one.solutions,
+        )  # fmt: skip
+
+
+def test_a_model_that_refuses_is_asked_no_more_and_no_session_is_lost() -> None:
+    store, model = a_store(), Model(ProviderRefused("402", hint="top up"))
+    done = ask(store, model)
+    assert len(model.asked) == 1
+    assert len(done.sessions) == 3
+    assert "402" in done.problems[0]
+    assert [one.error for one in events(store, done.stream) if isinstance(one, StepFailed)] == ["ProviderRefused"]
+
+
+def test_an_unusable_answer_is_paid_told_and_costs_only_its_own_sentences() -> None:
+    error = AnswerInvalid("no JSON")
+    error.cost = PAID
+    store, model = a_store(), Model(error)
+    done = ask(store, model)
+    assert len(model.asked) > 1
+    assert done.cost.usd == pytest.approx(0.001 * len(model.asked))
+    assert len(done.problems) == 1
+
+
+def test_a_cap_of_money_ends_the_asking_and_not_the_consolidation() -> None:
+    store, model = a_store(), Model(cap=0.0035)
+    done = ask(store, model)
+    assert len(done.sessions) == 3
+    assert done.cost.usd <= 0.0035
+    assert "budget" in done.problems[0]
+    nothing = Model(cap=0.0)
+    store = a_store()
+    assert len(ask(store, nothing).sessions) == 3
+    assert nothing.asked == []
+
+
+def test_a_killed_consolidation_pays_for_nothing_twice_and_its_lost_call_is_counted() -> None:
+    store = a_store()
+    first = Model(None, Killed())
+    with pytest.raises(Killed):
+        ask(store, first)
+    known = {_day_and_query(one) for one in first.asked[:1]}
+    second = Model()
+    done = ask(store, second, "run-10")
+    assert not known & {_day_and_query(one) for one in second.asked}
+    cost = cost_of_calls(memory_events(store))
+    assert cost.assumed_usd == 0.003
+    assert cost.charged_usd == pytest.approx(0.001 * (1 + len(second.asked)))
+    assert len(read_memory(store).sessions) == 3
+    assert done.cost.assumed_usd == 0
+
+
+def test_names_that_a_kill_kept_from_being_asked_for_are_asked_for_by_the_next() -> None:
+    store = a_store()
+    done = ask(store, Model())
+    kept = [record for record in store.load(done.stream) if record.type == "session.consolidated"]
+    store.streams[done.stream] = list(store.load(done.stream))[: max(record.version for record in kept)]
+    assert unnamed_sessions(memory_events(store))
+    model = Model()
+    ask(store, model, "run-10")
+    assert [question.name for question in model.asked] == ["names"]
+    assert unnamed_sessions(memory_events(store)) == ()
+
+
+def test_every_call_is_announced_before_it_is_sent_and_answered_by_an_event_of_its_step() -> None:
+    store = a_store()
+    found = events(store, ask(store, Model()).stream)
+    steps = [one.step for one in found if isinstance(one, CallSent)]
+    answered = [step for one in found if not isinstance(one, CallSent) and (step := getattr(one, "step", ""))]
+    assert steps == answered
+    assert steps[-1] == "Names"
+    assert isinstance(found[-2], EntitiesNamed)
+
+
+def test_no_key_in_the_stream_names_the_session_of_a_question() -> None:
+    store = a_store()
+    found = events(store, ask(store, Model()).stream)
+    assert not any(name in one.step for one in found if isinstance(one, CallSent) for name in store.ids("session"))
+
+
+FACT = Fact(id="f1", claim="A log holds 45 records.", quote="A log holds 45 records.", url="http://a.test/", digest="d")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        Sentence(text="A log holds 46 records.", facts=("f1",)),
+        Sentence(text="A log holds 45 records.", facts=("f2",)),
+        Sentence(text="A log holds 45 records."),
+        Sentence(text="", facts=("f1",)),
+    ],
+)
+def test_a_sentence_without_support_is_cut(sentence: Sentence) -> None:
+    question = EpisodeQuestion(query="How many?", facts=(FACT,))
+    good = Sentence(text="A log holds 45 records.", facts=("f1",))
+    assert supported_sentences((sentence, good), question) == (good,)
