@@ -31,7 +31,7 @@ def consolidate_after_run(
 ) -> None:
     """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never.
 
-    With ``keys`` the model of the settings is asked; ``spent`` is what the run has cost so far.
+    With ``keys`` and ``memory: model`` the model of the settings is asked; ``spent`` is what the run has cost so far.
     """
     if workspace.queue.settings.memory == "off":
         return
@@ -55,7 +55,7 @@ def consolidate_now(
 
     context = workspace_adapters.context_of(workspace, lambda _event, _state: None)
     sessions, model = read_sessions(console, store, again=True).sessions, ""
-    if keys is not None:
+    if keys is not None and workspace.queue.settings.memory == "model":
         model, problem = _model_of(workspace, keys)
         if problem:
             return replace(consolidate(store, context, sessions), problems=(problem,))

@@ -190,7 +190,7 @@ async def _run_batch(run: UnattendedRun, env: RunEnvironment, decided: Decisions
             batch = Batch(env.store, workspace.queue, factory, env.config_of, context, at_once, factory.spent_out, gone)
             if any(LOCAL in names for names in searches):
                 batch.embed = lambda: report_embedding(console, factory.embed_documents())
-            if workspace.queue.settings.memory == "on":
+            if workspace.queue.settings.memory != "off":
                 batch.recall = Recaller(env.store)
             return await batch.work(decided.decisions, request.selection.limit)
     finally:

@@ -55,7 +55,7 @@ async def run_distributed_batch(run: UnattendedRun, env: RunEnvironment, decided
         try:
             batch = Batch(env.store, queue, _no_desk, env.config_of, context, spent_out=lambda: runner.spent_out)
             batch.archived, batch.remote = decided.archived, runner
-            if queue.settings.memory == "on":
+            if queue.settings.memory != "off":
                 batch.recall = Recaller(env.store)
             async with runner.following():
                 return await batch.work(decided.decisions, request.selection.limit)

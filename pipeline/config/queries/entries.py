@@ -111,7 +111,9 @@ def question_of(node: Node, faults: Problems) -> str | None:
 def _is_cut(node: Scalar, faults: Problems) -> bool:
     if node.tail:
         left = f"ends at {shown(node.value)}" if node.value else "is empty"
-        hint = f"put the question in quotes: {quoted(_said(node).strip())}; or, before a comment, write two spaces"
+        said = _said(node).strip()
+        fix = f"put the question in quotes: {quoted(said)}; or, before a comment, write two spaces"
+        hint = fix if any(map(str.isalnum, said)) else _WANTED
         faults.add(node, f"the question {left}: {shown(node.tail.strip())} is read as a comment", hint)
     elif node.runs_on:
         hint = "start both entries in one column; or put the text in quotes"

@@ -122,7 +122,8 @@ class Settings:
     ``prices`` pairs a model with its price, ``search_urls`` a search provider with the address it is asked at. ``contact``, an
     address or a page, is sent to all servers that are asked. ``page_hosts`` are the only addresses on this machine or
     in a private network whose pages may be read. ``site_url`` is the address of the published site, "" if it is not published.
-    ``memory``: whether a run recalls earlier sessions, and consolidates those that ended. ``keep``: how long ``research prune``
+    ``memory``: whether a run recalls earlier sessions, and consolidates those that ended; ``model``: with the model of the
+    settings too. ``keep``: how long ``research prune``
     keeps what. ``machine`` is this computer's name in the log, unless the environment names it; "": its host name. ``store`` is
     the address of the database that holds the log; "": it is in files. ``embeddings``: the model of the search by meaning;
     None: documents are searched by words alone. ``workers`` have ``notes`` in the vault, or are ``folded`` into their session's.
@@ -141,7 +142,7 @@ class Settings:
     page_hosts: tuple[str, ...] = ()
     contact: str = ""
     site_url: str = ""
-    memory: Literal["on", "off"] = "on"
+    memory: Literal["on", "off", "model"] = "on"
     keep: Keep = Keep()
     workers: Literal["notes", "folded"] = "notes"
     vault_queue: Literal["read", "ignore"] = "read"

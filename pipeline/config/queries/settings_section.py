@@ -241,7 +241,7 @@ _SETTINGS: dict[str, Reader] = {
     "page_hosts": listing(_address, "write a list of addresses: [http://wiki.intranet]"),
     "contact": _contact,
     "site_url": _address,
-    "memory": choice("on", "off"),
+    "memory": choice("on", "off", "model"),
     "keep": _keep,
     "machine": machine,
     "store": _store,

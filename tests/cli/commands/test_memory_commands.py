@@ -80,7 +80,7 @@ def test_with_a_model_the_command_keeps_its_checked_sentences_and_prints_what_th
     (folder / "queries.yaml").write_text(f"settings: {{memory: off}}\n{queue}")
     assert said(folder, "run").code == 0
     with serving(_reply) as url:
-        model = f'{{reasoner: {{model: {MODEL}, base_url: "{url}"}}}}'
+        model = f'{{memory: model, reasoner: {{model: {MODEL}, base_url: "{url}"}}}}'
         (folder / "queries.yaml").write_text(f"settings: {model}\n{queue}")
         told = said(folder, "--json", "consolidate")
         assert told.code == 0
@@ -95,7 +95,9 @@ def test_a_model_that_is_not_there_is_reported_and_the_rules_consolidate(folder:
     queue = (folder / "queries.yaml").read_text()
     (folder / "queries.yaml").write_text(f"settings: {{memory: off}}\n{queue}")
     assert said(folder, "run").code == 0
-    (folder / "queries.yaml").write_text(f'settings: {{reasoner: {{model: m, base_url: "http://127.0.0.1:9/v1"}}}}\n{queue}')
+    (folder / "queries.yaml").write_text(
+        f'settings: {{memory: model, reasoner: {{model: m, base_url: "http://127.0.0.1:9/v1"}}}}\n{queue}'
+    )
     told = said(folder, "-q", "consolidate")
     assert told.code == 0
     assert "without a model's sentences" in told.err

@@ -284,6 +284,7 @@ _UNCOMMENTED = _LINE.filter(lambda line: not re.search(r"  #|['\"] ?#", line))
 @example("W: ''", "- ")
 @example("&W W:", "- ")
 @example("? W", "- ")
+@example("&W #", "- ")
 def test_a_suggested_fix_is_valid_and_means_what_was_written(line: str, start: str) -> None:
     _, faults = parse(f"queries:\n{start}{line}\n".encode())
     for fault in faults:
