@@ -271,7 +271,7 @@ class Batch:
         except Exception as error:  # noqa: BLE001 - a bug in one session must not end the others
             _log.exception("%s ended unexpectedly", decision.query.id)
             return _ended_event(decision, state, "failed", f"unexpected {type(error).__name__}: {one_line(str(error), 500)}")
-        return self._ended_event_of(decision, state)
+        return self._ended_event_of(decision, state, why)
 
     async def _run(self, session: ResearchSession, decision: Decision) -> str:
         """Research a session, here or elsewhere; return why it was stopped, if that is known."""

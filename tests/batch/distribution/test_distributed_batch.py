@@ -233,6 +233,7 @@ def test_jobs_that_no_worker_can_take_are_named_with_the_reasons_and_left_open()
     (line,) = stage.said
     assert "north: its documents differ from those of the run (bbbbbbbb instead of aaaaaaaa)" in line
     assert "and 2 more" in line
+    assert all("no worker can take it: north: its documents differ" in ended.reason for ended in result.ended)
 
 
 def test_a_query_for_one_machine_is_researched_there() -> None:
