@@ -16,6 +16,19 @@ from pipeline.domain.imports.parsed import ParsedImport, Tally
 KIND = "go-research"
 _FINISHED, _OPEN = frozenset({"complete", "expanded"}), frozenset({"pending", "running", "failed"})
 _NANOSECONDS = 1e9
+# The fields of each kind of record that are read, or that say nothing to a reader.
+_FIELDS = {
+    "session": "id version query mode complexity_score workers report sources insights cost status created_at updated_at"
+    " parent_id",
+    "worker": "id worker_num objective tools_available iterations tool_calls final_output summary sources status cost error"
+    " started_at completed_at",
+    "iteration": "number thought action result timestamp",
+    "tool call": "tool args result success duration iteration timestamp error",
+    "insight": "title finding implication confidence sources worker_id id timestamp iteration",
+}
+
+
+_NOTHING: tuple[Any, ...] = (None, "", [], {}, 0, False)
 
 
 def is_session(value: Any) -> bool:
@@ -45,6 +58,7 @@ def _session(value: dict[str, Any], name: str, data: bytes, tally: Tally) -> Par
         _worker(worker, tally)
     _insights(fields, tally)
     _report(fields, tally)
+    _note_unread(value, name, tally)
     question, status = fields.text("query"), fields.text("status")
     if status not in _FINISHED | _OPEN:
         tally.note(name, f"has the status {status[:40]!r}, which go-research does not have; it is taken for unfinished")
@@ -114,8 +128,34 @@ def _insight(one: Fields) -> ImportedFact:
     )
 
 
+def _note_unread(session: dict[str, Any], name: str, tally: Tally) -> None:
+    """Note once for each kind of record which of its fields are not read: another version may have put something there."""
+    workers = _objects(session, "workers")
+    kinds = {
+        "session": [session],
+        "worker": workers,
+        "iteration": [one for worker in workers for one in _objects(worker, "iterations")],
+        "tool call": [one for worker in workers for one in _objects(worker, "tool_calls")],
+        "insight": _objects(session, "insights"),
+    }
+    for kind, records in kinds.items():
+        known = _FIELDS[kind].split()
+        unread = sorted({field for one in records for field, said in one.items() if field not in known and said not in _NOTHING})
+        if unread:
+            tally.note(name, f"{kind}: not read are the fields {', '.join(unread)[:300]}; the stored original has them")
+
+
+def _objects(record: dict[str, Any], field: str) -> list[dict[str, Any]]:
+    found = record.get(field)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
 def _report(fields: Fields, tally: Tally) -> None:
-    if text := fields.text("report"):
+    found = fields.values.get("report")
+    if found is not None and not isinstance(found, str):
+        tally.records += 1
+        tally.leave_out(f"{fields.where}, report", "should be text; it is left out")
+    elif text := fields.text("report"):
         tally.records += 1
         sources = fields.texts("sources")
         tally.keep(ReportImported(ordinal=0, when=fields.time("updated_at"), text=text, sources=sources))

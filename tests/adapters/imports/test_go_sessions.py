@@ -66,3 +66,23 @@ def test_of_two_files_of_one_session_the_first_is_imported(tmp_path: Path) -> No
 def test_a_single_file_can_be_imported(tmp_path: Path) -> None:
     ((one,), _) = read(write_session(tmp_path))
     assert one.origin == "2026-01-05-ab12cd34.json"
+
+
+def test_fields_that_are_not_read_are_named(tmp_path: Path) -> None:
+    session = go_session(extra={"a": 1})
+    session["workers"][0]["thoughts"] = [{"content": "a thought"}]
+    path = write_session(tmp_path)
+    path.write_text(json.dumps(session))
+    ((one,), _) = read(tmp_path)
+    assert [finding.what.partition(";")[0] for finding in one.tally.findings] == [
+        "session: not read are the fields extra",
+        "worker: not read are the fields thoughts",
+    ]
+
+
+def test_a_report_that_is_no_text_is_left_out_and_counted(tmp_path: Path) -> None:
+    path = write_session(tmp_path)
+    path.write_text(json.dumps(go_session(report={"title": "T", "full_content": "all of it"})))
+    ((one,), _) = read(tmp_path)
+    assert one.tally.counts.left_out == 1
+    assert not [item for item in one.tally.items if isinstance(item, ReportImported)]
