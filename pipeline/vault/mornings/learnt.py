@@ -12,8 +12,9 @@ from pipeline.domain.findings import origin_of, standings
 from pipeline.domain.state import Report, SessionState
 from pipeline.domain.values import Contradiction, Sentence, ValidatedFact
 from pipeline.text.normalise import one_line
+from pipeline.text.ranking.answer_types import answer_kinds, kind_match
 from pipeline.text.ranking.query_terms import content_stems
-from pipeline.text.sentences import split_sentences
+from pipeline.text.sentences import points_back, split_sentences
 from pipeline.vault.output import formatting
 from pipeline.vault.output.page_markdown import flat, statement
 
@@ -105,12 +106,27 @@ def learnt_of(state: SessionState) -> Learnt | None:
 
 
 def _answer(state: SessionState, sentence: Sentence) -> CitedText:
-    """The first sentence that says enough by itself, with the citations of the whole passage."""
+    """The first sentence that says enough by itself, of a quoted passage from the one nearest to the question on.
+
+    It has the citations of the whole passage.
+    """
     whole = cited_text(state, sentence)
-    text, *others = split_sentences(whole.text) or [whole.text]
+    sentences = split_sentences(whole.text) or [whole.text]
+    text, *others = sentences if whole.prose else _from_the_nearest(state.query, sentences)
     while others and (len(text) < _SHORT or text.endswith(":")):
         text = f"{text} {others.pop(0)}"
     return CitedText(one_line(text, LONGEST_ANSWER), whole.cites, whole.prose)
+
+
+def _from_the_nearest(question: str, sentences: Sequence[str]) -> Sequence[str]:
+    """Return the sentences from the one on that shares most words with the question, or has what it asks for, such as a number.
+
+    One that points back, as with "this", keeps the sentence before it.
+    """
+    wanted, kinds = content_stems(question), answer_kinds(question)
+    worth = [len(wanted & content_stems(one)) + kind_match(kinds, one) for one in sentences]
+    best = worth.index(max(worth))
+    return sentences[best - 1 if best and points_back(sentences[best]) else best :]
 
 
 def _origins(state: SessionState, facts: Sequence[str]) -> set[str]:
