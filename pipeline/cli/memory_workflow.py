@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipeline.cli.command_parts import read_sessions
-from pipeline.cli.presentation import price
-from pipeline.domain.values import EXTRACTIVE, Cost
 from pipeline.errors import UsageError
 from pipeline.ops.console_output import PRINTED, Console
 
@@ -18,16 +15,16 @@ if TYPE_CHECKING:
     from pipeline.batch.memory.consolidating import Consolidated
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain import Summary
+    from pipeline.domain.values import Cost
     from pipeline.engine.run_context import RunContext
     from pipeline.ports import EventStore
 
 _log = logging.getLogger("pipeline.cli.memory_workflow")
-FREE = Cost()
 _HINT = "no session is lost; research consolidate tries it again"
 
 
 def consolidate_after_run(
-    console: Console, workspace: Workspace, store: EventStore, keys: Keys | None = None, spent: Cost = FREE
+    console: Console, workspace: Workspace, store: EventStore, keys: Keys | None = None, spent: Cost | None = None
 ) -> None:
     """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never.
 
@@ -43,14 +40,17 @@ def consolidate_after_run(
 
 
 def consolidate_now(
-    console: Console, workspace: Workspace, store: EventStore, keys: Keys | None = None, spent: Cost = FREE
+    console: Console, workspace: Workspace, store: EventStore, keys: Keys | None = None, spent: Cost | None = None
 ) -> Consolidated:
     """Consolidate the ended sessions that changed since they were consolidated last; return the outcome. Values as above.
 
     Raises:
         LogError: the memory's stream cannot be written.
     """
+    import asyncio
+
     from pipeline.batch.memory.consolidating import consolidate
+    from pipeline.domain.values import Cost
     from pipeline.wiring import workspace_adapters
 
     context = workspace_adapters.context_of(workspace, lambda _event, _state: None)
@@ -61,11 +61,12 @@ def consolidate_now(
             return replace(consolidate(store, context, sessions), problems=(problem,))
     if keys is None or not model:
         return consolidate(store, context, sessions)
-    return asyncio.run(_with_model(workspace, store, keys, context, sessions, model, spent))
+    return asyncio.run(_with_model(workspace, store, keys, context, sessions, model, spent or Cost()))
 
 
 def _model_of(workspace: Workspace, keys: Keys) -> tuple[str, str]:
     """Return the model that the settings name ("" if none), and why it cannot be asked."""
+    from pipeline.domain.values import EXTRACTIVE
     from pipeline.wiring.talk_adapters import talk_reasoner
 
     try:
@@ -95,6 +96,8 @@ def print_failures(console: Console, done: Consolidated) -> None:
         console.say(f"{problem}\n  → what the rules found is kept", always=True, fg="yellow")
         _log.warning("%s", problem, extra=PRINTED)
     if done.cost.calls or done.cost.usd:
+        from pipeline.cli.presentation import price
+
         console.say(f"memory: {price(done.cost)}", dim=True)
     for name, reason in done.failed.items():
         console.say(f"{name} was not consolidated: {reason}\n  → research verify", always=True, fg="yellow")
