@@ -195,8 +195,10 @@ def disagreeing(space: Workspace, said: Said, failed: Sequence[str]) -> Iterator
 
 
 def _is_behind(space: Workspace) -> bool:
-    """Whether memory lacks a session, so that a consolidation has something to do."""
-    return bool(due_sessions(read_memory(space.store), read_all(space.store).sessions))
+    """Whether memory lacks a session, so that a consolidation has something to do, or the end of a consolidation."""
+    store = space.store
+    unended = any(all(record.type != "memory.ended" for record in store.load(name)) for name in store.ids("memory"))
+    return unended or bool(due_sessions(read_memory(store), read_all(store).sessions))
 
 
 def _missed(space: Workspace) -> list[str]:
