@@ -81,31 +81,32 @@ SENTENCE_STARTERS = _words(
     """
 )
 
-# One side a line stands against the other.
+# One side a line stands against the other. The first 8 say how something is; the others may also name two things.
+STATES = 8
 _PAIRS = r"""
-before|prior to  ~  after
 increas\w+|rises?|rose|grows?|grew  ~  decreas\w+|falls?|fell|drops?|dropped|shrinks?|reduc\w+
 enable[sd]?|enabling  ~  disable[sd]?|disabling
 allow(?:s|ed)?|permit\w*  ~  forbid\w*|prohibit\w*|refuse[sd]?|reject\w*
+faster|quicker  ~  slower
+true  ~  false
+required|mandatory  ~  optional
+safe\w*  ~  unsafe\w*
+supported|supports  ~  unsupported|deprecated
+before|prior to  ~  after
 minimum|least  ~  maximum|most
 more|higher|larger|greater  ~  less|fewer|lower|smaller
 first  ~  last
-faster|quicker  ~  slower
 synchronous\w*  ~  asynchronous\w*
 on  ~  off
-true  ~  false
 read\w*  ~  writ\w+
 client\w*  ~  server\w*
 above|over|exceed\w*  ~  below|under
-required|mandatory  ~  optional
 succeed\w*|success\w*  ~  fail\w*
 internal\w*  ~  external\w*
-safe\w*  ~  unsafe\w*
 older|earlier  ~  newer|later
 add(?:s|ed)?|introduced  ~  remove[sd]?|dropped
 start(?:s|ed)?|beg[iau]n\w*  ~  end(?:s|ed)?|stop\w*
 open(?:s|ed)?  ~  close[sd]?
-supported|supports  ~  unsupported|deprecated
 lock(?:s|ed)?  ~  unlock(?:s|ed)?
 """
 OPPOSITES = tuple(

@@ -143,3 +143,16 @@ def test_sentences_of_opposite_sense_do_not_confirm_each_other() -> None:
     a = fact("Asynchronous writes are allowed on the small volumes of the array.", "corpus:a.md")
     b = fact("On the volumes of the small array, asynchronous writes are forbidden.", "corpus:b.md")
     assert [entry.standing for entry in validated(a, b).values()] == ["single", "single"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The journal of ext3 is replayed at the next mount.", "The journal of ext4 is replayed at the next mount."),
+        ("The client sends its greeting at the beginning.", "The server sends its greeting at the beginning."),
+        ("The option -a enables the slow check.", "The option -A disables the slow check."),
+        ("The default percentage is 5%.", "The default percentage is 5.0%."),
+    ],
+)
+def test_names_sides_options_and_ways_to_write_a_figure_raise_no_alarm(first: str, second: str) -> None:
+    assert differing(GUIDE.format(first), GUIDE.format(second)) == ()
