@@ -30,7 +30,7 @@ class PostgresTarget(PostgresLog):
         self.database.run(lambda connection: objects.put_packed(connection, digest, body))
 
     def write(self, stream: str, segments: Sequence[Segment], chain: RecordChain) -> None:
-        """Store a stream in one transaction. If a merge has changed which branch its chain is, its rows are made anew.
+        """Store a stream in one transaction. If a merge has changed which branch its chain is, its rows are written again.
 
         Raises:
             WorkspaceLocked: a process writes the stream.

@@ -94,7 +94,7 @@ def migrate(connection: Connection) -> list[str]:
         row = connection.execute(_FOREIGN).fetchone()
         if row and row[0]:
             connection.execute(_RENUMBER)
-            done.append("events of a restored backup were numbered anew")
+            done.append("events of a restored backup were numbered again")
         return done
 
 

@@ -94,7 +94,7 @@ def test_a_backup_restored_on_another_server_is_sound_once_it_is_prepared(
     again = PostgresStore(url, tmp_path / "again")
     with pytest.raises(LogUnreadable, match="restored from the backup of another server"):
         again.load("s-1")
-    assert migrate(url) == ["events of a restored backup were numbered anew"]
+    assert migrate(url) == ["events of a restored backup were numbered again"]
     assert list(again.load("s-1")) == records(range(1, 30))
     assert findings_in(PostgresLog(again.database)) == []
     assert again.append("s-1", records([30]), 29) == 30
