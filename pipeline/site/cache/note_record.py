@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pipeline.site.cache.plain_properties import split_plain
 from pipeline.site.markdown.inline_syntax import wikilink
 from pipeline.site.markdown.note_draft import Around, Aside, Draft, Embed, Table
 from pipeline.site.paths import HOME, Places, page_of, root_of, stem_of, suffix_of
@@ -105,6 +106,8 @@ def canvas_files(data: bytes) -> list[str]:
 
 def _split(text: str) -> tuple[dict[str, Any], str]:
     """A note's properties and the text behind them; properties that cannot be read are none."""
+    if plain := split_plain(text):
+        return plain
     import frontmatter  # slow to import: only where a note is read
     import yaml
 
