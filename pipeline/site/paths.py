@@ -88,7 +88,7 @@ def root_of(page: str) -> str:
     return "../" * page.count("/")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=20_000)  # as many as pages
 def encoded(path: str) -> str:
     """Return a site path as it may stand in an address."""
     return path if _PLAIN.fullmatch(path) else quote(path, safe="/._-~")

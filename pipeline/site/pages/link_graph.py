@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from html import escape
 from math import cos, pi, sin
 
@@ -33,6 +34,7 @@ def local_graph(title: str, kind: str, neighbours: Sequence[Link]) -> Markup:
     )
 
 
+@cache
 def _place(number: int, count: int) -> tuple[int, int]:
     angle = 2 * pi * number / count - pi / 2
     return round(_WIDTH / 2 + 200 * cos(angle)), round(_HEIGHT / 2 + 150 * sin(angle))

@@ -191,11 +191,10 @@ def link(face: Face, root: str) -> Link:
 
 def groups(faces: Sequence[Face], root: str) -> tuple[Group, ...]:
     """Return links to notes, by kind."""
-    return tuple(
-        Group(kind, PLURALS[kind], tuple(link(face, root) for face in same))
-        for kind in (*KINDS, OTHER)
-        if (same := [face for face in faces if face.kind == kind])
-    )
+    by_kind: dict[str, list[Link]] = {}
+    for face in faces:
+        by_kind.setdefault(face.kind, []).append(link(face, root))
+    return tuple(Group(kind, PLURALS[kind], tuple(by_kind[kind])) for kind in (*KINDS, OTHER) if kind in by_kind)
 
 
 def breadcrumbs(kind: str, root: str) -> tuple[Link, ...]:
