@@ -25,3 +25,12 @@ def specificity(word: str, language: str) -> float:
         return 1.0
     zipf = zipf_frequency(word, code, wordlist="small")
     return min(1.0, max(0.0, (_COMMON - zipf) / (_COMMON - _RARE)))
+
+
+@lru_cache(maxsize=16_384)
+def is_word(word: str, language: str) -> bool:
+    """Return whether a lower-case word is one of the language's tens of thousands of usual ones; False if it is unsupported."""
+    from wordfreq import zipf_frequency  # imported late: its lists take a tenth of a second to load
+
+    code = _CODES.get(language)
+    return code is not None and zipf_frequency(word, code, wordlist="small") > 0
