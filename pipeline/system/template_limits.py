@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import operator
+import os
 import resource
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from functools import cache
 from typing import Any
+
+from jinja2.runtime import Macro
 
 TEMPLATE_S = 10.0  # of the processor's time, for one note or page; they take some milliseconds
 TEMPLATE_BYTES = 512_000_000  # of memory, beyond what the process holds
 LARGEST = 32_000_000  # characters of a note or page
 LONGEST = 1_000_000  # steps of a range
+_VARIABLES = ("_block_vars", "_loop_vars")  # what Jinja gives beside the arguments, for functions that want a context
 _BITS = 4_096  # of a whole number
 
 
@@ -43,6 +47,10 @@ class Bounded:
     @staticmethod
     def call(context: Any, called: Any, *arguments: Any, **named: Any) -> Any:
         """Call what a template calls."""
+        if isinstance(called, Macro):  # nearly always; Jinja would ask it three times whether it wants a context
+            for name in _VARIABLES:
+                named.pop(name, None)
+            return called(context.eval_ctx, *arguments, **named)
         return context.call(_range if called is range else called, *arguments, **named)
 
     @staticmethod
@@ -67,7 +75,8 @@ def bounded() -> Iterator[Callable[[str], str]]:
     """
     limits = resource.getrlimit(resource.RLIMIT_AS)
     timed = threading.current_thread() is threading.main_thread()  # no other can be interrupted
-    before = signal.signal(signal.SIGPROF, _end_of_time) if timed else None
+    if timed:
+        _end_in_time()
     try:
         resource.setrlimit(resource.RLIMIT_AS, (_memory_limit(*limits), limits[1]))
         if timed:
@@ -82,8 +91,13 @@ def bounded() -> Iterator[Callable[[str], str]]:
     finally:
         if timed:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+@cache
+def _end_in_time() -> None:
+    """Have the timer end what it interrupts. Once for all notes: to set a handler takes as long as to render a short one."""
+    signal.signal(signal.SIGPROF, _end_of_time)
 
 
 def _end_of_time(*_signal: object) -> None:
@@ -92,11 +106,24 @@ def _end_of_time(*_signal: object) -> None:
 
 def _memory_limit(soft: int, hard: int) -> int:
     """What may be held in all, ``soft`` where the system does not tell what is."""
-    try:
-        held = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
-    except OSError:
+    descriptor = _own_memory()
+    if descriptor is None:
         return soft
+    held = int(os.pread(descriptor, 64, 0).split()[0]) * resource.getpagesize()
     return min(limit for limit in (held + TEMPLATE_BYTES, soft, hard) if limit != resource.RLIM_INFINITY)
+
+
+@cache
+def _own_memory() -> int | None:
+    """The file in which the system tells what this process holds; to open it for each note would take longer than the rest."""
+    try:
+        return os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+if hasattr(os, "register_at_fork"):  # a fork would go on to read what its parent holds
+    os.register_at_fork(after_in_child=_own_memory.cache_clear)
 
 
 def _of_a_size(text: str) -> str:

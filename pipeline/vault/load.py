@@ -13,7 +13,7 @@ from pipeline.domain.events.pruning_events import ResearchPruned
 from pipeline.domain.events.records import Record
 from pipeline.domain.state import SessionState
 from pipeline.vault.paths import Names, Workers
-from pipeline.vault.session_card import Card, card_of
+from pipeline.vault.session_card import Card, card_of, named_card
 from pipeline.vault.vault_model import Batch, LoadedSession
 
 # The events that decide the paths, titles and links of a session's notes and sources.
@@ -48,15 +48,16 @@ class FoldedSession:
         """When the report was finished; "" if there is none."""
         return next((event.at for event in reversed(self.events) if isinstance(event, e.ReportGenerated)), "")
 
-    def card(self, taken: Names, workers: Workers = "notes") -> Card:
-        """Return the session's card; its names are claimed from ``taken``. ``workers``: notes of their own, or folded."""
-        return card_of(self.state, self.reported_at, taken, workers)
+    def named(self, taken: Names, workers: Workers = "notes") -> Card:
+        """Return the session's card with only what links need; its names are claimed from ``taken``.
+
+        ``workers``: notes of their own, or folded.
+        """
+        return named_card(self.state, taken, workers)
 
     def loaded(self, named: Card) -> LoadedSession:
         """Return the session with its complete card and the paths of the card ``named``."""
-        card = self.card(Names())
-        card = replace(card, session_path=named.session_path, report_path=named.report_path, workers=named.workers)
-        return LoadedSession(card, self.state, self.events)
+        return LoadedSession(card_of(self.state, self.reported_at, named), self.state, self.events)
 
 
 def whole(session_id: str, events: Iterable[bytes]) -> FoldedSession:

@@ -55,7 +55,7 @@ def assign_paths(changes: LogChanges, catalogue: Catalogue, workers: Workers = "
     _check_old_clashes(catalogue, changes.affected | touched)
     catalogue.drop_stems(_paths(changes.cards_before.values(), known.values()))
     taken = Names(catalogue.has_stem)
-    fresh = {name: opened.card(taken, workers) for name, opened in changes.outlines.items()}
+    fresh = {name: opened.named(taken, workers) for name, opened in changes.outlines.items()}
     places = _places(changes, catalogue, touched, taken)
     changes.outlines.clear()
     _store_clashes(catalogue, taken.clashes, changes.first_build)

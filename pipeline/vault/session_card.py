@@ -188,26 +188,18 @@ class Reading:
     shown: bool = True
 
 
-def card_of(state: SessionState, reported_at: str, taken: Names, workers: Workers = "notes") -> Card:
-    """Return a session's card; its names are claimed from ``taken``. ``reported_at``: when the report was finished, or "".
-
-    ``workers``: whether they have notes, or are folded into the session's.
-    """
-    year, report = paths.in_year(state.started_at), state.report
-    report_path = taken.claim(f"reports/{year}", paths.report_stem(state.query, state.id, state.names), state.id)
-    session_path = taken.claim(f"sessions/{year}", paths.session_stem(state.query, state.id, state.names), state.id)
+def card_of(state: SessionState, reported_at: str, named: Card) -> Card:
+    """Return a session's card, with the paths of its card ``named``; ``reported_at``: when the report was finished, or ""."""
+    report = state.report
     return Card(
         **_fields(summary_of(state), _SUMMARY),
         reported_at=reported_at,
         names=state.names,
-        session_path=session_path,
-        report_path=report_path if report or state.status == "not-found" else "",
-        report_title=(report.title if report else "") or state.query,
+        session_path=named.session_path,
+        report_path=named.report_path,
+        report_title=_title(state),
         has_report=report is not None,
-        workers=tuple(
-            _worker_card(state, worker, taken) if workers == "notes" else _folded_card(state, worker, session_path)
-            for worker in workers_in_order(state)
-        ),
+        workers=named.workers,
         learnt=learnt_of(state),
         open=_open(state),
         drawn=tuple(Drawn(entry.url, len(entry.facts)) for entry in report.references) if report else (),
@@ -215,6 +207,38 @@ def card_of(state: SessionState, reported_at: str, taken: Names, workers: Worker
         words=report.words if report else 0,
         disagreements=len(report.contradictions) if report else 0,
     )
+
+
+def named_card(state: SessionState, taken: Names, workers: Workers = "notes") -> Card:
+    """Return a session's card with only what links to it need; its names are claimed from ``taken``.
+
+    ``workers``: whether they have notes, or are folded into the session's.
+    """
+    year = paths.in_year(state.started_at)
+    report_path = taken.claim(f"reports/{year}", paths.report_stem(state.query, state.id, state.names), state.id)
+    session_path = taken.claim(f"sessions/{year}", paths.session_stem(state.query, state.id, state.names), state.id)
+    return Card(
+        id=state.id,
+        version=state.version,
+        query=state.query,
+        query_id=state.query_id,
+        tags=state.tags,
+        previous_session=state.previous_session,
+        started_at=state.started_at,
+        names=state.names,
+        session_path=session_path,
+        report_path=report_path if state.report or state.status == "not-found" else "",
+        report_title=_title(state),
+        has_report=state.report is not None,
+        workers=tuple(
+            _worker_card(state, worker, taken) if workers == "notes" else _folded_card(state, worker, session_path)
+            for worker in workers_in_order(state)
+        ),
+    )
+
+
+def _title(state: SessionState) -> str:
+    return (state.report.title if state.report else "") or state.query
 
 
 def _fields(value: Summary, names: Iterable[str]) -> dict[str, Any]:

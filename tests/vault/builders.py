@@ -314,7 +314,7 @@ def sessions(store: MemoryStore) -> tuple[LoadedSession, ...]:
     found = [load.whole(name, (record.data for record in store.load(name))) for name in store.session_ids()]
     taken = Names()
     ordered = sorted(found, key=lambda opened: (opened.state.started_at, opened.state.id))
-    return tuple(opened.loaded(opened.card(taken)) for opened in ordered)
+    return tuple(opened.loaded(opened.named(taken)) for opened in ordered)
 
 
 @dataclass

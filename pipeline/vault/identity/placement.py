@@ -60,8 +60,8 @@ class Placement:
 
     def placed(self, fresh: GeneratedFile) -> GeneratedFile:
         """Return a rendered file with its path and its links; call it when all notes were entered."""
-        if fresh.id:
-            fresh = replace(fresh, path=self.place(fresh.id, fresh.path))
+        if fresh.id and (path := self.place(fresh.id, fresh.path)) != fresh.path:
+            fresh = replace(fresh, path=path)
         if not self.links or targets_in(fresh.data).isdisjoint(self.links):
             return fresh
         if fresh.properties is None:

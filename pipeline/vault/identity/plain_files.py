@@ -75,4 +75,5 @@ def _signed_letters(mark: re.Match[bytes]) -> str:
 
 def _letters(data: bytes) -> str:
     """The comma behind a node of a canvas does not count: it depends on what comes after."""
-    return letters_of(line for one in _TARGET.sub(b"", data).split(b"\n") if (line := one.rstrip().removesuffix(b",")))
+    bare = _TARGET.sub(b"", data) if b"[[" in data or b'"file":"' in data else data
+    return letters_of(line for one in bare.split(b"\n") if (line := one.rstrip().removesuffix(b",")))

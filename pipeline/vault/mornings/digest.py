@@ -90,7 +90,8 @@ def _told(store: EventStore, session: str, query: str, status: str, reason: str)
         opened = load.whole(session, (record.data for record in store.load(session)))
         if opened.state.query:
             titles = {page.url: page.title for page in opened.state.pages.values()}
-            return Told(query, status, reason, opened.card(Names()), titles)
+            card = opened.loaded(opened.named(Names())).card
+            return Told(query, status, reason, card, titles)
     return Told(query, status, reason, None, {})
 
 

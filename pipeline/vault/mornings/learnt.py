@@ -95,10 +95,11 @@ def learnt_of(state: SessionState) -> Learnt | None:
         return None
     first = report.summary[0] if report.summary else None
     facts = [name for name in first.facts if name in state.facts] if first else []
+    entries = _entries(state, facts)
     return Learnt(
         answer=_answer(state, first) if first else None,
-        sources=len(_origins(state, facts)),
-        disputed=any(entry.standing == "disputed" for entry in _entries(state, facts)),
+        sources=len(_origins(state, facts, entries)),
+        disputed=any(entry.standing == "disputed" for entry in entries),
         missing=report.missing,
         dispute=_dispute(state, report.contradictions),
         news=_news(state, report),
@@ -129,15 +130,15 @@ def _from_the_nearest(question: str, sentences: Sequence[str]) -> Sequence[str]:
     return sentences[best - 1 if best and points_back(sentences[best]) else best :]
 
 
-def _origins(state: SessionState, facts: Sequence[str]) -> set[str]:
-    """The independent places (hosts, documents) of these facts and of those that confirm them."""
-    names = {*facts, *(name for entry in _entries(state, facts) for name in entry.support)}
+def _origins(state: SessionState, facts: Sequence[str], entries: Iterable[ValidatedFact]) -> set[str]:
+    """The independent places (hosts, documents) of these facts and of those that confirm them, by their ``entries``."""
+    names = {*facts, *(name for entry in entries for name in entry.support)}
     return {origin_of(state.facts[name].url) for name in names if name in state.facts}
 
 
 def _entries(state: SessionState, facts: Sequence[str]) -> list[ValidatedFact]:
     """The results of cross-checking these facts."""
-    known = standings(state)
+    known = standings(state) if facts else {}
     return [known[name] for name in facts if name in known]
 
 

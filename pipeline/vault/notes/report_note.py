@@ -172,6 +172,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
     disagreements = citer.disagreements(report.contradictions)
     unknowns = open_questions(report.unknowns)
     limits = _limits(state, report)
+    counts, cost = counts_of(state), cost_of(state)
     origins = [page_origin(entry.url) for entry in report.references]
     return ReportView(
         title=report.title or state.query,
@@ -203,13 +204,13 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
         seconds=working_seconds(state),
-        usd=cost_of(state).charged_usd,
-        unknown_usd=cost_of(state).assumed_usd,
-        likely_usd=cost_of(state).expected_usd,
+        usd=cost.charged_usd,
+        unknown_usd=cost.assumed_usd,
+        likely_usd=cost.expected_usd,
         tokens=state.spent.total_tokens,
         events=state.version,
-        facts=counts_of(state)["facts"],
-        pages=counts_of(state)["pages"],
+        facts=counts["facts"],
+        pages=counts["pages"],
         words=report.words,
         derived=_has_derived(report),
     )

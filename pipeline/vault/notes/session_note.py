@@ -202,7 +202,7 @@ class SessionView:
 
 def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
     """Return the note of a session."""
-    state = loaded.state
+    state, counts = loaded.state, counts_of(loaded.state)
     own = present(
         {
             "query": plain(state.query, 1_000),
@@ -210,7 +210,7 @@ def session_note(model: VaultModel, loaded: LoadedSession) -> Note:
             "report": linked(report_link(loaded.card)),
             "night": last_night(model, loaded),
             "previous": linked(_earlier(model, loaded)),
-            **{name: counts_of(state)[name] for name in ("workers", "searches", "pages", "facts")},
+            **{name: counts[name] for name in ("workers", "searches", "pages", "facts")},
             "cost_usd": round(cost_of(state).charged_usd, 6),
             "tokens": state.spent.total_tokens,
             "duration_s": working_seconds(state),
@@ -227,6 +227,7 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
     state = loaded.state
     after = model.followers.get(loaded.card.id)
     costs = cost_rows(loaded.events, state.spent)
+    counts, cost = counts_of(state), cost_of(state)
     return SessionView(
         title=state.query,
         status=state.status,
@@ -257,14 +258,14 @@ def _view(model: VaultModel, loaded: LoadedSession) -> SessionView:
         reasoner=state.config.reasoner,
         models=models(loaded.events, state.config.reasoner),
         search=state.config.search,
-        searches=counts_of(state)["searches"],
-        pages=counts_of(state)["pages"],
-        facts=counts_of(state)["facts"],
+        searches=counts["searches"],
+        pages=counts["pages"],
+        facts=counts["facts"],
         seconds=working_seconds(state),
         runs=len(state.runs),
-        usd=cost_of(state).charged_usd,
-        unknown_usd=cost_of(state).assumed_usd,
-        likely_usd=cost_of(state).expected_usd,
+        usd=cost.charged_usd,
+        unknown_usd=cost.assumed_usd,
+        likely_usd=cost.expected_usd,
         calls=state.spent.calls,
         costs=costs,
         input_tokens=state.spent.input_tokens,

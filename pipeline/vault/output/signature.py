@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from array import array
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from itertools import chain
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -29,8 +31,9 @@ _LINE = re.compile(r"%% generated: ([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]*) %%[ \t]*\r
 _TARGET = re.compile(r"\[\[[^\[\]|#\\\n]*(?=[#|\\\]])")
 _MARKUP = re.compile(r"\[\[(?:#[^\[\]|\\]*)?\\?\|?([^\[\]]*)\]\]")
 _NO_LETTERS = re.compile(r"[\W\d_¹²³⁰⁴-⁹]+")
-_SIGNED = tuple(sorted(OWNED - set(SHARED_LISTS)))
+_SIGNED = OWNED - set(SHARED_LISTS)
 _LETTERS = 4  # of each line
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Signature(NamedTuple):
@@ -106,14 +109,12 @@ def _words(lines: Iterable[bytes]) -> frozenset[str]:
 
 def significant(properties: Mapping[str, Any], body: str) -> Iterator[bytes]:
     """Yield the lines of a generated part that are signed."""
-    for name in _SIGNED:
-        if name in properties:
-            value = plain(properties[name])
-            for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
-                yield _without_targets(f"{name}: {json.dumps(entry, ensure_ascii=False)}").encode("utf-8", "surrogateescape")
-    for line in _without_targets(body).encode("utf-8", "surrogateescape").split(b"\n"):
-        if stripped := line.rstrip():
-            yield stripped
+    for name in sorted(_SIGNED.intersection(properties)):
+        value = plain(properties[name])
+        for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
+            yield _without_targets(f"{name}: {_as_json(entry)}").encode("utf-8", "surrogateescape")
+    lines = _without_targets(body).encode("utf-8", "surrogateescape").split(b"\n")
+    yield from filter(None, map(bytes.rstrip, lines))
 
 
 def _without_targets(text: str) -> str:
@@ -122,7 +123,12 @@ def _without_targets(text: str) -> str:
 
 def letters_of(lines: Iterable[bytes]) -> str:
     """Return four letters for each line."""
-    return urlsafe_b64encode(b"".join([(crc32(line) & 0xFFFFFF).to_bytes(3, "big") for line in lines])).decode()
+    sums = array("I", map(crc32, lines))
+    if sys.byteorder == "little":
+        sums.byteswap()
+    whole = bytearray(sums.tobytes())
+    del whole[:: sums.itemsize]  # of each sum the first of its four bytes
+    return urlsafe_b64encode(whole).decode()
 
 
 def each(letters: str) -> set[str]:
@@ -132,10 +138,12 @@ def each(letters: str) -> set[str]:
 
 def plain(value: object) -> object:
     """Return a property's value for comparing: dates as text, and one kind of number."""
-    if isinstance(value, (date, datetime)):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, list | tuple):
         return list(map(plain, value))
-    return value if isinstance(value, (str, bool)) or value is None else str(value)
+    return value if isinstance(value, bool) or value is None else str(value)

@@ -59,14 +59,19 @@ def of_note(owner: str, note: Note, rendered: Rendered) -> GeneratedFile:
     name = note_id(owner, note.kind, note.key)
     properties = {**rendered.properties, ID: name}
     former = tuple(note_id(earlier, note.kind, note.key) for earlier in note.formerly)
-    file = GeneratedFile(owner, note.kind, f"{note.path}.md", b"", properties, id=name, former_ids=former)
-    return composed(file, rendered.body)
+    path = f"{note.path}.md"
+    data = _bytes(merge_user_text.compose(Rendered(path, properties, rendered.body), merge_user_text.NOTHING))
+    return GeneratedFile(owner, note.kind, path, data, properties, id=name, former_ids=former)
 
 
 def composed(file: GeneratedFile, body: str, additions: UserText = merge_user_text.NOTHING) -> GeneratedFile:
     """Return a note with this generated body and a person's additions."""
     text = merge_user_text.compose(Rendered(file.path, file.properties or {}, body), additions)
-    return replace(file, data=text.encode("utf-8", "surrogateescape"))
+    return replace(file, data=_bytes(text))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def note_id(owner: str, kind: str, key: str = "") -> str:

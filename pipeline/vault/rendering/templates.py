@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,8 @@ _ADVICE = Advice("templates/README.md", "no note was changed")
 class _PrintedMacro(Macro):
     """A macro whose result has been escaped piece by piece, and must not be escaped again as a whole."""
 
-    def _invoke(self, arguments: list[Any], autoescape: bool) -> str:
-        return Inert(super()._invoke(arguments, autoescape))
+    def _invoke(self, arguments: list[Any], _autoescape: bool) -> str:
+        return Inert(self._func(*arguments))
 
 
 class _Code(CodeGenerator):
@@ -129,8 +128,9 @@ class Renderer:
         Raises:
             TemplateInvalid: the template is missing, cannot be parsed, uses an unknown name, fails on this note, or does not end.
         """
-        given = {part.name: getattr(note.view, part.name) for part in fields(note.view)}  # type: ignore[arg-type]
-        given["view"] = note.view  # all of them together, for a macro
+        view: Any = note.view
+        given = {name: getattr(view, name) for name in view.__dataclass_fields__}
+        given["view"] = view  # all of them together, for a macro
         body = self._templates.render(f"{note.kind}.md.j2", given, f"{note.path}.md", _finished)
         return Rendered(note.path, note.properties, body)
 
