@@ -10,13 +10,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pipeline.adapters.documents.page_writer import PageText
+from pipeline.adapters.documents.manual.manual_head import Head, title_of
+from pipeline.adapters.documents.page_writer import Document, PageText, squash
 from pipeline.adapters.documents.plaintext.line_shapes import indent_of, is_code, is_columns
 from pipeline.adapters.documents.plaintext.print_artifacts import with_whole_words
 
 _SECTION = re.compile(r"[A-Z][A-Z0-9 ,/&'()_-]{2,60}\Z")
 _EDGE = re.compile(r"\S{1,60}\(\w{1,4}\)\s.*\S\(\w{1,4}\)\Z")  # TOOL(1)  Name of the book  TOOL(1)
-_CUT_WORD = re.compile(r"(-\n)([ ]{1,80})([a-z]\S{0,60})[ ]+(?=\S)")
+_NAMED = re.compile(r"(\S{1,60})\((\w{1,4})\)")
+_DESCRIBED = re.compile(r"^NAME[ \t]*\n+((?:[ \t]+\S.*(?:\n|\Z)){1,20})", re.MULTILINE)
+_CUT_WORD = re.compile(r"([-\u2010]\n)([ ]{1,80})([a-z]\S{0,60})[ ]+(?=\S)")
 _FEWEST_SECTIONS = 3
 _INDENTED_SHARE = 0.7  # least share of lines that are indented
 _LONGEST_TERM = 100  # characters
@@ -31,6 +34,26 @@ def is_printed_manual(text: str) -> bool:
     sections = [line for line in lines if _SECTION.match(line)]
     indented = sum(line[0] == " " for line in lines)
     return len(sections) >= _FEWEST_SECTIONS and "NAME" in sections[:2] and indented >= _INDENTED_SHARE * len(lines)
+
+
+def read_printed_manual(source: str, name: str) -> Document:
+    """Return the manual page that ``source`` shows as a terminal does; ``name`` is its name if its first line has none."""
+    page = PageText()
+    write_printed_manual(source, page)
+    title = title_of(_head(source), name)
+    return Document(title, page.rendered(title), "text/plain")
+
+
+def _head(source: str) -> Head:
+    """The name and section of the first line, ``TOOL(1)  Name of the book  TOOL(1)``, and the description under NAME."""
+    head = Head()
+    text = with_whole_words(source)
+    first = next((line.strip() for line in text.split("\n") if line.strip()), "")
+    if found := _NAMED.match(first) if _EDGE.match(first) else None:
+        head.name, head.section = found[1], found[2]
+    if described := _DESCRIBED.search(text):
+        head.take_description(squash(described[1]))
+    return head
 
 
 def write_printed_manual(text: str, page: PageText) -> None:

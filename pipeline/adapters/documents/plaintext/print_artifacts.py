@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_HYPHENATED = re.compile(r"([^\W\d_]{1,40})(?:-|\u00ad)\n[ \t]*([a-zß-öø-ÿ]\w{0,40})(?!\w)")
+_HYPHENATED = re.compile(r"([^\W\d_]{1,40})[-\u2010\u00ad]\n[ \t]*([a-zß-öø-ÿ]\w{0,40})(?!\w)")
 _WORD = re.compile(r"[^\W\d_]\w{0,40}(?:-\w{1,40}){0,3}")
+# U+2010 is the hyphen of `man` in a UTF-8 terminal.
 # Words that keep their hyphen before another word, even if the document does not use them alone.
 _PREFIX_NAMES = "non self multi half well cross read write so low high long short third pseudo semi quasi ex all"
 _PREFIXES = frozenset(_PREFIX_NAMES.split())

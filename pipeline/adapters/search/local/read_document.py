@@ -82,9 +82,17 @@ def _parse_as(data: bytes, kind: Kind, name: str) -> Document:
         from pipeline.adapters.documents.manual.manual_to_page import read_manual
 
         return read_manual(text, name)
+    return _parse_text(text, name, markup=form == "rst")
+
+
+def _parse_text(text: str, name: str, *, markup: bool) -> Document:
+    from pipeline.adapters.documents.manual.printed_manual import is_printed_manual, read_printed_manual
     from pipeline.adapters.documents.plaintext.plaintext_to_page import read_text
 
-    return read_text(text, name, markup=form == "rst")
+    if not markup and is_printed_manual(text):
+        return read_printed_manual(text, name)
+
+    return read_text(text, name, markup=markup)
 
 
 def decoded(data: bytes) -> str:
