@@ -13,6 +13,7 @@ _CODES = {
     "swedish": "sv", "danish": "da", "norwegian": "nb", "finnish": "fi", "russian": "ru",
 }  # fmt: skip
 _COMMON, _RARE = 5.5, 3.5  # Zipf values at which specificity reaches 0 and 1
+_UNKNOWN = 2.0  # Zipf value under which a word is in no everyday use at all
 
 
 @lru_cache(maxsize=16_384)
@@ -34,3 +35,10 @@ def is_word(word: str, language: str) -> bool:
 
     code = _CODES.get(language)
     return code is not None and zipf_frequency(word, code, wordlist="small") > 0
+
+
+def is_unusual(word: str) -> bool:
+    """Return whether a word is in no everyday use in English: fewer than one in ten million words."""
+    from wordfreq import zipf_frequency
+
+    return bool(zipf_frequency(word, "en", wordlist="large") < _UNKNOWN)

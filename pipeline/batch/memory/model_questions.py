@@ -14,7 +14,8 @@ from pipeline.domain.events.session_events import CallSent, StepFailed
 from pipeline.domain.findings import all_facts
 from pipeline.domain.memory.fold import Memory
 from pipeline.domain.memory.model_calls import NAMES_STEP, episode_step
-from pipeline.domain.memory.naming import METHOD, checked_names
+from pipeline.domain.memory.naming.named_entities import METHOD
+from pipeline.domain.memory.naming.proposed_names import checked_names
 from pipeline.domain.memory.values import Statement
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
