@@ -23,10 +23,11 @@ def sessions(changes: LogChanges, assigned: PathAssignment, catalogue: Catalogue
     """Return the sessions whose notes must be rendered again.
 
     A session's notes show: itself; links to the session before and the one after it on the same question, to the nights that
-    worked on it, and to the sources that it or the session before it read; and whether its query is gone from the queue.
+    worked on it, and to the sources that it or the session before it read; how many reports came before; and whether its query is
+    gone from the queue.
     """
     now, relinked = assigned.model, _relinked(changes, assigned)
-    found = set(changes.sessions) | _with_other_nights(changes, assigned) | catalogue.following(relinked)
+    found = set(changes.sessions) | _with_other_nights(changes, assigned) | _following(catalogue, relinked)
     found |= {card.previous_session for card in _both(assigned, relinked)}
     if changes.batches_changed:
         found |= catalogue.sessions_on(assigned.before.archived ^ now.archived)
@@ -34,6 +35,14 @@ def sessions(changes: LogChanges, assigned: PathAssignment, catalogue: Catalogue
         readers = catalogue.readers_of(moved)
         found |= readers | catalogue.following(readers) | catalogue.orphans()
     return {name for name in found if name in now.by_id}
+
+
+def _following(catalogue: Catalogue, sessions: set[str]) -> set[str]:
+    """All sessions that follow one of these on the same question, at whatever distance."""
+    found: set[str] = set()
+    while sessions := catalogue.following(sessions) - found:
+        found |= sessions
+    return found
 
 
 def _relinked(changes: LogChanges, assigned: PathAssignment) -> set[str]:

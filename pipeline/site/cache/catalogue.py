@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -368,7 +368,8 @@ def _face(path: str, kind: str, title: str, created: str, status: str, descripti
 
 def _around(record: Record, block: str) -> str:
     found = record.around.get(block)
-    return json.dumps(astuple(found), ensure_ascii=False) if found and any(astuple(found)) else ""
+    parts = (found.before, found.after, found.standing, found.there) if found else ()
+    return json.dumps(parts, ensure_ascii=False) if any(parts) else ""
 
 
 def _with_parents(tag: str) -> Iterator[str]:

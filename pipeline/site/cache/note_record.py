@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pipeline.site.cache.plain_properties import split_plain
 from pipeline.site.markdown.inline_syntax import wikilink
 from pipeline.site.markdown.note_draft import Around, Aside, Draft, Embed, Table
 from pipeline.site.paths import HOME, Places, page_of, root_of, stem_of, suffix_of
@@ -25,7 +26,7 @@ QUOTING = ("report", EARLIER, OTHER)  # their citations lead to quotes on the sa
 _FENCED = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _LINKS = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?")
-_COUNTED = ("changes", "sources", "facts", "quotes", "reports", "sessions", "done", "not_found", "failed")
+_COUNTED = ("changes", "sources", "facts", "quotes", "reports", "sessions", "earlier_reports", "done", "not_found", "failed")
 _NOT_SHOWN = {"title", "kind", "aliases", "tags", "cssclasses", "created", "description"}
 
 
@@ -105,6 +106,8 @@ def canvas_files(data: bytes) -> list[str]:
 
 def _split(text: str) -> tuple[dict[str, Any], str]:
     """A note's properties and the text behind them; properties that cannot be read are none."""
+    if plain := split_plain(text):
+        return plain
     import frontmatter  # slow to import: only where a note is read
     import yaml
 
@@ -164,8 +167,8 @@ def _slot(slot: Embed | Table) -> list[str]:
 def _fact(name: str, number: int) -> str:
     if name == "changes":
         return f"{number:,} {'change' if number == 1 else 'changes'}" if number else "nothing new"
-    if name in {"done", "not_found", "failed"}:
-        return f"{number:,} {name.replace('_', ' ')}"
+    if name in {"done", "not_found", "failed", "earlier_reports"}:
+        return f"{number:,} {name.removesuffix('_reports').replace('_', ' ')}"
     return f"{number:,} {name if number != 1 else name.removesuffix('s')}"
 
 

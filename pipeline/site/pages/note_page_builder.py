@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple
 from html import escape, unescape
 from itertools import groupby
 
@@ -130,7 +129,8 @@ class Composer:
     def _quote(self, path: str, block: str, anchor: str, root: str) -> Quote:
         href = root + encoded(page_of(path)) + fragment(block_anchor(block))
         around = self._catalogue.around(path, block)
-        return Quote(anchor, self._catalogue.block(path, block), href, *astuple(around))
+        shown = around.before, around.after, around.standing, around.there
+        return Quote(anchor, self._catalogue.block(path, block), href, *shown)
 
     def _place(self, path: str) -> str:
         """Where a source is and of when: its host, when it was published, when it was first read."""

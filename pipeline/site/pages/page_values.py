@@ -22,8 +22,7 @@ class Link(NamedTuple):
     date: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Links to notes of one kind; ``title`` names the kind in the plural."""
 
     kind: str
@@ -31,8 +30,7 @@ class Group:
     links: tuple[Link, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """An entry of the table of contents; ``level`` 2 or 3."""
 
     level: int
@@ -47,8 +45,7 @@ class Shown(NamedTuple):
     href: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
+class Property(NamedTuple):
     """A property worth showing; ``name`` is its key in the note, ``label`` the words for it."""
 
     name: str
@@ -56,8 +53,7 @@ class Property:
     values: tuple[Shown, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(NamedTuple):
     """A quote that the page cites. ``anchor`` is its id on this page, ``href`` the quote in the source's own page.
 
     ``before`` and ``after`` are the sentences around it, ``standing`` who confirms or disputes it, ``there`` its address on the
@@ -73,8 +69,7 @@ class Quote:
     there: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(NamedTuple):
     """A source that the page cites by ``number``, with the quotes that it takes from it, in the order of their first use.
 
     ``place`` says where it is and of when: its host and its date, as far as they are known.

@@ -66,7 +66,7 @@ def script(name: str, value: object) -> bytes:
     """Return a file of the index: a call with its name and what it holds, in ASCII; compressed where it holds texts."""
     data = json.dumps(value, separators=(",", ":"))
     if name.rpartition("/")[2].startswith("n-"):
-        data = f'"{b64encode(zlib.compress(data.encode(), 9)).decode()}"'
+        data = f'"{b64encode(zlib.compress(data.encode())).decode()}"'
     return f"researchIndex({json.dumps(name)},{data});\n".encode()
 
 

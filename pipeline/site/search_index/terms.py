@@ -27,6 +27,7 @@ _IN_PAIRS = re.compile(rf"[{_UNSPACED}]")
 # Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs and the lengthening stroke of Arabic.
 _COMBINING = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 _SAME_LETTER = str.maketrans("\u0629\u0649", "\u0647\u064a")  # ta marbuta and alef maksura are often typed as ha and ya
+_PARTING = "“”‘’„«»–—…·•→×∴\u00a0"  # the commonest signs beyond ASCII that are part of no word
 _LONGEST = 24
 _SHORTEST_SPELT = 4
 STOP = frozenset(
@@ -62,7 +63,7 @@ def unpacked(packed: str) -> Content:
 
 def words_of(title: str, text: str) -> str:
     """Return the words of a note with their weights, those of the title with more."""
-    counts = Counter(terms(text))
+    counts = _counts(text)
     length = 0.3 + 0.7 * counts.total() / 300
     digits = {count: WEIGHTS[1 + int(10 * count / (count + 1.2 * length))] for count in {0, *counts.values()}}
     found = {term: digits[count] for term, count in counts.items()}
@@ -72,9 +73,28 @@ def words_of(title: str, text: str) -> str:
 
 def terms(text: str) -> list[str]:
     """Return the words of a text as they are indexed; where no spaces part words, each two neighbouring letters."""
-    if text.isascii():
-        return [word for word in _PLAIN_WORD.findall(text.lower()) if word not in STOP and 1 < len(word) <= _LONGEST]
-    return [part for word in _WORD.findall(folded(text)) for part in _parts(word)]
+    words, are_plain = _words(text)
+    return list(filter(_is_indexed, words)) if are_plain else [part for word in words for part in _parts(word)]
+
+
+def _counts(text: str) -> Counter[str]:
+    """How often a text has each of its words as they are indexed; each word is looked at once, however often it comes."""
+    words, are_plain = _words(text)
+    counts = Counter(words) if are_plain else Counter([part for word in words for part in _parts(word)])
+    return Counter({word: count for word, count in counts.items() if _is_indexed(word)}) if are_plain else counts
+
+
+def _words(text: str) -> tuple[list[str], bool]:
+    """The words of a text in small letters, and whether it is plain: of ASCII, apart from signs that part words."""
+    bare = text
+    if not text.isascii():
+        for sign in _PARTING:
+            bare = bare.replace(sign, " ")
+    return (_PLAIN_WORD.findall(bare.lower()), True) if bare.isascii() else (_WORD.findall(folded(text)), False)
+
+
+def _is_indexed(word: str) -> bool:
+    return 1 < len(word) <= _LONGEST and word not in STOP
 
 
 def folded(text: str) -> str:

@@ -145,6 +145,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
             "words": report.words,
             "disagreements": len(report.contradictions),
             **({"changes": _changes(state)} if state.changes else {}),
+            **({"earlier_reports": count} if (count := _earlier_reports(model, loaded)) else {}),
             "open_questions": len(report.unknowns),
             "cost_usd": round(cost_of(state).charged_usd, 6),
             "duration_s": working_seconds(state),
@@ -292,6 +293,16 @@ def _references(model: VaultModel, state: SessionState, report: Report) -> tuple
 def _earlier(model: VaultModel, loaded: LoadedSession) -> Link | None:
     before = model.by_id.get(loaded.state.previous_session)
     return best_link(before) if before else None
+
+
+def _earlier_reports(model: VaultModel, loaded: LoadedSession) -> int:
+    """How many reports on the same question this one follows."""
+    passed: dict[str, bool] = {}
+    name = loaded.state.previous_session
+    while name not in passed and (card := model.by_id.get(name)):
+        passed[name] = card.has_report and card.query_id == loaded.card.query_id
+        name = card.previous_session
+    return sum(passed.values())
 
 
 def _later(model: VaultModel, loaded: LoadedSession) -> Link | None:

@@ -12,7 +12,7 @@ PATH = ".obsidian/types.json"
 _NUMBERS = (
     "cost_usd", "tokens", "duration_s", "words", "sources", "facts", "quotes", "searches", "pages", "versions", "cited_by",
     "quality", "disputed", "disagreements", "changes", "open_questions", "questions", "done", "not_found", "failed", "skipped",
-    "rounds", "workers", "sessions", "reports",
+    "rounds", "workers", "sessions", "reports", "earlier_reports",
 )  # fmt: skip
 _TEXTS = (
     "title", "kind", "id", "status", "query", "session", "report", "night", "previous", "perspective", "source_url", "host",

@@ -155,7 +155,9 @@ class Index {
     }
     if (!count && !question.phrases.length) for (const key of allowed || []) scores.set(key, [0, 1]);
     const best = [...scores].map(([key, [held, score]]) => ({ key, held, score: score * (KINDS[kinds.get(key)] || 1), day: days.get(key) || "" }));
-    return { best: inOrder(best), terms: termsIn(found), guessed: found.asBegun.some((one) => one.guessed) };
+    const shown = question.filters.kind ? best : withoutEarlier(best, kinds);
+    const more = { earlier: best.length - shown.length, terms: termsIn(found), guessed: found.asBegun.some((one) => one.guessed) };
+    return { best: inOrder(shown), ...more };
   }
 
   // What is shown of a note: address, title, kind, day, description, text. Notes with the same number are all found.
@@ -164,6 +166,12 @@ class Index {
     const number = (DIGITS.indexOf(id[0]) << 2) + (DIGITS.indexOf(id[1]) >> 4);
     return (await unpacked(await load(`${folder}n-${number.toString(16).padStart(2, "0")}`)))[id] || [];
   }
+}
+
+// The notes without the reports that a newer one on the same question supersedes; those alone, if nothing else was found.
+function withoutEarlier(best, kinds) {
+  const current = best.filter(({ key }) => kinds.get(key) !== "earlier");
+  return current.length ? current : best;
 }
 
 // Those words that are about as much like a misspelt one as the likest.

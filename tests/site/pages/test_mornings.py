@@ -34,7 +34,9 @@ def _page(site: Path, path: str) -> LexborHTMLParser:
 def test_the_list_of_reports_has_only_the_newest_report_on_a_question(site: Path) -> None:
     listed = [link.attributes["href"] for link in _page(site, "browse/reports.html").css(".entries a.internal")]
     assert [path for path in listed if path and path.endswith(("3f2a.html", "9c01.html"))] == [f"../{NEWER}"]
-    assert any("3 changes" in entry.text() for entry in _page(site, "browse/reports.html").css(".entries > li"))
+    entries = [entry.text() for entry in _page(site, "browse/reports.html").css(".entries > li")]
+    assert any("3 changes" in entry and "1 earlier" in entry for entry in entries)
+    assert sum("earlier" in entry for entry in entries) == 1
     earlier = _page(site, "browse/earlier.html").css_first(".entries a.internal")
     assert earlier is not None
     assert earlier.attributes["href"] == f"../{OLDER}"

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.site.search_index.terms import Content, content_of, is_spelt, terms, unpacked
+from pipeline.site.search_index.terms import (
+    _WORD,
+    Content,
+    _counts,
+    _parts,
+    content_of,
+    folded,
+    is_spelt,
+    terms,
+    unpacked,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +44,16 @@ def test_words_are_cut_as_their_script_does(text: str, found: list[str]) -> None
 @given(st.text(max_size=40))
 def test_no_term_has_a_sign_that_the_index_uses_itself(text: str) -> None:
     assert not [term for term in terms(text) if set(term) & set(" :=\n\t")]
+
+
+SIGNS = "aB z1_“”‘’„«»–—…·•→×∴\u00a0é日½¹-"
+
+
+@given(st.text(alphabet=SIGNS, max_size=30))
+def test_a_quick_look_at_plain_words_finds_the_same_as_a_thorough_one(text: str) -> None:
+    thorough = [part for word in _WORD.findall(folded(text)) for part in _parts(word)]
+    assert terms(text) == thorough
+    assert _counts(text) == Counter(thorough)
 
 
 @given(st.lists(st.sampled_from(["Topic/A", "topic/b", "x"])), st.text(alphabet="ab \n\té日", max_size=20))
