@@ -67,9 +67,8 @@ def _live(seeds: range, processes: int) -> int:
             if place % 500 == 0:
                 print(f"{place:,} lives, {broken} with a broken promise, {time.perf_counter() - start:.0f} s", flush=True)
     seconds = time.perf_counter() - start
-    rate = f"{len(seeds) / (seconds or 1):.1f} lives a second"
-    told = f"{broken} with a broken promise, {seconds:.0f} s ({rate}; wanted: 0 of 10,000)"
-    print(f"{len(seeds):,} lives from seed {seeds.start}: {told}")
+    rate = f"{seconds:.0f} s, {len(seeds) / (seconds or 1):.1f} lives a second"
+    print(f"{len(seeds):,} lives from seed {seeds.start}: {broken} with a broken promise (wanted: 0 of 10,000); {rate}")
     return broken
 
 

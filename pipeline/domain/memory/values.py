@@ -126,6 +126,14 @@ class RecalledStatement(Value):
     day: str
 
 
+class RecalledEpisode(Value):
+    """What a model said of an earlier session on a subject like this one: its question, the day, and the sentences."""
+
+    question: str
+    day: str
+    text: str
+
+
 class OriginRecord(Value):
     """What is known of a host or document over all sessions; counts as in ``Yield``.
 
@@ -150,6 +158,7 @@ class Recalled(Value):
     solutions: tuple[Solution, ...] = ()
     origins: tuple[OriginRecord, ...] = ()
     open: tuple[str, ...] = ()
+    episodes: tuple[RecalledEpisode, ...] = ()
 
     @property
     def is_empty(self) -> bool:
