@@ -20,6 +20,7 @@ from pipeline.system.safe_tree import Tree
 from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.cache.database import SETTLED, templates_fingerprint
 from pipeline.vault.identity.identity import Identity
+from pipeline.vault.identity.moved_drawings import moved_drawings
 from pipeline.vault.log_changes import LogChanges, read_changes
 from pipeline.vault.note_generation import COPY, NoteGeneration
 from pipeline.vault.output.note import KINDS
@@ -75,7 +76,10 @@ class Build:
             self._check_in_place()
             if self._record_decisions and self._identity.drafts and self._mode != "check":
                 self._record_decisions(self._identity.drafts)
+            missing = (path for path, look in self._drift.files.items() if look is None)
+            drawings = moved_drawings(self._tree, self._catalogue.files, missing)
             result = self._write(files, stale, generation)
+            result.drawings = {path: drawings[path] for path in result.written if path in drawings}
             report = self._record(files, stale, generation, result)
             self._check_in_place()
             self._catalogue.commit()
@@ -190,6 +194,7 @@ class Build:
             self._identity.moved,
             self._identity.hidden,
             result.united,
+            result.drawings,
         )
 
     def _count_untouched(self, files: Sequence[PlacedFile], result: WriteResult) -> int:

@@ -96,3 +96,18 @@ def test_one_search_loads_a_few_files_of_each_segment(divided: Path, divided_url
     folders = {file.parent for file in (divided / "search").rglob("w-*.js")}
     assert len(loaded) == len({*loaded})
     assert 0 < len([url for url in loaded if "/w-" in url]) <= 2 * (len(folders) + 1)
+
+
+def test_of_several_reports_on_a_question_the_newest_is_shown_and_the_others_are_under_their_kind(
+    site: Site, visitor: Visitor
+) -> None:
+    page = visitor.pass_by(f"{site.address('search')}?q=power+cut+log")
+    page.locator("#search-results a").first.wait_for()
+    kinds = page.locator(".results li .facts span").all_inner_texts()
+    assert "report" in kinds
+    assert "earlier report" not in kinds
+    assert page.get_by_role("status").inner_text().endswith("; 1 earlier report under the kind “earlier report”")
+    page = visitor.pass_by(f"{site.address('search')}?q=power+cut+log&kind=earlier")
+    page.locator("#search-results a").first.wait_for()
+    assert page.locator(".results li .facts span").all_inner_texts() == ["earlier report"]
+    assert page.get_by_role("status").inner_text() == "1 note found"

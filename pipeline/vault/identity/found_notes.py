@@ -46,6 +46,12 @@ def find_notes(tree: Tree, files: Files, known: Mapping[str, str]) -> FoundNotes
     return FoundNotes({note: sorted(places) for note, places in paths.items()}, frozenset(tops))
 
 
+def seen_files(tree: Tree) -> Iterator[str]:
+    """Yield the path of every file of the vault, except in hidden folders and the attic."""
+    for folder, content in _folders(tree):
+        yield from (f"{folder}/{name}" if folder else name for name in content.files if is_seen(name))
+
+
 def _folders(tree: Tree) -> Iterator[tuple[str, Folder]]:
     waiting = [""]
     while waiting:
