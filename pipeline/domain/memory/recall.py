@@ -62,6 +62,7 @@ class MemoryIndex:
             solutions=self._solutions(),
             origins=self._origins(chosen, at),
             open=_first(MOST_OPEN, (question for one in sessions for question in one.episode.open)),
+            unhelpful=_first(MOST_ORIGINS, _unhelpful(sessions, _recently(at))),
             episodes=tuple(islice(map(_told, (one for one in sessions if one.episode.sentences)), MOST_EPISODES)),
         )
 
@@ -150,6 +151,16 @@ class MemoryIndex:
         known = self._memory.origins
         found = [name for name, count in recent.items() if count >= FAILURES and not known[name].read]
         return sorted(found, key=lambda name: (-recent[name], name))
+
+
+def _unhelpful(near: Sequence[SessionConsolidated], since: str) -> Iterator[str]:
+    """Yield the documents that the sessions read ``since`` then, and that none of them ever cited.
+
+    Hosts are not among them: a host has pages that the sessions did not read.
+    """
+    cited = {entry.origin for one in near for entry in one.yields if entry.cited}
+    read = (entry.origin for one in near if one.episode.at >= since for entry in one.yields if entry.read and ":" in entry.origin)
+    yield from (origin for origin in read if origin not in cited)
 
 
 def _told(one: SessionConsolidated) -> RecalledEpisode:

@@ -150,7 +150,10 @@ class OriginRecord(Value):
 
 
 class Recalled(Value):
-    """What a new session knows from earlier nights. None of it is evidence: a page must be read again to be cited."""
+    """What a new session knows from earlier nights. None of it is evidence: a page must be read again to be cited.
+
+    ``unhelpful`` are documents that recent sessions on a subject like this one read and did not cite.
+    """
 
     statements: tuple[RecalledStatement, ...] = ()
     queries: tuple[str, ...] = ()
@@ -159,6 +162,7 @@ class Recalled(Value):
     origins: tuple[OriginRecord, ...] = ()
     open: tuple[str, ...] = ()
     episodes: tuple[RecalledEpisode, ...] = ()
+    unhelpful: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
