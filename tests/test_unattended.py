@@ -79,7 +79,7 @@ def test_the_second_signal_ends_the_night_at_once_and_nothing_is_lost(tmp_path: 
     run = start(folder, "run", grace_s=3_600)
     run.until("research.started")
     run.process.send_signal(signal.SIGTERM)
-    run.until("a second signal ends the run at once")
+    run.until("a second signal ends it at once")
     time.sleep(0.3)  # less than that after the first, it would be an echo of it
     run.process.send_signal(signal.SIGTERM)
     assert run.ended()[0] == 143

@@ -12,6 +12,8 @@ from pipeline.errors import UsageError
 from pipeline.ops.console_output import PRINTED, Console
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pipeline.batch.memory.consolidating import Consolidated
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain import Summary
@@ -24,23 +26,34 @@ _HINT = "no session is lost; research consolidate tries it again"
 
 
 def consolidate_after_run(
-    console: Console, workspace: Workspace, store: EventStore, keys: Keys | None = None, spent: Cost | None = None
+    console: Console,
+    workspace: Workspace,
+    store: EventStore,
+    keys: Keys | None = None,
+    spent: Cost | None = None,
+    deadline: datetime | None = None,
 ) -> None:
     """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never.
 
-    With ``keys`` and ``memory: model`` the model of the settings is asked; ``spent`` is what the run has cost so far.
+    With ``keys`` and ``memory: model`` the model of the settings is asked, until the ``deadline`` of the run at the latest;
+    ``spent`` is what the run has cost so far.
     """
     if workspace.queue.settings.memory == "off":
         return
     try:
-        print_failures(console, consolidate_now(console, workspace, store, keys, spent))
+        print_failures(console, consolidate_now(console, workspace, store, keys, spent, deadline))
     except Exception as error:  # noqa: BLE001 - the research is done, whatever becomes of its memory
         console.say(f"the sessions were not consolidated: {error}\n  → {_HINT}", always=True, fg="yellow")
         _log.error("the sessions were not consolidated", exc_info=error, extra=PRINTED)
 
 
 def consolidate_now(
-    console: Console, workspace: Workspace, store: EventStore, keys: Keys | None = None, spent: Cost | None = None
+    console: Console,
+    workspace: Workspace,
+    store: EventStore,
+    keys: Keys | None = None,
+    spent: Cost | None = None,
+    deadline: datetime | None = None,
 ) -> Consolidated:
     """Consolidate the ended sessions that changed since they were consolidated last; return the outcome. Values as above.
 
@@ -53,7 +66,7 @@ def consolidate_now(
     from pipeline.domain.values import Cost
     from pipeline.wiring import workspace_adapters
 
-    context = workspace_adapters.context_of(workspace, lambda _event, _state: None)
+    context = replace(workspace_adapters.context_of(workspace, lambda _event, _state: None), deadline=deadline)
     sessions, model = read_sessions(console, store, again=True).sessions, ""
     if keys is not None and workspace.queue.settings.memory == "model":
         model, problem = _model_of(workspace, keys)

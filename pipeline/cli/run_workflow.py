@@ -121,6 +121,7 @@ def _work(run: UnattendedRun, request: Request) -> int:
             if decided.archived != _archived_before(env.store):
                 _record_archived(env, decided.archived)
             return _nothing_to_do(run, env, decided.decisions, request.selection.ids)
+        end = _end_of(env, request)
         run_batch = _run_batch if request.distribute is None else run_distributed_batch
         result = run.run_async(run_batch(run, env, decided, request))
         if not result.batch:
@@ -129,11 +130,18 @@ def _work(run: UnattendedRun, request: Request) -> int:
         from pipeline.batch.totals import total
 
         keys = None if result.stopped else env.keys  # whoever stops a run does not wait for a model
-        consolidate_after_run(env.console, env.workspace, env.store, keys, total(one.cost for one in result.ended))
+        consolidate_after_run(env.console, env.workspace, env.store, keys, total(one.cost for one in result.ended), end)
         account = _close_batch(env, result)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
     _print_outcome(env.console, account)
     return int(account["exit_code"])
+
+
+def _end_of(env: RunEnvironment, request: Request) -> datetime | None:
+    """Return when the run that starts now ends, with all that belongs to it; None without a limit."""
+    from pipeline.batch.session_pool import ends_at
+
+    return ends_at(env.workspace.queue.settings.limits, datetime.now(UTC), request.bounds.until)
 
 
 def _any_due(decided: Decisions) -> bool:

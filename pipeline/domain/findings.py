@@ -37,7 +37,8 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     are left out. If own documents and the web were both searched, each gets its share. With ``reads_first_hits``, the best
     page of each query is read: fusing prefers pages that all queries touch a little. Recalled pages are one more ranking, and
     pages of a host that keeps failing come last; where recalled pages stand for a search, they come first; and fewer others are
-    read beside them. The result depends only on the worker's own history, on the survey and on what was recalled.
+    read beside them. A document that recent sessions on a subject like this one read and did not cite is left out if there is
+    any other. The result depends only on the worker's own history, on the survey and on what was recalled.
     """
     earlier: set[str] = set()
     chosen: tuple[str, ...] = ()
@@ -95,9 +96,11 @@ def _fused_pages(state: SessionState, step: Iteration, surveyed: tuple[Hit, ...]
             scores[url] = scores.get(url, 0.0) + rank_score(rank)
     failing = {record.origin for record in state.recalled.origins if record.failing} if state.recalled else set()
     known = () if step.queries else step.pages  # what is read because it answered before comes before what is new
-    return sorted(
+    ordered = sorted(
         scores, key=lambda url: (url not in known, bool(failing) and origin_of(url) in failing, -round(scores[url], 9), url)
     )
+    unhelpful = frozenset(state.recalled.unhelpful) if state.recalled and not state.earlier else frozenset()
+    return [url for url in ordered if url in step.pages or origin_of(url) not in unhelpful] or ordered
 
 
 def observed_pages(state: SessionState, worker: Worker, iteration: int) -> dict[str, PageObserved]:

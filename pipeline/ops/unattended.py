@@ -99,7 +99,7 @@ class UnattendedRun:
     async def _announce_stop(self) -> None:
         await self.stop.wait()
         _log.warning("%s: no new call is started; current calls have %g s", self.stop.reason, self.stop.grace_s, extra=PRINTED)
-        once_more = "; a second signal ends the run at once" if self.stop.exit_code > stopping.INTERRUPTED else ""
+        once_more = "; a second signal ends it at once" if self.stop.exit_code > stopping.INTERRUPTED else ""
         self.console.say(f"{self.stop.reason}; current calls have {self.stop.grace_s:g} s{once_more}", fg="yellow")
 
 

@@ -13,6 +13,7 @@ _CODES = {
     "swedish": "sv", "danish": "da", "norwegian": "nb", "finnish": "fi", "russian": "ru",
 }  # fmt: skip
 _COMMON, _RARE = 5.5, 3.5  # Zipf values at which specificity reaches 0 and 1
+_UNKNOWN = 2.0  # Zipf value under which a word is in no everyday use at all
 
 
 @lru_cache(maxsize=16_384)
@@ -25,3 +26,19 @@ def specificity(word: str, language: str) -> float:
         return 1.0
     zipf = zipf_frequency(word, code, wordlist="small")
     return min(1.0, max(0.0, (_COMMON - zipf) / (_COMMON - _RARE)))
+
+
+@lru_cache(maxsize=16_384)
+def is_word(word: str, language: str) -> bool:
+    """Return whether a lower-case word is one of the language's tens of thousands of usual ones; False if it is unsupported."""
+    from wordfreq import zipf_frequency  # imported late: its lists take a tenth of a second to load
+
+    code = _CODES.get(language)
+    return code is not None and zipf_frequency(word, code, wordlist="small") > 0
+
+
+def is_unusual(word: str) -> bool:
+    """Return whether a word is in no everyday use in English: fewer than one in ten million words."""
+    from wordfreq import zipf_frequency
+
+    return bool(zipf_frequency(word, "en", wordlist="large") < _UNKNOWN)

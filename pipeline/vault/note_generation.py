@@ -192,11 +192,12 @@ class NoteGeneration:
 
     @cached_property
     def _new_questions(self) -> set[str]:
-        return invalidation.questions(self.changes, self.assigned, self._model, self.catalogue)
+        of_memory = set(self._questions) if self._memory.is_changed or self._talks.is_changed else set()
+        return of_memory | invalidation.questions(self.changes, self.assigned, self._model, self.catalogue)
 
     def _session_files(self, pool: RenderPool) -> Iterator[GeneratedFile]:
         found = invalidation.sessions(self.changes, self.assigned, self.catalogue)
-        found |= {name for name in self._talks.sessions_asked_about() if name in self.assigned.model.by_id}
+        found |= {name for name in self._talks.sessions_asked_about(self.assigned.model) if name in self.assigned.model.by_id}
         due = list(self._due("session", found, lambda: self.assigned.model.by_id))
         for result in pool.render(map(self._session_order, due), len(due), SESSIONS):
             self._store_result(result)
@@ -209,7 +210,11 @@ class NoteGeneration:
         except LogError as error:
             raise SessionUnreadable(name, error) from error
         return SessionOrder(
-            name, events, self.rendered_kinds[f"session:{name}"], name in self.changes.sessions, self._talks.about(name)
+            name,
+            events,
+            self.rendered_kinds[f"session:{name}"],
+            name in self.changes.sessions,
+            self._talks.about(self.assigned.model, name),
         )
 
     def _store_result(self, result: RenderResult) -> None:
@@ -251,14 +256,17 @@ class NoteGeneration:
         for topic in self._due("topic", self._new_topics, lambda: self._topics):
             cards = [self._model.by_id[brief.id] for brief in self._topics[topic]]
             known = self._memory.known_on(self._model, cards)
-            note = topic_note(self._model, topic, cards, known, self._talks.asked_on(self._model, topic))
+            timeline = self._memory.timeline_of(self._model, cards)
+            note = topic_note(self._model, topic, cards, known, self._talks.asked_on(self._model, topic), timeline)
             former = tuple(f"topic:{name}" for name in former_topics(topic, cards) if name not in self._topics)
             yield rendered(self.renderer, f"topic:{topic}", replace(note, formerly=former))
 
     def _question_files(self) -> Iterator[GeneratedFile]:
         for name in self._due("question", self._new_questions, lambda: self._questions):
             cards = [self._model.by_id[brief.id] for brief in self._questions[name]]
-            yield rendered(self.renderer, f"question:{name}", question_note(self._model, name, cards))
+            asked = self._talks.about_any(self._model, (card.id for card in reversed(cards)))
+            note = question_note(self._model, name, cards, asked, self._memory.episodes_of(cards))
+            yield rendered(self.renderer, f"question:{name}", note)
 
     def _talk_files(self) -> Iterator[GeneratedFile]:
         new = self._talks.talks if self._talks.is_changed else ()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from pipeline.vault import paths
 from pipeline.vault.cache.catalogue import Catalogue, ReadingSummary
+from pipeline.vault.citations.same_titles import told_apart
 from pipeline.vault.log_changes import LogChanges
 from pipeline.vault.paths import Names, Workers
 from pipeline.vault.session_card import Card
@@ -57,8 +58,11 @@ def assign_paths(changes: LogChanges, catalogue: Catalogue, workers: Workers = "
     taken = Names(catalogue.has_stem)
     fresh = {name: opened.named(taken, workers) for name, opened in changes.outlines.items()}
     places = _places(changes, catalogue, touched, taken)
+    same = told_apart(places, known, catalogue)
     changes.outlines.clear()
     _store_clashes(catalogue, taken.clashes, changes.first_build)
+    known |= {url: place for url in same if url not in known and (place := catalogue.place(url))}
+    places |= same
     _store(catalogue, changes, fresh, places)
     return PathAssignment(VaultModel(changes.cards_before, {}, {}, known, changes.batches_before), catalogue.model(), places)
 

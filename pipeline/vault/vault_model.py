@@ -58,13 +58,24 @@ class LoadedSession:
 
 @dataclass(frozen=True, slots=True)
 class SourceNotePlace:
-    """The path of a source's note, and the title in links to it: that of the first reading with a title.
+    """The path of a source's note, and its name in links to it: the title at the first reading that had one.
 
-    The first title is used because it never changes; the source's own note shows the latest.
+    The first title is used because it never changes; the source's own note shows the latest. ``where`` is the source's path or
+    address if another source has the same name, else "".
     """
 
     path: str
-    title: str
+    name: str
+    where: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name, with the path or address if another source has the same name."""
+        return self.told_apart(self.name)
+
+    def told_apart(self, title: str) -> str:
+        """Return ``title``, a title of this source, as ``title`` shows its name."""
+        return f"{title} ({self.where})" if self.where else title
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +90,7 @@ class Source:
     def title(self) -> str:
         """The title at the latest reading that had one, or the address."""
         titles = (reading.page.title for reading in reversed(self.readings) if reading.page.title.strip())
-        return next(titles, self.url)
+        return self.place.told_apart(next(titles, self.url))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ _ENDS_LIKE_AN_ANCHOR = re.compile(r" \{#[^{}\s]+\}\Z")
 _FRAGMENT_SIGNS = "!$&*+,;=:@/?-._~"
 _DEEPEST_LEVEL = 6
 MAX_BLOCKS = 200_000
+_MOST_BEFORE_TITLE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,16 @@ class PageText:
     def first_heading(self) -> str:
         """The first heading's text, or ""."""
         return next((block.text for block in self._blocks if block.kind == "heading"), "")
+
+    @property
+    def is_at_start(self) -> bool:
+        """Whether so few blocks are written that a heading that follows may be the document's title."""
+        return len(self._blocks) <= _MOST_BEFORE_TITLE
+
+    @property
+    def opening_heading(self) -> str:
+        """The first heading if it is at the start, else ""."""
+        return next((block.text for block in self._blocks[: _MOST_BEFORE_TITLE + 1] if block.kind == "heading"), "")
 
     @property
     def headings(self) -> tuple[str, ...]:

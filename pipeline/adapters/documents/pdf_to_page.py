@@ -64,7 +64,9 @@ def read_pdf(data: bytes, name: str) -> Document:
         bodies = pages
     _write_blocks(page, [line for lines in bodies for line in lines])
     declared = squash(meta.get("Title", ""))
-    title = declared if declared and not _POOR_TITLE.match(declared) else _title_by_size(bodies[0]) or page.first_heading or name
+    title = (
+        declared if declared and not _POOR_TITLE.match(declared) else _title_by_size(bodies[0]) or page.opening_heading or name
+    )
     made = _DATE.match(meta.get("CreationDate", ""))
     published = "-".join(made.groups()) if made else ""
     return Document(title, page.rendered(title), "application/pdf", squash(meta.get("Author", "")), published)

@@ -13,7 +13,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.memory_events import Due, EntitiesNamed, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.memory.consolidation import consolidated
 from pipeline.domain.memory.fold import Memory
-from pipeline.domain.memory.naming import METHOD, named_entities
+from pipeline.domain.memory.naming.named_entities import METHOD, named_entities
 from pipeline.domain.memory.values import NamedEntity
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
@@ -99,7 +99,9 @@ def new_names(memory: Memory) -> tuple[NamedEntity, ...]:
     """Return the entities of the latest statements that memory does not have yet, or not with all these statements."""
     latest = [one.statement for one in memory.statements.values() if one.holds][-MOST_READ:]
     known = {one.id: frozenset(one.statements) for one in memory.named} if memory.naming == METHOD else {}
-    return tuple(one for one in named_entities(latest) if not known.get(one.id, frozenset()).issuperset(one.statements))
+    questions = dict.fromkeys(one.query for one in memory.sessions.values())
+    found = (one for one in named_entities(latest, questions) if not known.get(one.id, frozenset()).issuperset(one.statements))
+    return tuple(found)
 
 
 def _consolidate(store: EventStore, log: StreamLog, due: Iterable[Due]) -> Consolidated:

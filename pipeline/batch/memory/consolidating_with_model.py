@@ -16,7 +16,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.memory_events import Due, EntitiesNamed, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.memory.consolidation import consolidated
 from pipeline.domain.memory.model_calls import cost_of_calls, unnamed_sessions
-from pipeline.domain.memory.naming import METHOD
+from pipeline.domain.memory.naming.named_entities import METHOD
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stream_log import StreamLog
 from pipeline.errors import LogError, LogUnwritable

@@ -14,7 +14,8 @@ from pipeline.domain.events.session_events import CallSent, StepFailed
 from pipeline.domain.findings import all_facts
 from pipeline.domain.memory.fold import Memory
 from pipeline.domain.memory.model_calls import NAMES_STEP, episode_step
-from pipeline.domain.memory.naming import METHOD, checked_names
+from pipeline.domain.memory.naming.named_entities import METHOD
+from pipeline.domain.memory.naming.proposed_names import checked_names
 from pipeline.domain.memory.values import Statement
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
@@ -32,6 +33,7 @@ MOST_SESSIONS = 50  # of one consolidation that a model is asked about; the othe
 _MOST_FACTS = 40  # that a report cites, shown for its two sentences
 _MOST_STATEMENTS, _MOST_KNOWN = 150, 200  # shown for names: the latest statements, the names that memory has
 _LEAST_STATEMENTS = 2
+_LATE = "the deadline of the run had passed"
 _FAILURES = 2  # in a row, after which nothing more is asked
 
 
@@ -93,12 +95,20 @@ class MemoryModel:
         return self._failures < _FAILURES and not is_late
 
     async def _ask(self, question: Question[A], step: str, problem: str) -> tuple[Answer[A] | None, float]:
-        """Return the answer (None if there is none: that is recorded) and the seconds it took. Each call is announced."""
+        """Return the answer (None if there is none: that is recorded) and the seconds it took. Each call is announced.
+
+        A call that is under way at the deadline is cut off; nobody knows what it cost, so it counts at its worst case.
+        """
         clock = asyncio.get_running_loop().time
         began = clock()
         token = announce.set(partial(self._record_call, step))
         try:
-            answer = await self.reasoner.answer(question)
+            async with asyncio.timeout(self._seconds_left()):
+                answer = await self.reasoner.answer(question)
+        except TimeoutError:
+            self._failures = _FAILURES
+            self.problems.append(f"{problem}: {_LATE}")
+            return None, 0.0
         except StepError as error:
             is_final = isinstance(error, ProviderRefused | BudgetSpent) or error.outage is not None
             self._failures = _FAILURES if is_final else self._failures + 1
@@ -109,6 +119,11 @@ class MemoryModel:
             announce.reset(token)
         self._failures = 0
         return answer, round(clock() - began, 3)
+
+    def _seconds_left(self) -> float | None:
+        """Return the seconds until the deadline of the run; None without one."""
+        context = self.log.context
+        return None if context.deadline is None else max(0.0, (context.deadline - context.now()).total_seconds())
 
     async def _record_call(self, step: str, worst: Cost) -> None:
         self.log.record(CallSent(step=step, worst=worst))

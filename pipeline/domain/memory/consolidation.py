@@ -17,6 +17,7 @@ from pipeline.text.normalise import one_line
 from pipeline.text.ranking.query_terms import content_stems
 
 MOST_STATEMENTS = 400  # of one session, best standing first; a report cites some dozens
+LONGEST_TITLE = 120  # characters of a title or heading that are kept with a statement
 _ADDRESS = re.compile(r"\b[a-z]+:[^\s'\")>]+|/[\w./-]{3,}", re.IGNORECASE)
 _DETAIL = re.compile(r"\b(?:[0-9a-f]{8,}|\d[\d.,:]*)\b", re.IGNORECASE)
 _SEARCHING, _READING = ("Survey", "SearchFor"), ("Read", "Observe", "ObservePage")
@@ -79,7 +80,9 @@ def _statement(state: SessionState, fact: Fact, standing: str, cited: bool) -> S
     page = state.pages.get(fact.url)
     values = {"published": page.published, "observed": page.at} if page else {}
     core = {"fact": fact.id, "claim": fact.claim, "quote": fact.quote, "url": fact.url, "digest": fact.digest}
-    return Statement.model_validate({**core, **values, "standing": standing, "cited": cited})
+    title = fact.path[0] if fact.path else ""
+    place = {"title": one_line(title, LONGEST_TITLE), "heading": one_line(fact.heading, LONGEST_TITLE)}
+    return Statement.model_validate({**core, **values, **place, "standing": standing, "cited": cited})
 
 
 def _superseded(state: SessionState) -> tuple[Superseded, ...]:

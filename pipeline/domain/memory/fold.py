@@ -67,6 +67,15 @@ class Memory:
         kept = (one.model_copy(update={"statements": tuple(x for x in one.statements if x in known)}) for one in whole.values())
         return {one.id: one for one in sorted(kept, key=lambda one: one.id) if one.statements}
 
+    @cached_property
+    def entities_of(self) -> dict[str, tuple[str, ...]]:
+        """The ids of the entities that each statement names, by fact id."""
+        found: dict[str, list[str]] = {}
+        for entity in self.entities.values():
+            for fact in entity.statements:
+                found.setdefault(fact, []).append(entity.id)
+        return {fact: tuple(names) for fact, names in found.items()}
+
     def yields(self) -> Iterator[tuple[str, Yield]]:
         """Yield each session's id with each of its yields, in order of the sessions' ends."""
         return ((name, entry) for name, one in self.sessions.items() for entry in one.yields)

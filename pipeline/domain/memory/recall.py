@@ -17,13 +17,14 @@ from itertools import islice
 from pipeline.domain.events.memory_events import SessionConsolidated
 from pipeline.domain.findings import origin_of
 from pipeline.domain.memory.fold import Memory, Remembered
-from pipeline.domain.memory.values import OriginRecord, Recalled, RecalledStatement, Solution
+from pipeline.domain.memory.values import OriginRecord, Recalled, RecalledEpisode, RecalledStatement, Solution
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.ranking.rank_fusion import rank_score
 from pipeline.text.stemming import jaccard, stems
 from pipeline.text.times import moment_of, timestamp
 
 MOST_STATEMENTS, MOST_QUERIES, MOST_SOLUTIONS, MOST_ORIGINS, MOST_OPEN = 40, 10, 10, 20, 10
+MOST_EPISODES = 5
 LEAST_COVERAGE = 1 / 3  # of the question's rarity, for a statement of a session on another subject
 SAME_SUBJECT = 0.5  # Jaccard similarity of two questions' stems
 NEAR_SUBJECT = 0.25
@@ -61,6 +62,8 @@ class MemoryIndex:
             solutions=self._solutions(),
             origins=self._origins(chosen, at),
             open=_first(MOST_OPEN, (question for one in sessions for question in one.episode.open)),
+            unhelpful=_first(MOST_ORIGINS, _unhelpful(sessions, _recently(at))),
+            episodes=tuple(islice(map(_told, (one for one in sessions if one.episode.sentences)), MOST_EPISODES)),
         )
 
     def _ranked(self, wanted: frozenset[str], query_id: str, tags: frozenset[str], likeness: dict[str, float]) -> list[int]:
@@ -148,6 +151,21 @@ class MemoryIndex:
         known = self._memory.origins
         found = [name for name, count in recent.items() if count >= FAILURES and not known[name].read]
         return sorted(found, key=lambda name: (-recent[name], name))
+
+
+def _unhelpful(near: Sequence[SessionConsolidated], since: str) -> Iterator[str]:
+    """Yield the documents that the sessions read ``since`` then, and that none of them ever cited.
+
+    Hosts are not among them: a host has pages that the sessions did not read.
+    """
+    cited = {entry.origin for one in near for entry in one.yields if entry.cited}
+    read = (entry.origin for one in near if one.episode.at >= since for entry in one.yields if entry.read and ":" in entry.origin)
+    yield from (origin for origin in read if origin not in cited)
+
+
+def _told(one: SessionConsolidated) -> RecalledEpisode:
+    text = " ".join(sentence.text for sentence in one.episode.sentences)
+    return RecalledEpisode(question=one.query, day=one.episode.at[:10], text=text)
 
 
 def _postings(texts: Sequence[Sequence[str]]) -> dict[str, list[tuple[int, float]]]:

@@ -36,7 +36,8 @@ class Statement(Value):
     """A fact that is worth remembering: it was cited, confirmed or disputed.
 
     ``fact`` is its id, which derives from quote and address, so sessions that found the same share it. ``digest`` is the stored
-    page's; ``observed`` is when the page was read, ``published`` what the page says about its date.
+    page's; ``observed`` is when the page was read, ``published`` what the page says about its date. ``title`` is the page's,
+    ``heading`` that of the section; "" in what was remembered before they were kept.
     """
 
     fact: str
@@ -48,6 +49,8 @@ class Statement(Value):
     observed: str = ""
     standing: Standing = "single"
     cited: bool = False
+    title: str = ""
+    heading: str = ""
 
 
 class Superseded(Value):
@@ -123,6 +126,14 @@ class RecalledStatement(Value):
     day: str
 
 
+class RecalledEpisode(Value):
+    """What a model said of an earlier session on a subject like this one: its question, the day, and the sentences."""
+
+    question: str
+    day: str
+    text: str
+
+
 class OriginRecord(Value):
     """What is known of a host or document over all sessions; counts as in ``Yield``.
 
@@ -139,7 +150,10 @@ class OriginRecord(Value):
 
 
 class Recalled(Value):
-    """What a new session knows from earlier nights. None of it is evidence: a page must be read again to be cited."""
+    """What a new session knows from earlier nights. None of it is evidence: a page must be read again to be cited.
+
+    ``unhelpful`` are documents that recent sessions on a subject like this one read and did not cite.
+    """
 
     statements: tuple[RecalledStatement, ...] = ()
     queries: tuple[str, ...] = ()
@@ -147,6 +161,8 @@ class Recalled(Value):
     solutions: tuple[Solution, ...] = ()
     origins: tuple[OriginRecord, ...] = ()
     open: tuple[str, ...] = ()
+    episodes: tuple[RecalledEpisode, ...] = ()
+    unhelpful: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:

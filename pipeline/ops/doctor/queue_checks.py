@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -47,15 +48,25 @@ def clock_finding(ahead_s: float) -> Finding:
 
 
 def worker_findings(workers: Sequence[SeenWorker]) -> Iterator[Finding]:
-    """Yield a finding for each worker that was seen within a day."""
-    for seen in workers[:_MOST_LISTED]:
-        name, jobs = seen.worker.machine, counted(seen.jobs, "session")
-        if seen.lost:
-            todo = "others take over its sessions; if it should run: research work"
-            yield note(_ABOUT, f"the worker on {name} was last seen {seen.silent_s:.0f} s ago, with {jobs}", todo)
-        else:
-            yield ok(
-                _ABOUT, f"a worker on {name}: {jobs} of up to {seen.worker.sessions}, seen {max(0.0, seen.silent_s):.0f} s ago"
-            )
-    if len(workers) > _MOST_LISTED:
-        yield ok(_ABOUT, f"{len(workers) - _MOST_LISTED} further workers")
+    """Yield a finding for each worker that was seen within a day.
+
+    A worker that is gone without any session is told only where no other runs on its machine: nothing is to be done about it.
+    """
+    alive = Counter(seen.worker.machine for seen in workers if not seen.lost)
+    told = [seen for seen in workers if not seen.lost or seen.jobs or not alive[seen.worker.machine]]
+    for seen in told[:_MOST_LISTED]:
+        yield _worker_finding(seen)
+    for machine, count in alive.items():
+        if count > 1:
+            yield ok(_ABOUT, f"{count} workers go by the name {machine}; RESEARCH_MACHINE gives a worker another name")
+    if len(told) > _MOST_LISTED:
+        yield ok(_ABOUT, f"{len(told) - _MOST_LISTED} further workers")
+
+
+def _worker_finding(seen: SeenWorker) -> Finding:
+    name, jobs = seen.worker.machine, counted(seen.jobs, "session")
+    if not seen.lost:
+        return ok(_ABOUT, f"a worker on {name}: {jobs} of up to {seen.worker.sessions}, seen {max(0.0, seen.silent_s):.0f} s ago")
+    todo = "others take over its sessions; if it should run: research work" if seen.jobs else "if it should run: research work"
+    with_jobs = f", with {jobs}" if seen.jobs else ""
+    return note(_ABOUT, f"the worker on {name} was last seen {seen.silent_s:.0f} s ago{with_jobs}", todo)

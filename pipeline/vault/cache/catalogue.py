@@ -231,8 +231,8 @@ class Catalogue(CatalogueFile):
         return {url for url, digest in pages if digest in digests}
 
     def place(self, url: str) -> SourceNotePlace | None:
-        """Return the path and title of a source's note."""
-        row = self._base.execute("SELECT path, title FROM places WHERE url = ?", (url,)).fetchone()
+        """Return the path of a source's note, and its name in links."""
+        row = self._base.execute("SELECT path, title, whereabouts FROM places WHERE url = ?", (url,)).fetchone()
         return SourceNotePlace(*row) if row else None
 
     def _places(self) -> Lookup[SourceNotePlace]:
@@ -242,5 +242,9 @@ class Catalogue(CatalogueFile):
         """Store the paths and titles of sources' notes; None: no session reads the source any more."""
         gone = ((url,) for url, place in places.items() if place is None)
         self._base.executemany("DELETE FROM places WHERE url = ?", gone)
-        found = ((url, place.path, place.title) for url, place in places.items() if place)
-        self._base.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", found)
+        found = ((url, place.path, place.name, place.where) for url, place in places.items() if place)
+        self._base.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", found)
+
+    def named(self, name: str) -> list[str]:
+        """Return the addresses of the sources whose title is ``name``, without what tells them apart."""
+        return self._column("SELECT url FROM places WHERE title = ?", name)

@@ -38,7 +38,9 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS readings"
     " (session TEXT, url TEXT, at TEXT NOT NULL, title TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (session, url))",
     "CREATE INDEX IF NOT EXISTS readings_by_url ON readings (url)",
-    "CREATE TABLE IF NOT EXISTS places (url TEXT PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS places"
+    " (url TEXT PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL, whereabouts TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS places_by_title ON places (title)",
     "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, skeleton TEXT NOT NULL,"
     " aliases TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX IF NOT EXISTS files_by_owner ON files (owner)",

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from pipeline.domain.memory.fold import Memory, Remembered
+from pipeline.domain.memory.naming.defining_sentence import defining_sentence
+from pipeline.domain.memory.naming.prose import is_prose
 from pipeline.domain.memory.values import NamedEntity
 from pipeline.text.normalise import one_line
 from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import stems
-from pipeline.vault.notes.note_parts import best_link, present, properties_of, quote_link, without_note
+from pipeline.vault.notes.note_parts import best_link, present, properties_of, quote_link, topic_links, without_note
 from pipeline.vault.output.escaping import Inert, Link, plain
 from pipeline.vault.output.note import Note
 from pipeline.vault.vault_model import VaultModel
 
-MOST_STATEMENTS, MOST_OPEN = 60, 15
+MOST_STATEMENTS, MOST_OPEN, MOST_RELATED = 60, 15, 8
+MOST_OPENLY = 10  # statements of one session that are listed openly; the others are folded
+_SHARED = 2  # statements that a related entity shares
 _LONGEST = 360  # characters of a sentence
-_KINDS = {"name": "a name", "code": "a piece of code", "term": "a term"}
+_KINDS = {"name": "a name", "code": "a program or a name in code", "term": "a term"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +48,35 @@ class OpenQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """What one session was the first to find: the link to its report, its day, the statements, and those beyond the first ten."""
+
+    session: Link | None
+    day: str
+    known: tuple[Known, ...]
+    further: tuple[Known, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EntityView:
-    """What ``entity.md.j2`` is given. ``more`` counts the statements that are not listed."""
+    """What ``entity.md.j2`` is given. ``statements`` counts all; ``more`` those that are not listed.
+
+    ``definition`` says what the entity is, if a statement does. ``related`` are entities that the same statements name;
+    ``topics`` those of the questions it was found for.
+    """
 
     title: str
     kind_words: str
     aliases: tuple[str, ...]
-    known: tuple[Known, ...]
+    definition: Known | None
+    groups: tuple[Group, ...]
     more: int
+    statements: int
     superseded: tuple[Known, ...]
     disputed: tuple[Known, ...]
     open: tuple[OpenQuestion, ...]
+    related: tuple[Link, ...]
+    topics: tuple[Link, ...]
     sources: int
     first_day: str
     last_day: str
@@ -72,7 +95,7 @@ def entity_link(entity: NamedEntity) -> Link:
 def entity_note(model: VaultModel, memory: Memory, entity: NamedEntity) -> Note:
     """Return the note of an entity."""
     found = [memory.statements[name] for name in entity.statements]
-    found.sort(key=lambda one: (_day(memory, one), one.statement.fact))
+    found.sort(key=lambda one: (memory.sessions[one.sessions[0]].episode.at, one.sessions[0], one.statement.fact))
     view = _view(model, memory, entity, found)
     own = present({"quotes": len(found), "sources": view.sources, "open_questions": len(view.open)})
     created = memory.sessions[found[0].sessions[0]].episode.at
@@ -83,21 +106,60 @@ def entity_note(model: VaultModel, memory: Memory, entity: NamedEntity) -> Note:
 
 def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Remembered]) -> EntityView:
     names = (entity.name, *entity.aliases)
-    known = [known_of(model, memory, one, names) for one in found if one.holds]
+    holding = [one for one in found if one.holds]
+    agreed = [one for one in holding if one.statement.standing != "disputed"]
     days = [_day(memory, one) for one in found]
     return EntityView(
         title=entity.name,
         kind_words=_KINDS[entity.kind],
         aliases=entity.aliases,
-        known=tuple(one for one in known if one.standing != "disputed")[-MOST_STATEMENTS:],
-        more=max(0, sum(one.standing != "disputed" for one in known) - MOST_STATEMENTS),
+        definition=_definition(model, memory, names, holding),
+        groups=tuple(_groups(model, memory, names, agreed[-MOST_STATEMENTS:])),
+        more=max(0, len(agreed) - MOST_STATEMENTS),
+        statements=len(found),
         superseded=tuple(known_of(model, memory, one, names) for one in found if not one.holds),
-        disputed=tuple(one for one in known if one.standing == "disputed"),
+        disputed=tuple(known_of(model, memory, one, names) for one in holding if one.statement.standing == "disputed"),
         open=tuple(_open(model, memory, names))[:MOST_OPEN],
+        related=_related(memory, entity),
+        topics=topic_links(dict.fromkeys(tag for one in found for tag in memory.sessions[one.sessions[0]].tags)),
         sources=len({one.statement.url for one in found}),
         first_day=min(days),
         last_day=max(days),
     )
+
+
+def _definition(model: VaultModel, memory: Memory, names: Iterable[str], holding: Iterable[Remembered]) -> Known | None:
+    by_fact = {one.statement.fact: one for one in holding}
+    found = defining_sentence(names, (one.statement for one in by_fact.values()))
+    return replace(known_of(model, memory, by_fact[found.fact]), text=one_line(found.text, _LONGEST)) if found else None
+
+
+def _groups(model: VaultModel, memory: Memory, names: Iterable[str], found: Iterable[Remembered]) -> Iterator[Group]:
+    """Yield the statements by the session that found them first, in order of their nights; the same words are listed once.
+
+    Those that begin with the name come first: they are more about it than others.
+    """
+    seen: set[str] = set()
+    by_session: dict[str, list[Known]] = {}
+    for one in found:
+        known = known_of(model, memory, one, names)
+        if known.text not in seen:
+            seen.add(known.text)
+            by_session.setdefault(one.sessions[0], []).append(known)
+    openings = tuple(text.lower() for name in names for text in (name, f"the {name}", f"a {name}", f"an {name}"))
+    for name, known_there in by_session.items():
+        known_there.sort(key=lambda known: not known.text.lower().startswith(openings))
+        card = model.by_id.get(name)
+        day = memory.sessions[name].episode.at[:10]
+        link = best_link(card) if card else None
+        yield Group(link, day, tuple(known_there[:MOST_OPENLY]), tuple(known_there[MOST_OPENLY:]))
+
+
+def _related(memory: Memory, entity: NamedEntity) -> tuple[Link, ...]:
+    """Return the links to the entities that share most statements with this one, two at least."""
+    shared = Counter(name for fact in entity.statements for name in memory.entities_of.get(fact, ()) if name != entity.id)
+    best = sorted((name for name in shared if shared[name] >= _SHARED), key=lambda name: (-shared[name], name))
+    return tuple(entity_link(memory.entities[name]) for name in best[:MOST_RELATED])
 
 
 def _day(memory: Memory, one: Remembered) -> str:
@@ -119,11 +181,11 @@ def _source(model: VaultModel, one: Remembered) -> Link | Inert:
 
 
 def sentence_about(names: Iterable[str], text: str) -> str:
-    """Return the first sentence of a text that holds one of the names; its beginning if none does."""
+    """Return the first sentence of a text that holds one of the names, one of running text if there is; else its beginning."""
     sentences = [one for line in text.splitlines() for one in split_sentences(line.strip(" |-*`#"))] or [text]
     wanted = [frozenset(stems(name)) for name in names]
-    about = (one for one in sentences if any(name <= frozenset(stems(one)) for name in wanted))
-    return one_line(next(about, sentences[0]), _LONGEST)
+    about = [one for one in sentences if any(name <= frozenset(stems(one)) for name in wanted)] or sentences[:1]
+    return one_line(next(filter(is_prose, about), about[0]), _LONGEST)
 
 
 def _open(model: VaultModel, memory: Memory, names: Iterable[str]) -> Iterable[OpenQuestion]:

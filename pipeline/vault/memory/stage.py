@@ -19,6 +19,7 @@ from pipeline.vault.cache.stream_mark import MEMORY, stream_mark
 from pipeline.vault.log_changes import LogChanges
 from pipeline.vault.memory.entity_note import Known, entity_note, known_of
 from pipeline.vault.memory.memory_note import memory_note
+from pipeline.vault.memory.timeline import Timeline, Told, timeline, told
 from pipeline.vault.output.note import Note
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import VaultModel
@@ -101,6 +102,14 @@ class MemoryNotes:
         found = [one for one in self.memory.statements.values() if one.holds and not sessions.isdisjoint(one.sessions)]
         found.sort(key=_worth)
         return tuple(known_of(model, self.memory, one) for one in found[:MOST_KNOWN])
+
+    def timeline_of(self, model: VaultModel, cards: Iterable[Card]) -> Timeline:
+        """Return what became known on a topic over nights; ``cards`` are those of its sessions."""
+        return timeline(model, self.memory, cards)
+
+    def episodes_of(self, cards: Iterable[Card]) -> tuple[Told, ...]:
+        """Return what a model said of sessions, the newest first."""
+        return tuple(told(self.memory, cards))
 
 
 def _worth(one: Remembered) -> tuple[bool, bool, int, str]:

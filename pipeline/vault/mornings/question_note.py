@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.vault import paths
+from pipeline.vault.memory.timeline import Told
 from pipeline.vault.mornings.entries import Entry, entry_of, news_words
 from pipeline.vault.mornings.history import SessionRow, Sums, rows_of, sums_of
 from pipeline.vault.mornings.learnt import News
 from pipeline.vault.notes.note_parts import Cited, cited, properties_of
+from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
 from pipeline.vault.session_card import Brief, Card
 from pipeline.vault.vault_model import VaultModel
@@ -30,7 +32,8 @@ class QuestionView:
     """What ``question.md.j2`` is given. ``latest`` and ``before`` are the last two reports; ``reports`` all, the newest first.
 
     ``statements`` are the first few in which the two differ, ``more_statements`` counts the others. ``sessions`` are all of them,
-    those without a report too, the newest first; ``sums`` what they took together.
+    those without a report too, the newest first; ``sums`` what they took together. ``episodes`` is what a model said of each,
+    ``asked`` leads to what was asked since.
     """
 
     title: str
@@ -45,6 +48,8 @@ class QuestionView:
     older_reports: int
     sessions: tuple[SessionRow, ...]
     sums: Sums
+    episodes: tuple[Told, ...] = ()
+    asked: tuple[Link, ...] = ()
 
 
 def questions_of(briefs: Iterable[Brief]) -> dict[str, tuple[Brief, ...]]:
@@ -56,10 +61,15 @@ def questions_of(briefs: Iterable[Brief]) -> dict[str, tuple[Brief, ...]]:
     return {query_id: tuple(same) for query_id, same in found.items() if len(same) > 1}
 
 
-def question_note(model: VaultModel, query_id: str, cards: Sequence[Card]) -> Note:
-    """Return the note of a query; ``cards`` are those of its reports, two at least, in order of their sessions' start."""
+def question_note(
+    model: VaultModel, query_id: str, cards: Sequence[Card], asked: tuple[Link, ...] = (), episodes: tuple[Told, ...] = ()
+) -> Note:
+    """Return the note of a query; ``cards`` are those of its reports, two at least, in order of their sessions' start.
+
+    ``asked`` leads to the talks about them, and to what those had researched. ``episodes`` are a model's sentences on them.
+    """
     *_, before, latest = cards
-    view = _view(model, cards, before, latest)
+    view = replace(_view(model, cards, before, latest), asked=asked, episodes=episodes)
     own = {
         "reports": len(cards),
         "sessions": view.sums.sessions,

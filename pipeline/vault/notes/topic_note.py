@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from pipeline.text.normalise import slug
 from pipeline.vault.memory.entity_note import Known
+from pipeline.vault.memory.timeline import Timeline
 from pipeline.vault.notes.note_parts import (
     STATUS_WORDS,
     Cited,
@@ -28,6 +29,7 @@ from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import VaultModel
 
 MOST_SOURCES = 15
+NO_TIMELINE = Timeline()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class TopicView:
     sources: tuple[CitedSource, ...]
     further_sources: int
     related: tuple[Link, ...]
+    timeline: Timeline = NO_TIMELINE
 
 
 class _Tagged(Protocol):
@@ -104,13 +107,19 @@ def former_topics(topic: str, cards: Iterable[Card]) -> list[str]:
 
 
 def topic_note(
-    model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Known, ...] = (), asked: tuple[Link, ...] = ()
+    model: VaultModel,
+    topic: str,
+    cards: Sequence[Card],
+    known: tuple[Known, ...] = (),
+    asked: tuple[Link, ...] = (),
+    timeline: Timeline = NO_TIMELINE,
 ) -> Note:
     """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start.
 
-    ``known`` are the best statements that they left in memory; ``asked`` leads to the talks about the topic.
+    ``known`` are the best statements that they left in memory; ``asked`` leads to the talks about the topic; ``timeline`` is
+    what became known night by night.
     """
-    view = _view(model, topic, cards, known, asked)
+    view = replace(_view(model, topic, cards, known, asked), timeline=timeline)
     own = present(
         {
             "questions": len(view.answered) + len(view.unanswered),

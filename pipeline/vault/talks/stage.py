@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,13 +14,21 @@ from pipeline.ports import EventStore
 from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.cache.stream_mark import TALKS, stream_mark
 from pipeline.vault.log_changes import LogChanges
-from pipeline.vault.notes.note_parts import topic_of
+from pipeline.vault.notes.note_parts import best_link, heading, topic_of
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
 from pipeline.vault.talks.talk_note import talk_link, talk_note, topics_of_talk
 from pipeline.vault.vault_model import VaultModel
 
 _ASKED = "asked about"  # the catalogue's entry for the talks that the last build showed of each session
+
+
+def _researched(model: VaultModel, talk: TalkState) -> Iterator[Link]:
+    """Yield the links to what ``ask --deeper`` researched in a talk: the report, or the session as long as there is none."""
+    for turn in talk.turns:
+        card = model.by_id.get(turn.session)
+        if card:
+            yield Link(best_link(card).path, f"researched further: {heading(card.query)}")
 
 
 @dataclass
@@ -61,18 +69,23 @@ class TalkNotes:
         found = [one for one in self.talks.values() if topic in map(topic_of, topics_of_talk(model, one))]
         return tuple(talk_link(one) for one in sorted(found, key=lambda one: (one.opened_at, one.id), reverse=True))
 
-    def about(self, session: str) -> tuple[Link, ...]:
-        """Return the links to the talks about one session, the latest first."""
+    def about(self, model: VaultModel, session: str) -> tuple[Link, ...]:
+        """Return the links to the talks about one session, the latest first, each with the reports that it had researched."""
         found = [one for one in self.talks.values() if one.scope == "session" and session in one.ids]
-        return tuple(talk_link(one) for one in sorted(found, key=lambda one: (one.opened_at, one.id), reverse=True))
+        ordered = sorted(found, key=lambda one: (one.opened_at, one.id), reverse=True)
+        return tuple(link for one in ordered for link in (talk_link(one), *_researched(model, one)))
 
-    def sessions_asked_about(self) -> set[str]:
+    def about_any(self, model: VaultModel, sessions: Iterable[str]) -> tuple[Link, ...]:
+        """Return what ``about`` returns for several sessions, each link once."""
+        return tuple(dict.fromkeys(link for name in sessions for link in self.about(model, name)))
+
+    def sessions_asked_about(self, model: VaultModel) -> set[str]:
         """Return the sessions whose talks are not those that the last build showed; remember those of now."""
         if not self.is_changed:
             return set()
         before: dict[str, list[str]] = json.loads(self.catalogue.recall(_ASKED) or "{}")
         sessions = sorted({name for one in self.talks.values() if one.scope == "session" for name in one.ids})
-        now = {name: [link.path for link in self.about(name)] for name in sessions}
+        now = {name: [link.path for link in self.about(model, name)] for name in sessions}
         self.catalogue.keep(_ASKED, json.dumps(now))
         return {name for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
 

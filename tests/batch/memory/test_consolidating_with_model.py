@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from datetime import timedelta
 from typing import TypeVar
 
 import pytest
@@ -12,7 +14,7 @@ from pipeline.batch.memory.consolidating_with_model import consolidate_with_mode
 from pipeline.batch.memory.model_questions import supported_sentences
 from pipeline.batch.memory.reading import memory_events, read_memory
 from pipeline.batch.session_index import read_all
-from pipeline.domain.budget import Budget, CombinedBudget
+from pipeline.domain.budget import Budget, CombinedBudget, announce
 from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.memory_events import EntitiesNamed
@@ -189,3 +191,34 @@ def test_a_sentence_without_support_is_cut(sentence: Sentence) -> None:
     question = EpisodeQuestion(query="How many?", facts=(FACT,))
     good = Sentence(text="A log holds 45 records.", facts=("f1",))
     assert supported_sentences((sentence, good), question) == (good,)
+
+
+class Slow(Model):
+    """Announces its call, and answers too late."""
+
+    async def answer(self, question: Question[A]) -> Answer[A]:
+        self.asked.append(question)
+        if send := announce.get():
+            await send(Cost(total_tokens=30, usd=0.003))
+        await asyncio.sleep(60)
+        raise AssertionError("nobody waits for this")
+
+
+def test_a_call_that_is_under_way_at_the_deadline_is_cut_off_and_counts_at_its_worst_case() -> None:
+    store, model = a_store(), Slow()
+    context = context_for("run-9")
+    moment = context.now()
+    context = replace(context, now=lambda: moment, deadline=moment + timedelta(milliseconds=20))
+    done = asyncio.run(consolidate_with_model(store, context, read_all(store).sessions, model))
+    assert len(model.asked) == 1
+    assert len(done.sessions) == 3
+    assert "deadline" in done.problems[0]
+    assert done.cost.assumed_usd == 0.003
+
+
+def test_after_the_deadline_nothing_is_asked_and_every_session_is_consolidated() -> None:
+    store, model = a_store(), Model()
+    context = context_for("run-9")
+    context = replace(context, deadline=context.now())
+    done = asyncio.run(consolidate_with_model(store, context, read_all(store).sessions, model))
+    assert (model.asked, len(done.sessions), done.cost) == ([], 3, Cost())

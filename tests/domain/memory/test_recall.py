@@ -103,3 +103,15 @@ def test_solutions_that_worked_come_first_and_open_questions_are_those_of_like_s
     found = recalled(one, two, left("How is bread baked?", open=("How long?",), at="2026-11-20T05:00:00.000Z"))
     assert [one.met for one in found.solutions] == ["retry", "nothing"]
     assert found.open == ("Is it slow?",)
+
+
+def test_documents_that_sessions_like_this_read_and_none_cited_are_recalled_for_thirty_days() -> None:
+    def read(origin: str, cited: int) -> Yield:
+        return Yield(origin=origin, provider="local", read=1, facts=2, cited=cited)
+
+    query = "How does a write-ahead log survive?"
+    one = left(query, LOG, yields=(read("corpus:a.md", 0), read("corpus:b.md", 0), read("a.example", 0)))
+    two = left("Why does a write-ahead log survive?", yields=(read("corpus:b.md", 1),))
+    assert recalled(one, two).unhelpful == ("corpus:a.md",)
+    assert recalled(left("How is bread baked?", yields=(read("corpus:a.md", 0),))).unhelpful == ()
+    assert recalled(left(query, LOG, at="2026-10-01T03:00:00.000Z", yields=(read("corpus:a.md", 0),))).unhelpful == ()

@@ -29,8 +29,23 @@ def test_each_worker_is_listed_and_a_lost_one_with_what_happens_to_its_sessions(
     assert "400 s ago" in lost.text
 
 
+def test_a_worker_that_is_gone_without_a_session_is_told_only_if_no_other_runs_on_its_machine() -> None:
+    gone = replace(ALIVE, silent_s=400.0, jobs=0)
+    (alone,) = worker_findings([gone])
+    assert alone.level == "note"
+    assert "sessions" not in alone.text + alone.todo
+    (alive,) = worker_findings([ALIVE, gone])
+    assert alive.level == "ok"
+
+
+def test_of_workers_with_one_name_it_is_said_how_to_tell_them_apart() -> None:
+    *_, last = worker_findings([ALIVE, ALIVE])
+    assert last.text == "2 workers go by the name north; RESEARCH_MACHINE gives a worker another name"
+
+
 def test_of_many_workers_the_first_are_listed_and_the_others_counted() -> None:
-    assert [finding.text for finding in worker_findings([ALIVE] * 12)][-1] == "2 further workers"
+    many = [replace(ALIVE, worker=replace(ALIVE.worker, machine=f"m{number}")) for number in range(12)]
+    assert [finding.text for finding in worker_findings(many)][-1] == "2 further workers"
 
 
 def test_a_workspace_with_files_has_no_queue_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,3 +150,14 @@ def test_a_poisoned_statement_changes_no_search_and_is_no_evidence() -> None:
     state = session(known).session.state
     assert recalled_pages(state, VIEW) == ()  # this session searches its own documents only
     assert (state.facts, state.pages) == ({}, {})
+
+
+def test_a_document_that_was_read_and_not_cited_is_left_out_if_there_is_any_other() -> None:
+    known = Recalled(unhelpful=("corpus:new-0.md", "corpus:new-1.md"))
+    state = thought_of(session(known), ("deep harbour",), ())
+    assert chosen_pages(state, state.workers["search_0"], 1) == tuple(f"corpus:new-{number}.md" for number in range(2, 8))
+    again = thought_of(session(Recalled(unhelpful=known.unhelpful)), ("deep harbour",), ("corpus:new-0.md",))
+    assert "corpus:new-0.md" in chosen_pages(again, again.workers["search_0"], 1)
+    all_of_them = Recalled(unhelpful=tuple(f"corpus:new-{number}.md" for number in range(9)))
+    state = thought_of(session(all_of_them), ("deep harbour",), ())
+    assert len(chosen_pages(state, state.workers["search_0"], 1)) == 6

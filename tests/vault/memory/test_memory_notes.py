@@ -34,7 +34,7 @@ def test_an_entity_has_a_note_with_links_to_its_quotes_and_its_night(tmp_path: P
     place.build()
     note = text_of(place, "entities/entity-postgresql.md")
     assert "On a power cut, PostgreSQL replays its log." in note
-    assert "### 21 November 2026" in note
+    assert "\n21 November 2026\n" in note
     assert note.count("#^q-") == 2
     assert "Where sources disagree" in note  # the survey's statement is disputed
     assert "<% alert" not in note

@@ -17,7 +17,6 @@ from pipeline.adapters.documents.manual.roff_escapes import plain
 from pipeline.adapters.documents.manual.roff_table import rows
 from pipeline.adapters.documents.page_writer import Document, PageText, squash
 from pipeline.errors import ReadFailed
-from pipeline.text.normalise import one_line
 
 _MDOC = re.compile(r"^\.[ \t]*Dd\b", re.MULTILINE)
 _MAN = re.compile(r"^[.'][ \t]*TH\b", re.MULTILINE)
@@ -26,7 +25,6 @@ _MARKED = re.compile(r"\\f[^RP1]|\\-|-|\\m|<")
 _CONTINUES = re.compile(r"(?<!\\)\\c[ \t]*\Z")
 _SPACED = frozenset(("B", "I", "R", "SM", "SB", "CW", "q"))
 _JOINED = frozenset(("BR", "BI", "IB", "IR", "RB", "RI"))
-_LONGEST_TITLE = 200
 
 
 def read_manual(source: str, name: str) -> Document:
@@ -42,15 +40,8 @@ def read_manual(source: str, name: str) -> Document:
     head = reader.read(source)
     if page.empty:
         raise ReadFailed("it holds no text")
-    title = _title(head, name)
+    title = head.title(name)
     return Document(title, page.rendered(title), "text/troff", "", head.published)
-
-
-def _title(head: Head, name: str) -> str:
-    own = head.name or name
-    own = name if own.casefold() == name.casefold() else own.lower() if own.isupper() else own
-    called = f"{own}({head.section})" if head.section else own
-    return one_line(f"{called}: {head.about}" if head.about else called, _LONGEST_TITLE)
 
 
 class _Man:

@@ -9,15 +9,28 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
 
-from pipeline.adapters.documents.page_writer import PageText
+from pipeline.adapters.documents.manual.manual_head import Head
+from pipeline.adapters.documents.page_writer import Document, PageText, squash
 from pipeline.adapters.documents.plaintext.line_shapes import indent_of, is_code, is_columns
 from pipeline.adapters.documents.plaintext.print_artifacts import with_whole_words
 
 _SECTION = re.compile(r"[A-Z][A-Z0-9 ,/&'()_-]{2,60}\Z")
-_EDGE = re.compile(r"\S{1,60}\(\w{1,4}\)\s.*\S\(\w{1,4}\)\Z")  # TOOL(1)  Name of the book  TOOL(1)
+_EDGE = re.compile(r"(\S{1,60})\((\w{1,8})\)\s.*\S\(\w{1,8}\)\Z")  # TOOL(1)  Name of the book  TOOL(1)
 _CUT_WORD = re.compile(r"(-\n)([ ]{1,80})([a-z]\S{0,60})[ ]+(?=\S)")
+_OVERSTRIKE = re.compile(r"[^\n]\x08")
+_FOOTER = re.compile(r"\S.{0,200} {3}\S{1,60}\(\w{1,8}\)\Z")  # version  date  TOOL(1)
+_BAR = re.compile(r"^ {1,8}\|(?:  |$)", re.MULTILINE)
+_ESCAPE = re.compile(r"\x1b\[[\d;]{0,20}[mK]")
+_BULLET = re.compile(r"(?:[•·∙○*+-]|o|\(?\d{1,2}[.)])(?:\s+|\Z)")
+_OWN_LINE = re.compile(r"\S{1,60} [-–—] \S")
+_GAP = re.compile(r"(\S{1,40}(?: \S{1,40}){0,3}(?<![.:;,?!])) {2,}(?=\S)")
+_MOST_TERM_WORDS = 6
+_SYNOPSIS = "SYNOPSIS"
+_NARROW = 54  # columns; a formatter fills its lines further than that
 _FEWEST_SECTIONS = 3
+_MOST_NAME_LINES = 8  # lines under NAME
 _INDENTED_SHARE = 0.7  # least share of lines that are indented
 _LONGEST_TERM = 100  # characters
 _SHORT_DESCRIPTION = 5  # lines; a term with a longer description becomes a heading
@@ -25,12 +38,55 @@ _DEEPER = 3  # columns by which a description is indented at least
 _SENTENCE_ENDS = (".", "!", "?", ":", ";", ",")
 
 
+def as_displayed(text: str) -> str:
+    """Return ``text`` as a terminal displays it: without bold by overstriking or by escape sequences, tabs as spaces.
+
+    The bars with which Python's ``help`` marks the members of a class become an indentation.
+    """
+    plain = _ESCAPE.sub("", _OVERSTRIKE.sub("", text)).expandtabs(8)
+    return _BAR.sub("        ", plain) if plain.startswith("Help on ") else plain
+
+
 def is_printed_manual(text: str) -> bool:
     """Return whether ``text`` is a manual page as a terminal shows it: sections in capitals, NAME among them, text indented."""
-    lines = [line.rstrip() for line in text.split("\n") if line.strip()]
+    lines = [line.rstrip() for line in text.expandtabs(8).split("\n") if line.strip()]
     sections = [line for line in lines if _SECTION.match(line)]
     indented = sum(line[0] == " " for line in lines)
     return len(sections) >= _FEWEST_SECTIONS and "NAME" in sections[:2] and indented >= _INDENTED_SHARE * len(lines)
+
+
+def read_printed_manual(text: str, name: str) -> Document:
+    """Return the document of the manual page ``text``; its title is the page's name, section and one-line description.
+
+    ``name`` is the name if the page has no line under NAME that says what it is called.
+    """
+    page = PageText()
+    write_printed_manual(text, page)
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    head = _head_of(lines, name)
+    return Document(head.title(name), page.rendered(head.title(name)), "text/plain", published=head.published)
+
+
+def _head_of(lines: Sequence[str], name: str) -> Head:
+    head = Head()
+    if edge := _EDGE.match(lines[0]):
+        head.section = edge[2]
+        head.take_date(lines[-1])
+    start = lines.index("NAME") + 1 if "NAME" in lines else len(lines)
+    named = list(takewhile(lambda line: not _SECTION.match(line), lines[start : start + _MOST_NAME_LINES]))
+    described = squash(with_whole_words("\n".join(_own_lines(named, name))))
+    head.take_names(described, name)
+    head.take_description(described)
+    return head
+
+
+def _own_lines(named: Sequence[str], name: str) -> list[str]:
+    """Return the lines under NAME without those that describe other names, if each name has a line of its own."""
+    starts = [place for place, line in enumerate(named) if _OWN_LINE.match(line)]
+    own = next((place for place in starts if named[place].split()[0].casefold() == name.casefold()), 0)
+    if len(starts) < 2:
+        return list(named)
+    return list(named[own : next((place for place in starts if place > own), len(named))])
 
 
 def write_printed_manual(text: str, page: PageText) -> None:
@@ -39,7 +95,7 @@ def write_printed_manual(text: str, page: PageText) -> None:
     kept = _CUT_WORD.sub(r"\1\2\3\n\2", text.expandtabs(8))
     lines = [line.rstrip() for line in with_whole_words(kept).split("\n")]
     indents = Counter(indent_of([line]) for line in lines if line[:1] == " ")
-    writer = _Writer(page, max(indents, key=lambda indent: (indents[indent], -indent), default=0), indents)
+    writer = _Writer(page, _margin_of(lines, indents), indents)
     for block in _blocks(lines):
         writer.write(block)
     writer.end_term()
@@ -60,12 +116,21 @@ def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
         yield run
 
 
+def _margin_of(lines: Sequence[str], indents: Counter[int]) -> int:
+    """Return the indentation of a section's text: that of the line under NAME, or else of most lines."""
+    named = next((line for before, line in pairwise(lines) if before == "NAME" and line[:1] == " "), "")
+    if named:
+        return indent_of([named])
+    usual = max(indents, key=lambda indent: (indents[indent], -indent), default=0)
+    return min((i for i in indents if i <= usual and 4 * indents[i] >= indents[usual]), default=usual)
+
+
 class _Writer:
     """Writes one page; ``margin`` is the indentation of a section's text, in columns."""
 
     def __init__(self, page: PageText, margin: int, indents: Counter[int]) -> None:
         self._page = page
-        self._margin = min((i for i in indents if i <= margin and 4 * indents[i] >= indents[margin]), default=margin)
+        self._margin = margin
         deeper = {indent: count for indent, count in indents.items() if indent >= self._margin + _DEEPER}
         self._column = max(deeper, key=lambda indent: (deeper[indent], -indent), default=_DEEPER)  # of most descriptions
         self._sections: list[tuple[int, str]] = []
@@ -88,7 +153,7 @@ class _Writer:
     def _write_edge(self, line: str) -> None:
         if _SECTION.match(line):
             self._write_section(2, line)
-        elif not _EDGE.match(line):
+        elif not _EDGE.match(line) and not _FOOTER.match(line):
             self.end_term()
             self._page.paragraph(line)
 
@@ -107,10 +172,16 @@ class _Writer:
                 self.end_term()
             if term:
                 self._term, self._described = term, rest
+            elif self._term and _BULLET.fullmatch(self._term):
+                self.end_term()
             elif self._term:
                 self._open_term()
             if rest and not term:
                 self._write_prose(rest)
+
+    @property
+    def _section(self) -> str:
+        return self._sections[-1][1] if self._sections else ""
 
     def end_term(self) -> None:
         """Write a term with a short description as an item; repeat the section's heading after a term that was a heading."""
@@ -118,7 +189,9 @@ class _Writer:
         if self._in_term and self._sections:
             self._page.heading(*self._sections[-1])
         self._in_term = False
-        if term and len(self._described) <= _SHORT_DESCRIPTION:
+        if _BULLET.fullmatch(term):
+            self._page.item(_item_text([term, *self._described]))
+        elif term and len(self._described) <= _SHORT_DESCRIPTION:
             self._page.item(f"{term}: {' '.join(line.strip() for line in self._described)}".rstrip(": "))
         elif term:
             self._write_under(term)
@@ -135,11 +208,42 @@ class _Writer:
             self._write_prose(self._described)
 
     def _write_prose(self, lines: Sequence[str]) -> None:
-        if (is_columns(lines) and len(lines) > 2) or (indent_of(lines) > self._margin and is_code(lines, self._after_colon)):
+        if (
+            (is_columns(lines) and len(lines) > 2)
+            or (indent_of(lines) > self._margin and is_code(lines, self._after_colon))
+            or (len(lines) > 1 and self._section == _SYNOPSIS)
+            or _is_broken_by_hand(lines)
+        ):
             self._page.code("\n".join(line[indent_of(lines) :] for line in lines))
+        elif _BULLET.match(lines[0].lstrip()):
+            self._page.item(_item_text(lines))
+        elif indent_of(lines[:1]) > self._margin and (described := _nested_term(lines)):
+            self._page.item(described)
         else:
             self._page.paragraph(" ".join(lines))
         self._after_colon = lines[-1].endswith(":")
+
+
+def _item_text(lines: Sequence[str]) -> str:
+    """Return the text of a list item without its bullet; a number stays."""
+    text = squash(" ".join(lines))
+    return text if text[:1] in "(0123456789" else _BULLET.sub("", text, count=1)
+
+
+def _is_broken_by_hand(lines: Sequence[str]) -> bool:
+    """Return whether each of several lines ends although the next word would have fit, as in a synopsis or a list of files."""
+    breaks = (len(line) + 1 + len(after.split(None, 1)[0]) <= _NARROW for line, after in pairwise(lines))
+    return len(lines) > 1 and all(breaks) and not _BULLET.match(lines[0].lstrip()) and not _nested_term(lines)
+
+
+def _nested_term(lines: Sequence[str]) -> str:
+    """Return a term below another term with its description, "crc32: Calculate …"; "" if the lines are no such term."""
+    indent, deeper = indent_of(lines[:1]), indent_of(lines[1:2]) if len(lines) > 1 else 0
+    found = _GAP.match(lines[0][indent:])
+    if found and (not deeper or deeper == indent + found.end()):
+        return f"{found[1]}: {squash(' '.join([lines[0][indent + found.end() :], *lines[1:]]))}"
+    is_alone = deeper >= indent + _DEEPER and not _ends_sentence(lines[0]) and len(lines[0].split()) <= _MOST_TERM_WORDS
+    return f"{lines[0].strip()}: {squash(' '.join(lines[1:]))}" if is_alone else ""
 
 
 def _split_at_terms(lines: Sequence[str], margin: int, column: int) -> Iterator[list[str]]:
@@ -166,10 +270,15 @@ def _term_of(lines: Sequence[str], margin: int, column: int) -> tuple[str, list[
         return "", list(lines)
     if len(first) <= deeper:
         return ("", list(lines)) if _ends_sentence(first) else (first.strip(), list(lines[1:]))
-    if first[deeper - 1] == " " != first[deeper]:
+    if first[deeper - 1] == " " != first[deeper] and not _is_whole_term(first[:deeper], first[deeper:]):
         return first[:deeper].strip(), [" " * deeper + first[deeper:], *lines[1:]]
     is_plain = len(first.split()) <= 8 and not _ends_sentence(first) and "  " not in first.strip()
     return (first.strip(), list(lines[1:])) if is_plain else ("", list(lines))
+
+
+def _is_whole_term(before: str, after: str) -> bool:
+    """Return whether a line goes on with its term, "-c, --command", where by chance the description's column begins."""
+    return not before.endswith("  ") and (before.rstrip().endswith(",") or after.startswith("-"))
 
 
 def _ends_sentence(line: str) -> bool:

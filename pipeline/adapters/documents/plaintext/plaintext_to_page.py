@@ -22,6 +22,7 @@ from pipeline.adapters.documents.plaintext.print_artifacts import with_whole_wor
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+:.])\1{2,}\s*\Z")
 _UNDERLINES = "=-~^\"'`#*+:."
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,4})\.?[ \t]{1,4}([A-Z][^.!?:;,]{2,70})\Z")
+_PART = re.compile(r"\d{1,3}[.)]")
 _ITEM = re.compile(r"[ \t]*(?:[-*•–+o]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(\S.*)")
 _DIRECTIVE = re.compile(r"\.\. (?:\|[^|]{1,100}\| )?([\w:-]{1,50})::[ \t]*(.*)")
 _ROLE = re.compile(r":[a-zA-Z][\w:.+-]{0,40}:`([^`]{1,300})`")
@@ -76,7 +77,8 @@ def _paragraphs(source: str) -> Iterator[list[str]]:
 class _Reader:
     """Reads the paragraphs (lines without a blank line between them) in order and writes their blocks.
 
-    ``title`` is the heading at the document's start; ``first_heading`` the first that names no release. Both may be "".
+    ``title`` is the heading that the document begins with; ``first_heading`` the first that names no release, if only a few
+    blocks stand before it and it is not numbered. Both may be "".
     """
 
     def __init__(self, page: PageText, markup: bool, *, is_news: bool) -> None:
@@ -92,6 +94,7 @@ class _Reader:
         self._indent = 0
         self._started = False
         self.title = self.first_heading = ""
+        self._has_heading = False
 
     def read(self, paragraphs: list[list[str]]) -> None:
         """Write all blocks."""
@@ -191,8 +194,14 @@ class _Reader:
         if not self._started and not is_release and not self.title:
             self.title = text
         if not is_release and not release_of(text):
-            self.first_heading = self.first_heading or text
+            self._take_first_heading(text)
         self._page.heading(level, text)
+
+    def _take_first_heading(self, text: str) -> None:
+        """Keep the first heading if it may be the title: at the document's start, and no numbered part of it."""
+        if not self._has_heading and self._page.is_at_start and not _PART.match(text):
+            self.first_heading = text
+        self._has_heading = True
 
     def _consume_literal(self, lines: list[str]) -> bool:
         """Write or drop ``lines`` if they belong to the code or directive before them; return whether they do."""

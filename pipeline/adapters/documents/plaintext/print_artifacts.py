@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
-_HYPHENATED = re.compile(r"([^\W\d_]{1,40})(?:-|\u00ad)\n[ \t]*([a-zß-öø-ÿ]\w{0,40})(?!\w)")
+from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
+from pipeline.text.word_frequency import is_word
+
+# U+2010 is the hyphen of typesetters and of groff; at a line's end it may or may not belong to the word, as "-".
+_HYPHENATED = re.compile(r"([^\W\d_]{1,40})([-\u00ad\u2010])\n[ \t]*([a-zß-öø-ÿ]\w{0,40})(?!\w)")
+_HYPHENS = str.maketrans({"\u2010": "-", "\u2011": "-"})
 _WORD = re.compile(r"[^\W\d_]\w{0,40}(?:-\w{1,40}){0,3}")
 # Words that keep their hyphen before another word, even if the document does not use them alone.
 _PREFIX_NAMES = "non self multi half well cross read write so low high long short third pseudo semi quasi ex all"
 _PREFIXES = frozenset(_PREFIX_NAMES.split())
+# Ends of words that are words as well: "allow-able" is none.
+_SUFFIXES = frozenset(
+    ("able", "ally", "age", "ate", "ant", "ed", "en", "er", "ers", "ing", "ion", "ions", "ism", "ist", "ment", "ring")
+)
 _FOOTER = re.compile(r".{0,200}\[?\bPage \d{1,5}\]?\s*\Z|\s*-? ?\d{1,5} ?-?\s*\Z", re.IGNORECASE)
 _SENTENCE_ENDS = (".", "!", "?", ":", ";")
 _FEWEST_PAGES = 3
+_LONGEST_SYLLABLE = 3  # letters
 
 
 def without_page_edges(source: str) -> str:
@@ -71,20 +81,38 @@ def _joined_pages(pages: list[_Page]) -> Iterator[str]:
 
 
 def with_whole_words(source: str) -> str:
-    """Join the words that were split at the end of a line.
+    """Return ``source`` with the words that were split at the end of a line joined, and with plain hyphens.
 
-    The hyphen is dropped if the document holds the word without it elsewhere. Otherwise it stays if the document holds the
-    hyphenated word, if both parts are words of the document (append-only), or if the first is a common prefix (self-, non-).
+    The hyphen is dropped if the document holds the word without it elsewhere, and stays if the document holds the hyphenated
+    word. If it holds neither, the hyphen is dropped from a word of the document's language (through-out), and stays after a
+    common prefix (self-, non-) or between two words of the document or its language (append-only).
     """
-    if not _HYPHENATED.search(source):
-        return source
-    words = {word.casefold() for word in _WORD.findall(_HYPHENATED.sub(" ", source))}
+    plain = source if source.isascii() else source.translate(_HYPHENS)
+    if not _HYPHENATED.search(plain):
+        return plain
+    words = {word.casefold() for word in _WORD.findall(_HYPHENATED.sub(" ", plain))}
+    parts = {part for word in words for part in word.split("-")}
+    language = language_of(plain) or DEFAULT_LANGUAGE
+    return _HYPHENATED.sub(lambda cut: _rejoined(cut, words, parts, language), plain)
 
-    def rejoined(cut: re.Match[str]) -> str:
-        first, second = cut[1].casefold(), cut[2].casefold()
-        if first + second in words or "\u00ad" in cut[0]:
-            return cut[1] + cut[2]
-        is_pair = first in _PREFIXES or (first in words and second in words)
-        return f"{cut[1]}-{cut[2]}" if f"{first}-{second}" in words or is_pair else cut[1] + cut[2]
 
-    return _HYPHENATED.sub(rejoined, source)
+def _rejoined(cut: re.Match[str], words: Set[str], parts: Set[str], language: str) -> str:
+    """Return the word that ``cut`` splits; ``words`` are those of the document, ``parts`` also those within compounds."""
+    first, second = cut[1].casefold(), cut[3].casefold()
+    whole, pair = cut[1] + cut[3], f"{cut[1]}-{cut[3]}"
+    if first + second in words or cut[2] == "\u00ad":
+        return whole
+    if f"{first}-{second}" in words:
+        return pair
+    if is_word(first + second, language):
+        return whole
+    return pair if second not in _SUFFIXES and _are_two_words(first, second, parts, language) else whole
+
+
+def _are_two_words(first: str, second: str, parts: Set[str], language: str) -> bool:
+    """Return whether both halves are words; a short first half is more often a syllable unless the document has it too."""
+    if second not in parts and not is_word(second, language):
+        return False
+    if first in _PREFIXES or (first in parts and second in parts):
+        return True
+    return len(first) > _LONGEST_SYLLABLE and (first in parts or is_word(first, language))

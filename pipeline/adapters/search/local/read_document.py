@@ -82,6 +82,11 @@ def _parse_as(data: bytes, kind: Kind, name: str) -> Document:
         from pipeline.adapters.documents.manual.manual_to_page import read_manual
 
         return read_manual(text, name)
+    from pipeline.adapters.documents.manual.printed_manual import as_displayed, is_printed_manual, read_printed_manual
+
+    text = as_displayed(text)
+    if form == "text" and is_printed_manual(text):
+        return read_printed_manual(text, name)
     from pipeline.adapters.documents.plaintext.plaintext_to_page import read_text
 
     return read_text(text, name, markup=form == "rst")

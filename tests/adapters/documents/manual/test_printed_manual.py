@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.adapters.documents.html.html_to_page import read_html
 from pipeline.adapters.documents.manual.printed_manual import is_printed_manual, write_printed_manual
 from pipeline.adapters.documents.page_writer import PageText
+from pipeline.adapters.search.local.read_document import parse
 from pipeline.text.page_format import blocks
 
 MANUAL = """
@@ -77,6 +80,19 @@ def test_a_printed_manual_in_a_web_page_is_read_like_one() -> None:
     assert "- ship_limit (12): The maximal" in document.text
     assert "harbour master before each of them" in document.text
     assert "```" not in document.text
+
+
+def test_a_printed_manual_in_a_text_file_is_named_by_its_first_line_and_description() -> None:
+    found = parse(MANUAL.encode(), Path("page-12.txt"))
+    assert found.title == "harbour(8): the pilot of the harbour"
+    assert "- ship_limit (12): The maximal" in found.text
+
+
+def test_a_word_that_a_terminal_cuts_with_its_own_hyphen_is_whole() -> None:
+    name = "NAME\n       tide - wait for the har\u2010\n       bour\n\n"
+    rest = "USE\n       Ships may\n       wait.\n       All\n       do.\n\nSEE ALSO\n" + 6 * "       harbour(8)\n"
+    text = f"TIDE(2)   Manual   TIDE(2)\n\n{name}{rest}"
+    assert parse(text.encode(), Path("tide.2.txt")).title == "tide(2): wait for the harbour"
 
 
 def test_a_listing_with_capitals_stays_code() -> None:

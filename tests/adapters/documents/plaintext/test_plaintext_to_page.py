@@ -187,6 +187,8 @@ def test_capitals_with_a_colon_above_their_text_are_a_heading() -> None:
         ("1.2.3 (2020-01-01)\n\nx\n", "x changelog", "x changelog"),
         ("text\n\nPART\n\nx", "2024", "PART"),
         ("text\nmore", "2024", "2024"),
+        ("text\n\n1. Run the script\n\nx", "dpkg.1", "dpkg.1"),
+        ("a b\n\nc d\n\ne f\n\ng h\n\nPART\n\nx", "notes", "notes"),
     ],
 )
 def test_a_title_is_what_the_document_begins_with(source: str, name: str, title: str) -> None:

@@ -123,3 +123,12 @@ def test_deeper_researches_the_question_in_a_fast_session_that_the_talks_note_li
     assert "researched further: [[reports/" in note.read_text()
     sessions = json.loads(said(folder, "--json", "list").out)["sessions"]
     assert len(sessions) == 2
+    (report,) = (
+        path
+        for path in (folder / "vault" / "reports").rglob("*.md")
+        if 'id: "report:' in path.read_text() and "how-deep" in path.name
+    )
+    assert "|researched further: Where do ships wait at night?]]" in report.read_text()
+    before = {path: path.read_bytes() for path in (folder / "vault").rglob("*.md")}
+    assert said(folder, "build", "--all").code == 0
+    assert before == {path: path.read_bytes() for path in (folder / "vault").rglob("*.md")}

@@ -134,6 +134,7 @@ def _recalled(recalled: Recalled, tools: PromptParts) -> View:
         "queries": recalled.queries,
         "fruitless": recalled.fruitless,
         "open": recalled.open,
+        "episodes": [f"- {one.question} ({one.day}): {one.text}" for one in recalled.episodes],
     }
     return {
         name: tools.delimiters.block(f"RECALLED-{name.upper()}", "\n".join(one_line(line, 2 * _SNIPPET) for line in lines))

@@ -1,0 +1,217 @@
+"""What may be a name: defined terms, titles, capitalised words, code, and the rare words of questions. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from pipeline.domain.memory.naming.definitions import MOST_WORDS, abbreviations, definitions, titled
+from pipeline.domain.memory.naming.prose import UNSPACED, Sentence, words_of
+from pipeline.domain.memory.naming.word_classes import is_acronym, is_code, is_function_word, is_ordinary, may_name
+from pipeline.domain.memory.values import EntityKind, Statement
+from pipeline.text.stemming import DEFAULT_LANGUAGE, forms
+from pipeline.text.word_frequency import is_unusual
+
+CAPITALISED_NOUNS = frozenset({"german"})  # languages in which a capital letter makes no name
+_CODE = re.compile(r"`([^`\n]{2,40})`|\b([A-Za-z][\w+.-]{1,30})\([1-9]\w{0,3}\)|\b([A-Za-z_][\w.]{1,40}\(\))")
+_CLAUSE = re.compile(r"[,;:?!()]+")
+_VERSION = re.compile(r",?\s+(?:version|v)\s*\d[\w.]*$", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:An?|The|Der|Die|Das|Eine?|Une?|L[ae]|Les|El|L[ao]s|Il)\s+(?=[^\W\d_]{2})")
+_TITLE_END = re.compile(r"\s+[-–—|]\s+|:\s+")
+_OF_PLACES = frozenset({"titled", "documented"})  # marks of spellings that are used only if no sentence has another
+_JOINING = frozenset({"of", "for", "de", "von", "van", "der", "du", "da", "di"})
+
+
+@dataclass
+class Candidate:
+    """A possible name: its spellings with their counts, and what speaks for it.
+
+    ``defined``: a statement says what it is. ``titled``: a document is called so. ``documented``: a heading is. ``asked``: a
+    question holds it. ``expanded``: a statement says what the letters stand for. ``sayings`` are its long or short forms.
+    """
+
+    kind: EntityKind
+    spellings: Counter[str] = field(default_factory=Counter)
+    marks: set[str] = field(default_factory=set)
+    sayings: set[str] = field(default_factory=set)
+
+    @property
+    def name(self) -> str:
+        """The spelling that is used most; of equal ones, that with fewer capitals."""
+        return min(self.spellings, key=lambda text: (-self.spellings[text], sum(map(str.isupper, text)), text))
+
+
+def key_of(name: str, kind: EntityKind, language: str = DEFAULT_LANGUAGE) -> str:
+    """Return what the spellings of one name have in common: a single word is kept as it is written, others are stemmed."""
+    words = words_of(name)
+    if language == UNSPACED:
+        return f"~{name}"
+    if len(words) == 1 and kind != "term":
+        return f"={exact(words[0])}"
+    return " ".join(stem_of(word, language) for word in words)
+
+
+@lru_cache(maxsize=65_536)
+def exact(word: str) -> str:
+    """Return a word without its possessive, the plural of an acronym, and the brackets of a call."""
+    plain = re.sub(r"['’]s?$", "", word.removesuffix("()")).rstrip(".'’")
+    return plain[:-1] if len(plain) > 2 and plain[-1] == "s" and plain[:-1].isupper() else plain
+
+
+def stem_of(word: str, language: str) -> str:
+    """Return the stem of a whole word."""
+    found = forms(word, DEFAULT_LANGUAGE if language == UNSPACED or not language else language)
+    return found[0] if found else word.lower()
+
+
+def candidates(sentences: Iterable[Sentence], statements: Iterable[Statement], questions: Iterable[str]) -> dict[str, Candidate]:
+    """Return the candidates by key."""
+    read = tuple(sentences)
+    found: dict[str, Candidate] = {}
+    small = {word for one in read for word in one.words if word[0].islower()}
+    for one in read:
+        for name, kind, mark in _of_sentence(one, small):
+            _add(found, name, kind, mark, one.language)
+        for short, long in abbreviations(one):
+            _add_pair(found, short, long, one.language)
+    known = tuple(statements)
+    for statement in known:
+        _add_titles(found, statement)
+    for question in questions:
+        for name, kind in _of_question(question):
+            if kind != "term" or f"={name}" not in found:
+                _add(found, name, kind, "", DEFAULT_LANGUAGE)
+    headings = {text for one in known for text in (one.title, one.heading)}
+    for key in {key for text in headings for key in grams(words_of(text), "")}:
+        if key in found:
+            found[key].marks.add("headed")
+    return found
+
+
+def _of_question(question: str) -> Iterator[tuple[str, EntityKind]]:
+    """Yield a question's rare words, and its phrases of two or three words in lower case."""
+    for clause in _CLAUSE.split(question):
+        words = words_of(clause)
+        for word in words:
+            if may_name(word) and (is_code(word) or is_unusual(word.lower())):
+                yield word, "code" if is_code(word) else "term" if word.islower() else "name"
+        for size in (2, 3):
+            for start in range(len(words) - size + 1):
+                phrase = words[start : start + size]
+                if not any(is_function_word(word) or word[0].isupper() for word in phrase):
+                    yield " ".join(phrase), "term"
+
+
+def grams(words: tuple[str, ...], language: str) -> dict[str, int]:
+    """Return the keys that a text's words hold, each with the place of its first word."""
+    found: dict[str, int] = {}
+    for place, word in enumerate(words):
+        found.setdefault(f"={exact(word)}", place)
+    stems = [stem_of(exact(word), language) for word in words]
+    for size in range(1, MOST_WORDS + 1):
+        for start in range(len(stems) - size + 1):
+            found.setdefault(" ".join(stems[start : start + size]), start)
+    return found
+
+
+def _add(found: dict[str, Candidate], name: str, kind: EntityKind, mark: str, language: str) -> None:
+    key = key_of(name, kind, language)
+    if key.strip("=~ "):
+        one = found.setdefault(key, Candidate(kind))
+        one.spellings[name] += mark not in _OF_PLACES
+        one.marks.update([mark] if mark else ())
+
+
+def _add_pair(found: dict[str, Candidate], short: str, long: str, language: str) -> None:
+    kind: EntityKind = "name" if long[0].isupper() else "term"
+    for name, other, what in ((short, long, "name"), (long, short, kind)):
+        _add(found, name, "name" if what == "name" else "term", "expanded", language)
+        found[key_of(name, "name" if what == "name" else "term", language)].sayings.add(other)
+
+
+def _add_titles(found: dict[str, Candidate], one: Statement) -> None:
+    if name := titled(one.title):
+        _add(found, name, "code", "titled", DEFAULT_LANGUAGE)
+    else:
+        name = _ARTICLE.sub("", _VERSION.sub("", _TITLE_END.split(one.title, maxsplit=1)[0].strip()))
+        if 0 < len(name.split()) <= MOST_WORDS and may_name(name) and not is_function_word(name.split()[0]):
+            is_term = name.islower() or (" " not in name and is_ordinary(name))
+            _add(found, name, "term" if is_term else "name", "titled", DEFAULT_LANGUAGE)
+    heading = one.heading.strip("` ")
+    if is_code(heading) and may_name(heading):
+        _add(found, heading, "code", "documented", DEFAULT_LANGUAGE)
+
+
+def _of_sentence(one: Sentence, small: AbstractSet[str]) -> Iterator[tuple[str, EntityKind, str]]:
+    for name, certain in definitions(one.text, one.language):
+        kind = _kind_of(name, one.language, small)
+        yield from ((name, kind, mark) for mark in (("defined", "certain") if certain else ("defined",)))
+    if one.language == UNSPACED:
+        return
+    for groups in _CODE.findall(one.text):
+        code = next(filter(None, groups))
+        if may_name(code) and (is_code(code) or groups[1]):
+            yield code, "code", "code" if is_code(code) else "chapter"
+    for word in one.words:
+        if is_code(word) and may_name(word):
+            yield word, "code", ""
+    for name in _capitalised(one, small):
+        yield name, "name", ""
+
+
+def _kind_of(name: str, language: str, small: AbstractSet[str]) -> EntityKind:
+    words = name.split()
+    if len(words) == 1 and is_code(name):
+        return "code"
+    if len(words) == 1 and name[0].isupper() and _is_marked(name):
+        return "name"
+    if len(words) == 1 and name.islower() and not is_ordinary(name, language):
+        return "code" if not name.isalpha() else "term"
+    is_name = any(word[:1].isupper() and (place > 0 or _only_capital(word, small)) for place, word in enumerate(words))
+    return "name" if is_name and language not in CAPITALISED_NOUNS else "term"
+
+
+def _is_marked(word: str) -> bool:
+    """Return whether a word is a name by its letters wherever it is: an acronym, inner capitals, digits."""
+    return any(map(str.isupper, word[1:])) or any(map(str.isdigit, word))
+
+
+def _only_capital(word: str, small: AbstractSet[str]) -> bool:
+    return word.lower() not in small and (_is_marked(word) or not is_ordinary(word))
+
+
+def _capitalised(one: Sentence, small: AbstractSet[str]) -> Iterator[str]:
+    """Yield the runs of capitalised words of a sentence; where nouns are capitalised, only runs of two words and more."""
+    run: list[str] = []
+    for place, word in enumerate([*one.text.split(), ""]):
+        plain = word.strip("([{\"'“”‘’«»„`*_.,;:!?)]}")
+        opens = plain[:1].isupper() and may_name(exact(plain)) and (place > 0 or len(plain) > 1)
+        if run and (not opens or word[:1] in '(["“‘'):
+            if not (plain in _JOINING and word == plain):
+                yield from _names_in(run, place - len(run) == 0, one.language, small)
+                run = []
+            else:
+                run.append(plain)
+                continue
+        if opens:
+            run.append(exact(plain))
+            if word[-1:] in '.,;:!?)]"”’':
+                yield from _names_in(run, place + 1 - len(run) == 0, one.language, small)
+                run = []
+
+
+def _names_in(run: list[str], begins: bool, language: str, small: AbstractSet[str]) -> Iterator[str]:
+    while run and run[-1] in _JOINING:
+        run = run[:-1]
+    if begins and run and (is_function_word(run[0], language) or run[0].lower() in small):
+        run = run[1:]
+    if len(run) > MOST_WORDS or (len(run) < 2 and language in CAPITALISED_NOUNS and not is_acronym("".join(run))):
+        return
+    if len(run) == 1 and (run[0].lower() in small or (begins and not _is_marked(run[0]))):
+        return
+    if run:
+        yield " ".join(run)
