@@ -96,7 +96,7 @@ def _build(
         same_memory = stream_mark(store, "memory") == file.recall(MEMORY)
         same_memory &= stream_mark(store, "talk") == file.recall(TALKS)
         same_memory &= stream_mark(store, "import") == file.recall(IMPORTS)
-        same_memory &= file.recall(PRUNED) == pruned_pages(store.tombstones())
+        same_memory &= file.recall(PRUNED) == pruned_pages(store)
         if mode == "new" and same_memory and (report := _unchanged_report(file, marks, decided, templates, vault)):
             return report
         from pipeline.vault.build_stages import Build  # all that makes notes

@@ -234,7 +234,7 @@ class NoteGeneration:
     def _sources_of_pruned_pages(self) -> set[str]:
         """The sources whose notes may compare texts of which one was pruned since the last build."""
         stones = self.store.tombstones()
-        mark = pruned_pages(stones)
+        mark = pruned_pages(self.store)
         if mark == self.catalogue.recall(PRUNED):
             return set()
         self.catalogue.keep(PRUNED, mark)

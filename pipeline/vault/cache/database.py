@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
-from pipeline.domain.events.tombstones import Tombstones
 from pipeline.errors import SystemRefused
+from pipeline.ports import EventStore
 from pipeline.system.folder_fingerprint import digest_below
 from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.built_files import Files
 from pipeline.vault.cache.known_notes import TABLE as NOTES
 from pipeline.vault.cache.known_notes import KnownNotes
+from pipeline.vault.cache.stream_mark import stream_mark
 
 FILE = "projection.sqlite"
 FILES_FORMAT = 1  # of the table `files`, which survives all other changes of the program
@@ -128,10 +129,13 @@ def remove_damaged(folder: Path) -> None:
         raise SystemRefused(f"{folder / FILE} is damaged and cannot be removed: {error.strerror}", hint="remove it") from error
 
 
-def pruned_pages(stones: Tombstones) -> str:
-    """Return a digest of which pages were pruned: notes on sources compare the texts that are still stored."""
-    pages = sorted(digest for digest, stone in stones.objects.items() if stone.kind != "exchanges")
-    return digest_of("".join(pages).encode())[:16] if pages else ""
+def pruned_pages(store: EventStore) -> str:
+    """Return a digest of which pages were pruned: notes on sources compare the texts that are still stored.
+
+    It changes once more when an interrupted prune is finished, because only then the texts are gone.
+    """
+    pages = sorted(digest for digest, stone in store.tombstones().objects.items() if stone.kind != "exchanges")
+    return digest_of(f"{''.join(pages)} {stream_mark(store, 'prune')}".encode())[:16] if pages else ""
 
 
 def templates_fingerprint(folder: Path) -> str:

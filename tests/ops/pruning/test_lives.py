@@ -20,3 +20,7 @@ def test_nothing_is_missing_without_a_word_over_random_lives(number: int, tmp_pa
 def test_the_vault_is_the_same_as_one_built_from_nothing_after_all_of_it(number: int, tmp_path: Path) -> None:
     seed = SEED * 1_000 + 500 + number
     assert lived(seed, tmp_path, acts=16, vault=True) == [], f"lived({seed}, …, acts=16, vault=True)"
+
+
+def test_a_build_between_the_halves_of_an_interrupted_prune_is_put_right_by_the_build_after_it(tmp_path: Path) -> None:
+    assert lived(2800, tmp_path, vault=True) == []

@@ -40,6 +40,11 @@ _CJK = re.compile(
     "(?:とは|は、?(?=.*(?:である|です|の一種|のこと|をいう|を指す)[。]?$)|是(?=一[种種個个]|指))"
 )
 _CLASS = re.compile(r"(?<=\w)\s+(?:command|program|utility|tool|daemon)s?$")
+# "Caraway is a must.", "The hall is a hit with children": said of a thing, and no definition.
+_JUDGEMENT = re.compile(
+    r"\s+(?:[\w-]+\s*){1,2}[.!?]?$|\s+(?:very |big |great |real )?(?:must|hit|pity|lot|bit|matter|problem|joy|"
+    r"success|failure|shame|risk|pleasure|good|bad|few|question|result|part|case)\b"
+)
 _TITLE = re.compile(r"(?P<name>[\w.+-]{2,30})\((?P<chapter>[1-9]\w{0,4})\):\s+(?P<what>\S.*)")
 _EXPANDED = re.compile(r"(?P<long>[A-Za-z][\w-]*(?:[\s-]+[A-Za-z][\w-]*){1,6})\s+\((?P<short>[A-Z][A-Za-z0-9]{1,7})\)")
 _SHORTENED = re.compile(r"\b(?P<short>[A-Z][A-Z0-9]{1,7})\s+\((?P<long>[A-Za-z][\w-]*(?:[\s-]+[A-Za-z][\w-]*){1,6})\)")
@@ -73,7 +78,7 @@ def _definitions(text: str, language: str) -> Iterator[Definition]:
     for pattern, certain in _patterns(language):
         for match in pattern.finditer(text) if pattern in (_QUOTED, _CALLED) else filter(None, [pattern.match(text)]):
             name = _CLASS.sub("", " ".join(match["name"].split()))
-            if _is_term(name, language) and not _is_of_this_place(match, name):
+            if _is_term(name, language) and not _is_of_this_place(match, name) and not _JUDGEMENT.match(text, match.end()):
                 yield Definition(name, certain)
 
 

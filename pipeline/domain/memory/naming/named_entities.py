@@ -20,11 +20,12 @@ from pipeline.domain.memory.naming.united_names import united
 from pipeline.domain.memory.naming.word_classes import is_acronym, is_code, is_function_word, is_generic, is_ordinary, may_name
 from pipeline.domain.memory.values import EntityKind, NamedEntity, Statement
 from pipeline.text.normalise import slug
-from pipeline.text.word_frequency import specificity
+from pipeline.text.word_frequency import is_unusual, specificity
 
 METHOD = "phrases-2"  # methods sort by their age; with a new one, all is named again
 LEAST_STATEMENTS, LEAST_PAGES = 2, 2
 _OF_ONE_PAGE = 3  # statements of a subject that only one source names, and that has a document or a section of its own
+_TERM_OF_ONE_PAGE = 5  # statements of a term that only one source names, and that a question asked for
 _HEADED = 3  # statements of a phrase that a question and a heading hold, but no statement defines
 _NOUNS = 2  # sentences that use such a phrase as a noun
 _ABOUT = 2  # sentences that begin with a name, for it to be a subject without a definition
@@ -126,9 +127,11 @@ def _keys_in(one: Sentence, unspaced: Iterable[str]) -> dict[str, int]:
 
 def _is_meant(candidate: Candidate, key: str, one: Sentence) -> bool:
     """Return whether a word that is also an everyday one is meant as a name here: `mount(8)`, "mount attaches …"."""
-    if candidate.kind != "code" or key[0] != "=" or not key[1:].isalpha() or specificity(key[1:], "english") >= 1:
-        return True
     name = key[1:]
+    if candidate.kind != "code" or key[0] != "=" or not name.isalpha():
+        return True
+    if is_unusual(name) or ("titled" in candidate.marks and specificity(name, "english") >= 1):
+        return True
     if one.text.startswith(f"{name} ") or f"{name}(" in one.text or f"`{name}" in one.text:
         return True
     return any(word == name and after in _COMMANDS for word, after in zip(one.words, one.words[1:], strict=False))
@@ -159,12 +162,21 @@ def _is_noun(key: str, kind: EntityKind, start: int, one: Sentence) -> bool:
 def _is_accepted(one: Candidate, held: _Held, most: float) -> bool:
     marks = one.marks | ({"asked"} if held.asked else set())
     pages = len(set(held.facts.values()))
-    called, explained = bool(marks & {"titled", "headed"}), bool(marks & {"asked", "defined", "expanded"})
-    begun = len(held.about) >= _ABOUT
-    is_own = called and len(held.facts) >= _OF_ONE_PAGE and one.kind != "term" and (explained or begun) and (held.asked or begun)
-    if len(held.facts) < LEAST_STATEMENTS or (pages < LEAST_PAGES and not is_own):
+    if len(held.facts) < LEAST_STATEMENTS or (pages < LEAST_PAGES and not _is_own_subject(one, held, marks)):
         return False
     return (one.kind != "term" or len(held.facts) <= most) and _is_subject(one, held, marks, pages)
+
+
+def _is_own_subject(one: Candidate, held: _Held, marks: set[str]) -> bool:
+    """Return whether a name that only one source holds has a document or a section of its own, or is asked for by itself."""
+    called = bool(marks & {"titled", "headed"})
+    if one.kind == "term":
+        return held.asked and len(held.facts) >= _TERM_OF_ONE_PAGE and (called or _is_rare(one.name))
+    return called and len(held.facts) >= _OF_ONE_PAGE and (held.asked or len(held.about) >= _ABOUT)
+
+
+def _is_rare(name: str) -> bool:
+    return " " not in name and is_unusual(name.lower())
 
 
 def _is_subject(one: Candidate, held: _Held, marks: set[str], pages: int) -> bool:
@@ -174,7 +186,7 @@ def _is_subject(one: Candidate, held: _Held, marks: set[str], pages: int) -> boo
         return False
     if one.kind == "term":
         return _is_term(name, held, marks)
-    explained = bool(marks & {"defined", "titled", "documented", "expanded"})
+    explained = bool(marks & {"defined", "titled", "documented", "expanded"}) or ("chapter" in marks and not is_ordinary(name))
     if len(words) == 1 and is_acronym(name):
         return explained or (held.asked and not is_ordinary(name)) or ("headed" in marks and pages >= _SPREAD)
     if one.kind == "code":
@@ -199,14 +211,15 @@ def _is_branded(name: str) -> bool:
 
 def _is_term(name: str, held: _Held, marks: set[str]) -> bool:
     """A term is defined, and sentences begin with it or a question holds it; an everyday word must be asked for."""
-    if is_generic(name) or not marks & {"defined", "expanded", "titled", "headed"}:
+    if is_generic(name) or not (marks & {"defined", "expanded", "titled", "headed"} or _is_rare(name)):
         return False
     ordinary = all(is_ordinary(word) for word in name.split())
     if ordinary and " " not in name:
         return ("certain" in marks and name[0].isupper()) or ({"defined", "titled"} <= marks and 2 * held.home >= len(held.facts))
     if held.asked:
         return bool(marks & {"defined", "expanded"}) or (held.nouns >= _NOUNS and len(held.facts) >= _HEADED)
-    return "defined" in marks and (bool(held.about) or len(set(held.facts.values())) >= _SPREAD)
+    enough = not ordinary or len(held.facts) >= _HEADED
+    return "defined" in marks and enough and (bool(held.about) or len(set(held.facts.values())) >= _SPREAD)
 
 
 def _score(one: Candidate, held: _Held) -> float:

@@ -78,9 +78,21 @@ def test_code_that_three_sources_name_is_an_entity_and_an_identifier_of_two_is_n
 
 def test_a_defined_term_is_found_in_other_forms_too() -> None:
     found = named(
-        "A torn write is a record of which only a part reached the disk.", "Torn writes are caught by a checksum in time."
+        "A torn write is a record of which only a part reached the disk.",
+        "Torn writes are caught by a checksum.",
+        "A log may well have a torn write at its end.",
     )
-    assert {name.lower(): (one.kind, len(one.statements)) for name, one in found.items()} == {"torn write": ("term", 2)}
+    assert {name.lower(): (one.kind, len(one.statements)) for name, one in found.items()} == {"torn write": ("term", 3)}
+
+
+def test_a_judgement_is_no_definition() -> None:
+    claims = (
+        "Caraway is a must.",
+        "The pump house is a hit with children.",
+        "Caraway is in the pump house.",
+        "A pump house of old.",
+    )
+    assert named(*claims, "Then the caraway goes into the pump house of the town.") == {}
 
 
 def test_what_a_definition_says_of_this_place_alone_is_no_term() -> None:
