@@ -18,7 +18,9 @@ _WORD = re.compile(r"[^\W\d_]\w{0,40}(?:-\w{1,40}){0,3}")
 _PREFIX_NAMES = "non self multi half well cross read write so low high long short third pseudo semi quasi ex all"
 _PREFIXES = frozenset(_PREFIX_NAMES.split())
 # Ends of words that are words as well: "allow-able" is none.
-_SUFFIXES = frozenset(("able", "ally", "age", "ate", "ant", "ed", "en", "er", "ers", "ing", "ion", "ions", "ism", "ist", "ment", "ring"))
+_SUFFIXES = frozenset(
+    ("able", "ally", "age", "ate", "ant", "ed", "en", "er", "ers", "ing", "ion", "ions", "ism", "ist", "ment", "ring")
+)
 _FOOTER = re.compile(r".{0,200}\[?\bPage \d{1,5}\]?\s*\Z|\s*-? ?\d{1,5} ?-?\s*\Z", re.IGNORECASE)
 _SENTENCE_ENDS = (".", "!", "?", ":", ";")
 _FEWEST_PAGES = 3
