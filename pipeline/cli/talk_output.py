@@ -28,9 +28,15 @@ def turn_lines(turn: Turn, notes: Mapping[str, str]) -> list[str]:
         lines += [f"{_lead(sentence.facts, turn)}{sentence.text} {''.join(f'[{numbers[name]}]' for name in sentence.facts)}", ""]
     for fact in turn.cited():
         lines += _place_lines(numbers[fact.id], fact, notes)
+        lines += [f"      {gone_words(turn.gone()[fact.url])}"] if fact.url in turn.gone() else []
     lines += [f"  next: {text}" for text in turn.answer.follow_ups]
     lines += [f"  in part without the model: {why}" for why in dict.fromkeys(turn.failed.values())]
     return lines
+
+
+def gone_words(read_at: str) -> str:
+    """Return what is said of a document that is no longer in its folder; ``read_at`` is when it was last read, or ""."""
+    return f"this document is no longer in the folder{f'; it was last read on {read_at[:10]}' if read_at else ''}"
 
 
 def _lead(names: Sequence[str], turn: Turn) -> str:
@@ -80,6 +86,8 @@ def _turn_value(turn: Turn, notes: Mapping[str, str]) -> dict[str, Any]:
                 "address": _address(fact),
                 "note": notes.get(fact.url, ""),
                 "page": fact.digest,
+                "gone": fact.url in turn.gone(),
+                "read_at": turn.gone().get(fact.url, ""),
             }
             for fact in turn.cited()
         ],

@@ -220,7 +220,7 @@ def _analysis_completed(state: SessionState, event: e.AnalysisCompleted) -> None
 
 def _synthesis_started(state: SessionState, event: e.SynthesisStarted) -> None:
     state.synthesis, state.status, state.missing = True, "synthesizing", event.missing
-    state.doubted = event.doubted
+    state.doubted, state.passing = event.doubted, event.passing
 
 
 def _outline_created(state: SessionState, event: e.OutlineCreated) -> None:
@@ -285,6 +285,7 @@ def _report_generated(state: SessionState, event: e.ReportGenerated) -> None:
         event.words,
         event.cut,
         event.missing,
+        event.passing,
     )
 
 
@@ -307,7 +308,7 @@ def _research_cancelled(state: SessionState, event: e.ResearchCancelled) -> None
 def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
     """Allow failed steps again; a failed worker only if the analysis of its round has not yet begun without it."""
     state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
-    state.missing, state.nearest = (), ()
+    state.missing, state.passing, state.nearest = (), (), ()
     state.past_failures += state.failures.values()
     state.failures, state.exhausted = {}, ""
     for worker in state.workers.values():

@@ -11,7 +11,7 @@ from pipeline.domain.events.session_events import NO_EVIDENCE
 from pipeline.domain.findings import admitted_facts, all_facts
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import Fail, StartSynthesis
-from pipeline.domain.values import Fact
+from pipeline.domain.values import EXTRACTIVE, Fact
 from pipeline.text.ranking.answerability import Judgement, is_unindexed, judgement_of
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText, scores, statistics_of
@@ -32,7 +32,9 @@ def step_after_gathering(state: SessionState) -> StartSynthesis | Fail:
         return Fail("budget", f"stopped before enough evidence was found: {state.exhausted} exhausted")
     if judgement.outcome == "unanswered":
         return no_evidence_step(state, judgement)
-    return StartSynthesis(judgement.missing, judgement.outcome == "partly" and not judgement.missing)
+    passing = judgement.passing if state.config.reasoner == EXTRACTIVE else ()  # a model judges by itself what a page is about
+    doubted = judgement.outcome == "partly" and not judgement.missing and not judgement.passing
+    return StartSynthesis(judgement.missing, doubted, passing)
 
 
 def no_evidence_step(state: SessionState, judgement: Judgement | None = None) -> Fail:
@@ -82,7 +84,7 @@ def _fact_groups(state: SessionState) -> list[list[Fact]]:
     """Return groups of facts to judge as one text: each passage alone, but a model's single sentences by page."""
     groups: dict[str, list[Fact]] = {}
     for fact in admitted_facts(state):
-        groups.setdefault(fact.id if state.config.reasoner == "extractive" else fact.url, []).append(fact)
+        groups.setdefault(fact.id if state.config.reasoner == EXTRACTIVE else fact.url, []).append(fact)
     return list(groups.values())
 
 

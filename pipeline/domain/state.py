@@ -237,6 +237,7 @@ class Report:
     words: int
     cut: int
     missing: tuple[str, ...] = ()
+    passing: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -306,6 +307,7 @@ class SessionState:
     missing: tuple[str, ...] = ()
     nearest: tuple[str, ...] = ()
     doubted: bool = False
+    passing: tuple[str, ...] = ()
     pruned: dict[str, int] = field(default_factory=dict)
     pruned_models: tuple[str, ...] = ()
     handoff: Handoff | None = None

@@ -169,11 +169,15 @@ class ExtendPlan(Step):
 
 @dataclass(frozen=True, slots=True)
 class StartSynthesis(Step):
-    """End the gathering. ``missing`` are words of the query without evidence; ``doubted``: no passage covers all of it."""
+    """End the gathering. ``missing`` are words of the query without evidence; ``doubted``: no passage covers all of it.
+
+    ``passing`` are names in the query that are mentioned only in passing.
+    """
 
     pure = True
     missing: tuple[str, ...] = ()
     doubted: bool = False
+    passing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

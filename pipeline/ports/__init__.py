@@ -91,12 +91,13 @@ class Search(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """A page that a session read: address, title, digest of the stored text, and that session."""
+    """A page that a session read: address, title, digest of the stored text, that session, and when it was read."""
 
     url: str
     title: str
     digest: str
     session: str
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)

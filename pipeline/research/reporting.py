@@ -63,6 +63,7 @@ def make_report(_step: MakeReport, state: SessionState) -> Outcome:
         words=sum(len(part.split()) for part in text),
         cut=written - len(top) - len(body),
         missing=state.missing,
+        passing=state.passing,
     )
     return Outcome((report,))
 

@@ -22,7 +22,10 @@ def start_synthesis(step: StartSynthesis, state: SessionState) -> Outcome:
     """Record the start of the synthesis with the number of admitted facts and sources."""
     facts = admitted_facts(state)
     sources = len({fact.url for fact in facts})
-    return Outcome((e.SynthesisStarted(facts=len(facts), sources=sources, missing=step.missing, doubted=step.doubted),))
+    event = e.SynthesisStarted(
+        facts=len(facts), sources=sources, missing=step.missing, doubted=step.doubted, passing=step.passing
+    )
+    return Outcome((event,))
 
 
 async def make_plain_outline(_step: PlainOutline, state: SessionState, context: StepContext) -> Outcome:

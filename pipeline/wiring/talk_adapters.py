@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.domain.values import EXTRACTIVE
 from pipeline.research.talking.talk_steps import TalkContext
+from pipeline.text.ranking.rank_fusion import page_origin
 from pipeline.wiring.embedding_adapters import vectors_file
 
 if TYPE_CHECKING:
@@ -62,6 +63,18 @@ def unrecorded_talks(store: EventStore, index: Path) -> Callable[[Sequence[str]]
     return lambda sessions: TalkContext(plain, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, "")
 
 
+def _gone_from(workspace: Workspace) -> Callable[[str], bool]:
+    """Return a function from a page's address to whether it was a document that is no longer in its folder.
+
+    If a folder itself is missing, as when a disk is not mounted, nothing is said of its documents.
+    """
+    from pipeline.adapters.search.local.document_folders import Corpus
+
+    corpus = Corpus(workspace.corpora)
+    unusable = bool(corpus.unusable())
+    return lambda url: not unusable and page_origin(url) == "own" and not corpus.path_at(url.partition("#")[0]).exists()
+
+
 @asynccontextmanager
 async def talk_context(
     workspace: Workspace, store: EventStore, keys: Keys, state: TalkState, sessions: Sequence[str], vectors: Path | None = None
@@ -109,7 +122,10 @@ async def _context_with(
     plain = ExtractiveReasoner()
 
     def context(reasoner: Reasoner) -> TalkContext:
-        return TalkContext(reasoner, plain, pages, lambda digest: store.get(digest).decode("utf-8"), sessions, state.last_at[:10])
+        def text_of(digest: str) -> str:
+            return store.get(digest).decode("utf-8")
+
+        return TalkContext(reasoner, plain, pages, text_of, sessions, state.last_at[:10], _gone_from(workspace))
 
     if state.reasoner == EXTRACTIVE:
         yield context(plain)

@@ -146,3 +146,16 @@ def test_a_models_single_sentences_of_one_page_stand_together() -> None:
     assert step_after_gathering(state) == StartSynthesis((), False)
     state.config = state.config.model_copy(update={"reasoner": "extractive"})
     assert step_after_gathering(state) != StartSynthesis((), False)
+
+
+def test_a_name_that_is_mentioned_only_in_passing_is_reported_as_such() -> None:
+    texts = (*OWN, "Linux knows many file systems: ext4, btrfs, vfat and others; some of them have snapshots.")
+    step = step_after_gathering(session("How do snapshots work in Btrfs?", texts))
+    assert step == StartSynthesis((), False, ("Btrfs",))
+
+
+def test_what_a_model_found_is_not_judged_by_the_place_of_names() -> None:
+    texts = (*OWN, "Linux knows many file systems: ext4, btrfs, vfat and others; some of them have snapshots.")
+    step = step_after_gathering(session("How do snapshots work in Btrfs?", texts, reasoner="a-model"))
+    assert isinstance(step, StartSynthesis)
+    assert step.passing == ()

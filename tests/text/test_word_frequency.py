@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.word_frequency import specificity
+from pipeline.text.word_frequency import is_word, specificity
 
 
 def test_a_name_is_more_special_than_a_usual_word_and_that_more_than_the_most_usual_one() -> None:
@@ -25,3 +25,9 @@ def test_of_a_language_without_frequencies_every_word_is_special() -> None:
 @given(st.text(max_size=80), st.sampled_from(["english", "german", "russian", "tamil", ""]))
 def test_any_word_is_special_to_a_degree_between_0_and_1(word: str, language: str) -> None:
     assert 0.0 <= specificity(word, language) <= 1.0
+
+
+def test_usual_words_are_words_and_names_of_programs_are_not() -> None:
+    assert is_word("continue", "english")
+    assert not is_word("btrfs", "english")
+    assert not is_word("continue", "an unknown language")

@@ -74,7 +74,7 @@ class SynthesisStarted(EventBase):
     """Gathering has ended; the report is written from ``facts`` facts of ``sources`` sources.
 
     ``missing`` are words of the query that no passage contains together with the rest; the report begins by naming them.
-    ``doubted``: no passage covers the whole query.
+    ``doubted``: no passage covers the whole query. ``passing`` are names in the query that are mentioned only in passing.
     """
 
     type: Literal["synthesis.started"] = "synthesis.started"
@@ -82,6 +82,7 @@ class SynthesisStarted(EventBase):
     sources: int
     missing: tuple[str, ...] = ()
     doubted: bool = False
+    passing: tuple[str, ...] = ()
 
 
 class OutlineCreated(Answered):
@@ -159,3 +160,4 @@ class ReportGenerated(EventBase):
     words: int = 0
     cut: int = 0
     missing: tuple[str, ...] = ()
+    passing: tuple[str, ...] = ()

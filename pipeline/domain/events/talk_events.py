@@ -16,12 +16,17 @@ Scope = Literal["session", "query", "topic", "vault"]
 
 
 class ReadPage(Value):
-    """A page that a session of the scope read: its address, title, the digest of its stored text, and that session."""
+    """A page that a session of the scope read: its address, title, the digest of its stored text, and that session.
+
+    ``gone``: it was a document that is no longer in its folder; ``read_at`` is then when it was last read, else "".
+    """
 
     url: str
     title: str
     digest: str
     session: str
+    gone: bool = False
+    read_at: str = ""
 
 
 class TalkOpened(EventBase):

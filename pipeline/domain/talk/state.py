@@ -37,6 +37,11 @@ class Turn:
         pages = self.found.pages if self.found else ()
         return tuple({fact.id: fact for page in pages for fact in self.observed.get(page.url, ())}.values())
 
+    def gone(self) -> dict[str, str]:
+        """Return when each document that is no longer in its folder was last read, by its address."""
+        pages = self.found.pages if self.found else ()
+        return {page.url: page.read_at for page in pages if page.gone}
+
     def cited(self) -> tuple[Fact, ...]:
         """Return the facts that the answer cites, in order of first citation."""
         names = self.answer.facts if self.answer else ()

@@ -16,7 +16,7 @@ from pipeline.domain.talk.gate import judgement
 from pipeline.domain.talk.state import TalkState, Turn
 from pipeline.domain.values import EXTRACTIVE, Fact, Perspective, Sentence, Value, Verdict
 from pipeline.errors import AnswerInvalid
-from pipeline.ports import Answer, Reasoner, StoredPages
+from pipeline.ports import Answer, Reasoner, StoredPage, StoredPages
 from pipeline.research.claims.code_check import code_objection, objection
 from pipeline.research.gathering.quoted_facts import facts_and_rejected
 from pipeline.research.step_context import Outcome, charged_to, paid
@@ -38,7 +38,8 @@ _FOLLOW_UPS = 3
 
 @dataclass(frozen=True, slots=True)
 class TalkContext:
-    """What a talk's steps may use. ``sessions`` are those of the scope; ``page_text`` returns a stored page by its digest.
+    """What a talk's steps may use. ``sessions`` are those of the scope; ``page_text`` returns a stored page by its digest,
+    ``is_gone`` whether the document at an address is no longer in its folder.
 
     ``plain`` is the reasoner without a model, which does what the model cannot.
     """
@@ -49,6 +50,7 @@ class TalkContext:
     page_text: Callable[[str], str]
     sessions: Sequence[str]
     today: str = ""
+    is_gone: Callable[[str], bool] = lambda _url: False
 
     def without_model(self) -> TalkContext:
         """Return the same context, in which no model answers."""
@@ -91,7 +93,7 @@ async def _find(_step: TalkStep, state: TalkState, context: TalkContext) -> Outc
     turn = state.turns[-1]
     found = await context.pages.find(turn.stands_alone, context.sessions, _HITS)
     most = _PAGES if state.reasoner == EXTRACTIVE else _MODEL_PAGES
-    pages = tuple(t.ReadPage(url=one.url, title=one.title, digest=one.digest, session=one.session) for one in found.pages[:most])
+    pages = tuple(_read_page(one, context) for one in found.pages[:most])
     event = t.PassagesFound(
         number=turn.number,
         hits=found.hits,
@@ -103,6 +105,18 @@ async def _find(_step: TalkStep, state: TalkState, context: TalkContext) -> Outc
         cost=found.cost,
     )
     return Outcome((event,))
+
+
+def _read_page(page: StoredPage, context: TalkContext) -> t.ReadPage:
+    gone = context.is_gone(page.url)
+    return t.ReadPage(
+        url=page.url,
+        title=page.title,
+        digest=page.digest,
+        session=page.session,
+        gone=gone,
+        read_at=page.at if gone else "",
+    )
 
 
 def _of_question(known: TermStatistics, question: str) -> TermStatistics:

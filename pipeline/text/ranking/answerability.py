@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from pipeline.text.ranking.named_subject import passing_names
 from pipeline.text.ranking.query_terms import ParsedQuestion, Term, parse_question
 from pipeline.text.ranking.scoring import ASSUMED_PASSAGES, StemmedText, coverage, rarity, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -25,6 +26,7 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 REFUSED_COVERAGE = 0.35  # a clause is refused below this coverage if its evidence is low too
 ENOUGH_EVIDENCE = 0.98  # in units of ln(passages)
 DOUBTED_COVERAGE = 0.45  # below it the report begins by saying that no passage covers the whole question
+_NEARLY = 0.75  # share of the best coverage at which a passage covers the question nearly as well
 _UNKNOWN_UNIT = 1.5  # the unit of evidence in words, where no index knows which words are rare
 _NAME_SPECIFICITY = 0.9  # a word at least as specific counts as a name
 _NAMED_SPECIFICITY = 0.4  # a less specific word is not reported as missing
@@ -37,16 +39,20 @@ class Judgement:
     """Whether passages answer a question.
 
     ``missing`` are words of the question, as written, that no passage contains together with the rest. ``coverage`` is that of
-    the best clause, 0 to 1.
+    the best clause, 0 to 1. ``passing`` are names in the question that the passages mention only in passing.
     """
 
     outcome: Outcome
     missing: tuple[str, ...]
     coverage: float
+    passing: tuple[str, ...] = ()
 
 
 def judgement_of(query: ParsedQuestion, passages: Sequence[StemmedText], known: TermStatistics) -> Judgement:
-    """Return whether ``passages`` contain what the question is about; ``known`` are the term statistics of the whole index."""
+    """Return whether ``passages`` contain what the question is about; ``known`` are the term statistics of the whole index.
+
+    Without an index, it is not known which words are rare, and no name is taken to be mentioned in passing.
+    """
     held = [frozenset((*passage.body, *passage.heads)) for passage in passages]
     judgements = (_clause_evidence(parse_question(clause, query.language), held, known) for clause in query.clauses)
     clauses = [clause for clause in judgements if clause is not None] or [_ClauseEvidence(0.0, 0.0, (), ())]
@@ -58,7 +64,8 @@ def judgement_of(query: ParsedQuestion, passages: Sequence[StemmedText], known: 
         dict.fromkeys(word for clause in clauses for word in (clause.lacking if clause.is_unanswered else clause.names))
     )
     doubted = any(clause.coverage < DOUBTED_COVERAGE for clause in clauses)
-    return Judgement("partly" if missing or doubted else "answered", missing, best)
+    passing = tuple(word for word in passing_names(query, passages, known) if word not in missing) if known.passages else ()
+    return Judgement("partly" if missing or passing or doubted else "answered", missing, best, passing)
 
 
 class _ClauseEvidence(NamedTuple):
@@ -91,7 +98,8 @@ def _clause_evidence(query: ParsedQuestion, held: Sequence[frozenset[str]], know
         (term for term in query.terms if not term.is_in(best)), key=lambda term: -term.weight * rarity(term.stem, known)
     )
     nowhere = [term for term in lacking if is_unindexed(term, known)]
-    good = [stems for stems in held if coverage(weights, stems) >= DOUBTED_COVERAGE] or [best]
+    enough = min(DOUBTED_COVERAGE, _NEARLY * coverage(weights, best))
+    good = [stems for stems in held if coverage(weights, stems) >= enough]
     evidence = max((_passage_evidence(query, stems, known) for stems in held), default=0.0)
     return _ClauseEvidence(
         coverage(weights, best),

@@ -94,6 +94,21 @@ class _Piece:
     run: int = 0
 
 
+def without_open_end(text: str) -> str:
+    """Return a passage's text without a last sentence that only introduces what is not in it ("The options are:").
+
+    "" if there is nothing else.
+    """
+    kept = text.rstrip()
+    if not kept.endswith(":"):
+        return kept
+    before, _, last = kept.rpartition("\n")
+    sentences = split_sentences(last)
+    if last.startswith(("- ", "| ", "```")):
+        return kept
+    return "\n".join(part for part in (before, last[: last.rfind(sentences[-1])]) if part.strip()).rstrip()
+
+
 def text_key(body: str, heading: str) -> str:
     """Return the key by which duplicates are found: letters and digits of the passage; of a short one also its heading's."""
     text = f"{heading if _word_count(body) <= _SHORT else ''} {body}"

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.text.ranking.answer_types import answer_kinds
+from pipeline.text.ranking.comparisons import compared_sides
 from pipeline.text.stemming import DEFAULT_LANGUAGE, forms, language_of, words
 from pipeline.text.word_frequency import specificity
 from pipeline.text.word_lists import LIGHT_WORDS, QUESTION_WORDS
@@ -113,6 +114,8 @@ def _is_question_word(word: str) -> bool:
 
 
 def _clauses(text: str, language: str) -> tuple[str, ...]:
+    if sides := compared_sides(text, lambda words: _names_subject(words, language)):
+        return sides
     found = (part.strip(" ,.?") for part in _CLAUSE_BOUNDARY.split(text) if part)
     parts = _introduction_merged([part for part in found if any(not _is_question_word(word) for word in words(part))])
     if len(parts) > 1:
@@ -134,6 +137,10 @@ def _with_subject(part: str, first: str, language: str) -> str:
         return part
     named = sorted((term for term in _terms(first, language) if term.weight > _LIGHT_WEIGHT), key=lambda term: -term.specificity)
     return f"{part} ({' '.join(term.word for term in named[:3])})" if named else part
+
+
+def _names_subject(text: str, language: str) -> bool:
+    return max((term.specificity for term in _terms(text, language)), default=0.0) >= _OWN_SUBJECT
 
 
 def _joined_sides(text: str, language: str) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def entry_of(model: VaultModel, card: Card, earlier: int = 0) -> Entry:
         standing=standing_words(learnt) if learnt else "",
         disputed=learnt is not None and learnt.disputed,
         news=news_words(learnt.news) if learnt and learnt.news else "",
-        missing=missing_words(learnt.missing) if learnt else "",
+        missing=lacking_words(learnt.missing, learnt.passing) if learnt else "",
         dispute=_dispute(model, learnt.dispute) if learnt and learnt.dispute else None,
         more_disputes=max(0, card.disagreements - 1),
         question=next(iter(card.open), ""),
@@ -98,6 +98,17 @@ def news_words(news: News) -> str:
     changed = [f"{news.changed_in_all:,} changed"] if news.changed_in_all else []
     gone = [f"{news.gone_in_all:,} gone"] if news.gone_in_all else []
     return f"{formatting.joined([*added, *changed, *gone])}{since}"
+
+
+def lacking_words(missing: tuple[str, ...], passing: tuple[str, ...]) -> str:
+    """Return what a report's sources do not say, as sentences; "" if they say everything."""
+    return " ".join(filter(None, (passing_words(passing, "The sources"), missing_words(missing))))
+
+
+def passing_words(passing: tuple[str, ...], sources: str) -> str:
+    """Return the sentence on the names that ``sources`` mention only in passing, or ""."""
+    named = formatting.joined([f"“{word}”" for word in passing], "and")
+    return f"{sources} do not say: they mention {named} only in passing." if passing else ""
 
 
 def missing_words(missing: tuple[str, ...]) -> str:

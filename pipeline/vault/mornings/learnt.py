@@ -76,14 +76,15 @@ class News:
 class Learnt:
     """A report in short. ``sources`` counts the independent sources that state the answer; ``disputed``: another denies it.
 
-    ``missing`` are words of the question that no passage mentions together with the rest. ``news`` is None for the first report
-    on a question.
+    ``missing`` are words of the question that no passage mentions together with the rest, ``passing`` names that are mentioned
+    only in passing. ``news`` is None for the first report on a question.
     """
 
     answer: CitedText | None
     sources: int
     disputed: bool
     missing: tuple[str, ...]
+    passing: tuple[str, ...]
     dispute: Dispute | None
     news: News | None
 
@@ -101,6 +102,7 @@ def learnt_of(state: SessionState) -> Learnt | None:
         sources=len(_origins(state, facts, entries)),
         disputed=any(entry.standing == "disputed" for entry in entries),
         missing=report.missing,
+        passing=report.passing,
         dispute=_dispute(state, report.contradictions),
         news=_news(state, report),
     )

@@ -10,7 +10,7 @@ from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.findings import nearest_facts
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
-from pipeline.vault.mornings.entries import history_link
+from pipeline.vault.mornings.entries import history_link, passing_words
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.note_parts import (
     Block,
@@ -126,6 +126,7 @@ class ReportView:
     derived: bool
 
 
+PARTIAL = "partial"  # the status of a report that answers a part of the question, or says that its sources do not
 _OWN = ("local",)  # the search services if only the user's documents are searched
 _EMPTY = Report("", (), (), (), (), (), (), 0, 0)
 
@@ -156,7 +157,7 @@ def report_note(model: VaultModel, loaded: LoadedSession, report: Report = _EMPT
         "report",
         loaded.card.report_title,
         own,
-        status=state.status,
+        status=PARTIAL if report.missing or report.passing else state.status,
         topics=state.tags,
         created=loaded.card.reported_at or state.ended_at,
     )
@@ -236,13 +237,13 @@ def _not_found(loaded: LoadedSession, citer: Citer) -> NotFound | None:
 
 
 def _missing(loaded: LoadedSession, report: Report) -> str:
-    """The first sentence of a report if no passage has some words of the question together with the rest; else ""."""
-    if not report.missing:
-        return ""
-    named = formatting.joined([f"“{word}”" for word in report.missing], "or")
+    """The first sentences of a report whose sources do not answer the whole question; "" if they do."""
     own = loaded.state.config.search == _OWN
-    where = "in your documents" if own else "that was found"
-    return f"No passage {where} mentions {named} together with the rest."
+    found = [passing_words(report.passing, "Your documents" if own else "The sources")] if report.passing else []
+    if report.missing:
+        named = formatting.joined([f"“{word}”" for word in report.missing], "or")
+        found.append(f"No passage {'in your documents' if own else 'that was found'} mentions {named} together with the rest.")
+    return " ".join(found)
 
 
 def _contents(sections: tuple[str, ...], shown: Callable[[str], str], *further: bool) -> tuple[Link | str, ...]:

@@ -137,7 +137,12 @@ def _quoted(model: VaultModel, sentence: Sentence, facts: Sequence[Fact], turn: 
     is_passage = first is not None and len(facts) == 1 and sentence.text in first.quote
     lead = first.lead if first and is_passage else ""
     text = sentence.text if is_passage else str(prose(sentence.text))
-    return Quoted(text, lead, tuple(places.values()), inert(trail), is_passage)
+    gone = [inert(_gone_words(turn.gone()[url])) for url in places if url in turn.gone()]
+    return Quoted(text, lead, (*places.values(), *gone), inert(trail), is_passage)
+
+
+def _gone_words(read_at: str) -> str:
+    return f"no longer in the folder{f', last read on {read_at[:10]}' if read_at else ''}"
 
 
 def _place(model: VaultModel, url: str, title: str) -> Link | Inert:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.text.normalise import clean, holds_quote, normalised
 from pipeline.text.ranking import passages as module
-from pipeline.text.ranking.passages import LARGEST, Passage, passages
+from pipeline.text.ranking.passages import LARGEST, Passage, passages, without_open_end
 from pipeline.text.sentences import split_sentences
 from tests.text.ranking.pages import Made, pages
 
@@ -256,3 +256,17 @@ def test_a_page_of_two_megabytes_is_gone_through_a_few_times_and_no_more(name: s
 def test_a_paragraph_in_a_script_without_spaces_is_cut_too() -> None:
     found = texts("".join(f"这是第{number}个没有空格的句子。" for number in range(400)))
     assert len(found) > 5
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("The options are as follows:", ""),
+        ("It is a pilot. The options are as follows:", "It is a pilot."),
+        ("It is a pilot.\n\nThe options are:", "It is a pilot."),
+        ("It is a pilot.", "It is a pilot."),
+        ("The options are:\n\n- one\n- two:", "The options are:\n\n- one\n- two:"),
+    ],
+)
+def test_an_introduction_without_its_list_is_left_out(text: str, kept: str) -> None:
+    assert without_open_end(text) == kept

@@ -264,7 +264,7 @@ def _term_of(lines: Sequence[str], margin: int, column: int) -> tuple[str, list[
     The description begins where its second line does; if it has one line only, at ``column``.
     """
     first, deeper = lines[0], indent_of(lines[1:2]) if len(lines) > 1 else 0
-    if not deeper and first[column - 2 : column] == "  " and first[column : column + 1].strip():
+    if not deeper and first[column : column + 1].strip() and _reaches(first, margin, column):
         deeper = column
     if indent_of([first]) != margin or deeper < margin + _DEEPER:
         return "", list(lines)
@@ -274,6 +274,13 @@ def _term_of(lines: Sequence[str], margin: int, column: int) -> tuple[str, list[
         return first[:deeper].strip(), [" " * deeper + first[deeper:], *lines[1:]]
     is_plain = len(first.split()) <= 8 and not _ends_sentence(first) and "  " not in first.strip()
     return (first.strip(), list(lines[1:])) if is_plain else ("", list(lines))
+
+
+def _reaches(first: str, margin: int, column: int) -> bool:
+    """Return whether ``column`` follows a gap, or one word that leaves room for a single space."""
+    word = first[margin : column - 1]
+    fills = first[column - 1] == " " and " " not in word and (word.isupper() or not word.isalpha())
+    return first[column - 2 : column] == "  " or fills
 
 
 def _is_whole_term(before: str, after: str) -> bool:

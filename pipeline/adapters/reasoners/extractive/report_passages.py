@@ -9,17 +9,21 @@ from itertools import zip_longest
 from pipeline.domain.values import Fact
 from pipeline.text.normalise import normalised
 from pipeline.text.ranking.greedy_coverage import chosen_passages
-from pipeline.text.ranking.passages import text_key
+from pipeline.text.ranking.named_subject import passing_names
+from pipeline.text.ranking.passages import text_key, without_open_end
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText, coverage, scores, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.sentences import points_back
+from pipeline.text.sentences import points_back, split_sentences
 
 NUMBERS = frozenset({"duration", "count", "default", "date", "version"})
 _NUMBER_WORDS = 400  # most words of a report whose answer is a number, if a passage covers the question
 _COVERED = 0.6  # least coverage of such a passage
 _FIRST_BY_RANK = 5  # best passages that precede their neighbours
-_LEAST_SHARE = 0.3  # least share of the best score for a passage of a narrow report
+_NARROW_WORDS = 850  # most words of a narrow report's body: on 63 questions, no answer was further down
+_LEAST_SENTENCE = 8  # words of a sentence that must not stand twice in a report
+_PASSING_WORDS = 150  # most words of the body where the sources mention the subject only in passing
+_LEAST_SHARE = 0.7  # least share of the best score for a passage of a narrow report
 _NEIGHBOURED = 2  # best passages whose neighbours are added
 _EACH_SIDE = 2  # neighbours on each side
 _ALWAYS_KEPT = 3  # best passages that are kept even if they refer to a missing sentence
@@ -42,7 +46,8 @@ class ChosenPassages:
 def choose_passages(text: str, facts: Sequence[Fact], known: TermStatistics, summary_words: int, words: int) -> ChosenPassages:
     """Return the passages for the question ``text``: up to ``summary_words`` words of summary and ``words`` words of body."""
     query = parse_question(text, known.language)
-    own = _without_duplicates(facts)
+    own, is_passing = _on_named_subject(query, _without_duplicates(facts), known)
+    words = min(words, _PASSING_WORDS if is_passing else words if query.broad else _NARROW_WORDS)
     texts = [stemmed_fact(fact, query.language) for fact in own]
     strength = scores(query, texts, known)
     ranking = _ranking(strength)
@@ -53,13 +58,25 @@ def choose_passages(text: str, facts: Sequence[Fact], known: TermStatistics, sum
         parts = []
         order = _narrow_order(own, ranking, strength)
         words = min(words, _NUMBER_WORDS) if _is_short_answer(query, known, ranking, texts) else words
-    order = _with_antecedents(order, ranking, own)
-    summary = _within_words(_summary_order(ranking, parts), texts, summary_words)
+    repeated = _repeating(ranking, own)
+    order = [place for place in _with_antecedents(order, ranking, own) if place not in repeated]
+    summary = _within_words([place for place in _summary_order(ranking, parts) if place not in repeated], texts, summary_words)
     body = _within_words([place for place in order if place not in summary], texts, words)
     if not body:  # everything fits into the summary, but a report has a section
-        summary, body = (summary[:-1], summary[-1:]) if len(summary) > 1 and not parts else (summary, order[:1])
+        further = [place for place in ranking if place not in summary and place not in repeated][:1]
+        summary, body = (summary[:-1], summary[-1:]) if len(summary) > 1 and not parts else (summary, further or order[:1])
     part = {own[place].id: max(range(len(parts)), key=lambda number: parts[number][place]) for place in body} if parts else {}
     return ChosenPassages(tuple(own[place] for place in summary), tuple(own[place] for place in body), part)
+
+
+def _on_named_subject(query: ParsedQuestion, facts: list[Fact], known: TermStatistics) -> tuple[list[Fact], bool]:
+    """Return the facts, and whether they mention a name of the question only in passing: then those alone that mention it."""
+    texts = [stemmed_fact(fact, query.language) for fact in facts]
+    passing = passing_names(query, texts, known) if known.passages else ()
+    names = [term for term in query.terms if term.word in passing]
+    held = [{*text.body, *text.heads} for text in texts]
+    holding = [fact for fact, stems in zip(facts, held, strict=True) if any(name.is_in(stems) for name in names)]
+    return (holding, True) if holding else (facts, False)
 
 
 def stemmed_fact(fact: Fact, language: str) -> StemmedText:
@@ -71,9 +88,10 @@ def stemmed_fact(fact: Fact, language: str) -> StemmedText:
 
 
 def _without_duplicates(facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts without repeated texts: several documents often contain the same passage."""
+    """Return the facts without repeated texts, as several documents often contain the same, and without mere introductions."""
     found: dict[str, Fact] = {}
-    for fact in sorted(facts, key=lambda fact: (fact.url, fact.id)):
+    whole = [fact for fact in facts if without_open_end(fact.quote)] or facts
+    for fact in sorted(whole, key=lambda fact: (fact.url, fact.id)):
         found.setdefault(text_key(fact.quote, fact.heading), fact)
     return list(found.values())
 
@@ -145,6 +163,19 @@ def _with_antecedents(order: Sequence[int], ranking: Sequence[int], facts: Seque
                 continue
             found += [other for other in before[:1] if other not in found]
         found += [place] if place not in found else []
+    return found
+
+
+def _repeating(ranking: Sequence[int], facts: Sequence[Fact]) -> set[int]:
+    """Return the passages that have a sentence of a better one, as documents copy from each other."""
+    said: set[str] = set()
+    found: set[int] = set()
+    for place in ranking:
+        own = {text_key(one, "") for one in split_sentences(facts[place].quote) if len(one.split()) >= _LEAST_SENTENCE}
+        if said.isdisjoint(own):
+            said |= own
+        else:
+            found.add(place)
     return found
 
 

@@ -20,6 +20,7 @@ from pipeline.domain.reasoner_questions import (
 )
 from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence
 from pipeline.text.normalise import one_line, slug
+from pipeline.text.ranking.passages import without_open_end
 from pipeline.text.ranking.query_terms import ParsedQuestion, content_stems, parse_question
 
 SUMMARY = "summary"
@@ -152,7 +153,9 @@ def write(question: SectionQuestion) -> SectionText:
 
 
 def _passage_paragraph(fact: Fact, support: Sequence[str]) -> Paragraph:
-    return Paragraph(sentences=(Sentence(text=fact.quote, facts=(fact.id, *support)),), kind="passages")
+    return Paragraph(
+        sentences=(Sentence(text=without_open_end(fact.quote) or fact.quote, facts=(fact.id, *support)),), kind="passages"
+    )
 
 
 def revise(question: RevisionQuestion) -> Revision:

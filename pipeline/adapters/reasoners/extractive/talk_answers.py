@@ -18,6 +18,7 @@ from pipeline.text.word_lists import LIGHT_WORDS
 
 _OWN_SUBJECT = 0.6  # a question with a word at least this specific names its own subject
 _NAMED_BEFORE = 0.5  # and of a pronoun before which the question has one that specific
+_LEAST_COVERED = 0.6  # least share of the best one's coverage for a further passage
 _LEAST_SHARE = 0.5  # least share of the best score for a further passage
 _MOST_WORDS_OF_ELLIPSIS = 6
 _LONGEST_PART = 70  # words of one passage
@@ -87,13 +88,15 @@ def answer(question: TalkQuestion) -> TalkReply:
 
 
 def _ranked(facts: Sequence[Fact], query: ParsedQuestion, known: TermStatistics) -> list[Fact]:
-    """Return the facts that are nearly as good as the best one, best first, each text once."""
+    """Return the facts that are nearly as good as the best one and cover nearly as much, best first, each text once."""
     texts = [_stemmed(fact, query.language) for fact in facts]
-    strength = scores(query, texts, known)
+    strength, weights = scores(query, texts, known), term_weights(query, known)
+    covered = [coverage(weights, {*text.body, *text.heads}) for text in texts]
     order = sorted(range(len(facts)), key=lambda place: (-round(strength[place], 9), place))
     best: dict[str, Fact] = {}
     for place in order:
-        if strength[place] >= _LEAST_SHARE * strength[order[0]]:
+        is_near = covered[place] >= _LEAST_COVERED * covered[order[0]]
+        if is_near and strength[place] >= _LEAST_SHARE * strength[order[0]]:
             best.setdefault(text_key(facts[place].quote, facts[place].heading), facts[place])
     return list(best.values())
 
@@ -105,11 +108,18 @@ def _stemmed(fact: Fact, language: str) -> StemmedText:
 def _within(facts: Sequence[Fact], words: int, query: ParsedQuestion, known: TermStatistics) -> Iterator[Sentence]:
     """Yield the best parts of the passages, as many as have at most ``words`` words with their headings."""
     for fact in facts:
-        room = min(words - len(fact.heading.split()) - len(fact.lead.split()), _LONGEST_PART)
+        room = words - len(fact.heading.split()) - len(fact.lead.split())
+        room = room if is_list(fact.quote) else min(room, _LONGEST_PART)  # a list is cut only if it does not fit at all
         text = _best_part(fact.quote, room, query, known) if room >= min(_SHORTEST_PART, len(fact.quote.split())) else ""
         if text:
             yield Sentence(text=text, facts=(fact.id,))
             words -= len(text.split()) + len(fact.heading.split()) + len(fact.lead.split())
+
+
+def is_list(quote: str) -> bool:
+    """Return whether most of a passage's lines are list items or table rows: any of them may be the answer."""
+    lines = [line for line in quote.split("\n") if line.strip()]
+    return len(lines) > 1 and 2 * sum(line.startswith(("- ", "| ")) for line in lines) > len(lines)
 
 
 def _best_part(quote: str, words: int, query: ParsedQuestion, known: TermStatistics) -> str:

@@ -148,7 +148,7 @@ def _query(index: StoredPageIndex, question: str, sessions: Sequence[str], limit
     for hit in result.hits:
         digest, _, anchor = hit.url.partition("#")
         one = readings[digest]
-        pages.setdefault(one.url, StoredPage(one.url, one.title, digest, one.session))
+        pages.setdefault(one.url, StoredPage(one.url, one.title, digest, one.session, one.at))
         url = f"{one.url}#{anchor}" if anchor else one.url
         hits.append(hit.model_copy(update={"url": url, "title": one.title}))
     return FoundPassages(tuple(hits), tuple(pages.values()), result.statistics, result.languages, len(readings))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.adapters.documents.html.html_to_page import read_html
 from pipeline.adapters.documents.manual.printed_manual import is_printed_manual, write_printed_manual
-from pipeline.adapters.documents.page_writer import PageText
+from pipeline.adapters.documents.page_writer import Document, PageText
 from pipeline.adapters.search.local.read_document import parse
 from pipeline.text.page_format import blocks
 
@@ -111,3 +111,84 @@ def test_no_word_of_a_page_is_lost(lines: list[str]) -> None:
     write_printed_manual("\n".join(lines), page)
     said = page.rendered("t")
     assert all(word in said for line in lines if not line.startswith("A(1)") for word in line.rstrip("-").split())
+
+
+DISPLAYED = """
+HARBOUR(8)\t\tHarbour Manual\t\tHARBOUR(8)
+
+NAME
+       pilot, harbour - brings the
+       ships in
+
+SYNOPSIS
+       harbour [-v] [-t tide] ship ...
+       harbour -l [-v] ship
+
+DESCRIPTION
+       The  harbour  daemon  brings ships in.  It will con\u2010
+       tinue at night.  These are brought in first:
+
+       \u2022  ferries
+
+       \u2022  tugs, if they are not at work for another ship that has come in
+          before them.
+
+OPTIONS
+       -c, --class class
+           Only ships of this class.
+
+       -o order
+              In which order:
+
+              size   Large ships first, because they need the most of the
+                     water.
+
+              none   As they come.
+
+FILES
+       /etc/harbour.conf
+       /var/log/harbour.log
+
+Harbour 2.1			  2024-03-05			 HARBOUR(8)
+"""
+
+
+def _read(text: str, name: str = "harbour") -> Document:
+    return parse(text.encode(), Path(f"{name}.txt"))
+
+
+def test_a_manual_page_in_a_text_file_has_a_title_sections_and_a_date() -> None:
+    document = _read(DISPLAYED)
+    assert document.title == "harbour(8): brings the ships in"
+    assert document.published == "2024-03-05"
+    headings = [block.text for block in blocks(document.text) if block.kind == "heading" and block.level == 2]
+    assert headings[:4] == ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS"]
+    assert "HARBOUR(8)" not in document.text
+
+
+def test_its_words_items_and_terms_are_whole_and_its_synopsis_keeps_its_lines() -> None:
+    found = [(block.kind, block.text) for block in blocks(_read(DISPLAYED).text)]
+    assert ("code", "harbour [-v] [-t tide] ship ...\nharbour -l [-v] ship") in found
+    assert any("It will continue at night." in text for _, text in found)
+    assert ("item", "ferries") in found
+    assert ("item", "tugs, if they are not at work for another ship that has come in before them.") in found
+    assert ("item", "-c, --class class: Only ships of this class.") in found
+    assert ("item", "size: Large ships first, because they need the most of the water.") in found
+    assert ("code", "/etc/harbour.conf\n/var/log/harbour.log") in found
+
+
+def test_bold_by_overstriking_and_by_escapes_is_read_as_its_letters() -> None:
+    bold = DISPLAYED.replace("NAME\n", "N\bNA\bAM\bME\bE\n").replace("OPTIONS", "\x1b[1mOPTIONS\x1b[0m")
+    assert _read(bold).text == _read(DISPLAYED).text
+
+
+def test_of_several_names_with_a_line_each_the_files_own_is_the_title() -> None:
+    text = DISPLAYED.replace(
+        "pilot, harbour - brings the\n       ships in", "quay - where ships lie\n       harbour - where quays are"
+    )
+    assert _read(text).title == "harbour(8): where quays are"
+
+
+@given(st.text(" \n\tabcNAME-.:•()1\u2010\b", max_size=300))
+def test_any_text_after_a_manuals_head_is_read_without_an_error(rest: str) -> None:
+    assert _read(DISPLAYED + rest).text.startswith("# ")

@@ -114,3 +114,35 @@ def test_the_summary_consists_of_the_best_passages_by_rank() -> None:
 
 def test_without_facts_nothing_is_chosen() -> None:
     assert picked(BROAD, ()) == ChosenPassages((), (), {})
+
+
+def test_a_sentence_stands_once_even_if_two_passages_contain_it() -> None:
+    same = "The append-only log survives a power cut because each record has a checksum."
+    facts = (
+        fact(f"{same} It is written at once.", "corpus:a.md"),
+        fact(f"{same} Nobody reads it at night.", "corpus:b.md"),
+        fact("A power cut can tear the last record of the append-only log.", "corpus:c.md"),
+        fact("The log is on a disk, and a power cut is a rare event there.", "corpus:d.md"),
+    )
+    found = picked(BROAD, facts)
+    assert sum(same in one.quote for one in (*found.summary, *found.body)) == 1
+
+
+def test_an_introduction_without_its_list_is_not_chosen() -> None:
+    facts = (
+        fact("An append-only log survives a power cut in these ways:", "corpus:a.md"),
+        fact("An append-only log survives a power cut by its checksum.", "corpus:b.md"),
+        fact("The log is on a disk, and a power cut is a rare event there.", "corpus:c.md"),
+    )
+    found = picked(BROAD, facts)
+    assert all(not one.quote.endswith(":") for one in (*found.summary, *found.body))
+
+
+def test_only_passages_that_name_the_subject_are_chosen_if_it_is_mentioned_in_passing() -> None:
+    others = tuple(
+        fact(f"Snapshots of day {number} are kept on the tape of that day.", f"corpus:{number}.md") for number in range(90)
+    )
+    listed = fact("Linux knows ext4, btrfs, and vfat; snapshots work in some of them.", "corpus:list.md")
+    known = statistics_of([stemmed_fact(one, "english") for one in (*others, listed)], "english")
+    found = choose_passages("How do snapshots work in Btrfs?", (*others, listed), known, 150, 1_000)
+    assert [one.id for one in (*found.summary, *found.body)] == [listed.id, listed.id]

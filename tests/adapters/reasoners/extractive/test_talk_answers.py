@@ -91,3 +91,21 @@ def test_an_answer_never_has_more_words_than_it_may(quotes: list[str], query: st
     facts = tuple(fact(str(n), quote) for n, quote in enumerate(quotes))
     reply = answer(TalkQuestion(query=query, facts=facts, words=20))
     assert sum(len(one.text.split()) for one in reply.sentences) <= 20
+
+
+def test_a_list_is_quoted_with_its_items() -> None:
+    items = "\n".join(
+        f"- mode {number}: the harbour is then open to ships of class {number} and of no other one" for number in range(6)
+    )
+    quote = f"The modes of the harbour are:\n\n{items}"
+    reply = answer(TalkQuestion(query="Which modes does the harbour have?", facts=(fact("a", quote),), words=120))
+    assert "mode 5" in reply.sentences[0].text
+
+
+def test_a_passage_that_covers_much_less_of_the_question_is_left_out() -> None:
+    facts = (
+        fact("a", "The harbour of Halden is twelve metres deep at low tide."),
+        fact("b", "The harbour has a library with books about tides and about ships."),
+    )
+    reply = answer(TalkQuestion(query="How many metres deep is the harbour of Halden?", facts=facts, words=120))
+    assert [one.facts for one in reply.sentences] == [("a",)]

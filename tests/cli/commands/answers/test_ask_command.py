@@ -79,6 +79,23 @@ def test_the_json_of_an_answer_has_facts_with_quote_address_and_note(folder: Pat
     assert turn["found"] is True
 
 
+def test_an_answer_from_a_document_that_was_deleted_says_so(folder: Path) -> None:
+    before = asked(folder, "How many metres deep is the harbour?")
+    assert "no longer in the folder" not in before.out
+    for document in (folder / "corpus").glob("harbour-*"):
+        document.unlink()
+    (folder / "corpus" / "other.md").write_text("# Ships\n\nA ship is painted in spring.\n")
+    after = asked(folder, "How deep is the harbour in metres?")
+    assert "this document is no longer in the folder; it was last read on 20" in after.out
+    with mock.patch.object(sys, "stdin", io.StringIO("")):
+        (turn,) = turns(said(folder, "--json", "ask", "What depth in metres has the harbour?"))
+    facts = turn["facts"]
+    assert isinstance(facts, list)
+    assert all(one["gone"] and one["read_at"].startswith("20") for one in facts)
+    notes = "".join(note.read_text() for note in (folder / "vault" / "talks").rglob("*.md"))
+    assert "no longer in the folder, last read on 20" in notes
+
+
 def test_nothing_is_recorded_where_nothing_is_asked(folder: Path) -> None:
     assert asked(folder, "depth").code == 0
     assert talks(folder) == []
