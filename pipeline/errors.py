@@ -196,6 +196,9 @@ class SearchFailed(StepError):
     retryable = True
 
 
+GONE = "it is no longer in the folder"  # why a document of the user's that was deleted or moved cannot be read
+
+
 class ReadFailed(StepError):
     """A page could not be read."""
 

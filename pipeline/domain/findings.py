@@ -174,6 +174,21 @@ def admitted_facts(state: SessionState) -> tuple[Fact, ...]:
     return tuple(fact for fact in all_facts(state) if fact.url not in refused)
 
 
+def news_of(state: SessionState) -> tuple[str, ...]:
+    """Return the new facts since the report before that are worth naming, by id, those that the report cites first.
+
+    Those that it does not cite count only if their source was read for the report before too: else the source is new to the
+    question, not its text.
+    """
+    if state.changes is None:
+        return ()
+    cited = {name for reference in state.report.references for name in reference.facts} if state.report else set()
+    before = {source.url for source in state.earlier.sources} if state.earlier else None
+    found = [name for name in state.changes.added if name in state.facts]
+    further = [name for name in found if name not in cited and (before is None or state.facts[name].url in before)]
+    return (*(name for name in found if name in cited), *further)
+
+
 def shown_sources(state: SessionState) -> frozenset[str]:
     """Return the sources that a session's result leads to: cited, new, in a disagreement, or, without an answer, nearest to one.
 

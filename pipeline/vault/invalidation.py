@@ -23,12 +23,12 @@ def sessions(changes: LogChanges, assigned: PathAssignment, catalogue: Catalogue
     """Return the sessions whose notes must be rendered again.
 
     A session's notes show: itself; links to the session before and the one after it on the same question, to the nights that
-    worked on it, and to the sources that it or the session before it read; how many reports came before; and whether its query is
-    gone from the queue.
+    worked on it, to the sources that it or the session before it read, and to the next report in which sources disagree; how many
+    reports came before; and whether its query is gone from the queue.
     """
     now, relinked = assigned.model, _relinked(changes, assigned)
     found = set(changes.sessions) | _with_other_nights(changes, assigned) | _following(catalogue, relinked)
-    found |= {card.previous_session for card in _both(assigned, relinked)}
+    found |= {card.previous_session for card in _both(assigned, relinked)} | _before_a_dispute(changes, assigned)
     if changes.batches_changed:
         found |= catalogue.sessions_on(assigned.before.archived ^ now.archived)
     if moved := assigned.moved:
@@ -49,6 +49,17 @@ def _relinked(changes: LogChanges, assigned: PathAssignment) -> set[str]:
     """The sessions whose links changed, including new and gone ones."""
     before, now = assigned.before.links.by_id, assigned.model.links.by_id
     return {name for name in changes.affected if before.get(name) != now.get(name)}
+
+
+def _before_a_dispute(changes: LogChanges, assigned: PathAssignment) -> set[str]:
+    """The sessions to whose reports a later dispute is new, or is no longer there: those back to the one that has it too."""
+    now, found = assigned.model.links.by_id, set[str]()
+    for card in _both(assigned, changes.affected):
+        before = now.get(card.previous_session)
+        while card.disputes and before and not before.disputes and before.id not in found:
+            found.add(before.id)
+            before = now.get(before.previous_session)
+    return found
 
 
 def _both(assigned: PathAssignment, names: Iterable[str]) -> Iterator[Card]:

@@ -78,7 +78,8 @@ def outline(session_id: str, records: Sequence[Record]) -> FoldedSession:
     state = _folded(session_id, (record.data for record in records if record.type in _OUTLINE)).state
     state.version = records[-1].version if records else 0
     if state.report:
-        state.report = replace(state.report, summary=(), sections=(), references=(), contradictions=(), unknowns=())
+        first = state.report.contradictions[:1]  # whether there is one
+        state.report = replace(state.report, summary=(), sections=(), references=(), contradictions=first, unknowns=())
     return FoldedSession(state, ())
 
 

@@ -26,7 +26,7 @@ from pipeline.vault.paths import Names, Workers
 _SUMMARY = tuple(part.name for part in fields(Summary))
 _LINKED = (
     "id", "query", "query_id", "tags", "previous_session", "started_at", "session_path", "report_path", "report_title", "workers",
-    "has_report",
+    "has_report", "disputes",
 )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ class Card(Summary):
     """A session as other notes show it. ``report_path`` is "" without a report; ``report_title`` then is the question.
 
     A question that its sources do not answer has a note in place of its report, but is not ``answered`` and has no report.
-    ``has_report`` is known from the session's outline already.
+    ``has_report`` and ``disputes`` (sources of the report disagree) are known from the session's outline already.
 
     ``open`` holds the questions that were left open, ``drawn`` the sources that the report refers to; ``pages``, ``words`` and
     ``disagreements`` are counts.
@@ -68,6 +68,7 @@ class Card(Summary):
     report_path: str
     report_title: str
     has_report: bool = False
+    disputes: bool = False
     workers: tuple[WorkerCard, ...]
     learnt: Learnt | None = None
     open: tuple[str, ...] = ()
@@ -199,6 +200,7 @@ def card_of(state: SessionState, reported_at: str, named: Card) -> Card:
         report_path=named.report_path,
         report_title=_title(state),
         has_report=report is not None,
+        disputes=bool(report and report.contradictions),
         workers=named.workers,
         learnt=learnt_of(state),
         open=_open(state),

@@ -39,7 +39,14 @@ def _leads_nowhere(files: Files, path: str, target: str) -> bool:
     if text is None:
         return True
     found = scan(body_of(text))
-    return bool(sign) and place.removeprefix("^") not in (found.blocks if place.startswith("^") else found.headings)
+    if place.startswith("^"):
+        return place[1:] not in found.blocks
+    return bool(sign) and _words(place) not in map(_words, found.headings)
+
+
+def _words(heading: str) -> str:
+    """A heading as Obsidian compares it with the one that a link names."""
+    return re.sub(r"""[!"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+""", " ", heading).strip().casefold()
 
 
 def same_names(files: Files) -> list[str]:

@@ -73,7 +73,7 @@ def scan(body: str) -> Found:
         tags=tuple(re.findall(r"(?<!\S)#([^\s#]*[^\s#\d][^\s#]*)", rest)),
         blocks=tuple(re.findall(r"(?m)(?:^|\s)\^([A-Za-z0-9-]+)\s*$", rest)),
         callouts=tuple(re.findall(r"(?m)^\s*(?:>\s*)+\[!(\w+)\]", seen)),
-        headings=tuple(re.findall(r"(?m)^ {0,3}#{1,6}[ \t]+(.*)$", seen)),
+        headings=tuple(re.findall(r"(?m)^ {0,3}#{1,6}[ \t]+(.*)$", in_tables)),
         fences=tuple(head for head, _ in blocks),
         html=tuple(re.findall(r"</?[A-Za-z!?][^>]*>?", rest)),
         code=tuple(re.findall(r"`+([^`]+)`+", rest)),

@@ -270,4 +270,21 @@ def test_quotes_stand_under_the_session_that_found_them_first(tmp_path: Path) ->
     quotes = place.note("sources/2026-11/source-logs").read_text().partition("## Quotes")[2].partition("## How")[0]
     first, second = (part.count("\n^q-") for part in quotes.split("### Found for ")[1:])
     assert (first, second) == (2, 1)
-    assert "> - Found again for [[sessions/2026/session-do-bees-sleep-0001|" in quotes
+    assert "Found again" not in quotes
+
+
+def test_a_question_for_which_quotes_were_found_again_is_one_line(tmp_path: Path) -> None:
+    store = MemoryStore()
+    Story(store).whole()
+    for day in range(22, 29):
+        Story(store, id=f"2026-11-{day}-bees-0001", query="Do bees sleep?", query_id="bees", date=f"2026-11-{day}").whole()
+    place = Workplace(tmp_path, store)
+    place.build()
+    text = place.note("sources/2026-11/source-logs").read_text()
+    again = text.partition("## Found again\n")[2].partition("## Quotes")[0].strip()
+    assert again.startswith("- [[sessions/2026/session-do-bees-sleep-0001")
+    assert again.endswith("|Do bees sleep?]]: 2 quotes, last on 28 November 2026")
+    assert "\n" not in again
+    assert ", and in 6 earlier reports" in text
+    assert "> [!info]- Read for 3 earlier sessions" in text
+    assert "> [!info]- 3 earlier readings" in text

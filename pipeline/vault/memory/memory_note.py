@@ -45,11 +45,12 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The searches that led to facts which a session's report cites."""
+    """A search that led to facts which reports cite: in how many sessions, and the latest of them with its day."""
 
+    query: str
+    times: int
     session: Link
     day: str
-    queries: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +125,17 @@ def _origin(model: VaultModel, origin: str) -> Link | Inert:
 
 
 def _ways(model: VaultModel, memory: Memory) -> Iterator[Way]:
-    """Yield the searches of the latest sessions first."""
+    """Yield the searches, those of the latest session first; one that several sessions made comes up once."""
+    times: Counter[str] = Counter()
+    latest: dict[str, tuple[Link, str]] = {}
     for one in reversed(memory.sessions.values()):
         if one.session in model.by_id:
-            for way in one.procedures:
-                if way.queries:
-                    link = best_link(model.by_id[one.session])
-                    yield Way(link, one.episode.at, tuple(one_line(query, 160) for query in way.queries))
+            place = best_link(model.by_id[one.session]), one.episode.at
+            found = dict.fromkeys((one_line(query, 160) for way in one.procedures for query in way.queries), 1)
+            times.update(found)
+            latest.update((query, place) for query in found if query not in latest)
+    for query, (session, day) in latest.items():
+        yield Way(query, times[query], session, day)
 
 
 def _troubles(memory: Memory) -> tuple[Trouble, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipeline.text.normalise import one_line
 from pipeline.vault import paths
 from pipeline.vault.mornings.learnt import CitedText, Dispute, Learnt, News
 from pipeline.vault.notes.note_parts import Cited, best_link, cited, source_link
@@ -11,6 +12,8 @@ from pipeline.vault.output import formatting
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import VaultModel
+
+MOST_LOST = 3  # documents that are gone; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Entry:
 
     ``standing`` says how many independent sources state the answer, ``news`` what changed since the report before ("" for the
     first), ``missing`` what no source mentions. ``question`` is one open question, ``more_questions`` counts the others;
-    ``earlier`` counts the earlier reports, which ``history`` leads to.
+    ``earlier`` counts the earlier reports, which ``history`` leads to. ``dated`` leads to the report, shown as its day and news.
     """
 
     report: Link
@@ -53,6 +56,7 @@ class Entry:
     more_questions: int
     earlier: int
     history: Link | None
+    dated: Link
 
 
 def entry_of(model: VaultModel, card: Card, earlier: int = 0) -> Entry:
@@ -73,7 +77,16 @@ def entry_of(model: VaultModel, card: Card, earlier: int = 0) -> Entry:
         more_questions=max(0, len(card.open) - 1),
         earlier=earlier,
         history=history_link(card, formatting.count(earlier, "earlier report")) if earlier else None,
+        dated=dated_link(card),
     )
+
+
+def dated_link(card: Card) -> Link:
+    """Return the link to a report, shown as its day and what was new: ``21 November 2026: 4 new facts``."""
+    news = card.learnt.news if card.learnt else None
+    what = news_words(news, dated=False) if news else "first report" if not card.previous_session else ""
+    day = formatting.day(card.reported_at or card.ended_at or card.started_at)
+    return Link(best_link(card).path, f"{day}: {what}" if what else day)
 
 
 def history_link(card: Card, words: str) -> Link:
@@ -89,15 +102,25 @@ def standing_words(learnt: Learnt) -> str:
     return f"{words}, disputed by another" if learnt.disputed else words
 
 
-def news_words(news: News) -> str:
-    """Return what changed: ``4 new facts and 1 gone since 14 November 2026``, ``nothing new since …``."""
-    since = f" since {formatting.day(news.since)}" if news.since else ""
+def news_words(news: News, *, dated: bool = True) -> str:
+    """Return what changed: ``4 new facts and 1 gone since 14 November 2026``, ``nothing new since …``.
+
+    Documents of the report before that were deleted or moved come first. ``dated`` False: without the day of that report.
+    """
+    since = f" since {formatting.day(news.since)}" if news.since and dated else ""
     if news.quiet:
-        return f"nothing new{since}"
+        return f"{_lost_words(news.lost)}{since}" if news.lost else f"nothing new{since}"
     added = [formatting.count(news.added_in_all, "new fact")] if news.added_in_all else []
     changed = [f"{news.changed_in_all:,} changed"] if news.changed_in_all else []
     gone = [f"{news.gone_in_all:,} gone"] if news.gone_in_all else []
-    return f"{formatting.joined([*added, *changed, *gone])}{since}"
+    before = f"{_lost_words(news.lost)}; " if news.lost else ""
+    return f"{before}{formatting.joined([*added, *changed, *gone])}{since}"
+
+
+def _lost_words(paths: tuple[str, ...]) -> str:
+    more = len(paths) - MOST_LOST
+    named = ", ".join(one_line(path, 80) for path in paths[:MOST_LOST]) + (f" and {more:,} more" if more > 0 else "")
+    return f"a source of the last report is gone: {named}" if len(paths) == 1 else f"sources of the last report are gone: {named}"
 
 
 def lacking_words(missing: tuple[str, ...], passing: tuple[str, ...]) -> str:

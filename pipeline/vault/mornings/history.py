@@ -64,7 +64,7 @@ def _row(card: Card) -> SessionRow:
         Link(best_link(card).path, formatting.day(card.reported_at or card.ended_at or card.started_at)),
         session_link(card, "how") if card.report_path else None,
         STATUS_WORDS.get(card.status, "unfinished"),
-        news_words(news) if news else "",
+        news_words(news, dated=False) if news else "",
         card.facts,
         card.seconds,
         card.charged_usd,

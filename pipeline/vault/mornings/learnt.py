@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipeline.domain.findings import origin_of, standings
-from pipeline.domain.state import Report, SessionState
-from pipeline.domain.values import Contradiction, Sentence, ValidatedFact
+from pipeline.domain.findings import news_of, origin_of, shown_sources, standings
+from pipeline.domain.state import SessionState
+from pipeline.domain.values import Contradiction, Sentence, SourceChange, ValidatedFact
+from pipeline.errors import GONE
 from pipeline.text.normalise import one_line
 from pipeline.text.ranking.answer_types import answer_kinds, kind_match
 from pipeline.text.ranking.query_terms import content_stems
@@ -19,13 +20,14 @@ from pipeline.vault.output import formatting
 from pipeline.vault.output.page_markdown import flat, statement
 
 LONGEST_ANSWER, LONGEST_SIDE = 320, 200  # characters
+_CORPUS = "corpus:"
 _SHORT = 50  # characters of a sentence that says too little alone: "It depends." is followed by the next
 MOST_NEWS = 5  # facts of a kind that other notes show; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
 class Cite:
-    """A citation in a report: the source's address, the fact's id, and the sign shown, e.g. ``²ᵃ``."""
+    """A citation in a report: the source's address, the fact's id, and the sign shown, e.g. ``²ᵃ``; "" for the source's title."""
 
     url: str
     fact: str
@@ -54,7 +56,8 @@ class Dispute:
 class News:
     """What changed since the report before, which was finished at ``since``. The texts are the first few, the numbers count all.
 
-    ``gone`` are statements without a citation, because no source of this session makes them.
+    ``gone`` are statements without a citation, because no source of this session makes them. ``lost`` are the paths of documents
+    that the report before cites and that were deleted or moved since.
     """
 
     since: str
@@ -65,6 +68,7 @@ class News:
     changed_in_all: int = 0
     gone_in_all: int = 0
     kept: int = 0
+    lost: tuple[str, ...] = ()
 
     @property
     def quiet(self) -> bool:
@@ -104,7 +108,7 @@ def learnt_of(state: SessionState) -> Learnt | None:
         missing=report.missing,
         passing=report.passing,
         dispute=_dispute(state, report.contradictions),
-        news=_news(state, report),
+        news=_news(state),
     )
 
 
@@ -161,30 +165,41 @@ def _stated(state: SessionState, fact_id: str, about: str = "") -> CitedText:
     sentences = split_sentences(said) or [said]
     best = max(sentences, key=lambda sentence: len(wanted & set(content_stems(sentence))))
     number = number_of(state, fact_id)
-    cites = (Cite(fact.url, fact_id, formatting.superscript(number)),) if number else ()
+    sign = formatting.superscript(number) if number else ""
+    cites = (Cite(fact.url, fact_id, sign),) if number or fact.url in shown_sources(state) else ()
     return CitedText(one_line(best, LONGEST_SIDE), cites)
 
 
-def _news(state: SessionState, report: Report) -> News | None:
+def _news(state: SessionState) -> News | None:
     found = state.changes
     if found is None:
         return None
-    cited = {name for reference in report.references for name in reference.facts}
-    added = sorted(found.added, key=lambda name: name not in cited)
+    added = news_of(state)
     return News(
         since=found.since,
-        added=tuple(_stated(state, name) for name in added[:MOST_NEWS] if name in state.facts),
+        added=tuple(_stated(state, name) for name in added[:MOST_NEWS]),
         changed=tuple(
             (one_line(statement(pair.before.claim, pair.before.quote), LONGEST_SIDE), _stated(state, pair.after))
             for pair in found.changed[:MOST_NEWS]
             if pair.after in state.facts
         ),
         gone=tuple(one_line(statement(fact.claim, fact.quote), LONGEST_SIDE) for fact in found.gone[:MOST_NEWS]),
-        added_in_all=len(found.added),
+        added_in_all=len(added),
         changed_in_all=len(found.changed),
         gone_in_all=len(found.gone),
         kept=found.kept,
+        lost=tuple(path_of(source.url) for source in found.unread if is_lost(source)),
     )
+
+
+def is_lost(source: SourceChange) -> bool:
+    """Return whether a source that was not read again is a document that was deleted or moved."""
+    return source.url.startswith(_CORPUS) and source.reason.endswith(GONE)
+
+
+def path_of(url: str) -> str:
+    """Return the path of a document in the user's folder, given by its address."""
+    return url.removeprefix(_CORPUS)
 
 
 def cited_text(state: SessionState, sentence: Sentence) -> CitedText:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from pipeline.vault import paths
 from pipeline.vault.memory.timeline import Told
-from pipeline.vault.mornings.entries import Entry, entry_of, news_words
+from pipeline.vault.mornings.entries import Entry, entry_of, news_words, standing_words
 from pipeline.vault.mornings.history import SessionRow, Sums, rows_of, sums_of
-from pipeline.vault.mornings.learnt import News
+from pipeline.vault.mornings.learnt import Learnt, News
 from pipeline.vault.notes.note_parts import Cited, cited, properties_of
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
@@ -32,8 +32,9 @@ class QuestionView:
     """What ``question.md.j2`` is given. ``latest`` and ``before`` are the last two reports; ``reports`` all, the newest first.
 
     ``statements`` are the first few in which the two differ, ``more_statements`` counts the others. ``sessions`` are all of them,
-    those without a report too, the newest first; ``sums`` what they took together. ``episodes`` is what a model said of each,
-    ``asked`` leads to what was asked since.
+    those without a report too, the newest first; ``sums`` what they took together. ``differing`` names what differs between the
+    last two reports: ``answer``, ``standing``, ``sources``, ``disagreement`` and ``open``. ``episodes`` is what a model said of
+    each session, ``asked`` leads to what was asked since.
     """
 
     title: str
@@ -42,6 +43,7 @@ class QuestionView:
     words: tuple[int, int]
     facts: tuple[int, int]
     changed: str
+    differing: tuple[str, ...]
     statements: tuple[Statement, ...]
     more_statements: int
     reports: tuple[Entry, ...]
@@ -95,6 +97,7 @@ def _view(model: VaultModel, cards: Sequence[Card], before: Card, latest: Card) 
         words=(before.words, latest.words),
         facts=(before.facts, latest.facts),
         changed=news_words(news) if news else "",
+        differing=tuple(_differing(before, latest)),
         statements=statements,
         more_statements=max(0, in_all - len(statements)),
         reports=tuple(entry_of(model, card) for card in reversed(shown)),
@@ -102,6 +105,25 @@ def _view(model: VaultModel, cards: Sequence[Card], before: Card, latest: Card) 
         sessions=rows_of(tries),
         sums=sums_of(tries),
     )
+
+
+def _differing(before: Card, latest: Card) -> Iterator[str]:
+    """Yield the names of what differs between two reports, as a reader sees it."""
+    one, other = before.learnt, latest.learnt
+    if _said(one) != _said(other):
+        yield "answer"
+    if (standing_words(one) if one else "") != (standing_words(other) if other else ""):
+        yield "standing"
+    if {source.url for source in before.drawn} != {source.url for source in latest.drawn}:
+        yield "sources"
+    if (before.disagreements, one and one.dispute) != (latest.disagreements, other and other.dispute):
+        yield "disagreement"
+    if before.open != latest.open:
+        yield "open"
+
+
+def _said(learnt: Learnt | None) -> str:
+    return learnt.answer.text if learnt and learnt.answer else ""
 
 
 def _statements(model: VaultModel, news: News) -> Iterator[Statement]:

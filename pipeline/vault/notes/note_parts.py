@@ -319,9 +319,9 @@ class Citer:
         return f"{len(backing)} independent sources" if len(backing) > max(1, len(cited)) else ""
 
     def citation(self, fact_id: str, place: int = -1) -> Link:
-        """Return the link to a fact's quote, shown as its source's number in the report."""
-        source = self._model.sources[self._loaded.state.facts[fact_id].url]
-        return quote_link(source, fact_id, formatting.superscript(self._number(fact_id), place))
+        """Return the link to a fact's quote, shown as its source's number in the report; if it is not cited, as its title."""
+        source, number = self._model.sources[self._loaded.state.facts[fact_id].url], self._number(fact_id)
+        return quote_link(source, fact_id, formatting.superscript(number, place) if number else "")
 
     def _number(self, fact_id: str) -> int:
         return self._numbers.get(self._loaded.state.facts[fact_id].url, 0)

@@ -38,10 +38,11 @@ from pipeline.vault.output import formatting
 from pipeline.vault.output.escaping import Inert, Link, inert, plain
 from pipeline.vault.output.note import Note
 from pipeline.vault.output.prose import prose
+from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import LoadedSession, VaultModel
 
-# A heading that Obsidian finds again by its own words; signs in it would have to be left out of the link.
-_LINKABLE = re.compile(r"[^\W_](?:[^\W_]|[ ,'()?–-])*")
+# What Obsidian leaves out of a heading when it looks for the one that a link names.
+_LEFT_OUT = re.compile(r"""[!"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+""")
 # The headings that the template writes for the parts that every report has.
 DISAGREEMENTS = "Sources disagree"
 UNKNOWNS = "What was not found"
@@ -108,6 +109,7 @@ class ReportView:
     nights: tuple[Link, ...]
     earlier: Link | None
     later: Link | None
+    disputed_later: Link | None
     history: Link | None
     asked: tuple[Link, ...]
     reported_at: str
@@ -199,6 +201,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         nights=night_links(model, loaded.card),
         earlier=_earlier(model, loaded),
         later=_later(model, loaded),
+        disputed_later=_disputed_later(model, loaded),
         history=_history(model, loaded),
         asked=loaded.asked,
         reported_at=loaded.card.reported_at or state.ended_at,
@@ -247,7 +250,7 @@ def _missing(loaded: LoadedSession, report: Report) -> str:
 
 
 def _contents(sections: tuple[str, ...], shown: Callable[[str], str], *further: bool) -> tuple[Link | str, ...]:
-    """The headings in order: links if Obsidian can find the heading, else plain text."""
+    """The headings in order: links if Obsidian can find the heading by its words, else plain text."""
     disagree, unknown, limited = further
     titles = [*([DISAGREEMENTS] if disagree else []), *sections]
     titles += [*([UNKNOWNS] if unknown else []), *([LIMITS] if limited else []), REFERENCES]
@@ -255,8 +258,10 @@ def _contents(sections: tuple[str, ...], shown: Callable[[str], str], *further: 
 
 
 def _heading_link(title: str, shown: Callable[[str], str]) -> Link | str:
+    """The link to a heading by its words; the words alone if the heading as it is written has others, such as ``&lt;``."""
     plain_title = " ".join(title.split())
-    return Link(f"#{plain_title}", plain_title) if _LINKABLE.fullmatch(plain_title) else shown(title)
+    written, words = (_LEFT_OUT.sub(" ", text).strip() for text in (str(shown(title)), plain_title))
+    return Link(f"#{words}", plain_title) if words and written == words else shown(title)
 
 
 def _limits(state: SessionState, report: Report) -> tuple[str, ...]:
@@ -310,6 +315,15 @@ def _later(model: VaultModel, loaded: LoadedSession) -> Link | None:
     """The next report on the question; a session without a report takes the place of none."""
     after = model.followers.get(loaded.card.id)
     return best_link(after) if after and after.has_report else None
+
+
+def _disputed_later(model: VaultModel, loaded: LoadedSession) -> Link | None:
+    """The first later report on the question in which sources disagree, shown as its day; None if this report has that too."""
+    after: Card | None = loaded.card
+    while after and not after.disputes:
+        after = model.followers.get(after.id)
+    found = after if after and after.id != loaded.card.id else None
+    return Link(best_link(found).path, formatting.day(found.started_at)) if found else None
 
 
 def _history(model: VaultModel, loaded: LoadedSession) -> Link | None:

@@ -36,11 +36,24 @@ MOST_CHANGES = 5
 
 @dataclass(frozen=True, slots=True)
 class CitedIn:
-    """A report that cites the source: under which number, with how many quotes, and when it was finished."""
+    """A report that cites the source: under which number, with how many quotes, and when it was finished.
+
+    Of the reports on one question it is the latest; ``earlier`` counts the others.
+    """
 
     report: Link
     session: Link
     number: int
+    quotes: int
+    at: str
+    earlier: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAgain:
+    """A question for which quotes were found again: how many, and its latest session that did, which read the source ``at``."""
+
+    session: Link
     quotes: int
     at: str
 
@@ -127,6 +140,7 @@ class SourceView:
     score: float
     score_reasons: tuple[str, ...]
     cited_in: tuple[CitedIn, ...]
+    found_again: tuple[FoundAgain, ...]
     read_for: tuple[ReadFor, ...]
     nights: tuple[Link, ...]
     quotes: tuple[QuoteView, ...]
@@ -153,7 +167,7 @@ def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...],
             "author": plain(page.author),
             "published": plain(page.published, 40),
             "quotes": len(view.quotes) + len(view.further_quotes),
-            "cited_by": len(view.cited_in),
+            "cited_by": len(view.cited_in) + sum(entry.earlier for entry in view.cited_in),
             "disputed": sum(quote.standing == "disputed" for quote in (*view.quotes, *view.further_quotes)),
             "versions": view.versions,
             **({"quality": round(judged.score, 3)} if judged and judged.score is not None else {}),
@@ -183,7 +197,8 @@ def _view(model: VaultModel, source: Source, judged: Learnt | None, changes: tup
         media_type=page.media_type,
         score=(judged.score if judged else None) or 0.0,
         score_reasons=judged.reasons if judged else (),
-        cited_in=tuple(_cited_in(model.by_id[reading.session], reading) for reading in by_start if reading.number),
+        cited_in=_cited_in(model, by_start),
+        found_again=_found_again(model, by_start),
         read_for=tuple(_read_for(model, reading) for reading in source.readings),
         nights=tuple(nights.values()),
         quotes=tuple(quote for quote in quotes if quote.cited_in),
@@ -205,8 +220,41 @@ def _latest_judged(source: Source) -> Learnt | None:
     return next((reading for reading in reversed(source.readings) if reading.score is not None), None)
 
 
-def _cited_in(card: Card, reading: Learnt) -> CitedIn:
-    return CitedIn(best_link(card), session_link(card), reading.number, reading.cited, reading.reported_at)
+def _cited_in(model: VaultModel, readings: list[Learnt]) -> tuple[CitedIn, ...]:
+    """The latest report of each question that cites the source, the questions in the order in which they first did."""
+    of_question: dict[str, list[Learnt]] = {}
+    for reading in readings:
+        if reading.number:
+            of_question.setdefault(_question(model, reading), []).append(reading)
+    return tuple(_cited(model.by_id[same[-1].session], same[-1], len(same) - 1) for same in of_question.values())
+
+
+def _cited(card: Card, reading: Learnt, earlier: int) -> CitedIn:
+    return CitedIn(best_link(card), session_link(card), reading.number, reading.cited, reading.reported_at, earlier)
+
+
+def _question(model: VaultModel, reading: Learnt) -> str:
+    card = model.by_id[reading.session]
+    return card.query_id or card.id
+
+
+def _found_again(model: VaultModel, readings: list[Learnt]) -> tuple[FoundAgain, ...]:
+    """The questions whose sessions found quotes that another session had found before, the latest first."""
+    known: set[str] = set()
+    again: dict[str, set[str]] = {}
+    latest: dict[str, Learnt] = {}
+    for reading in readings:
+        facts = {quote.fact for quote in reading.quotes}
+        if facts & known:
+            question = _question(model, reading)
+            again.setdefault(question, set()).update(facts & known)
+            latest.pop(question, None)
+            latest[question] = reading
+        known |= facts
+    return tuple(
+        FoundAgain(session_link(model.by_id[reading.session]), len(again[question]), reading.page.at)
+        for question, reading in reversed(latest.items())
+    )
 
 
 def _by_fact(readings: list[Learnt]) -> dict[str, list[tuple[str, Quoted]]]:

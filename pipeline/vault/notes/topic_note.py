@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from pipeline.text.normalise import slug
 from pipeline.vault.memory.entity_note import Known
 from pipeline.vault.memory.timeline import Timeline
+from pipeline.vault.mornings.entries import dated_link, history_link
 from pipeline.vault.notes.note_parts import (
     STATUS_WORDS,
     Cited,
@@ -28,7 +29,7 @@ from pipeline.vault.output.note import Note
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import VaultModel
 
-MOST_SOURCES = 15
+MOST_SOURCES, MOST_EARLIER = 15, 4
 NO_TIMELINE = Timeline()
 
 
@@ -36,7 +37,8 @@ NO_TIMELINE = Timeline()
 class Asked:
     """A question of the topic. ``link`` leads to its latest report, else to its latest session; ``at`` is when that was finished.
 
-    ``first`` is the report's answer in a sentence; ``earlier`` are links to earlier reports on the same question.
+    ``first`` is the report's answer in a sentence; ``earlier`` are links to the latest earlier reports on the same question,
+    shown as their day and news, ``more_earlier`` counts the others, and ``history`` leads to all.
     """
 
     link: Link
@@ -46,6 +48,8 @@ class Asked:
     sources: int
     facts: int
     earlier: tuple[Link, ...]
+    more_earlier: int = 0
+    history: Link | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,7 @@ def _view(model: VaultModel, topic: str, cards: Sequence[Card], known: tuple[Kno
         tag=Inert(f"topic/{topic}"),
         answered=tuple(_asked(model, sessions) for sessions in questions if _latest(sessions).answered),
         unanswered=tuple(_asked(model, sessions) for sessions in questions if not _latest(sessions).answered),
-        known=known,
+        known=tuple({one.text: one for one in reversed(known)}.values())[::-1],
         asked=asked,
         open=still_open,
         to_ask=queue_lines((question for entry in still_open for question in entry.questions), (topic_title(topic, cards),)),
@@ -174,8 +178,11 @@ def _asked(model: VaultModel, sessions: Sequence[Card]) -> Asked:
     outcome = STATUS_WORDS.get(shown.status, "unfinished")
     first = cited(model, shown.learnt.answer) if shown.learnt and shown.learnt.answer else None
     at = shown.reported_at or shown.ended_at or shown.started_at
-    earlier = tuple(best_link(card) for card in reversed(sessions) if card is not shown and card.answered)
-    return Asked(best_link(shown), outcome, at, first, len(shown.drawn), shown.facts, earlier)
+    earlier = [card for card in reversed(sessions) if card is not shown and card.answered]
+    links = tuple(map(dated_link, earlier[:MOST_EARLIER]))
+    history = history_link(shown, "all reports on this question") if earlier and shown.query_id else None
+    more = len(earlier) - len(links)
+    return Asked(best_link(shown), outcome, at, first, len(shown.drawn), shown.facts, links, more, history)
 
 
 def _sources(model: VaultModel, latest: Iterable[Card]) -> tuple[CitedSource, ...]:

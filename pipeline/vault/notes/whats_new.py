@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pipeline.domain.values import Changes, Fact
-from pipeline.vault.notes.note_parts import Citer, address_words, best_link, source_link, without_note
+from pipeline.domain.findings import news_of
+from pipeline.domain.values import Fact
+from pipeline.vault.mornings.learnt import is_lost, path_of
+from pipeline.vault.notes.note_parts import Citer, address_words, best_link, quote_link, source_link, without_note
 from pipeline.vault.output.escaping import Inert, Link, inert
 from pipeline.vault.output.page_markdown import statement
 from pipeline.vault.vault_model import LoadedSession, VaultModel
@@ -43,7 +44,8 @@ class Unread:
 class Since:
     """The difference to the report before. ``quiet``: no fact is new. ``more_added`` and ``more_gone`` count unlisted facts.
 
-    ``noticed`` counts facts that were in their source before but were found only now, ``kept`` earlier facts that still hold.
+    ``noticed`` counts facts that were in their source before but were found only now, and those that the report does not cite of
+    sources that were not read before; ``kept`` earlier facts that still hold. ``lost`` are documents that were deleted or moved.
     """
 
     day: str
@@ -58,6 +60,7 @@ class Since:
     kept: int
     sources: tuple[Link | Inert, ...]
     unread: tuple[Unread, ...]
+    lost: tuple[Link | Inert, ...] = ()
 
 
 def since(model: VaultModel, loaded: LoadedSession) -> Since | None:
@@ -66,12 +69,12 @@ def since(model: VaultModel, loaded: LoadedSession) -> Since | None:
     if found is None:
         return None
     facts = _FactTexts(model, loaded)
-    added = _cited_first(found, loaded)
+    added = news_of(loaded.state)
     before = model.by_id.get(found.session)
     return Since(
         day=found.since,
         report=best_link(before) if before else None,
-        quiet=not (found.added or found.changed or found.gone),
+        quiet=not (added or found.changed or found.gone),
         added=tuple(facts.of_fact(name) for name in added[:MOST]),
         more_added=max(0, len(added) - MOST),
         changed=tuple(
@@ -79,17 +82,12 @@ def since(model: VaultModel, loaded: LoadedSession) -> Since | None:
         ),
         gone=tuple(facts.of_lost_fact(fact) for fact in found.gone[:MOST]),
         more_gone=max(0, len(found.gone) - MOST),
-        noticed=len(found.noticed),
+        noticed=len(found.noticed) + len(found.added) - len(added),
         kept=found.kept,
         sources=tuple(facts.place(source.url) for source in found.sources),
-        unread=tuple(Unread(facts.place(source.url), source.reason) for source in found.unread),
+        unread=tuple(Unread(facts.place(one.url), one.reason) for one in found.unread if not is_lost(one)),
+        lost=tuple(facts.lost_document(one.url) for one in found.unread if is_lost(one)),
     )
-
-
-def _cited_first(found: Changes, loaded: LoadedSession) -> Sequence[str]:
-    report = loaded.state.report
-    cited = {name for reference in report.references for name in reference.facts} if report else set()
-    return sorted(found.added, key=lambda name: name not in cited)
 
 
 class _FactTexts:
@@ -98,11 +96,24 @@ class _FactTexts:
     def __init__(self, model: VaultModel, loaded: LoadedSession) -> None:
         self._model, self._loaded, self._facts = model, loaded, loaded.state.facts
         self._citer = Citer(model, loaded)
+        report = loaded.state.report
+        self._cited = {reference.url for reference in report.references} if report else set()
 
     def of_fact(self, fact_id: str) -> PlacedStatement:
         fact = self._facts[fact_id]
         claim = fact.claim if self._loaded.state.bears_claim(fact) else ""
-        return PlacedStatement(statement(claim, fact.quote), self._citer.citation(fact_id))
+        place = self._citer.citation(fact_id) if fact.url in self._cited else self._quote(fact)
+        return PlacedStatement(statement(claim, fact.quote), place)
+
+    def _quote(self, fact: Fact) -> Link | Inert:
+        """The link to the quote of a fact that the report does not cite, shown as its source's title."""
+        source = self._model.sources[fact.url]
+        return quote_link(source, fact.id) if fact.url in self._loaded.shown_sources else without_note(fact.url, source.title)
+
+    def lost_document(self, url: str) -> Link | Inert:
+        """The link to the note of a document that is gone, shown as its path."""
+        source = self._model.sources.get(url)
+        return source_link(source, path_of(url)) if source and url in self._shown else inert(path_of(url))
 
     def of_lost_fact(self, fact: Fact) -> PlacedStatement:
         return PlacedStatement(statement(fact.claim, fact.quote), self.place(fact.url))

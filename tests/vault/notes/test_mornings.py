@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.domain.events.session_events import ChangesFound, ReportGenerated
+from pipeline.domain.values import Changes, SourceChange
+from pipeline.errors import GONE
 from pipeline.vault.mornings.learnt import LONGEST_ANSWER, _from_the_nearest, learnt_of
 from pipeline.vault.mornings.question_note import QuestionView
 from pipeline.vault.notes.home_note import HomeView
 from tests.fakes import MemoryStore
 from tests.vault.builders import TEMPLATES, Story, Workplace, a_store, afresh, changed_templates, night, sessions
+
+STEM = "how-does-an-append-only-log-survive-a-power-cut"
 
 
 @pytest.fixture
@@ -85,11 +90,92 @@ def test_a_later_session_without_a_report_supersedes_nothing(tmp_path: Path) -> 
 
 def test_the_last_two_reports_stand_side_by_side(place: Workplace) -> None:
     note = _text(place, "questions/")
-    assert "| Report of | 21 November 2026 | 28 November 2026 |" in note
-    assert "| Answer | An append is durable after fsync returned." in note
+    first, last = ("[[reports/2026/how-does-an-append-only-log-survive-a-power-cut-" + tail for tail in ("3f2a", "9c01"))
+    news = "28 November 2026: 1 new fact, 1 changed and 1 gone"
+    same = "give the same answer from the same sources."
+    assert f"\n\n{first}|21 November 2026: first report]] and {last}|{news}]] {same}" in note
+    assert "| Report of |" not in note
+    assert f"- {last}|{news}]]; 2 independent sources\n- {first}|21 November 2026: first report]]" in note
     assert "| Fsync was never needed. | After fsync has returned, an append is durable." in note
     assert "| – | Fsync makes an append durable." in note
     assert "| Fsync was never needed. | no longer stated |" in note
+
+
+def test_what_differs_between_the_last_two_reports_is_a_row(tmp_path: Path) -> None:
+    store = MemoryStore()
+    first = Story(store).whole()
+    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28")
+    again.say = lambda words: words.replace("An append is durable", "A write is durable")
+    again.__post_init__()
+    again.whole()
+    place = Workplace(tmp_path, store)
+    place.build()
+    rows = _text(place, "questions/").partition("side by side")[2].partition("## ")[0]
+    assert "|21 November 2026: first report]] | [[reports/" in rows.replace("\\|", "|")
+    assert "| Answer | An append is durable after fsync returned." in rows
+    assert "| A write is durable after fsync returned." in rows
+    assert "Still open" not in rows
+
+
+def test_a_report_says_that_a_later_one_found_a_disagreement_unless_it_has_one_too(tmp_path: Path) -> None:
+    store = MemoryStore()
+    first = _without_dispute(Story(store))
+    second = _without_dispute(Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28"))
+    place = Workplace(tmp_path / "one", store)
+    place.build()
+    assert "sources disagree" not in _text(place, f"reports/2026/{STEM}-3f2a")
+    third = Story(store, id="2026-11-29-power-cut-aa02", previous=second.id, date="2026-11-29").whole()
+    Story(store, id="2026-11-30-power-cut-bb03", previous=third.id, date="2026-11-30").whole()
+    place.build()
+    said = f"> [!warning] A later report found that sources disagree: [[reports/2026/{STEM}-aa02|29 November 2026]]"
+    assert said in _text(place, f"reports/2026/{STEM}-3f2a")
+    assert said in _text(place, f"reports/2026/{STEM}-9c01")
+    assert "later report found" not in _text(place, f"reports/2026/{STEM}-aa02")
+    assert place.files() == afresh(place, tmp_path / "again")
+
+
+def _without_dispute(story: Story) -> Story:
+    note = story.scribe.note
+    quiet = {"contradictions": ()}
+    story.scribe.note = lambda *drafts, **kw: note(  # type: ignore[method-assign]
+        *(draft.model_copy(update=quiet) if isinstance(draft, ReportGenerated) else draft for draft in drafts), **kw
+    )
+    return story.whole()
+
+
+def test_a_document_that_is_gone_is_named_in_the_report_home_and_the_questions_note(tmp_path: Path) -> None:
+    store = MemoryStore()
+    first = Story(store).whole()
+    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28")
+    lost = SourceChange(url="corpus:old/policy.md", title="Policy", before="d" * 64, reason=f"it cannot be read: {GONE}")
+    nothing = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", unread=(lost,), kept=3)
+    again._changes = lambda: ChangesFound(changes=nothing)  # type: ignore[method-assign]
+    again.whole()
+    night(store, first)
+    night(store, again, date="2026-11-28")
+    place = Workplace(tmp_path, store)
+    place.build()
+    words = "a source of the last report is gone: old/policy.md"
+    assert words in _text(place, "Home")
+    assert words in _text(place, "nights/2026-11-28")
+    assert words in _text(place, "questions/")
+    assert " is gone: old/policy.md\n" in _text(place, f"reports/2026/{STEM}-9c01")
+
+
+def test_of_unchanged_text_in_sources_new_to_the_question_only_what_is_cited_is_called_new(tmp_path: Path) -> None:
+    store = MemoryStore()
+    first = Story(store).whole()
+    again = Story(store, id="2026-11-28-power-cut-9c01", previous=first.id, date="2026-11-28")
+    cited, further = again.facts[0], again.facts[4]
+    found = Changes(session=first.id, since="2026-11-21T02:16:00.000Z", added=(further.id, cited.id), kept=1)
+    again._changes = lambda: ChangesFound(changes=found)  # type: ignore[method-assign]
+    again.whole()
+    place = Workplace(tmp_path, store)
+    place.build()
+    report = _text(place, f"reports/2026/{STEM}-9c01")
+    assert report.count("**New:**") == 1
+    assert "⁰" not in report
+    assert "1 fact found only now" in report
 
 
 def test_a_question_with_one_report_has_no_note_of_its_own(tmp_path: Path) -> None:

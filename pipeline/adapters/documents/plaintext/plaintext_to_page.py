@@ -77,8 +77,8 @@ def _paragraphs(source: str) -> Iterator[list[str]]:
 class _Reader:
     """Reads the paragraphs (lines without a blank line between them) in order and writes their blocks.
 
-    ``title`` is the heading that the document begins with; ``first_heading`` the first that names no release, if only a few
-    blocks stand before it and it is not numbered. Both may be "".
+    ``title`` is the heading that the document begins with; ``first_heading`` the first that names no release, if it has no number
+    and only a few blocks are before it. Both may be "".
     """
 
     def __init__(self, page: PageText, markup: bool, *, is_news: bool) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from pipeline.adapters.search.local.read_document import refuse_by_name_and_size
-from pipeline.errors import CorpusUnusable, ReadFailed
+from pipeline.errors import GONE, CorpusUnusable, ReadFailed
 
 SCHEME = "corpus:"
 _UNESCAPED = "/-._~+,@="
@@ -116,7 +116,7 @@ def locate(folder: Path, url: str) -> Path:
         path = root.joinpath(*parts)
         inside = path.resolve(strict=True).is_relative_to(root)
     except (OSError, RuntimeError) as error:
-        raise ReadFailed(f"{address} cannot be read: it is no longer in the folder") from error
+        raise ReadFailed(f"{address} cannot be read: {GONE}") from error
     if not inside:
         raise ReadFailed(f"{address} cannot be read: it is a link that leaves the folder")
     return path
