@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from pipeline.adapters.reasoners.extractive.near_copies import edited
+from pipeline.adapters.reasoners.extractive.near_copies import Edited, edited
 from pipeline.domain.reasoner_questions import CrossCheck, CrossCheckQuestion
 from pipeline.domain.values import Contradiction, Fact, Standing, ValidatedFact
 from pipeline.text.normalise import digest_of, one_line
@@ -25,6 +25,7 @@ from pipeline.text.word_lists import OPPOSITES, QUESTION_WORDS
 _SHARED_SHARE = 0.65  # least share of the stems of two sentences that they have in common
 _SHARED_STEMS = 5  # least number of common stems
 _MOST_WORDS = 60
+_CONTEXT = 6  # words before a sentence that are the same in both: its subject is the same then
 _NAME_SPECIFICITY = 0.6  # a word at least as specific is a name; sentences with different names are about different things
 _NUMBER = re.compile(r"(?<![\w.-])(\d[\d,]*(?:\.\d+)?)(?![\w.-]*\d)(?: ?(%|[a-zA-Zµ°]+))?")
 _VERSIONED = re.compile(r"\bv?\d+\.\d+\.\d+\b|\b(?:version|release|python|since|v)\.? ?\d", re.IGNORECASE)
@@ -35,6 +36,12 @@ _CONDITION = re.compile(
 _REFERENCE = re.compile(
     r"\b(?:see|chapter|section|table|figure|page|appendix|pep|rfc|bpo|issue|cve|contributed|reported|patch)\b"
     r"|\b(?:new|added|changed|deprecated|removed) in\b",
+    re.IGNORECASE,
+)
+# A sentence that may be about any option, field or table.
+_GENERIC = re.compile(
+    r"(?:by )?(?:the )?(?:(?:default|initial|maximum|minimum|allowed|current)s?\b|(?:values?|size|number|limit)\b(?! of \w))"
+    r"|(?:this|these|it|takes|sets?|note)\b",
     re.IGNORECASE,
 )
 _NEGATION = re.compile(r"\b(?:not|no|never|none|cannot|without|neither|nor|nothing)\b|n't\b", re.IGNORECASE)
@@ -75,6 +82,7 @@ class _Statement:
     names: frozenset[str]
     figures: tuple[tuple[str, float], ...]
     denies: bool
+    generic: bool  # only what is before it tells what it is about
 
 
 def cross_check(question: CrossCheckQuestion) -> CrossCheck:
@@ -114,12 +122,17 @@ def _entry(fact: Fact, support: set[str], origins: Mapping[str, str]) -> Validat
 
 
 def _edited_copies(group: Sequence[Fact], origins: Mapping[str, str]) -> Iterator[Contradiction]:
-    """Yield the pairs of facts of which one is an edited copy of the other, where the edited sentence holds without condition."""
+    """Yield the pairs of facts of which one is an edited copy of the other.
+
+    At the same place of both documents any edited sentence counts: a condition is the same in both. Elsewhere it must hold
+    without a condition, and say itself what it is about.
+    """
     for a, b in _pairs(group, origins):
-        one = edited(a.quote, b.quote)
-        if one and one.kind != "subject" and one.figures < 2 and not any(map(_may_both_hold, (one.first, one.second))):
+        for one in edited(a.quote, b.quote):
+            if one.kind == "subject" or one.figures > 1 or not _is_about_the_same(a, b, one):
+                continue
             yield Contradiction(
-                id=f"c-{digest_of(f'{one.kind} {a.id} {b.id}'.encode())[:12]}",
+                id=_contradiction_id(one.kind, one.first, one.second),
                 subject=one_line(one.first, 100).rstrip("."),
                 kind=one.kind,
                 a=a.id,
@@ -128,8 +141,34 @@ def _edited_copies(group: Sequence[Fact], origins: Mapping[str, str]) -> Iterato
             )
 
 
-def _may_both_hold(text: str) -> bool:
-    return any(pattern.search(text) for pattern in (_VERSIONED, _CONDITION, _REFERENCE)) or points_back(text)
+def _is_about_the_same(a: Fact, b: Fact, one: Edited) -> bool:
+    texts = (one.first, one.second)
+    if any(pattern.search(text) for pattern in (_VERSIONED, _REFERENCE) for text in texts):
+        return False
+    if one.in_place and _place(a) == _place(b) and (one.before >= _CONTEXT or (_place(a) and _is_of_one_title(a, b))):
+        return True
+    return not any(_CONDITION.search(text) or points_back(text) or _has_no_subject(text) for text in texts)
+
+
+def _place(fact: Fact) -> str:
+    """Return the heading above a quote, "" if there is none but the page's title."""
+    return (fact.path[-1] if len(fact.path) > 1 else fact.heading if not fact.path else "").casefold()
+
+
+def _is_of_one_title(a: Fact, b: Fact) -> bool:
+    return a.path[:1] == b.path[:1]
+
+
+def _has_no_subject(text: str) -> bool:
+    """Return whether only the heading or the sentences before tell what a sentence is about: "Defaults to 5 seconds."."""
+    found = _GENERIC.match(text)
+    return found is not None and text[found.end() :].islower()
+
+
+def _contradiction_id(kind: str, first: str, second: str) -> str:
+    """Return an id by what is said: passages that overlap show the same two sentences, which are one disagreement."""
+    said = " | ".join(sorted(" ".join(text.split()) for text in (first, second)))
+    return f"c-{digest_of(f'{kind} {said}'.encode())[:12]}"
 
 
 def _pairs(group: Sequence[Fact], origins: Mapping[str, str]) -> Iterator[tuple[Fact, Fact]]:
@@ -143,7 +182,7 @@ def _difference(one: Fact, other: Fact, pair: tuple[_Statement, _Statement]) -> 
     a, b = sorted((one, other), key=lambda fact: fact.id)
     mine, yours = sorted(pair, key=lambda one: one.text not in a.quote)
     return Contradiction(
-        id=f"c-{digest_of(f'number {a.id} {b.id}'.encode())[:12]}",
+        id=_contradiction_id("number", mine.text, yours.text),
         subject=one_line(mine.text, 100).rstrip("."),
         kind="number",
         a=a.id,
@@ -161,10 +200,11 @@ def _related_sentences(
 ) -> Iterator[tuple[Fact, Fact, str, tuple[_Statement, _Statement]]]:
     """Yield pairs of facts from different origins with two sentences that say the same or differ in one figure only."""
     for a, b in _pairs(group, origins):
-        is_edited = edited(a.quote, b.quote) is not None
+        is_same_place = _place(a) != "" and _place(a) == _place(b) and _is_of_one_title(a, b)
+        is_edited = any(edited(a.quote, b.quote))
         for mine in _statements(a.quote):
             for yours in _statements(b.quote):
-                relation = _relation(mine, yours)
+                relation = _relation(mine, yours) if is_same_place or not (mine.generic or yours.generic) else ""
                 if relation and not (is_edited and relation == "same"):
                     yield a, b, relation, (mine, yours)
 
@@ -186,7 +226,7 @@ def _statement(text: str) -> _Statement:
     plain = _NUMBER.sub(" ", text)
     said = frozenset(stem for stem in stems(plain) if len(stem) > 2)
     names = frozenset(word.casefold() for word in words(plain) if _is_name(word))
-    return _Statement(text, said, names, figures, len(_NEGATION.findall(text)) % 2 == 1)
+    return _Statement(text, said, names, figures, len(_NEGATION.findall(text)) % 2 == 1, _has_no_subject(text))
 
 
 def _is_name(word: str) -> bool:

@@ -127,16 +127,69 @@ def test_a_copy_without_an_edit_still_confirms() -> None:
     assert [entry.standing for entry in validated(a, b).values()] == ["corroborated", "corroborated"]
 
 
-def test_an_edit_in_a_sentence_with_a_condition_is_no_alarm_and_no_confirmation() -> None:
+def test_an_edit_in_a_sentence_with_a_condition_counts_only_where_both_texts_say_the_same_before_it() -> None:
     first, second = "The port of the server is 7420 if none is set.", "The port of the server is 7402 if none is set."
-    assert differing(GUIDE.format(first), GUIDE.format(second)) == ()
+    assert len(differing(GUIDE.format(first), GUIDE.format(second))) == 1
+    assert differing(f"One text begins so. {first}", f"Another has this beginning. {second}") == ()
     a, b = fact(GUIDE.format(first), "corpus:a.md"), fact(GUIDE.format(second), "corpus:b.md")
     assert [entry.standing for entry in validated(a, b).values()] == ["single", "single"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Takes a boolean. Defaults to false.", "Takes a boolean. Defaults to true."),
+        ("Default value is 32.", "Default value is 1024."),
+        ("The value for this option is silently capped to 15.", "The value for this option is silently capped to 30."),
+    ],
+)
+def test_what_an_option_is_by_default_is_compared_only_under_one_heading_of_one_title(first: str, second: str) -> None:
+    a, b = fact(first, "corpus:a.5"), fact(second, "corpus:b.5")
+    here = {"path": ("journald.conf(5)", "Compress=")}
+    a, same = (entry.model_copy(update=here) for entry in (a, b))
+    elsewhere = b.model_copy(update={"path": ("journald.conf(5)", "Seal=")})
+    other_page = b.model_copy(update={"path": ("timer(5)", "Compress=")})
+    assert [len(_pairs_of(a, one)) for one in (same, elsewhere, other_page)] == [1, 0, 0]
+
+
+def _pairs_of(*facts: Fact) -> tuple[Contradiction, ...]:
+    origins = {entry.id: entry.url for entry in facts}
+    return cross_check(CrossCheckQuestion(query="q", groups=(facts,), origins=origins)).contradictions
+
+
+def test_two_sentences_that_several_passages_show_are_one_disagreement() -> None:
+    first, second = (
+        "The audit found that 25% of the citations were wrong.",
+        "The audit found that 11% of the citations were wrong.",
+    )
+    facts = [fact(first, "corpus:a.md"), fact(f"{first} More follows here.", "corpus:a.md"), fact(second, "corpus:b.md")]
+    assert len(_pairs_of(*facts)) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The written offer is valid for at least three years.", "The written offer is valid for at least five years."),
+        ("The accuracy of the timer is 1min.", "The accuracy of the timer is 5min."),
+        (
+            "| package | accuracy | speed |\n|---|---|---|\n| charset-normalizer | 98 % | 100 file/sec |",
+            "| package | accuracy | speed |\n|---|---|---|\n| charset-normalizer | 91 % | 100 file/sec |",
+        ),
+    ],
+)
+def test_numbers_in_words_with_their_unit_and_in_tables_are_figures_too(first: str, second: str) -> None:
+    (pair,) = differing(first, second)
+    assert pair.kind == "number"
+
+
 def test_rows_of_one_wording_are_not_compared() -> None:
     levels = "The level 1 is quick and takes little memory. The level 2 is quick and takes little memory."
-    assert edited(levels, levels.replace("level 2", "level 3")) is None
+    assert not [one for one in edited(levels, levels.replace("level 2", "level 3")) if one.in_place]
+    first, second = (
+        "| level | size of it | time of it |\n|---|---|---|\n| level " + row
+        for row in ("1 | 64 KiB | 5 s |", "2 | 64 KiB | 9 s |")
+    )
+    assert differing(first, second) == ()
 
 
 def test_sentences_of_opposite_sense_do_not_confirm_each_other() -> None:
