@@ -3,7 +3,9 @@
 Then a year of nights, consolidated and pruned: prints what the log takes on the disk, before and after, and whether the vault and
 the site that were kept up to date over the prune are those that are built from nothing, byte by byte.
 
-Run: python -m bench.forgetting [--lives 10000] [--first 0] [--processes N] [--year SESSIONS]
+Between the two, the consolidations of 200 lives are folded in five orders each.
+
+Run: python -m bench.forgetting [--lives 10000] [--first 0] [--processes N] [--orders LIVES] [--year SESSIONS]
      python -m bench.forgetting --seed N      one life again
 """
 
@@ -17,15 +19,19 @@ import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
+from random import Random
 
 from bench import made_log
 from pipeline.adapters.store import verification
 from pipeline.adapters.store.file_store import FileStore
-from pipeline.batch.memory.consolidating import consolidate
+from pipeline.batch.memory.consolidating import consolidate, consolidation_of
 from pipeline.batch.memory.reading import read_memory
 from pipeline.batch.session_index import read_all
+from pipeline.domain.events.json_codec import decode_all, encode
 from pipeline.domain.events.session_events import RunStarted
+from pipeline.domain.memory.fold import remember
 from pipeline.engine.run_context import RunContext
 from pipeline.ops.pruning.prune import finish, prune
 from pipeline.ops.pruning.selection import Ages, Known, plan
@@ -35,7 +41,7 @@ from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
 from pipeline.wiring.workspace_adapters import compiled_templates
 from tests.fakes import Ticks
-from tests.ops.pruning.lives import lived
+from tests.ops.pruning.lives import Life, lived
 from tests.vault.builders import TEMPLATES
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - folders of its own are made there
@@ -49,11 +55,13 @@ def main() -> None:
     options.add_argument("--first", type=int, default=0)
     options.add_argument("--seed", type=int)
     options.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    options.add_argument("--orders", type=int, default=200, metavar="LIVES")
     options.add_argument("--year", type=int, default=3_650, metavar="SESSIONS")
     given = options.parse_args()
     if given.seed is not None:
         sys.exit(1 if _live(range(given.seed, given.seed + 1), 1) else 0)
     broken = _live(range(given.first, given.first + given.lives), given.processes) if given.lives else 0
+    broken += _orders(given.orders)
     sys.exit(1 if broken + (_year(given.year) if given.year else 0) else 0)
 
 
@@ -78,6 +86,29 @@ def _one(seed: int) -> list[str]:
         return lived(seed, root, vault=seed % 50 == 0)
     finally:
         shutil.rmtree(root)
+
+
+def _orders(lives: int) -> int:
+    """Fold the memory streams of some lives in five orders each; return how many lives gave another memory, and print it."""
+    differing = streams = 0
+    for seed in range(lives):
+        root = Path(tempfile.mkdtemp(prefix="orders-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
+        life = Life(root, Random(seed))
+        for _ in range(16):
+            life.research()
+            if life.chance.random() < 0.5:
+                life.consolidate()
+        life.consolidate()
+        found = [list(decode_all(record.data for record in life.store.load(name))) for name in life.store.ids("memory")]
+        streams += len(found)
+        memories = {repr(remember(chain.from_iterable(life.chance.sample(found, len(found))))) for _ in range(5)}
+        twice = {name: {encode(consolidation_of(life.store, name)) for _ in range(2)} for name in life.store.session_ids()}
+        differing += len(memories) > 1 or any(len(given) > 1 for given in twice.values())
+        shutil.rmtree(root)
+    print(
+        f"{lives} lives with {streams:,} consolidations, each in five orders: {differing} give another memory (wanted: 0 of 200)"
+    )
+    return differing
 
 
 def _year(sessions: int) -> int:

@@ -6,6 +6,7 @@ Each file has an owner, written ``room:name``: ``home:`` · ``night:<date>`` · 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -16,17 +17,20 @@ from pipeline.domain.events.records import Record
 from pipeline.errors import LogError, TemplateInvalid
 from pipeline.ports import EventStore
 from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.text.normalise import digest_of
 from pipeline.vault import invalidation
 from pipeline.vault.cache.catalogue import Catalogue, readings_from
 from pipeline.vault.cache.database import PRUNED, pruned_pages
 from pipeline.vault.imports.stage import ImportNotes
 from pipeline.vault.log_changes import LogChanges
 from pipeline.vault.memory.stage import MemoryNotes
+from pipeline.vault.memory.timeline import Told
 from pipeline.vault.mornings.question_note import question_note, questions_of
 from pipeline.vault.notes.home_note import home_note
 from pipeline.vault.notes.night_note import night_note
 from pipeline.vault.notes.source_note import around_of, changes_of
 from pipeline.vault.notes.topic_note import former_topics, topic_note, topics_of
+from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Plain
 from pipeline.vault.path_assignment import PathAssignment
 from pipeline.vault.rendering.base_file import fault_of
@@ -41,6 +45,7 @@ from pipeline.vault.vault_model import Night, Source, VaultModel
 
 STYLE_SHEET = "research.css"
 SNIPPET = f".obsidian/snippets/{STYLE_SHEET}"
+_QUESTIONS = "questions"  # the catalogue's entry for what the last build showed of memory and talks in notes of questions
 _CORRECT = "correct it, then run `research build`; no file was changed"
 _RESTORE = "put it back: `research templates update` copies what is missing; no file was changed"
 
@@ -192,8 +197,24 @@ class NoteGeneration:
 
     @cached_property
     def _new_questions(self) -> set[str]:
-        of_memory = set(self._questions) if self._memory.is_changed or self._talks.is_changed else set()
-        return of_memory | invalidation.questions(self.changes, self.assigned, self._model, self.catalogue)
+        return self._questions_told_of | invalidation.questions(self.changes, self.assigned, self._model, self.catalogue)
+
+    @cached_property
+    def _questions_told_of(self) -> set[str]:
+        """The questions of whose sessions memory or talks say something else than in the last build."""
+        if not (self._memory.is_changed or self._talks.is_changed):
+            return set()
+        told = self._memory.told_of() | self._talks.asked_about()
+        named = (name for name, briefs in self._questions.items() if not told.isdisjoint(brief.id for brief in briefs))
+        now = {name: digest_of(repr(self._said_of(name)).encode("utf-8", "replace"))[:16] for name in named}
+        before: dict[str, str] = json.loads(self.catalogue.recall(_QUESTIONS) or "{}")
+        self.catalogue.keep(_QUESTIONS, json.dumps(now))
+        return {name for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
+
+    def _said_of(self, question: str) -> tuple[tuple[Link, ...], tuple[Told, ...]]:
+        """Return the links to what was asked about a question's sessions, and what a model said of these."""
+        cards = [self._model.by_id[brief.id] for brief in self._questions[question]]
+        return self._talks.about_any(self._model, (card.id for card in reversed(cards))), self._memory.episodes_of(cards)
 
     def _session_files(self, pool: RenderPool) -> Iterator[GeneratedFile]:
         found = invalidation.sessions(self.changes, self.assigned, self.catalogue)
@@ -264,9 +285,7 @@ class NoteGeneration:
     def _question_files(self) -> Iterator[GeneratedFile]:
         for name in self._due("question", self._new_questions, lambda: self._questions):
             cards = [self._model.by_id[brief.id] for brief in self._questions[name]]
-            asked = self._talks.about_any(self._model, (card.id for card in reversed(cards)))
-            note = question_note(self._model, name, cards, asked, self._memory.episodes_of(cards))
-            yield rendered(self.renderer, f"question:{name}", note)
+            yield rendered(self.renderer, f"question:{name}", question_note(self._model, name, cards, *self._said_of(name)))
 
     def _talk_files(self) -> Iterator[GeneratedFile]:
         new = self._talks.talks if self._talks.is_changed else ()

@@ -107,6 +107,10 @@ class MemoryNotes:
         """Return what became known on a topic over nights; ``cards`` are those of its sessions."""
         return timeline(model, self.memory, cards)
 
+    def told_of(self) -> set[str]:
+        """Return the sessions that a model said something of."""
+        return {name for name, one in self.memory.sessions.items() if one.episode.sentences}
+
     def episodes_of(self, cards: Iterable[Card]) -> tuple[Told, ...]:
         """Return what a model said of sessions, the newest first."""
         return tuple(told(self.memory, cards))

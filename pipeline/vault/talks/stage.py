@@ -75,6 +75,10 @@ class TalkNotes:
         ordered = sorted(found, key=lambda one: (one.opened_at, one.id), reverse=True)
         return tuple(link for one in ordered for link in (talk_link(one), *_researched(model, one)))
 
+    def asked_about(self) -> set[str]:
+        """Return the sessions that talks are about."""
+        return {name for one in self.talks.values() if one.scope == "session" for name in one.ids}
+
     def about_any(self, model: VaultModel, sessions: Iterable[str]) -> tuple[Link, ...]:
         """Return what ``about`` returns for several sessions, each link once."""
         return tuple(dict.fromkeys(link for name in sessions for link in self.about(model, name)))
@@ -84,8 +88,7 @@ class TalkNotes:
         if not self.is_changed:
             return set()
         before: dict[str, list[str]] = json.loads(self.catalogue.recall(_ASKED) or "{}")
-        sessions = sorted({name for one in self.talks.values() if one.scope == "session" for name in one.ids})
-        now = {name: [link.path for link in self.about(model, name)] for name in sessions}
+        now = {name: [link.path for link in self.about(model, name)] for name in sorted(self.asked_about())}
         self.catalogue.keep(_ASKED, json.dumps(now))
         return {name for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
 
