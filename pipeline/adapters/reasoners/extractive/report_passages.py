@@ -53,14 +53,12 @@ def choose_passages(text: str, facts: Sequence[Fact], known: TermStatistics, sum
     strength = scores(query, texts, known)
     ranking = _ranking(strength)
     compares = is_comparison(query.text, query.clauses)
+    parts = _scores_by_part(query, texts, known)
     if compares:
-        parts = _scores_by_part(query, texts, known)
         order, words = _alternating(query, parts, texts), min(words, _NARROW_WORDS)
     elif query.broad:
-        parts = _scores_by_part(query, texts, known)
         order = chosen_passages([ranking, *(_ranking(part) for part in parts)], strength, texts, known, words + summary_words)
     else:
-        parts = []
         order = _narrow_order(own, ranking, strength)
         words = min(words, _NUMBER_WORDS) if _is_short_answer(query, known, ranking, texts) else words
     repeated = _repeating(ranking, own)
