@@ -16,6 +16,7 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import forms, stems
 from pipeline.text.word_frequency import is_word
+from pipeline.text.word_lists import LIGHT_WORDS
 
 ENOUGH = 2.0  # statements that make a name treated
 _NAME_SPECIFICITY = 0.9
@@ -40,7 +41,7 @@ def passing_names(query: ParsedQuestion, passages: Sequence[StemmedText], known:
 def names_alone(query: ParsedQuestion, passages: Sequence[StemmedText], known: TermStatistics) -> tuple[str, ...]:
     """Return the names of a broad question of one part if the passages that mention them hold little of its other words."""
     names = names_of(query, known)
-    rest = tuple(weight for weight in term_weights(query, known) if weight[0] not in names)
+    rest = tuple(one for one in term_weights(query, known) if one[0] not in names and one[0].word.lower() not in LIGHT_WORDS)
     on_names = holding(query, passages, known)
     if not query.broad or len(query.clauses) > 1 or not rest or not on_names:
         return ()
@@ -102,8 +103,13 @@ def _statements(term: Term, text: str, language: str) -> Iterator[tuple[str, flo
             yield block.text, _SUBJECT if block.kind == "item" else _OBJECT
             continue
         for sentence in [block.text] if block.kind == "row" else split_sentences(block.text):
-            if term.is_in(set(stems(sentence, language))):
+            if _is_named(term, sentence) and term.is_in(set(stems(sentence, language))):
                 yield sentence, _ROW if block.kind == "row" else _value(term, sentence, language)
+
+
+def _is_named(term: Term, sentence: str) -> bool:
+    """Return whether a sentence has the name itself, and not only a word with the same stem ("duplicity", "duplicated")."""
+    return term.word.lower().rstrip("s") in sentence.lower()
 
 
 def _value(term: Term, sentence: str, language: str) -> float:
