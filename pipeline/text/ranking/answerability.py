@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from pipeline.text.ranking.named_subject import passing_names
+from pipeline.text.ranking.named_subject import names_alone, passing_names
 from pipeline.text.ranking.query_terms import ParsedQuestion, Term, parse_question
 from pipeline.text.ranking.scoring import ASSUMED_PASSAGES, StemmedText, coverage, rarity, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -65,6 +65,8 @@ def judgement_of(query: ParsedQuestion, passages: Sequence[StemmedText], known: 
     )
     doubted = any(clause.coverage < DOUBTED_COVERAGE for clause in clauses)
     passing = tuple(word for word in passing_names(query, passages, known) if word not in missing) if known.passages else ()
+    if known.passages and not missing and not passing:
+        missing = names_alone(query, passages, known)
     return Judgement("partly" if missing or passing or doubted else "answered", missing, best, passing)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 _SIDE = r"[\w.+/#-]+(?:\s(?!and\b|or\b|vs\b|versus\b|than\b|which\b|what\b|for\b|in\b|on\b|to\b|with\b)[\w.+/#-]+){0,2}"
 _ASKED = r"(?:which|what|who|is|are|do|does|how|when|why)\b[^?]*"
@@ -39,3 +39,8 @@ def compared_sides(text: str, is_subject: Callable[[str], bool]) -> tuple[str, .
             rest = f"{found['rest'].strip(' :,')} {(more or '').strip()}".strip()
             return tuple(f"{rest}: {side}" if rest else side for side in (found["a"], found["b"]))
     return ()
+
+
+def is_comparison(text: str, clauses: Sequence[str]) -> bool:
+    """Return whether the parts of a question are the two sides of a comparison."""
+    return len(clauses) == 2 and tuple(clauses) == compared_sides(text, bool)

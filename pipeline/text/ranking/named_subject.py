@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pipeline.text.page_format import blocks
-from pipeline.text.ranking.query_terms import ParsedQuestion, Term
+from pipeline.text.ranking.query_terms import ParsedQuestion, Term, parse_question
 from pipeline.text.ranking.scoring import StemmedText, Weights, coverage, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import forms, stems
 from pipeline.text.word_frequency import is_word
+from pipeline.text.word_lists import LIGHT_WORDS
 
 ENOUGH = 2.0  # statements that make a name treated
 _NAME_SPECIFICITY = 0.9
@@ -26,14 +27,32 @@ _BEFORE_SUBJECT = 4  # words before a name that is its sentence's subject
 _LABEL_WORDS = 6
 _COVERED = 0.75  # a statement with more of the question's words answers it alone; of a broad one only if the name is its subject
 _JOINING = frozenset(("and", "or", "like", "as", "e.g.", "including", "and/or", "with"))
+_LEAST_REST = 0.3  # least share of a question's other words, by weight and rarity, that some passage on its names holds
 _TOKEN = re.compile(r"\S+")
 _LABEL = re.compile(r"([^:|]{1,80})(?::\s|\s\|\s)")
 
 
 def passing_names(query: ParsedQuestion, passages: Sequence[StemmedText], known: TermStatistics) -> tuple[str, ...]:
     """Return the names of the question, as written, that ``passages`` mention, but only in passing."""
-    weights = term_weights(query, known)
-    return tuple(term.word for term in names_of(query, known) if _is_passing(term, query, passages, weights))
+    parts = [term_weights(parse_question(clause, query.language), known) for clause in query.clauses]
+    return tuple(term.word for term in names_of(query, known) if _is_passing(term, query, passages, parts))
+
+
+def names_alone(query: ParsedQuestion, passages: Sequence[StemmedText], known: TermStatistics) -> tuple[str, ...]:
+    """Return the names of a broad question of one part if the passages that mention them hold little of its other words."""
+    names = names_of(query, known)
+    rest = tuple(one for one in term_weights(query, known) if one[0] not in names and one[0].word.lower() not in LIGHT_WORDS)
+    on_names = holding(query, passages, known)
+    if not query.broad or len(query.clauses) > 1 or not rest or not on_names:
+        return ()
+    covered = max(coverage(rest, {*passage.body, *passage.heads}) for passage in on_names)
+    return tuple(term.word for term in names) if covered < _LEAST_REST else ()
+
+
+def holding(query: ParsedQuestion, passages: Sequence[StemmedText], known: TermStatistics) -> list[StemmedText]:
+    """Return the passages that mention any of the question's names, in their texts or headings; none if it has no name."""
+    names = names_of(query, known)
+    return [passage for passage in passages if any(term.is_in({*passage.body, *passage.heads}) for term in names)]
 
 
 def names_of(query: ParsedQuestion, known: TermStatistics) -> tuple[Term, ...]:
@@ -56,7 +75,7 @@ def _may_be_name(term: Term, known: TermStatistics) -> bool:
     return is_special and known.counts.get(term.stem, 0) <= _USUAL_SHARE * (known.passages or 1)
 
 
-def _is_passing(term: Term, query: ParsedQuestion, passages: Sequence[StemmedText], weights: Weights) -> bool:
+def _is_passing(term: Term, query: ParsedQuestion, passages: Sequence[StemmedText], parts: Sequence[Weights]) -> bool:
     """Return whether the passages mention a name and none of the signs is there that one is about it."""
     holding = [passage for passage in passages if term.is_in({*passage.body, *passage.heads})]
     if not holding or any(term.is_in(set(passage.heads)) for passage in holding):
@@ -68,7 +87,8 @@ def _is_passing(term: Term, query: ParsedQuestion, passages: Sequence[StemmedTex
         if total >= ENOUGH:
             return False
         alone = value == _SUBJECT if query.broad else value != _LISTED
-        if alone and coverage(weights, heads.union(stems(sentence, query.language))) >= _COVERED:
+        held = heads.union(stems(sentence, query.language))
+        if alone and max(coverage(weights, held) for weights in parts) >= _COVERED:
             return False
     return True
 
@@ -83,8 +103,13 @@ def _statements(term: Term, text: str, language: str) -> Iterator[tuple[str, flo
             yield block.text, _SUBJECT if block.kind == "item" else _OBJECT
             continue
         for sentence in [block.text] if block.kind == "row" else split_sentences(block.text):
-            if term.is_in(set(stems(sentence, language))):
+            if _is_named(term, sentence) and term.is_in(set(stems(sentence, language))):
                 yield sentence, _ROW if block.kind == "row" else _value(term, sentence, language)
+
+
+def _is_named(term: Term, sentence: str) -> bool:
+    """Return whether a sentence has the name itself, and not only a word with the same stem ("duplicity", "duplicated")."""
+    return term.word.lower().rstrip("s") in sentence.lower()
 
 
 def _value(term: Term, sentence: str, language: str) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.findings import nearest_facts
 from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, workers_in_order, working_seconds
+from pipeline.domain.values import Sentence
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.mornings.entries import history_link, passing_words
 from pipeline.vault.notes.activity import models
@@ -185,7 +186,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         since=since(model, loaded),
         not_found=_not_found(loaded, citer),
         missing=_missing(loaded, report),
-        summary=citer.passages(report.summary) if is_passages else tuple(map(citer.sentence, report.summary)),
+        summary=citer.passages(shown_summary(report)) if is_passages else tuple(map(citer.sentence, report.summary)),
         contents=_contents(titles, shown, bool(disagreements), bool(unknowns), bool(limits)),
         sections=parts,
         disagreements=disagreements,
@@ -237,6 +238,13 @@ def _not_found(loaded: LoadedSession, citer: Citer) -> NotFound | None:
     if state.status != "not-found":
         return None
     return NotFound(state.end_reason, citer.nearest(nearest_facts(state)), state.query_id, state.config.search == _OWN)
+
+
+def shown_summary(report: Report) -> tuple[Sentence, ...]:
+    """Return the summary, or () if the report opens with what it lacks and its sections have the same passages."""
+    body = {one.text for section in report.sections for paragraph in section.paragraphs for one in paragraph.sentences}
+    lacks = bool(report.missing or report.passing)
+    return () if lacks and body.issuperset(one.text for one in report.summary) else report.summary
 
 
 def _missing(loaded: LoadedSession, report: Report) -> str:

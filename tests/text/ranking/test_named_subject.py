@@ -71,3 +71,25 @@ def test_the_judgement_names_what_is_mentioned_in_passing_and_is_no_full_answer(
     known = statistics_of([*passages, *(StemmedText.of(text, "", "english") for text in OTHERS)], "english")
     found = judgement_of(parse_question("How do snapshots work in Btrfs?"), passages, known)
     assert (found.outcome, found.passing) == ("partly", ("Btrfs",))
+
+
+def test_of_a_name_whose_passages_hold_nothing_else_of_the_question_the_judgement_says_so() -> None:
+    own = ["Lzip writes files of version one.", "Files of lzip have a suffix of their own.", "Lzip is seldom met."]
+    other = "A damaged archive is recovered block by block."
+    passages = [StemmedText.of(text, "", "english") for text in (*own, other)]
+    known = statistics_of([*passages, *(StemmedText.of(text, "", "english") for text in OTHERS)], "english")
+    found = judgement_of(parse_question("How does lzip recover damaged archives?"), passages, known)
+    assert (found.outcome, found.missing, found.passing) == ("partly", ("lzip",), ())
+
+
+def test_a_question_whose_other_words_are_all_light_is_answered_by_what_names_its_subject() -> None:
+    passages = [StemmedText.of("The values yes and no forbid and allow to add a key.", "StrictHostKeyChecking", "english")]
+    known = statistics_of([*passages, *(StemmedText.of(text, "", "english") for text in OTHERS)], "english")
+    assert judgement_of(parse_question("What values can StrictHostKeyChecking take?"), passages, known).outcome == "answered"
+
+
+def test_a_word_with_the_stem_of_a_name_is_not_the_name() -> None:
+    listed = "Backups are made by bacula, duplicity, and others; some encrypt them."
+    assert passing(
+        "How does Duplicity encrypt backups?", listed, "Duplicated keys are refused.", "A duplicated file is kept."
+    ) == ("Duplicity",)

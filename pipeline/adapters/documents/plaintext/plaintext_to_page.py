@@ -40,6 +40,8 @@ _GENERIC_NAME = re.compile(
 _LONGEST_CAPITALS = 60
 _LONGEST_TITLE = 100
 _LABEL_WORDS = 6
+_LEAST_LINES_BELOW = 2  # lines of the text below a title without a blank line between
+_TITLE_SHARE = 0.75  # of the longest line below: a line of prose that ends earlier was ended on purpose
 _CODE_INDENT = 4
 
 
@@ -137,6 +139,9 @@ class _Reader:
             return self._take_outline_line(lines, following, len(stars[1]), stars[2])
         if len(lines) > 1 and not underlined and self._opens_items(lines):
             self._add_heading(self._base + 1 if self._base else len(self._levels) + 1, _ITEM.sub(r"\1", first).rstrip(": "))
+            return lines[1:]
+        if not self._started and _is_title_line(lines):
+            self._add_heading(1, first.strip())
             return lines[1:]
         if len(lines) > 1 and first.endswith(":") and _is_capitals(first.strip()[:-1]):
             self._write_if_heading(first.strip())
@@ -252,6 +257,16 @@ class _Reader:
             return text
         text = _TARGETED.sub(r"\1", _ROLE.sub(lambda found: found[1].lstrip("~!"), text))
         return _LITERAL.sub(lambda found: found[1] or found[2], text).replace("::", ":").replace("**", "")
+
+
+def _is_title_line(lines: list[str]) -> bool:
+    """Return whether the first line is a title above a text: short, without an end mark, broken although more would have fit."""
+    first, rest = lines[0].strip(), [line.strip() for line in lines[1:]]
+    if len(rest) < _LEAST_LINES_BELOW or not first[:1].isupper() or not rest[0][:1].isupper() or first[-1] in ".,;:!?-":
+        return False
+    if _ITEM.match(lines[0]) or is_columns(lines) or are_fields(lines):
+        return False
+    return len(first) + 1 + len(rest[0].split()[0]) <= _TITLE_SHARE * max(map(len, rest))
 
 
 def _underlines(line: str, title: str) -> bool:

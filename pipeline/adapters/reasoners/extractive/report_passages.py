@@ -8,8 +8,9 @@ from itertools import zip_longest
 
 from pipeline.domain.values import Fact
 from pipeline.text.normalise import normalised
+from pipeline.text.ranking.comparisons import is_comparison
 from pipeline.text.ranking.greedy_coverage import chosen_passages
-from pipeline.text.ranking.named_subject import passing_names
+from pipeline.text.ranking.named_subject import holding, passing_names
 from pipeline.text.ranking.passages import text_key, without_open_end
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText, coverage, scores, term_weights
@@ -51,16 +52,19 @@ def choose_passages(text: str, facts: Sequence[Fact], known: TermStatistics, sum
     texts = [stemmed_fact(fact, query.language) for fact in own]
     strength = scores(query, texts, known)
     ranking = _ranking(strength)
-    if query.broad:
-        parts = _scores_by_part(query, texts, known)
+    compares = is_comparison(query.text, query.clauses)
+    parts = _scores_by_part(query, texts, known)
+    if compares:
+        order, words = _alternating(query, parts, texts), min(words, _NARROW_WORDS)
+    elif query.broad:
         order = chosen_passages([ranking, *(_ranking(part) for part in parts)], strength, texts, known, words + summary_words)
     else:
-        parts = []
         order = _narrow_order(own, ranking, strength)
         words = min(words, _NUMBER_WORDS) if _is_short_answer(query, known, ranking, texts) else words
     repeated = _repeating(ranking, own)
     order = [place for place in _with_antecedents(order, ranking, own) if place not in repeated]
-    summary = _within_words([place for place in _summary_order(ranking, parts) if place not in repeated], texts, summary_words)
+    best = order if compares else [place for place in _summary_order(ranking, parts) if place not in repeated]
+    summary = _within_words(best, texts, summary_words)
     body = _within_words([place for place in order if place not in summary], texts, words)
     if not body:  # everything fits into the summary, but a report has a section
         further = [place for place in ranking if place not in summary and place not in repeated][:1]
@@ -70,13 +74,19 @@ def choose_passages(text: str, facts: Sequence[Fact], known: TermStatistics, sum
 
 
 def _on_named_subject(query: ParsedQuestion, facts: list[Fact], known: TermStatistics) -> tuple[list[Fact], bool]:
-    """Return the facts, and whether they mention a name of the question only in passing: then those alone that mention it."""
+    """Return the facts on the question's named subject, and whether they mention it only in passing.
+
+    A narrow question may be answered by a passage that does not name it again, and one of several parts has several subjects.
+    """
+    if not known.passages:
+        return facts, False
     texts = [stemmed_fact(fact, query.language) for fact in facts]
-    passing = passing_names(query, texts, known) if known.passages else ()
-    names = [term for term in query.terms if term.word in passing]
-    held = [{*text.body, *text.heads} for text in texts]
-    holding = [fact for fact, stems in zip(facts, held, strict=True) if any(name.is_in(stems) for name in names)]
-    return (holding, True) if holding else (facts, False)
+    is_passing = bool(passing_names(query, texts, known))
+    if not is_passing and (not query.broad or len(query.clauses) > 1):
+        return facts, False
+    on_names = holding(query, texts, known)
+    kept = [fact for fact, text in zip(facts, texts, strict=True) if text in on_names]
+    return (kept, is_passing) if kept else (facts, False)
 
 
 def stemmed_fact(fact: Fact, language: str) -> StemmedText:
@@ -113,6 +123,17 @@ def _narrow_order(facts: Sequence[Fact], ranking: Sequence[int], strength: Seque
     worth = [place for place in ranking if strength[place] >= _LEAST_SHARE * strength[ranking[0]]]
     around = [other for place in ranking[:_NEIGHBOURED] for other in _neighbours(place, facts)]
     return list(dict.fromkeys([*worth[:_FIRST_BY_RANK], *around, *worth]))
+
+
+def _alternating(query: ParsedQuestion, parts: Sequence[Sequence[float]], texts: Sequence[StemmedText]) -> list[int]:
+    """Return the best passages of each side of a comparison in turn; one on a side names it."""
+    found: list[list[int]] = []
+    for clause, strength in zip(query.clauses, parts, strict=True):
+        side = parse_question(clause.rpartition(": ")[2], query.language).terms
+        named = [any(term.is_in({*text.body, *text.heads}) for term in side) for text in texts]
+        ranking = [place for place in _ranking(strength) if named[place]]
+        found.append([place for place in ranking if strength[place] >= _LEAST_SHARE * strength[ranking[0]]])
+    return list(dict.fromkeys(place for turn in zip_longest(*found) for place in turn if place is not None))
 
 
 def _is_short_answer(query: ParsedQuestion, known: TermStatistics, ranking: Sequence[int], texts: Sequence[StemmedText]) -> bool:

@@ -201,3 +201,28 @@ def test_a_title_is_what_the_document_begins_with(source: str, name: str, title:
 @pytest.mark.parametrize("name", ["x", "x NEWS"])
 def test_hostile_texts_are_read(bomb: str, name: str) -> None:
     assert read_text(bomb * 20_000, name).title
+
+
+TITLED = """The Harbour of Halden
+The harbour is twelve metres deep at low tide, and ships wait outside of it
+at night. A pilot comes aboard before the first of the two breakwaters is
+passed.
+"""
+
+
+def test_a_title_line_above_the_first_paragraph_is_no_part_of_its_first_sentence() -> None:
+    document = read_text(TITLED, "name")
+    assert document.title == "The Harbour of Halden"
+    assert "\nThe harbour is twelve metres deep" in document.text
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "The harbour is deep at low tide and the\nShips wait outside of it at night, all of them,\nuntil it is day.\n",
+        "Deep harbours are rare.\nShips like them more than shallow ones, as all their captains say.\nThey do.\n",
+        "Ann Smith\n12 Harbour Street, at the second quay behind the old customs house\nHalden\n",
+    ],
+)
+def test_a_first_line_of_prose_is_no_title(source: str) -> None:
+    assert read_text(source, "name").title == "name"

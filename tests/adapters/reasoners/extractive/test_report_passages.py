@@ -146,3 +146,18 @@ def test_only_passages_that_name_the_subject_are_chosen_if_it_is_mentioned_in_pa
     known = statistics_of([stemmed_fact(one, "english") for one in (*others, listed)], "english")
     found = choose_passages("How do snapshots work in Btrfs?", (*others, listed), known, 150, 1_000)
     assert [one.id for one in (*found.summary, *found.body)] == [listed.id, listed.id]
+
+
+def test_each_side_of_a_comparison_has_passages_of_its_own_in_turn() -> None:
+    facts = (
+        fact("Zstd decompresses at a rate that is faster than its compression.", "corpus:zstd.md"),
+        fact("The better xz compresses, the faster it decompresses.", "corpus:xz.md"),
+        fact("Nobody decompresses faster than the wind.", "corpus:wind.md"),
+        *(
+            fact(f"Paragraph {number} says nothing of note about its own subject {number}.", f"corpus:{number}.md")
+            for number in range(60)
+        ),
+    )
+    known = statistics_of([stemmed_fact(one, "english") for one in facts], "english")
+    found = choose_passages("xz or zstd: which decompresses faster?", facts, known, 150, 1_000)
+    assert {one.url for one in found.summary} == {"corpus:zstd.md", "corpus:xz.md"}
