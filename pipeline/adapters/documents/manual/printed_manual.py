@@ -19,6 +19,7 @@ _SECTION = re.compile(r"[A-Z][A-Z0-9 ,/&'()_-]{2,60}\Z")
 _EDGE = re.compile(r"\S{1,60}\(\w{1,4}\)\s.*\S\(\w{1,4}\)\Z")  # TOOL(1)  Name of the book  TOOL(1)
 _NAMED = re.compile(r"(\S{1,60})\((\w{1,4})\)")
 _DESCRIBED = re.compile(r"^NAME[ \t]*\n+((?:[ \t]+\S.*(?:\n|\Z)){1,20})", re.MULTILINE)
+_ANOTHER = re.compile(r"\n(?=[ \t]+\S{1,60} [-–—] )")  # of several names of one page
 _CUT_WORD = re.compile(r"([-\u2010]\n)([ ]{1,80})([a-z]\S{0,60})[ ]+(?=\S)")
 _FEWEST_SECTIONS = 3
 _INDENTED_SHARE = 0.7  # least share of lines that are indented
@@ -52,7 +53,7 @@ def _head(source: str) -> Head:
     if found := _NAMED.match(first) if _EDGE.match(first) else None:
         head.name, head.section = found[1], found[2]
     if described := _DESCRIBED.search(text):
-        head.take_description(squash(described[1]))
+        head.take_description(squash(_ANOTHER.split(described[1])[0]))
     return head
 
 
