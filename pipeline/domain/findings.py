@@ -5,6 +5,7 @@ Facts are listed in the order of the plan, never in the order of arrival.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
@@ -172,6 +173,12 @@ def admitted_facts(state: SessionState) -> tuple[Fact, ...]:
     """Return the facts of admitted sources, in the order of ``all_facts``."""
     refused = {quality.url for analysis in state.analyses[-1:] for quality in analysis.source_quality if not quality.admitted}
     return tuple(fact for fact in all_facts(state) if fact.url not in refused)
+
+
+def sheet_of(state: SessionState, fact: Fact) -> int:
+    """Return the page of the PDF on which a fact's quote begins, from 1; 0 if its source is no PDF or its place is unknown."""
+    page = state.pages.get(fact.url)
+    return bisect_right(page.sheets, fact.start) if page and page.digest == fact.digest and fact.start >= 0 else 0
 
 
 def news_of(state: SessionState) -> tuple[str, ...]:

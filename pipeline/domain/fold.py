@@ -149,6 +149,7 @@ def _page_read(state: SessionState, event: e.PageRead) -> None:
         event.published,
         event.notices,
         event.seconds or 0.0,
+        event.sheets,
     )
 
 

@@ -119,6 +119,7 @@ class PageDone:
     published: str = ""
     notices: tuple[str, ...] = ()
     seconds: float = 0.0
+    sheets: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

@@ -133,7 +133,8 @@ class StoredPages(Protocol):
 class Page:
     """A source as read: ``text`` in the format of ``page_format``; ``url`` without fragment; dates as ISO 8601 or "".
 
-    ``notices`` are what the source says about its use by programs: ``noai``, ``noimageai``, ``tdm-reservation``.
+    ``notices`` are what the source says about its use by programs: ``noai``, ``noimageai``, ``tdm-reservation``. ``sheets`` are
+    where the pages of a PDF begin: offsets in characters in the ``normalised`` text.
     """
 
     url: str
@@ -143,6 +144,7 @@ class Page:
     author: str = ""
     published: str = ""
     notices: tuple[str, ...] = ()
+    sheets: tuple[int, ...] = ()
 
 
 class Fetch(Protocol):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import counts_of, summary_of
-from pipeline.domain.findings import contradictions, observed_pages, open_gaps, shown_sources
+from pipeline.domain.findings import contradictions, observed_pages, open_gaps, sheet_of, shown_sources
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Reference, ValidatedFact
 from pipeline.text.normalise import slug
@@ -154,7 +154,7 @@ class QuoteRef:
 class Quoted:
     """A fact that a session took from a source, and the result of cross-checking it; ``lead`` as in ``Fact``.
 
-    ``standing`` is "" if it was not checked.
+    ``standing`` is "" if it was not checked. ``sheet`` is the page of a PDF, from 1; 0 for other sources.
     """
 
     fact: str
@@ -167,6 +167,7 @@ class Quoted:
     against: tuple[QuoteRef, ...]
     cited: bool
     lead: str = ""
+    sheet: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +342,7 @@ class _ReadingBuilder:
             against=self._refs(opponents),
             cited=reference is not None and fact.id in reference.facts,
             lead=fact.lead,
+            sheet=sheet_of(self._state, fact),
         )
 
     def _refs(self, facts: Iterable[str]) -> tuple[QuoteRef, ...]:

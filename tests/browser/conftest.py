@@ -20,10 +20,18 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
+def _with_another_answer(words: str) -> str:
+    return words.replace("An append is durable", "A write is durable")
+
+
 @pytest.fixture(scope="session")
 def vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A vault with every kind of note in plain words, and one of a person's own."""
-    place = Workplace(tmp_path_factory.mktemp("plain"), a_store())
+    store = a_store()
+    before = "2026-11-28-power-cut-9c01"
+    other = Story(store, id="2026-11-29-power-cut-aa02", previous=before, date="2026-11-29", say=_with_another_answer).whole()
+    night(store, other, date="2026-11-29")
+    place = Workplace(tmp_path_factory.mktemp("plain"), store)
     place.build()
     (place.vault / "my").mkdir()
     (place.vault / "my" / "own.md").write_text(OWN_NOTE)

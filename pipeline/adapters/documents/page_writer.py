@@ -29,7 +29,9 @@ _MOST_BEFORE_TITLE = 3
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed document: ``text`` in the page format, ``published`` as an ISO 8601 date or "", ``notices`` as in ``ports``."""
+    """A parsed document: ``text`` in the page format, ``published`` as an ISO 8601 date or "", ``notices`` and ``sheets`` as in
+    ``ports``.
+    """
 
     title: str
     text: str
@@ -37,6 +39,7 @@ class Document:
     author: str = ""
     published: str = ""
     notices: tuple[str, ...] = ()
+    sheets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,10 @@ from typing import Any
 
 from pipeline.adapters.documents.page_writer import Document, PageText, squash
 from pipeline.errors import ReadFailed
+from pipeline.text.normalise import normalised
 
 MAX_PAGES = 2_000
+_NEAR = 4_000  # characters within which a line follows the one before it
 
 _PDFIUM = threading.Lock()
 _EDGE_LINES = 2
@@ -69,7 +71,30 @@ def read_pdf(data: bytes, name: str) -> Document:
     )
     made = _DATE.match(meta.get("CreationDate", ""))
     published = "-".join(made.groups()) if made else ""
-    return Document(title, page.rendered(title), "application/pdf", squash(meta.get("Author", "")), published)
+    text = page.rendered(title)
+    return Document(title, text, "application/pdf", squash(meta.get("Author", "")), published, sheets=_page_starts(bodies, text))
+
+
+def _page_starts(bodies: Sequence[Sequence[_Line]], text: str) -> tuple[int, ...]:
+    """Return where each page begins, as offsets in the ``normalised`` ``text``; one without text begins where the next does."""
+    whole, at, starts = normalised(text.strip()), 0, dict[int, int]()
+    for number, lines in enumerate(bodies):
+        for line in lines:
+            words = _beginning(line.text)
+            if words and (found := whole.find(words, at, at + _NEAR + len(words))) >= 0:
+                starts.setdefault(number, found)
+                at = found + len(words)
+    begins, latest = [], len(whole)
+    for number in range(len(bodies) - 1, -1, -1):
+        latest = starts.get(number, latest)
+        begins.append(latest)
+    return tuple(reversed(begins))
+
+
+def _beginning(line: str) -> str:
+    """A line without its last word, which may go on in the next line."""
+    words = normalised(squash(line.translate(_TYPOGRAPHY))).split(" ")
+    return " ".join(words[:-1] or words)
 
 
 def _parsed(data: bytes) -> tuple[list[list[_Line]], dict[str, str]]:

@@ -57,7 +57,7 @@ class PageCache:
         """Return the cached page of the address ``url``, or None."""
         try:
             found = json.loads(gzip.decompress(self._path(url).read_bytes()))
-            page = found["page"] | {"notices": tuple(found["page"]["notices"])}
+            page = found["page"] | {name: tuple(found["page"].get(name, ())) for name in ("notices", "sheets")}
             return CachedPage(Page(**page), found["etag"], found["last_modified"])
         except (OSError, EOFError, ValueError, TypeError, KeyError):
             return None

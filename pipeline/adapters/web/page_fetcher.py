@@ -171,4 +171,5 @@ def _redirect(url: str, reply: Reply) -> str | None:
 
 def _page_of(url: str, document: Document, notices: tuple[str, ...]) -> Page:
     said = tuple(dict.fromkeys((*notices, *document.notices)))
-    return Page(url, document.title, document.text, document.media_type, document.author, document.published, said)
+    found = document
+    return Page(url, found.title, found.text, found.media_type, found.author, found.published, said, found.sheets)

@@ -35,6 +35,7 @@ class KeptPage(Value):
     author: str = ""
     published: str = ""
     notices: tuple[str, ...] = ()
+    sheets: tuple[int, ...] = ()
 
 
 class KeptSpent(Value):

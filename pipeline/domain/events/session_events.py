@@ -171,7 +171,8 @@ class PageRead(Answered):
     """A page was read; its text is the stored object ``digest``. ``url`` is the requested address without fragment.
 
     ``notices``: ``gives-orders``, if its text gives orders to language models; and what it says about its use by programs,
-    ``noai``, ``noimageai`` or ``tdm-reservation``.
+    ``noai``, ``noimageai`` or ``tdm-reservation``. ``sheets``: where the pages of a PDF begin, as offsets in the ``normalised``
+    text.
     """
 
     type: Literal["page.read"] = "page.read"
@@ -184,6 +185,7 @@ class PageRead(Answered):
     author: str = ""
     published: str = ""
     notices: tuple[str, ...] = ()
+    sheets: tuple[int, ...] = ()
 
 
 class FactsObserved(Answered):

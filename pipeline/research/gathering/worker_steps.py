@@ -132,6 +132,7 @@ async def read(step: Read, _state: SessionState, step_context: StepContext) -> O
         author=one_line(page.author),
         published=one_line(page.published, 40),
         notices=(*((GIVES_ORDERS,) if gives_orders(text) else ()), *page.notices),
+        sheets=page.sheets,
     )
     return Outcome((event,), (data,))
 

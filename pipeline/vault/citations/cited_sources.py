@@ -19,11 +19,12 @@ _LONG_TAIL = 12
 
 @dataclass(frozen=True, slots=True)
 class CitedQuote:
-    """A quote that a report cites: the fact's id, its words, and the heading above it, or ""."""
+    """A quote that a report cites: the fact's id, its words, the heading above it, or "", and the page of a PDF, or 0."""
 
     fact: str
     text: str
     heading: str
+    sheet: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def _cited(readings: tuple[Reading, ...], session: str) -> CitedSource | None:
         page.at,
         page.media_type,
         citing[-1].number if session else 0,
-        tuple(CitedQuote(quote.fact, flat(quote.text), one_line(quote.heading, 200)) for quote in quotes.values()),
+        tuple(CitedQuote(quote.fact, flat(quote.text), one_line(quote.heading, 200), quote.sheet) for quote in quotes.values()),
     )
 
 

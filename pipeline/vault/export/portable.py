@@ -110,7 +110,8 @@ def _place(source: CitedSource, quote: CitedQuote) -> str:
     """Where a quote is from: its source, the heading above it, and the address."""
     heading = f", under “{inert(quote.heading)}”" if quote.heading and quote.heading != source.title else ""
     place = address(source.url) if host_of(source.url) else inert(source.url.removeprefix("corpus:"))
-    return f"{inert(source.title)}{heading}. {place}"
+    sheet = f", page {quote.sheet}" if quote.sheet else ""
+    return f"{inert(source.title)}{heading}{sheet}. {place}"
 
 
 def _lines(text: str, links: _Links) -> Iterator[str]:

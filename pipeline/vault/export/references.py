@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pipeline.text.normalise import one_line
-from pipeline.vault.citations.cited_sources import CitedSource
+from pipeline.vault.citations.cited_sources import CitedQuote, CitedSource
 from pipeline.vault.output.escaping import host_of, web_address
 
 FORMATS: Mapping[str, str] = {"csl-json": "json", "bibtex": "bib", "ris": "ris"}
@@ -132,8 +132,13 @@ def _document(url: str) -> str:
 
 
 def _quotes(source: CitedSource) -> list[str]:
-    """Each quote with the heading above it."""
-    return [f"“{one_line(quote.text, _LONGEST)}”{f' ({quote.heading})' if quote.heading else ''}" for quote in source.quotes]
+    """Each quote with the heading above it and its page in a PDF."""
+    return [f"“{one_line(quote.text, _LONGEST)}”{_place_of(quote)}" for quote in source.quotes]
+
+
+def _place_of(quote: CitedQuote) -> str:
+    place = ", ".join(filter(None, (quote.heading, f"p. {quote.sheet}" if quote.sheet else "")))
+    return f" ({place})" if place else ""
 
 
 def _present(item: Mapping[str, Any]) -> dict[str, Any]:

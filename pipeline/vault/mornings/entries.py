@@ -109,7 +109,7 @@ def news_words(news: News, *, dated: bool = True) -> str:
     """
     since = f" since {formatting.day(news.since)}" if news.since and dated else ""
     if news.quiet:
-        return f"{_lost_words(news.lost)}{since}" if news.lost else f"nothing new{since}"
+        return _lost_words(news.lost) if news.lost else f"nothing new{since}"
     added = [formatting.count(news.added_in_all, "new fact")] if news.added_in_all else []
     changed = [f"{news.changed_in_all:,} changed"] if news.changed_in_all else []
     gone = [f"{news.gone_in_all:,} gone"] if news.gone_in_all else []

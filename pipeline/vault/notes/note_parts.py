@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from pipeline.domain.findings import origin_of
+from pipeline.domain.findings import origin_of, sheet_of
 from pipeline.domain.state import Report, SessionState, Worker
 from pipeline.domain.values import BlockForm, Contradiction, Fact, Gap, Paragraph, Perspective, Sentence
 from pipeline.text.normalise import name_slug, one_line
@@ -288,7 +288,9 @@ class Citer:
         source = self._model.sources[fact.url]
         trail = tuple(dict.fromkeys(fact.path or filter(None, (source.title, fact.heading))))
         shown = trail if titled or len(trail) < 2 else trail[1:]
-        return quote_link(source, fact.id, " › ".join(one_line(name, 70) for name in shown[-_MOST_HEADINGS:]))
+        sheet = sheet_of(self._loaded.state, fact)
+        names = (*(one_line(name, 70) for name in shown[-_MOST_HEADINGS:]), *([f"page {sheet}"] if sheet else []))
+        return quote_link(source, fact.id, " › ".join(names))
 
     def nearest(self, facts: Iterable[Fact]) -> tuple[Said, ...]:
         """Return the facts nearest to an answer as passages without a number."""

@@ -65,6 +65,7 @@ class QuoteView:
     ``found_in`` are the session that found it first, which began at ``found_at``, and of each question that found it again the
     latest session. ``is_plain``: it is one paragraph; else ``text`` and ``lead`` are a passage in ``page_format``. ``before`` and
     ``after`` are the sentences around a cited quote in its page; ``there`` opens a web page at the quote, "" for other sources.
+    ``sheet`` is the page of a PDF, 0 for others.
     """
 
     text: str
@@ -82,6 +83,7 @@ class QuoteView:
     before: str
     after: str
     there: Inert
+    sheet: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +287,7 @@ def _quote(model: VaultModel, source: Source, finds: list[tuple[str, Quoted]], a
         before=before,
         after=after,
         there=_there(source, first.text),
+        sheet=first.sheet,
     )
 
 

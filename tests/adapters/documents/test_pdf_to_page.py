@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.adapters.documents.pdf_to_page import read_pdf
 from pipeline.errors import ReadFailed
+from pipeline.text.normalise import normalised
 from tests.adapters.documents.pdfs import Line, pdf
 
 LONG = "an append-only log survives a power cut when every record is written out"
@@ -78,3 +79,13 @@ def test_several_threads_read_at_the_same_time() -> None:
     with ThreadPoolExecutor(4) as threads:
         texts = set(threads.map(lambda _: read_pdf(data, "name").text, range(20)))
     assert len(texts) == 1
+
+
+def test_where_each_page_begins_is_known_in_the_normalised_text() -> None:
+    first = [(20.0, 700.0, "Harbours"), (11.0, 650.0, "The tide is high at noon.")]
+    third = [(11.0, 650.0, "Ships wait for the pilot outside.")]
+    document = read_pdf(pdf([first, [], third]), "x")
+    whole = normalised(document.text.strip())
+    assert [whole[start:][:10] for start in document.sheets[1:]] == ["Ships wait", "Ships wait"]
+    assert document.sheets[0] < whole.index("The tide") < document.sheets[1]
+    assert len(document.sheets) == 3

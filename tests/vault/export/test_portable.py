@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -39,6 +40,12 @@ def test_a_citation_becomes_a_footnote_with_its_quote_and_address() -> None:
     assert note.startswith(r"“It is \*so\*.” A page, under “Part”. ")
     assert "https://a.example/p" in note
     assert made.markdown == f"# Title\n\nSaid.[^1] Again.[^1]\n\n[^1]: {note}\n"
+
+
+def test_a_footnote_names_the_page_of_a_pdf() -> None:
+    source = replace(SOURCE, quotes=(CitedQuote("ab12", "It is *so*.", "Part", 12),))
+    (note,) = portable("Title", f"Said.{CITED}", [source], lambda _url: "sources/2026-11/s").notes
+    assert "under “Part”, page 12. " in note
 
 
 def test_a_quote_that_the_report_shows_itself_is_not_repeated() -> None:

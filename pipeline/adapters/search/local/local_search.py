@@ -190,6 +190,7 @@ def _page(address: str, document: Document) -> Page:
         media_type=document.media_type,
         author=document.author,
         published=document.published,
+        sheets=document.sheets,
     )
 
 

@@ -88,6 +88,11 @@ def test_a_printed_manual_in_a_text_file_is_named_by_its_first_line_and_descript
     assert "- ship_limit (12): The maximal" in found.text
 
 
+def test_of_several_names_the_first_gives_the_title() -> None:
+    text = MANUAL.replace("pilot of the harbour\n", "pilot of the harbour\n       tide - the water of the harbour\n")
+    assert parse(text.encode(), Path("page-12.txt")).title == "harbour(8): the pilot of the harbour"
+
+
 def test_a_word_that_a_terminal_cuts_with_its_own_hyphen_is_whole() -> None:
     name = "NAME\n       tide - wait for the har\u2010\n       bour\n\n"
     rest = "USE\n       Ships may\n       wait.\n       All\n       do.\n\nSEE ALSO\n" + 6 * "       harbour(8)\n"
