@@ -25,6 +25,7 @@ from pipeline.text.word_lists import OPPOSITES, QUESTION_WORDS
 _SHARED_SHARE = 0.65  # least share of the stems of two sentences that they have in common
 _SHARED_STEMS = 5  # least number of common stems
 _MOST_WORDS = 60
+_LONG = 25  # words; two sentences of so many words that differ in one are about the same
 _CONTEXT = 6  # words before a sentence that are the same in both: its subject is the same then
 _NAME_SPECIFICITY = 0.6  # a word at least as specific is a name; sentences with different names are about different things
 _NUMBER = re.compile(r"(?<![\w.-])(\d[\d,]*(?:\.\d+)?)(?![\w.-]*\d)(?: ?(%|[a-zA-Zµ°]+))?")
@@ -44,6 +45,7 @@ _GENERIC = re.compile(
     r"|(?:this|these|it|takes|sets?|note)\b",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"\b(?:chapter|section|table|figure|page|appendix|pep|rfc|bpo|issue|cve)s? ?#?\d", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|no|never|none|cannot|without|neither|nor|nothing)\b|n't\b", re.IGNORECASE)
 # For each unit: its measure, and its size in the measure's base unit.
 _UNITS: Mapping[str, tuple[str, float]] = {
@@ -143,11 +145,17 @@ def _edited_copies(group: Sequence[Fact], origins: Mapping[str, str]) -> Iterato
 
 def _is_about_the_same(a: Fact, b: Fact, one: Edited) -> bool:
     texts = (one.first, one.second)
-    if any(pattern.search(text) for pattern in (_VERSIONED, _REFERENCE) for text in texts):
+    if any(_VERSIONED.search(text) or _NUMBERED.search(text) for text in texts):
         return False
     if one.in_place and _place(a) == _place(b) and (one.before >= _CONTEXT or (_place(a) and _is_of_one_title(a, b))):
         return True
-    return not any(_CONDITION.search(text) or points_back(text) or _has_no_subject(text) for text in texts)
+    if one.length >= _LONG:
+        return True
+    return not any(_may_both_hold(text) or _has_no_subject(text) for text in texts)
+
+
+def _may_both_hold(text: str) -> bool:
+    return any(pattern.search(text) for pattern in (_CONDITION, _REFERENCE)) or points_back(text)
 
 
 def _place(fact: Fact) -> str:

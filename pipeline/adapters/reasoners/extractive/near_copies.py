@@ -24,6 +24,7 @@ _NUMBER_NAMES = {name: float(number) for number, name in enumerate(_NAMED.split(
 _MEASURED = re.compile(r"(?<![\w.,-])(\d+(?:\.\d+)?)(ns|us|ms|s|sec|min|h|hours?|d|days?|[kKMGT]i?B?|B)(?![\w-])")  # 5min
 _NEGATION = re.compile(r"not|no|never|none|cannot|without|neither|nor|nothing|.*n['’]t")
 _LEAST_WORDS = 3  # of a sentence besides figures: fewer are a heading or an entry of a list, unless what is before it is the same
+_END = re.compile(r"[.!?:;][\"'”’)\]*_`]*\s*\Z")
 
 Wording = tuple[str, ...]
 
@@ -50,7 +51,7 @@ class Edited:
     """Two sentences of one wording that do not say the same, and in what they differ; ``figures`` counts those that do.
 
     ``kind`` is "subject" if an opposite may only make them speak of two things, as "client" and "server" do. ``in_place``: what
-    precedes each in its paragraph has one wording too, of ``before`` words; or both open theirs.
+    precedes each in its paragraph has one wording too, of ``before`` words; or both open theirs. ``length`` counts their words.
     """
 
     first: str
@@ -59,6 +60,7 @@ class Edited:
     figures: int
     in_place: bool
     before: int
+    length: int
 
 
 def edited(first: str, second: str) -> Iterator[Edited]:
@@ -72,7 +74,7 @@ def edited(first: str, second: str) -> Iterator[Edited]:
             figures = sum(a != b for a, b in zip(one.figures, other.figures, strict=True))
             kind = _kind(wording, one, other)
             if kind is not None:
-                yield Edited(one.text, other.text, kind, figures, one.before == other.before, len(one.before))
+                yield Edited(one.text, other.text, kind, figures, one.before == other.before, len(one.before), len(wording))
 
 
 def _opposite(ours: Places, theirs: Places) -> Iterator[tuple[Sentence, Sentence]]:
@@ -110,6 +112,8 @@ def _by_wording(text: str) -> dict[Wording, Places]:
         before: Wording = ()
         met: set[Wording] = set()
         for sentence in _sentences(block):
+            if block.kind != "row" and not _END.search(sentence):  # what a program prints, or a caption
+                continue
             wording, one = _wording(sentence, before, is_row=block.kind == "row")
             if before or sum(word != "#" for word in wording) >= _LEAST_WORDS:
                 places = found.setdefault(wording, {})
