@@ -39,6 +39,13 @@ def is_word(word: str, language: str) -> bool:
 
 def is_unusual(word: str) -> bool:
     """Return whether a word is in no everyday use in English: fewer than one in ten million words."""
-    from wordfreq import zipf_frequency
+    return frequency(word, "english") < _UNKNOWN
 
-    return bool(zipf_frequency(word, "en", wordlist="large") < _UNKNOWN)
+
+@lru_cache(maxsize=16_384)
+def frequency(word: str, language: str) -> float:
+    """Return a word's frequency on the Zipf scale; 0 for a word that is not known, or in an unsupported language."""
+    from wordfreq import zipf_frequency  # imported late: its lists take a tenth of a second to load
+
+    code = _CODES.get(language)
+    return float(zipf_frequency(word, code, wordlist="best")) if code else 0.0

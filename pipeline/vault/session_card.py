@@ -201,7 +201,7 @@ def card_of(state: SessionState, reported_at: str, named: Card) -> Card:
         report_path=named.report_path,
         report_title=_title(state),
         has_report=report is not None,
-        disputes=bool(report and report.contradictions),
+        disputes=named.disputes,
         workers=named.workers,
         learnt=learnt_of(state),
         open=_open(state),
@@ -233,6 +233,7 @@ def named_card(state: SessionState, taken: Names, workers: Workers = "notes") ->
         report_path=report_path if state.report or state.status == "not-found" else "",
         report_title=_title(state),
         has_report=state.report is not None,
+        disputes=bool(state.report and state.report.contradictions),
         workers=tuple(
             _worker_card(state, worker, taken) if workers == "notes" else _folded_card(state, worker, session_path)
             for worker in workers_in_order(state)

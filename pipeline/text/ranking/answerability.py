@@ -29,6 +29,7 @@ DOUBTED_COVERAGE = 0.45  # below it the report begins by saying that no passage 
 _NEARLY = 0.75  # share of the best coverage at which a passage covers the question nearly as well
 _UNKNOWN_UNIT = 1.5  # the unit of evidence in words, where no index knows which words are rare
 _NAME_SPECIFICITY = 0.9  # a word at least as specific counts as a name
+_ABOUT_IT = 3  # passages under a heading or title with a name that show that a document is about it
 _NAMED_SPECIFICITY = 0.4  # a less specific word is not reported as missing
 
 Outcome = Literal["answered", "partly", "unanswered"]
@@ -54,7 +55,8 @@ def judgement_of(query: ParsedQuestion, passages: Sequence[StemmedText], known: 
     Without an index, it is not known which words are rare, and no name is taken to be mentioned in passing.
     """
     held = [frozenset((*passage.body, *passage.heads)) for passage in passages]
-    judgements = (_clause_evidence(parse_question(clause, query.language), held, known) for clause in query.clauses)
+    headings = [frozenset(passage.heads) for passage in passages]
+    judgements = (_clause_evidence(parse_question(clause, query.language), held, headings, known) for clause in query.clauses)
     clauses = [clause for clause in judgements if clause is not None] or [_ClauseEvidence(0.0, 0.0, (), ())]
     best = max(clause.coverage for clause in clauses)
     if all(clause.is_unanswered for clause in clauses):
@@ -91,7 +93,9 @@ class _ClauseEvidence(NamedTuple):
         return self.coverage < REFUSED_COVERAGE and self.evidence < ENOUGH_EVIDENCE
 
 
-def _clause_evidence(query: ParsedQuestion, held: Sequence[frozenset[str]], known: TermStatistics) -> _ClauseEvidence | None:
+def _clause_evidence(
+    query: ParsedQuestion, held: Sequence[frozenset[str]], headings: Sequence[frozenset[str]], known: TermStatistics
+) -> _ClauseEvidence | None:
     if not query.terms:
         return None
     weights = term_weights(query, known)
@@ -107,9 +111,19 @@ def _clause_evidence(query: ParsedQuestion, held: Sequence[frozenset[str]], know
         coverage(weights, best),
         evidence / (math.log(known.passages + ASSUMED_PASSAGES) if known.passages else _UNKNOWN_UNIT),
         tuple(term.word for term in nowhere or lacking if term.specificity >= _NAMED_SPECIFICITY),
-        tuple(t.word for t in lacking if t.specificity >= _NAME_SPECIFICITY and not any(t.is_in(stems) for stems in good)),
+        tuple(t.word for t in lacking if _is_missed_name(t, good, headings)),
         any(_is_unknown_name(term, held, known) for term in nowhere),
     )
+
+
+def _is_missed_name(term: Term, good: Sequence[frozenset[str]], headings: Sequence[frozenset[str]]) -> bool:
+    """Return whether the word is a name that no well covering passage contains, and that no document or section is about.
+
+    Below its own title or heading, a text seldom repeats its name.
+    """
+    if term.specificity < _NAME_SPECIFICITY or any(term.is_in(stems) for stems in good):
+        return False
+    return sum(term.is_in(stems) for stems in headings) < _ABOUT_IT
 
 
 def _is_unknown_name(term: Term, held: Sequence[frozenset[str]], known: TermStatistics) -> bool:

@@ -15,11 +15,12 @@ from pipeline.text.ranking.scoring import StemmedText, Weights, coverage, term_w
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import forms, stems
-from pipeline.text.word_frequency import is_word
+from pipeline.text.word_frequency import frequency, is_word
 from pipeline.text.word_lists import LIGHT_WORDS
 
 ENOUGH = 2.0  # statements that make a name treated
 _NAME_SPECIFICITY = 0.9
+_ORDINARY = 2.6  # Zipf value; "clog" has 3.0, "duplicity" 2.5, "kerberos" 2.1
 _USUAL_SHARE = 0.05  # a word in more of the index's passages is what all documents are about
 _SUBJECT, _OBJECT, _ROW, _LISTED = 1.0, 0.5, 0.25, 0.0  # what a sentence counts by the place of the name in it
 _HEADING = 2.0
@@ -67,7 +68,9 @@ def names_of(query: ParsedQuestion, known: TermStatistics) -> tuple[Term, ...]:
 
 
 def _is_usual(term: Term, language: str) -> bool:
-    return is_word(term.word.lower(), language) or is_word(term.stem, language)
+    """Return whether a word that is written small is an ordinary one, as "clog" is, and no program or format."""
+    word = term.word.lower()
+    return is_word(word, language) or is_word(term.stem, language) or frequency(word, language) >= _ORDINARY
 
 
 def _may_be_name(term: Term, known: TermStatistics) -> bool:
