@@ -48,7 +48,8 @@ class Selection:
     """The queries that a run is about: the whole queue, or those with one of the ids or tags.
 
     A query without a report is tried again when its id is named; with ``retry_failed`` every failed one is, with
-    ``retry_not_found`` every one that the sources did not answer. ``limit`` bounds the number of queries that are taken up.
+    ``retry_not_found`` every one that the sources did not answer. With ``again``, those that are done are researched too, due or
+    not. ``limit`` bounds the number of queries that are taken up.
     """
 
     ids: tuple[str, ...] = ()
@@ -56,6 +57,7 @@ class Selection:
     retry_failed: bool = False
     limit: int | None = None
     retry_not_found: bool = False
+    again: bool = False
 
     def holds(self, query: Query) -> bool:
         """Return whether the run is about this query. A tag includes those below it."""
@@ -185,6 +187,8 @@ def _decision(query: Query, last: Summary | None, rhythm: _Rhythm, wanted: Selec
         return Decision(query, "changed", why, last.id)
     if not last.ended:
         return _unfinished(query, last)
+    if last.status == "complete" and wanted.again:
+        return Decision(query, "again", f"asked for again; done on {last.ended_at[:10]}", last.id)
     if last.status == "complete":
         return _recurrence(query, last, rhythm, f"done on {last.ended_at[:10]}", "done")
     if last.status == "not-found" and not (wanted.retry_not_found or query.id in wanted.ids):

@@ -282,6 +282,8 @@ def _nothing_to_do(run: UnattendedRun, env: RunEnvironment, decisions: Sequence[
     again = {"failed": "the failed ones", "not-found": "those not found"}
     found = [words for action, words in again.items() if any(d.action == action for d in left)]
     lines += [f"  to try {' and '.join(found)} again: research retry"] if found else []
+    done = [d.query.id for d in left if d.action == "done"]
+    lines += [f"  to research what is done once more: research run {' '.join(done)} --again"] if done else []
     causes = {d.cause for d in decisions if d.action == "damaged"}
     code = next((code for cause, code in LOG_TROUBLE.items() if cause in causes), 0)
     if console.as_json or code or not console.quiet:

@@ -49,6 +49,12 @@ def test_what_is_complete_is_done_even_when_it_is_named() -> None:
         assert (decision.action, decision.due) == ("done", False)
 
 
+def test_what_is_complete_is_researched_once_more_if_that_is_asked_for() -> None:
+    (decision,) = decide(queue(query("pumps")), known(last("pumps")), NOW, Selection(("pumps",), again=True))
+    assert (decision.action, decision.due, decision.session) == ("again", True, "s-pumps")
+    assert "asked for again" in decision.reason
+
+
 @pytest.mark.parametrize("status", ["failed", "cancelled"])
 def test_what_failed_is_not_tried_again_unless_it_is_named(status: Status) -> None:
     latest = last("pumps", status, end_reason="the pump was on fire")

@@ -59,11 +59,14 @@ def _with_options(command: F) -> F:
 @click.command()
 @click.argument("ids", nargs=-1, type=QueryId(), metavar="[ID]...")
 @click.option("--retry-failed", is_flag=True, help="Also retry queries that failed in an earlier run.")
+@click.option("--again", is_flag=True, help="Also research queries that are done, with the given IDs or tags, due or not.")
 @_with_options
 @click.pass_obj
-def run(console: Console, /, ids: tuple[str, ...], retry_failed: bool, **options: Any) -> None:
+def run(console: Console, /, ids: tuple[str, ...], retry_failed: bool, again: bool, **options: Any) -> None:
     """Research all due queries, or those with the given IDs or tags; then update the vault and the web site."""
-    _run_queue(console, "research run", ids, retry_failed=retry_failed, only_again=False, **options)
+    if again and not ids and not options["tags"]:
+        raise click.UsageError("--again researches and pays for what is done already: name the queries, or give a --tag")
+    _run_queue(console, "research run", ids, retry_failed=retry_failed, again=again, only_retries=False, **options)
 
 
 @click.command()
@@ -73,7 +76,7 @@ def run(console: Console, /, ids: tuple[str, ...], retry_failed: bool, **options
 def retry(console: Console, /, ids: tuple[str, ...], **options: Any) -> None:
     """Retry all failed and not-found queries, or those with the given IDs, also cancelled ones. No call is paid for twice."""
     everything = not ids and not options["tags"]
-    _run_queue(console, "research retry", ids, retry_failed=everything or bool(options["tags"]), only_again=True, **options)
+    _run_queue(console, "research retry", ids, retry_failed=everything or bool(options["tags"]), only_retries=True, **options)
 
 
 def _run_queue(
@@ -83,7 +86,7 @@ def _run_queue(
     *,
     tags: tuple[str, ...],
     retry_failed: bool,
-    only_again: bool,
+    only_retries: bool,
     limit: int | None,
     deadline: str | None,
     max_cost: float | None,
@@ -96,6 +99,7 @@ def _run_queue(
     as_json: bool,
     lock_wait: timedelta | None,
     ping_url_file: Path | None,
+    again: bool = False,
 ) -> None:
     from pipeline.batch.run_overrides import RunOverrides
     from pipeline.batch.scheduling import Selection
@@ -108,9 +112,9 @@ def _run_queue(
     begin(quiet=console.quiet, verbose=console.verbose)
     bounds = RunOverrides(moment(deadline), max_cost, max_failures)
     request = run_environment.Request(
-        Selection(ids, tags, retry_failed, limit, retry_failed and only_again),
+        Selection(ids, tags, retry_failed, limit, retry_failed and only_retries, again),
         bounds,
-        only_again,
+        only_retries,
         lock_wait,
         worker_wait if distribute else None,
     )

@@ -193,6 +193,15 @@ def test_there_is_nothing_to_retry_where_nothing_failed(folder: Path) -> None:
     assert FileStore(folder / "events").marks() == before  # neither the done one nor the one that is due
 
 
+def test_what_is_done_is_researched_once_more_by_name_only(folder: Path) -> None:
+    assert said(folder, "run", "harbour").code == 0
+    assert "research run harbour --again" in said(folder, "run", "harbour").out
+    refused = said(folder, "run", "--again")
+    assert (refused.code, "name the queries" in refused.err) == (2, True)
+    assert said(folder, "run", "harbour", "--again").code == 0
+    assert len(list(FileStore(folder / "events").session_ids())) == 2
+
+
 def test_what_is_not_found_is_no_failure_that_ends_the_night(folder: Path) -> None:
     told = said(without_answers(folder), "run", "--max-failures", "1")
     assert told.code == 5
