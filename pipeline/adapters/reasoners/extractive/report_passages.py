@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from pipeline.domain.values import Fact
 from pipeline.text.normalise import normalised
+from pipeline.text.page_format import blocks
 from pipeline.text.ranking.comparisons import is_comparison
 from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.named_subject import holding, passing_names
@@ -29,6 +31,12 @@ _NEIGHBOURED = 2  # best passages whose neighbours are added
 _EACH_SIDE = 2  # neighbours on each side
 _ALWAYS_KEPT = 3  # best passages that are kept even if they refer to a missing sentence
 _SUMMARY_CANDIDATES = 8  # best passages that the summary may contain
+_MOSTLY = 0.6  # share of a passage that is code
+# What a person asks who wants to type or to copy something.
+_ASKS_FOR_CODE = re.compile(
+    r"\b(?:how (?:do|can|could|should|would|to)|commands?|options?|flags?|syntax|examples?|configur\w+|code|functions?|calls?)\b",
+    re.IGNORECASE,
+)
 _GAP = 160  # most characters, such as a heading, between a passage and the next one
 
 
@@ -64,7 +72,7 @@ def choose_passages(text: str, facts: Sequence[Fact], known: TermStatistics, sum
     repeated = _repeating(ranking, own)
     order = [place for place in _with_antecedents(order, ranking, own) if place not in repeated]
     best = order if compares else [place for place in _summary_order(ranking, parts) if place not in repeated]
-    summary = _within_words(best, texts, summary_words)
+    summary = _within_words(_prose_first(best, own, query.text), texts, summary_words)
     body = _within_words([place for place in order if place not in summary], texts, words)
     if not body:  # everything fits into the summary, but a report has a section
         further = [place for place in ranking if place not in summary and place not in repeated][:1]
@@ -166,6 +174,19 @@ def _summary_order(ranking: Sequence[int], parts: Sequence[Sequence[float]]) -> 
     """Return the passages for the summary: the best of each part first, then by rank."""
     heads = (place for part in parts for place in _ranking(part)[:1])
     return list(dict.fromkeys([*heads, *ranking[:_SUMMARY_CANDIDATES]]))
+
+
+def _prose_first(places: Sequence[int], facts: Sequence[Fact], question: str) -> list[int]:
+    """Return the places with those behind that are mostly code or a program's output, unless the question may be after that."""
+    if _ASKS_FOR_CODE.search(question):
+        return list(places)
+    return sorted(places, key=lambda place: _code_share(facts[place].quote) > _MOSTLY)
+
+
+def _code_share(quote: str) -> float:
+    """Return the share of a quote's characters that are in its blocks of code."""
+    code = sum(len(block.text) for block in blocks(quote) if block.kind == "code")
+    return code / max(1, len(quote))
 
 
 def _follows(fact: Fact, before: Fact) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -161,3 +162,16 @@ def test_each_side_of_a_comparison_has_passages_of_its_own_in_turn() -> None:
     known = statistics_of([stemmed_fact(one, "english") for one in facts], "english")
     found = choose_passages("xz or zstd: which decompresses faster?", facts, known, 150, 1_000)
     assert {one.url for one in found.summary} == {"corpus:zstd.md", "corpus:xz.md"}
+
+
+OUTPUT = "```\nqdisc fq_codel 8002: dev eth0 root limit 10240p drops packets\nfq_codel decides: dropped 0, ecn_mark 0\n```"
+PROSE = "A packet is dropped when fq_codel has held the queue above the target for an interval."
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [("When does fq_codel decide to drop packets?", PROSE), ("Which command shows that fq_codel drops packets?", OUTPUT)],
+)
+def test_a_summary_begins_with_prose_unless_the_question_is_after_code(question: str, first: str) -> None:
+    chosen = picked(question, (fact(OUTPUT, "corpus:a.8"), fact(PROSE, "corpus:b.md")))
+    assert chosen.summary[0].quote == first
