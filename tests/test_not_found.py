@@ -120,7 +120,7 @@ def test_the_canvas_ends_in_its_note_without_green(night: Path) -> None:
 def _indexed(site: Path) -> str:
     """The site's search index as text; large parts of it are packed."""
     parts = "".join(path.read_text() for path in (site / "search").rglob("*") if path.is_file())
-    packed = (zlib.decompress(b64decode(part)).decode() for part in re.findall(r'"(eN[\w+/=]+)"', parts))
+    packed = (zlib.decompress(b64decode(part)).decode() for part in re.findall(r'"(e[JN][\w+/=]+)"', parts))
     return parts + "".join(packed)
 
 

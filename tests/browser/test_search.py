@@ -106,8 +106,8 @@ def test_of_several_reports_on_a_question_the_newest_is_shown_and_the_others_are
     kinds = page.locator(".results li .facts span").all_inner_texts()
     assert "report" in kinds
     assert "earlier report" not in kinds
-    assert page.get_by_role("status").inner_text().endswith("; 1 earlier report under the kind “earlier report”")
+    assert page.get_by_role("status").inner_text().endswith("; 2 earlier reports under the kind “earlier report”")
     page = visitor.pass_by(f"{site.address('search')}?q=power+cut+log&kind=earlier")
     page.locator("#search-results a").first.wait_for()
-    assert page.locator(".results li .facts span").all_inner_texts() == ["earlier report"]
-    assert page.get_by_role("status").inner_text() == "1 note found"
+    assert page.locator(".results li .facts span").all_inner_texts() == ["earlier report"] * 2
+    assert page.get_by_role("status").inner_text() == "2 notes found"

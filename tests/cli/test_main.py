@@ -81,7 +81,7 @@ def test_the_sample_vault_is_sound_throughout(sample: Path) -> None:
     assert links.leading_nowhere(files) == []
     assert links.same_names(files) == []
     assert len([Canvas.model_validate_json(text) for name, text in files.items() if name.endswith(".canvas")]) == 5
-    assert len([base_of(text) for name, text in files.items() if name.endswith(".base")]) == 8
+    assert len([base_of(text) for name, text in files.items() if name.endswith(".base")]) == 9
     assert len([ElementTree.fromstring(text) for name, text in files.items() if name.endswith(".svg")]) == 10  # noqa: S314
 
 
