@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from pipeline.domain.memory.naming.prose import sentences_of
 from pipeline.domain.memory.values import Statement
 from pipeline.text.stemming import stems
 
+_ARTICLE = re.compile(r"\A(?:the|an?) ", re.IGNORECASE)
 _LONGEST = 400  # characters of a sentence that defines
 
 
@@ -36,7 +38,11 @@ def defining_sentence(names: Iterable[str], statements: Iterable[Statement]) -> 
                 found.append((not certain, len(sentence.text), sentence.text, sentence.fact))
         for short, long in abbreviations(sentence):
             if {_key(short), _key(long)} & wanted and len(sentence.text) <= _LONGEST:
-                found.append((True, _LONGEST + len(sentence.text), sentence.text, sentence.fact))
+                begins = _ARTICLE.sub("", sentence.text, count=1).startswith((short, long))
+                text = (
+                    sentence.text if begins else f"{short}: {long}"
+                )  # another thing's sentence may explain a short name by the way
+                found.append((True, _LONGEST + len(sentence.text), text, sentence.fact))
     return Defining(*min(found)[2:]) if found else None
 
 
