@@ -8,6 +8,9 @@ from pipeline.domain.memory.naming.defining_sentence import defining_sentence
 from tests.domain.memory.naming.claims import statements
 
 
+LONG = "DNS (Domain Name System) answers every question with the addresses of hosts."
+
+
 @pytest.mark.parametrize(
     ("claim", "text"),
     [
@@ -16,7 +19,7 @@ from tests.domain.memory.naming.claims import statements
             "The resolver is a set of routines for the Domain Name System (DNS).",
             "DNS: Domain Name System",
         ),
-        ("DNS (Domain Name System) answers with addresses.", "DNS (Domain Name System) answers with addresses."),
+        (LONG, LONG),
     ],
 )
 def test_a_note_begins_with_what_the_name_means_and_not_with_another_thing_s_definition(claim: str, text: str) -> None:
