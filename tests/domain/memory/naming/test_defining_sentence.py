@@ -7,7 +7,6 @@ import pytest
 from pipeline.domain.memory.naming.defining_sentence import defining_sentence
 from tests.domain.memory.naming.claims import statements
 
-
 LONG = "DNS (Domain Name System) answers every question with the addresses of hosts."
 
 
