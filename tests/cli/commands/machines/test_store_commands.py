@@ -20,7 +20,7 @@ from tests.adapters.store.samples import files_in
 from tests.cli.commands.machines.test_merge_command import laptop, server, stopped_at, whole
 from tests.commanding import everything, said, workspace_in
 from tests.evaluate.folders import folder_in
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PASSWORD, PostgresServer
 
 __all__ = ["laptop", "server", "whole"]
 
@@ -258,15 +258,14 @@ def test_the_password_comes_from_the_environment_or_a_file(
     in_database: Path, postgres_server: PostgresServer, postgres_store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = postgres_store_url.split("@/")[1].split("?")[0]
-    postgres_server.execute("ALTER ROLE research_owner PASSWORD 'pass-word-of-test'")
     monkeypatch.setenv("RESEARCH_STORE", postgres_server.url(name, tcp=True))
     refused = said(in_database, "list")
     assert (refused.code, "PGPASSWORD" in refused.err) == (12, True)
-    (in_database / "pw").write_text("pass-word-of-test\n")
+    (in_database / "pw").write_text(f"{PASSWORD}\n")
     (in_database / ".env").write_text("PGPASSWORD_FILE=pw\n")
     assert said(in_database, "list").code == 0
     (in_database / ".env").unlink()
-    monkeypatch.setenv("PGPASSWORD", "pass-word-of-test")
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
     assert said(in_database, "list").code == 0
 
 
