@@ -24,7 +24,7 @@ from urllib.parse import quote
 import pytest
 
 OWNER = "research_owner"  # the superuser of the server
-PASSWORD = "a test's password"  # noqa: S105 - of the owner, over TCP
+PASSWORD = "a-test's-password"  # noqa: S105 - of the owner, over TCP
 UNPRIVILEGED = "nobody"  # PostgreSQL refuses to run as root
 _WAIT_S = 60.0
 _SPEED = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
