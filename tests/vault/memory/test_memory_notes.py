@@ -41,6 +41,20 @@ def test_an_entity_has_a_note_with_links_to_its_quotes_and_its_night(tmp_path: P
     assert "[[Home]]" not in note
 
 
+def test_of_a_list_an_entitys_note_shows_the_item_that_names_it(tmp_path: Path) -> None:
+    store = MemoryStore()
+    story = named_story(store)
+    quote = "- PostgreSQL replays its log after a power cut.\n- Another server repairs its tables."
+    listed = story.facts[0].model_copy(update={"claim": " ".join(quote.split()), "quote": quote})
+    story.facts = (listed, *story.facts[1:])
+    story.whole()
+    place = Workplace(tmp_path, remembered(store))
+    place.build()
+    note = text_of(place, "entities/entity-postgresql.md")
+    assert "PostgreSQL replays its log after a power cut." in note
+    assert "Another server" not in note
+
+
 def test_the_note_on_memory_lists_sources_searches_and_errors(tmp_path: Path) -> None:
     place = a_place(tmp_path)
     place.build()
