@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.batch.memory.reading import read_memory
@@ -104,22 +104,44 @@ def new_names(memory: Memory) -> tuple[NamedEntity, ...]:
     return tuple(found)
 
 
-def _consolidate(store: EventStore, log: StreamLog, due: Iterable[Due]) -> Consolidated:
-    done: list[SessionConsolidated] = []
-    failed: dict[str, str] = {}
-    for name in (entry.session for entry in due):
+def consolidations(
+    store: EventStore, due: Iterable[Due], failed: dict[str, str]
+) -> Iterator[tuple[SessionState, SessionConsolidated]]:
+    """Yield state and consolidation of each session that is due; why one cannot be read is put into ``failed``.
+
+    Raises:
+        LogUnwritable: the log is gone.
+    """
+    for entry in due:
         try:
-            one = consolidation_of(store, name)
+            state, head = ended_session(store, entry.session)
         except LogUnwritable:
             raise
         except LogError as error:
-            _log.warning("%s is not consolidated: %s", name, error.message)
-            failed[name] = error.message
-            continue
-        log.record(one)
-        done.append(one)
+            _log.warning("%s is not consolidated: %s", entry.session, error.message)
+            failed[entry.session] = error.message
+        else:
+            yield state, consolidated(state, head)
+
+
+def record_names(store: EventStore, log: StreamLog) -> None:
+    """Record the entities that memory does not have yet."""
     if names := new_names(read_memory(store)):
         log.record(EntitiesNamed(method=METHOD, names=names))
+
+
+def record_end(log: StreamLog, done: Sequence[SessionConsolidated], failed: dict[str, str]) -> Consolidated:
+    """Record the end, and return the outcome."""
     statements = sum(len(one.statements) for one in done)
     log.record(MemoryEnded(sessions=len(done), statements=statements, failed=failed))
     return Consolidated(log.id, tuple(one.session for one in done), statements, failed)
+
+
+def _consolidate(store: EventStore, log: StreamLog, due: Iterable[Due]) -> Consolidated:
+    done: list[SessionConsolidated] = []
+    failed: dict[str, str] = {}
+    for _, one in consolidations(store, due, failed):
+        log.record(one)
+        done.append(one)
+    record_names(store, log)
+    return record_end(log, done, failed)
