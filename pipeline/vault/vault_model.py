@@ -16,7 +16,7 @@ from pipeline.domain.findings import facts_of, shown_sources, standings
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.values import Fact, ValidatedFact
 from pipeline.vault.output.escaping import Link
-from pipeline.vault.session_card import Card, Reading, linked
+from pipeline.vault.session_card import Card, Reading, linked, readings_of
 
 T = TypeVar("T")
 
@@ -54,6 +54,18 @@ class LoadedSession:
     def standings(self) -> dict[str, ValidatedFact]:
         """The result of cross-checking each fact, by fact id."""
         return standings(self.state)
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """What the session learnt from each page."""
+        return readings_of(self.state, self.card.reported_at, self.standings)
+
+    @cached_property
+    def answering(self) -> frozenset[str]:
+        """The ids of the facts that the answer cites: a written summary, or the first of the passages quoted in its place."""
+        summary = self.state.report.summary if self.state.report else ()
+        written = self.card.learnt is not None and self.card.learnt.answer is not None and self.card.learnt.answer.prose
+        return frozenset(name for sentence in (summary if written else summary[:1]) for name in sentence.facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from pipeline.text.quantities.dates import Day, dates_in
@@ -54,7 +54,8 @@ class Amount:
     """A number in a text. ``values`` are its readings in the base unit of ``dimension`` ("": no unit), ``bare`` those without it.
 
     ``unit`` is the unit's spelling, ``noun`` the word that follows a number without one. ``spelled``: written as a word. ``half``
-    is half of the last digit's worth in the base unit.
+    is half of the last digit's worth in the base unit. ``place`` is where a number in digits starts and ends in the text, with
+    its magnitude and unit; (0, 0) for others.
     """
 
     shown: str
@@ -65,6 +66,7 @@ class Amount:
     noun: str
     spelled: bool
     half: Decimal
+    place: tuple[int, int] = (0, 0)
 
     @property
     def is_ordinal(self) -> bool:
@@ -115,7 +117,19 @@ def _written(match: re.Match[str], text: str) -> Amount | None:
     half = Decimal(5).scaleb(-len(decimals) - 1) if len(values) == 1 and "," not in match["number"] else Decimal("0.5")
     money = unit_named((match["money"] or "").strip())
     end, power = _magnitude(text, match.end(), bool(money))
-    return _amount(match[0].strip(), values, half, text, end, power, money)
+    start = match.end() - len(match[0].lstrip())
+    amount = _amount(match[0].strip(), values, half, text, end, power, money)
+    return replace(amount, place=(start, max(end, _unit_end(text, end, amount))))
+
+
+def _unit_end(text: str, end: int, amount: Amount) -> int:
+    """Return where the unit ends that follows a number, 0 if none does; of money only what it is paid for follows."""
+    if not amount.dimension:
+        return 0
+    if unit := unit_at(text, end):
+        return unit[3]
+    rate = unit_at(f" {'$'}{text[end:]}", 1) if "/" in amount.dimension else None
+    return end + rate[3] - 2 if rate else 0
 
 
 def _magnitude(text: str, end: int, money: bool) -> tuple[int, int]:

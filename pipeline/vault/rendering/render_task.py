@@ -14,6 +14,8 @@ from pipeline.errors import LogError
 from pipeline.vault import load
 from pipeline.vault.cache.catalogue import StoredReading, readings_from, stored_readings
 from pipeline.vault.charts.canvas import canvas_of
+from pipeline.vault.charts.numbers.number_charts import number_drawings
+from pipeline.vault.charts.numbers.number_series import series_of
 from pipeline.vault.charts.session_charts import charts_of
 from pipeline.vault.notes.report_note import report_note
 from pipeline.vault.notes.session_note import session_note
@@ -24,7 +26,7 @@ from pipeline.vault.output.note import Note, Plain
 from pipeline.vault.rendering import generated_file
 from pipeline.vault.rendering.generated_file import GeneratedFile
 from pipeline.vault.rendering.templates import Renderer
-from pipeline.vault.session_card import Card, readings_of
+from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import LoadedSession, Source, VaultModel
 
 FIGURE = "figure"
@@ -101,7 +103,7 @@ def _session(order: SessionOrder, model: VaultModel, renderer: Renderer) -> Rend
     files = tuple(rendered(renderer, owner, content) for content in _contents(model, loaded, order.wanted))
     if not order.learn:
         return RenderResult(files)
-    return RenderResult(files, loaded.card, stored_readings(readings_of(loaded.state, loaded.card.reported_at, loaded.standings)))
+    return RenderResult(files, loaded.card, stored_readings(loaded.readings))
 
 
 def rendered(renderer: Renderer, owner: str, content: Note | Plain) -> GeneratedFile:
@@ -129,3 +131,4 @@ def _contents(model: VaultModel, loaded: LoadedSession, wanted: frozenset[str]) 
         yield from (worker_note(model, loaded, worker) for worker in own)
     if FIGURE in wanted:
         yield from chain([canvas_of(loaded)], charts_of(loaded))
+        yield from number_drawings(loaded.card.report_path, series_of(loaded.readings, loaded.answering))
