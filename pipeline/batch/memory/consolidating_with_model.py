@@ -36,7 +36,7 @@ async def consolidate_with_model(
     """
     memory = read_memory(store)
     due, unnamed = due_sessions(memory, summaries), unnamed_sessions(memory_events(store))
-    if not due and not unnamed and (memory.naming == METHOD or not new_names(memory)):
+    if not due and not unnamed and (memory.naming == METHOD or not new_names(store, memory)):
         return Consolidated()
     log = StreamLog(store, context, new_memory_id(timestamp(context.now())))
     try:
@@ -64,7 +64,7 @@ async def _consolidate(
         one = await model.with_sentences(state, consolidated(state, head))
         log.record(one)
         done.append(one)
-    if names := new_names(read_memory(store)):
+    if names := new_names(store, read_memory(store)):
         log.record(EntitiesNamed(method=METHOD, names=names))
     await model.name(read_memory(store), [*(one.session for one in done), *unnamed])
     statements = sum(len(one.statements) for one in done)
