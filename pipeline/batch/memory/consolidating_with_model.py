@@ -40,7 +40,7 @@ async def consolidate_with_model(
     """
     memory = read_memory(store)
     due, unnamed = due_sessions(memory, summaries), unnamed_sessions(memory_events(store))
-    if not due and not unnamed and (memory.naming == METHOD or not new_names(memory)):
+    if not due and not unnamed and (memory.naming == METHOD or not new_names(store, memory)):
         return Consolidated()
     log = StreamLog(store, context, new_memory_id(timestamp(context.now())))
     try:
