@@ -15,45 +15,35 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pipeline.batch.memory.consolidating import Consolidated
+    from pipeline.cli.run_environment import RunEnvironment
     from pipeline.config.settings import Keys, Workspace
     from pipeline.domain import Summary
     from pipeline.domain.values import Cost
     from pipeline.engine.run_context import RunContext
-    from pipeline.ports import EventStore
 
 _log = logging.getLogger("pipeline.cli.memory_workflow")
 _HINT = "no session is lost; research consolidate tries it again"
 
 
 def consolidate_after_run(
-    console: Console,
-    workspace: Workspace,
-    store: EventStore,
-    keys: Keys | None = None,
-    spent: Cost | None = None,
-    deadline: datetime | None = None,
+    env: RunEnvironment, spent: Cost | None = None, deadline: datetime | None = None, *, asks_model: bool = True
 ) -> None:
     """Consolidate what ended, unless the settings say no. A failure is printed and logged, and raised never.
 
-    With ``keys`` and ``memory: model`` the model of the settings is asked, until the ``deadline`` of the run at the latest;
-    ``spent`` is what the run has cost so far.
+    With ``memory: model`` the model of the settings is asked, until the ``deadline`` of the run at the latest, unless
+    ``asks_model`` is false; ``spent`` is what the run has cost so far.
     """
-    if workspace.queue.settings.memory == "off":
+    if env.workspace.queue.settings.memory == "off":
         return
     try:
-        print_failures(console, consolidate_now(console, workspace, store, keys, spent, deadline))
+        print_failures(env.console, consolidate_now(env, spent, deadline, asks_model=asks_model))
     except Exception as error:  # noqa: BLE001 - the research is done, whatever becomes of its memory
-        console.say(f"the sessions were not consolidated: {error}\n  → {_HINT}", always=True, fg="yellow")
+        env.console.say(f"the sessions were not consolidated: {error}\n  → {_HINT}", always=True, fg="yellow")
         _log.error("the sessions were not consolidated", exc_info=error, extra=PRINTED)
 
 
 def consolidate_now(
-    console: Console,
-    workspace: Workspace,
-    store: EventStore,
-    keys: Keys | None = None,
-    spent: Cost | None = None,
-    deadline: datetime | None = None,
+    env: RunEnvironment, spent: Cost | None = None, deadline: datetime | None = None, *, asks_model: bool = True
 ) -> Consolidated:
     """Consolidate the ended sessions that changed since they were consolidated last; return the outcome. Values as above.
 
@@ -66,15 +56,15 @@ def consolidate_now(
     from pipeline.domain.values import Cost
     from pipeline.wiring import workspace_adapters
 
-    context = replace(workspace_adapters.context_of(workspace, lambda _event, _state: None), deadline=deadline)
-    sessions, model = read_sessions(console, store, again=True).sessions, ""
-    if keys is not None and workspace.queue.settings.memory == "model":
-        model, problem = _model_of(workspace, keys)
+    context = replace(workspace_adapters.context_of(env.workspace, lambda _event, _state: None), deadline=deadline)
+    sessions, model = read_sessions(env.console, env.store, again=True).sessions, ""
+    if asks_model and env.workspace.queue.settings.memory == "model":
+        model, problem = _model_of(env.workspace, env.keys)
         if problem:
-            return replace(consolidate(store, context, sessions), problems=(problem,))
-    if keys is None or not model:
-        return consolidate(store, context, sessions)
-    return asyncio.run(_with_model(workspace, store, keys, context, sessions, model, spent or Cost()))
+            return replace(consolidate(env.store, context, sessions), problems=(problem,))
+    if not model:
+        return consolidate(env.store, context, sessions)
+    return asyncio.run(_with_model(env, context, sessions, model, spent or Cost()))
 
 
 def _model_of(workspace: Workspace, keys: Keys) -> tuple[str, str]:
@@ -90,15 +80,15 @@ def _model_of(workspace: Workspace, keys: Keys) -> tuple[str, str]:
 
 
 async def _with_model(
-    workspace: Workspace, store: EventStore, keys: Keys, context: RunContext, sessions: Sequence[Summary], model: str, spent: Cost
+    env: RunEnvironment, context: RunContext, sessions: Sequence[Summary], model: str, spent: Cost
 ) -> Consolidated:
     from pipeline.batch.memory.consolidating_with_model import consolidate_with_model
     from pipeline.wiring.session_adapters import AdapterFactory
 
-    factory = AdapterFactory(workspace, store, keys)
+    factory = AdapterFactory(env.workspace, env.store, env.keys)
     try:
-        reasoner = factory.memory_model(model, workspace.queue.settings.query_limits.cost_usd, spent)
-        return await consolidate_with_model(store, context, sessions, reasoner)
+        reasoner = factory.memory_model(model, env.workspace.queue.settings.query_limits.cost_usd, spent)
+        return await consolidate_with_model(env.store, context, sessions, reasoner)
     finally:
         await factory.aclose()
 

@@ -129,8 +129,8 @@ def _work(run: UnattendedRun, request: Request) -> int:
         answer_note_questions(env, open_note_questions(env))
         from pipeline.batch.totals import total
 
-        keys = None if result.stopped else env.keys  # whoever stops a run does not wait for a model
-        consolidate_after_run(env.console, env.workspace, env.store, keys, total(one.cost for one in result.ended), end)
+        spent = total(one.cost for one in result.ended)  # whoever stops a run does not wait for a model
+        consolidate_after_run(env, spent, end, asks_model=not result.stopped)
         account = _close_batch(env, result)
     run.summary_line, run.details = _counts_line(account), {"batch": account["batch"]}
     _print_outcome(env.console, account)

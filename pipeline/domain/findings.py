@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from itertools import chain
 from urllib.parse import urlsplit
 
@@ -39,7 +39,8 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     page of each query is read: fusing prefers pages that all queries touch a little. Recalled pages are one more ranking, and
     pages of a host that keeps failing come last; where recalled pages stand for a search, they come first; and fewer others are
     read beside them. A document that recent sessions on a subject like this one read and did not cite is left out if there is
-    any other. The result depends only on the worker's own history, on the survey and on what was recalled.
+    any other. A page that the worker observed in the iteration stays chosen, also if a search that had failed is answered later.
+    The result depends only on the worker's own history, on the survey and on what was recalled.
     """
     earlier: set[str] = set()
     chosen: tuple[str, ...] = ()
@@ -49,7 +50,9 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
         most = _most_pages(state, step)
         chosen = with_shares(ranked, most, page_origin) if _searched_both(state, step.queries) else tuple(ranked[:most])
         if state.config.reads_first_hits:
-            chosen = _with_best_pages(chosen, ranked, _best_pages(state, step.queries), most)
+            chosen = _with_pages(_best_pages(state, step.queries), chosen, ranked, most)
+        if not step.observed.keys() <= set(chosen):
+            chosen = _with_pages(step.observed.keys(), chosen, ranked, most)
         earlier.update(chosen)
     return chosen
 
@@ -64,11 +67,11 @@ def _best_pages(state: SessionState, queries: tuple[str, ...]) -> set[str]:
     return best
 
 
-def _with_best_pages(chosen: tuple[str, ...], ranked: list[str], best: set[str], most: int) -> tuple[str, ...]:
-    """Return the chosen pages and the best of each query, best first; other pages make room for those."""
-    wanted = [url for url in ranked if url in best]
-    others = [url for url in chosen if url not in best][: max(0, most - len(wanted))]
-    return tuple(url for url in ranked if url in {*wanted, *others})
+def _with_pages(wanted: Set[str], chosen: tuple[str, ...], ranked: list[str], most: int) -> tuple[str, ...]:
+    """Return the wanted pages and the chosen ones, best first; of the others only as many as there is room for."""
+    known = [url for url in ranked if url in wanted]
+    others = [url for url in chosen if url not in wanted][: max(0, most - len(known))]
+    return tuple(url for url in ranked if url in {*known, *others})
 
 
 def _searched_both(state: SessionState, queries: tuple[str, ...]) -> bool:

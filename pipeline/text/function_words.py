@@ -12,7 +12,9 @@ LANGUAGES: Mapping[str, frozenset[str]] = MappingProxyType(
             "english": "the of and to in is that for it with as was on are be this by at from have or an not which you can "
             "how what why",
             "german": "der die das und ist nicht ein eine zu den mit von auf für im dem des sich auch es wie was wird werden "
-            "oder bei kann man warum",
+            "oder bei kann man warum in am an als aus nach über um beim zum zur durch einen einem eines einer sind sie ihr haben "
+            "hat wenn aber nur noch welche welcher welches welchen wer wo wann viele ohne unter zwischen dass damit kein keine "
+            "diese dieser dieses vom vor seit bis gegen",
             "french": "le la les et est un une des du pas que qui dans pour sur avec ce par au aux sont ne comment "
             "pourquoi ou quel quelle",
             "spanish": "el la los las y es un una de del que en por con para no se al como son más qué cómo su cuál",

@@ -255,7 +255,7 @@ class NoteGeneration:
             yield from result.files
 
     def _sources_of_pruned_pages(self) -> set[str]:
-        """The sources whose notes may compare texts of which one was pruned since the last build."""
+        """The sources whose notes may show or compare texts of which one was pruned since the last build."""
         stones = self.store.tombstones()
         mark = pruned_pages(self.store)
         if mark == self.catalogue.recall(PRUNED):

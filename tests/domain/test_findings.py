@@ -1,12 +1,12 @@
-"""What is told from a session's findings: the page of a quote in a PDF."""
+"""What is told from a session's findings: the pages that a worker reads, the page of a quote in a PDF."""
 
 from __future__ import annotations
 
 import pytest
 
-from pipeline.domain.findings import sheet_of
-from pipeline.domain.state import PageDone, SessionState
-from pipeline.domain.values import Fact
+from pipeline.domain.findings import chosen_pages, facts_of, sheet_of
+from pipeline.domain.state import Iteration, PageDone, PageObserved, SearchDone, SessionState, Worker
+from pipeline.domain.values import Fact, Hit, ResearchConfig
 
 URL = "corpus:harbour.pdf"
 
@@ -27,3 +27,24 @@ def test_a_source_without_pages_or_of_another_text_has_none() -> None:
     fact = Fact(id="f", claim="", quote="q", url=URL, digest="d1", start=3)
     assert sheet_of(state_with(()), fact) == 0
     assert sheet_of(state_with((0,)), fact.model_copy(update={"digest": "d2"})) == 0
+
+
+def searched(state: SessionState, query: str, *urls: str) -> None:
+    state.searches[query] = SearchDone("local", tuple(Hit(url=url, title="") for url in urls))
+
+
+def test_a_page_that_was_observed_stays_chosen_when_a_search_that_failed_is_answered_later() -> None:
+    """The search may be made again after the session was reopened, or its answer may come from another machine."""
+    fact = Fact(id="f", claim="", quote="q", url="b.md", digest="d")
+    steps = [Iteration("", ("one", "two"), observed={"b.md": PageObserved((fact,), ())}), Iteration("", ("three",))]
+    worker = Worker("search_0", "view", 0, "", iterations=steps)
+    state = SessionState(id="s", config=ResearchConfig(pages_per_iteration=2), workers={"search_0": worker})
+    searched(state, "one", "a.md", "b.md")
+    searched(state, "three", "b.md", "e.md")
+    assert chosen_pages(state, worker, 1) == ("a.md", "b.md")
+    searched(state, "two", "c.md", "d.md", "a.md")
+    assert chosen_pages(state, worker, 1) == ("a.md", "b.md")
+    assert chosen_pages(state, worker, 2) == ("e.md",)
+    assert facts_of(state, worker) == (fact,)
+    steps[0].observed.clear()
+    assert chosen_pages(state, worker, 1) == ("a.md", "c.md")

@@ -69,7 +69,7 @@ def lived(root: Path, at: int, fault: Fault) -> tuple[FileSystem, list[str]]:
     wrong += [f"asked again: {again}"] if len(again) > 2 - len(known) else []
     wrong += [f"asked by a third: {[one.name for one in third.asked]}"] if third.asked else []
     wrong += ["a call without a bill"] if cost_of_calls(memory_events(FileStore(root / "events"))).charged_usd <= 0 else []
-    wrong += ["a fault that nobody told of"] if system.failed and not refused and not known else []
+    wrong += ["a fault that was not reported"] if system.failed and not refused and not known else []
     return system, wrong
 
 

@@ -25,6 +25,10 @@ def test_lives_on_two_machines_become_one_log_whoever_unites_them(first: int) ->
     assert {seed: pair.wrong for seed in seeds if (pair := lived_apart(seed)).wrong} == {}
 
 
+def test_a_page_is_not_observed_again_when_a_search_that_failed_here_was_answered_on_the_other_machine() -> None:
+    assert lived_apart(27029).wrong == []
+
+
 def test_pairs_of_lives_hold_what_they_are_meant_to_hold() -> None:
     met = sum((lived_apart(seed).met for seed in (0, 1, 5, 6)), Counter[str]())
     assert met.keys() >= {"branches", "same", "conflicts"}

@@ -16,7 +16,8 @@ from pipeline.adapters.reasoners.openai.capabilities import Capabilities, Format
 from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_reply
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
-from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_context import view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_parts import PromptParts
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain import reasoner_questions as q

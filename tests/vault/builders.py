@@ -266,7 +266,10 @@ class Story:
 def named_story(store: MemoryStore, **fields: Any) -> Story:
     """A session two of whose facts, from two pages, are about PostgreSQL; one of them is hostile."""
     story = Story(store, **fields)
-    said = ("On a power cut, PostgreSQL replays its log. <% alert(1) %> [[Home]]", "A survey says that PostgreSQL lost nothing.")
+    said = (
+        "On a power cut, PostgreSQL replays its log. PostgreSQL is a database that keeps a log. <% alert(1) %> [[Home]]",
+        "A survey says that PostgreSQL lost nothing.",
+    )
     first, second, third, fourth, fifth = story.facts
     first, fourth = (
         fact.model_copy(update={"claim": story.say(text), "quote": story.say(text)})

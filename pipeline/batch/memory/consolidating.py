@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipeline.batch.memory.page_blocks import page_blocks
 from pipeline.batch.memory.reading import read_memory
 from pipeline.domain import Summary
 from pipeline.domain.events.json_codec import decode_all
@@ -60,7 +61,7 @@ def consolidate(store: EventStore, context: RunContext, summaries: Iterable[Summ
     """
     memory = read_memory(store)
     due = due_sessions(memory, summaries)
-    if not due and (memory.naming == METHOD or not new_names(memory)):
+    if not due and (memory.naming == METHOD or not new_names(store, memory)):
         return Consolidated()
     log = StreamLog(store, context, new_memory_id(timestamp(context.now())))
     try:
@@ -95,31 +96,55 @@ def ended_session(store: EventStore, session: str) -> tuple[SessionState, str]:
     return state, digest_of(records[-1].data) if records else ""
 
 
-def new_names(memory: Memory) -> tuple[NamedEntity, ...]:
+def new_names(store: EventStore, memory: Memory) -> tuple[NamedEntity, ...]:
     """Return the entities of the latest statements that memory does not have yet, or not with all these statements."""
     latest = [one.statement for one in memory.statements.values() if one.holds][-MOST_READ:]
     known = {one.id: frozenset(one.statements) for one in memory.named} if memory.naming == METHOD else {}
     questions = dict.fromkeys(one.query for one in memory.sessions.values())
-    found = (one for one in named_entities(latest, questions) if not known.get(one.id, frozenset()).issuperset(one.statements))
+    reports = {name: one.sessions for name, one in memory.statements.items()}
+    named = named_entities(latest, questions, reports, page_blocks(store, memory))
+    found = (one for one in named if not known.get(one.id, frozenset()).issuperset(one.statements))
     return tuple(found)
+
+
+def consolidations(
+    store: EventStore, due: Iterable[Due], failed: dict[str, str]
+) -> Iterator[tuple[SessionState, SessionConsolidated]]:
+    """Yield state and consolidation of each session that is due; why one cannot be read is put into ``failed``.
+
+    Raises:
+        LogUnwritable: the log is gone.
+    """
+    for entry in due:
+        try:
+            state, head = ended_session(store, entry.session)
+        except LogUnwritable:
+            raise
+        except LogError as error:
+            _log.warning("%s is not consolidated: %s", entry.session, error.message)
+            failed[entry.session] = error.message
+        else:
+            yield state, consolidated(state, head)
+
+
+def record_names(store: EventStore, log: StreamLog) -> None:
+    """Record the entities that memory does not have yet."""
+    if names := new_names(store, read_memory(store)):
+        log.record(EntitiesNamed(method=METHOD, names=names))
+
+
+def record_end(log: StreamLog, done: Sequence[SessionConsolidated], failed: dict[str, str]) -> Consolidated:
+    """Record the end, and return the outcome."""
+    statements = sum(len(one.statements) for one in done)
+    log.record(MemoryEnded(sessions=len(done), statements=statements, failed=failed))
+    return Consolidated(log.id, tuple(one.session for one in done), statements, failed)
 
 
 def _consolidate(store: EventStore, log: StreamLog, due: Iterable[Due]) -> Consolidated:
     done: list[SessionConsolidated] = []
     failed: dict[str, str] = {}
-    for name in (entry.session for entry in due):
-        try:
-            one = consolidation_of(store, name)
-        except LogUnwritable:
-            raise
-        except LogError as error:
-            _log.warning("%s is not consolidated: %s", name, error.message)
-            failed[name] = error.message
-            continue
+    for _, one in consolidations(store, due, failed):
         log.record(one)
         done.append(one)
-    if names := new_names(read_memory(store)):
-        log.record(EntitiesNamed(method=METHOD, names=names))
-    statements = sum(len(one.statements) for one in done)
-    log.record(MemoryEnded(sessions=len(done), statements=statements, failed=failed))
-    return Consolidated(log.id, tuple(one.session for one in done), statements, failed)
+    record_names(store, log)
+    return record_end(log, done, failed)

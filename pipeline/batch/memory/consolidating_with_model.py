@@ -5,25 +5,29 @@ A session is recorded as soon as its sentences are there, so a process that dies
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from pipeline.batch.memory.consolidating import Consolidated, due_sessions, ended_session, new_memory_id, new_names
+from pipeline.batch.memory.consolidating import (
+    Consolidated,
+    consolidations,
+    due_sessions,
+    new_memory_id,
+    new_names,
+    record_end,
+    record_names,
+)
 from pipeline.batch.memory.model_questions import MemoryModel
 from pipeline.batch.memory.reading import memory_events, read_memory
 from pipeline.domain import Summary
 from pipeline.domain.events.json_codec import decode_all
-from pipeline.domain.events.memory_events import Due, EntitiesNamed, MemoryEnded, MemoryStarted, SessionConsolidated
-from pipeline.domain.memory.consolidation import consolidated
+from pipeline.domain.events.memory_events import Due, MemoryStarted, SessionConsolidated
 from pipeline.domain.memory.model_calls import cost_of_calls, unnamed_sessions
 from pipeline.domain.memory.naming.named_entities import METHOD
 from pipeline.engine.run_context import RunContext
 from pipeline.engine.stream_log import StreamLog
-from pipeline.errors import LogError, LogUnwritable
 from pipeline.ports import EventStore, Reasoner
 from pipeline.text.times import timestamp
-
-_log = logging.getLogger("pipeline.batch.memory")
 
 
 async def consolidate_with_model(
@@ -36,7 +40,7 @@ async def consolidate_with_model(
     """
     memory = read_memory(store)
     due, unnamed = due_sessions(memory, summaries), unnamed_sessions(memory_events(store))
-    if not due and not unnamed and (memory.naming == METHOD or not new_names(memory)):
+    if not due and not unnamed and (memory.naming == METHOD or not new_names(store, memory)):
         return Consolidated()
     log = StreamLog(store, context, new_memory_id(timestamp(context.now())))
     try:
@@ -52,22 +56,12 @@ async def _consolidate(
     done: list[SessionConsolidated] = []
     failed: dict[str, str] = {}
     model = MemoryModel(reasoner, log)
-    for name in (entry.session for entry in due):
-        try:
-            state, head = ended_session(store, name)
-        except LogUnwritable:
-            raise
-        except LogError as error:
-            _log.warning("%s is not consolidated: %s", name, error.message)
-            failed[name] = error.message
-            continue
-        one = await model.with_sentences(state, consolidated(state, head))
+    for state, found in consolidations(store, due, failed):
+        one = await model.with_sentences(state, found)
         log.record(one)
         done.append(one)
-    if names := new_names(read_memory(store)):
-        log.record(EntitiesNamed(method=METHOD, names=names))
+    record_names(store, log)
     await model.name(read_memory(store), [*(one.session for one in done), *unnamed])
-    statements = sum(len(one.statements) for one in done)
-    log.record(MemoryEnded(sessions=len(done), statements=statements, failed=failed))
+    ended = record_end(log, done, failed)
     cost = cost_of_calls(decode_all(record.data for record in store.load(log.id)))
-    return Consolidated(log.id, tuple(one.session for one in done), statements, failed, cost, tuple(model.problems))
+    return replace(ended, cost=cost, problems=tuple(model.problems))

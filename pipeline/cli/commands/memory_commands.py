@@ -19,7 +19,7 @@ def consolidate(console: Console) -> None:
 
     env = environment_of(console, Request())
     with workspace_adapters.lock_of(console.folder, "research consolidate"):
-        done = consolidate_now(console, env.workspace, env.store, env.keys)
+        done = consolidate_now(env)
         problems = report_build_problems(console, bring_up_to_date(console, env.workspace))
     print_failures(console, done)
     line = f"{counted(len(done.sessions), 'session')} consolidated, {counted(done.statements, 'statement')}"

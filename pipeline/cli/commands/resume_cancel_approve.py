@@ -42,7 +42,7 @@ def resume(console: Console, session: str, lock_wait: timedelta | None) -> None:
             _adopt_settings(env, opened, context)
             state = run.run_async(_resume_session(env, run, opened))
             session_actions.complete_handoff(opened, env.store, context)
-            consolidate_after_run(console, env.workspace, env.store, env.keys)
+            consolidate_after_run(env)
             problems = _vault_and_site(env)
         show_session(console, state, None)
         run.summary_line = f"{name} is {state.status}"

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.events.memory_events import EntitiesNamed, EntityJoined, SessionConsolidated
-from pipeline.domain.memory.values import NamedEntity, OriginRecord, Statement, Yield
+from pipeline.domain.memory.values import EntityPassage, NamedEntity, OriginRecord, Statement, Yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,13 @@ def _joined(before: NamedEntity | None, entity: NamedEntity, name: str) -> Named
     aliases = dict.fromkeys((*main.aliases, other.name, *other.aliases))
     statements = dict.fromkeys((*main.statements, *other.statements))
     found = {"id": name, "aliases": tuple(x for x in aliases if x != main.name), "statements": tuple(statements)}
-    return main.model_copy(update=found)
+    return main.model_copy(update={**found, "passages": _passages(before, entity)})
+
+
+def _passages(before: NamedEntity, entity: NamedEntity) -> tuple[EntityPassage, ...]:
+    """Return the passages of both; of a page that the later one knows too, only what it says of that page."""
+    renewed = {one.url for one in entity.passages}
+    return (*(one for one in before.passages if one.url not in renewed), *entity.passages)
 
 
 def _added(record: OriginRecord, entry: Yield) -> OriginRecord:

@@ -105,10 +105,20 @@ class Solution(Value):
     worked: bool
 
 
-class NamedEntity(Value):
-    """Something that at least two statements are about: a proper ``name``, a piece of ``code``, a defined ``term``.
+class EntityPassage(Value):
+    """A sentence on an entity as a stored page has it; ``digest`` is the page's. ``defines``: it says what the entity is."""
 
-    ``id`` is a slug. ``statements`` are fact ids.
+    text: str
+    url: str
+    digest: str
+    title: str = ""
+    defines: bool = False
+
+
+class NamedEntity(Value):
+    """Something that statements are about: a proper ``name``, a piece of ``code``, a defined ``term``.
+
+    ``id`` is a slug. ``statements`` are fact ids; ``passages`` are sentences of the pages that were read, beside the statements.
     """
 
     id: str
@@ -116,6 +126,7 @@ class NamedEntity(Value):
     kind: EntityKind
     aliases: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
+    passages: tuple[EntityPassage, ...] = ()
 
 
 class RecalledStatement(Value):

@@ -231,10 +231,9 @@ class Catalogue(CatalogueFile):
         return {summary.session for url in urls for summary in self.reading_summaries(url)}
 
     def naming_pages(self, digests: Collection[str]) -> set[str]:
-        """Return the addresses of the sources with several readings of which one has its text in an object of these."""
-        select = "SELECT url, value FROM readings WHERE url IN (SELECT url FROM readings GROUP BY url HAVING count(*) > 1)"
-        pages = ((url, reading.page.digest) for url, value in self._base.execute(select) for reading in readings_from([value]))
-        return {url for url, digest in pages if digest in digests}
+        """Return the addresses of the sources of which a reading has its text in an object of these."""
+        pages = self._base.execute("SELECT url, value FROM readings")
+        return {url for url, value in pages for reading in readings_from([value]) if reading.page.digest in digests}
 
     def place(self, url: str) -> SourceNotePlace | None:
         """Return the path of a source's note, and its name in links."""

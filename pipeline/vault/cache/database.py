@@ -130,7 +130,7 @@ def remove_damaged(folder: Path) -> None:
 
 
 def pruned_pages(store: EventStore) -> str:
-    """Return a digest of which pages were pruned: notes on sources compare the texts that are still stored.
+    """Return a digest of which pages were pruned: notes on sources show and compare what is still stored.
 
     It changes once more when an interrupted prune is finished, because only then the texts are gone.
     """

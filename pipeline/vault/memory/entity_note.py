@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from pipeline.domain.memory.fold import Memory, Remembered
 from pipeline.domain.memory.naming.defining_sentence import defining_sentence
 from pipeline.domain.memory.naming.prose import is_prose
+from pipeline.domain.memory.naming.telling import is_named, said_of
 from pipeline.domain.memory.values import NamedEntity
 from pipeline.text.normalise import one_line
 from pipeline.text.sentences import split_sentences
@@ -20,6 +22,7 @@ from pipeline.vault.output.page_markdown import claim_beside
 from pipeline.vault.vault_model import VaultModel
 
 MOST_STATEMENTS, MOST_OPEN, MOST_RELATED = 60, 15, 8
+MOST_MENTIONS = 8  # statements that only name the entity
 MOST_OPENLY = 10  # statements of one session that are listed openly; the others are folded
 _SHARED = 2  # statements that a related entity shares
 _LONGEST = 360  # characters of a sentence
@@ -59,11 +62,20 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Passages:
+    """What a page that was read says of the entity beside the statements: the link to its note, and its sentences."""
+
+    source: Link | Inert
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EntityView:
     """What ``entity.md.j2`` is given. ``statements`` counts all; ``more`` those that are not listed.
 
-    ``definition`` says what the entity is, if a statement does. ``related`` are entities that the same statements name;
-    ``topics`` those of the questions it was found for.
+    ``definition`` says what the entity is, if a statement or a page does. ``groups`` hold what is said of the entity, ``pages``
+    what pages say beside that, and ``mentions`` the first eight statements that only name it. ``related`` are entities that the
+    same statements name; ``topics`` those of the questions it was found for.
     """
 
     title: str
@@ -71,6 +83,8 @@ class EntityView:
     aliases: tuple[str, ...]
     definition: Known | None
     groups: tuple[Group, ...]
+    pages: tuple[Passages, ...]
+    mentions: tuple[Known, ...]
     more: int
     statements: int
     superseded: tuple[Known, ...]
@@ -110,43 +124,61 @@ def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Re
     holding = [one for one in found if one.holds]
     agreed = [one for one in holding if one.statement.standing != "disputed"]
     days = [_day(memory, one) for one in found]
+    definition = _definition(model, memory, entity, holding)
+    said = said_of(names, (one.statement for one in agreed))
+    listed = [one for one in agreed if one.statement.fact in said]
+    defining = _words_of(definition.text) if definition else ""
+    shown = {defining, *(_words_of(text) for texts in said.values() for text in texts)}
     return EntityView(
         title=entity.name,
         kind_words=_KINDS[entity.kind],
         aliases=entity.aliases,
-        definition=_definition(model, memory, names, holding),
-        groups=tuple(_groups(model, memory, names, agreed[-MOST_STATEMENTS:])),
-        more=max(0, len(agreed) - MOST_STATEMENTS),
+        definition=definition,
+        groups=tuple(_groups(model, memory, names, said, defining, listed[-MOST_STATEMENTS:])),
+        pages=tuple(_pages(model, entity, shown)),
+        mentions=_mentions(model, memory, names, (one for one in agreed if one.statement.fact not in said)),
+        more=max(0, len(listed) - MOST_STATEMENTS),
         statements=len(found),
         superseded=tuple(known_of(model, memory, one, names) for one in found if not one.holds),
         disputed=tuple(known_of(model, memory, one, names) for one in holding if one.statement.standing == "disputed"),
         open=tuple(_open(model, memory, names))[:MOST_OPEN],
         related=_related(memory, entity),
         topics=topic_links(dict.fromkeys(tag for one in found for tag in memory.sessions[one.sessions[0]].tags)),
-        sources=len({one.statement.url for one in found}),
+        sources=len({*(one.statement.url for one in found), *(one.url for one in entity.passages)}),
         first_day=min(days),
         last_day=max(days),
     )
 
 
-def _definition(model: VaultModel, memory: Memory, names: Iterable[str], holding: Iterable[Remembered]) -> Known | None:
+def _definition(model: VaultModel, memory: Memory, entity: NamedEntity, holding: Iterable[Remembered]) -> Known | None:
     by_fact = {one.statement.fact: one for one in holding}
-    found = defining_sentence(names, (one.statement for one in by_fact.values()))
+    found = defining_sentence((entity.name, *entity.aliases), (one.statement for one in by_fact.values()))
+    passage = next((one for one in entity.passages if one.defines), None)
+    if passage and (found is None or found.is_brief):
+        return Known(one_line(passage.text, _LONGEST), _page(model, passage.url, passage.title), "", None, "single")
     return replace(known_of(model, memory, by_fact[found.fact]), text=one_line(found.text, _LONGEST)) if found else None
 
 
-def _groups(model: VaultModel, memory: Memory, names: Iterable[str], found: Iterable[Remembered]) -> Iterator[Group]:
-    """Yield the statements by the session that found them first, in order of their nights; the same words are listed once.
+def _groups(
+    model: VaultModel,
+    memory: Memory,
+    names: Iterable[str],
+    said: Mapping[str, Sequence[str]],
+    defining: str,
+    found: Iterable[Remembered],
+) -> Iterator[Group]:
+    """Yield the sentences by the session that found them first, in order of their nights; the same words are listed once.
 
-    Those that begin with the name come first: they are more about it than others.
+    Those that begin with the name come first: they are more about it than others. The ``defining`` one is shown already.
     """
-    seen: set[str] = set()
+    seen = {defining}
     by_session: dict[str, list[Known]] = {}
     for one in found:
-        known = known_of(model, memory, one, names)
-        if known.text not in seen:
-            seen.add(known.text)
-            by_session.setdefault(one.sessions[0], []).append(known)
+        known = known_of(model, memory, one)
+        for text in said[one.statement.fact]:
+            if (words := _words_of(text)) not in seen:
+                seen.add(words)
+                by_session.setdefault(one.sessions[0], []).append(replace(known, text=one_line(text, _LONGEST)))
     openings = tuple(text.lower() for name in names for text in (name, f"the {name}", f"a {name}", f"an {name}"))
     for name, known_there in by_session.items():
         known_there.sort(key=lambda known: not known.text.lower().startswith(openings))
@@ -154,6 +186,34 @@ def _groups(model: VaultModel, memory: Memory, names: Iterable[str], found: Iter
         day = memory.sessions[name].episode.at[:10]
         link = best_link(card) if card else None
         yield Group(link, day, tuple(known_there[:MOST_OPENLY]), tuple(known_there[MOST_OPENLY:]))
+
+
+def _pages(model: VaultModel, entity: NamedEntity, shown: AbstractSet[str]) -> Iterator[Passages]:
+    """Yield what pages say beside what is shown already, page by page."""
+    by_page: dict[str, list[str]] = {}
+    titles = {one.url: one.title for one in entity.passages}
+    for one in entity.passages:
+        if _words_of(one.text) not in shown:
+            by_page.setdefault(one.url, []).append(one_line(one.text, _LONGEST))
+    for url, texts in by_page.items():
+        yield Passages(_page(model, url, titles[url]), tuple(dict.fromkeys(texts)))
+
+
+def _page(model: VaultModel, url: str, title: str) -> Link | Inert:
+    """Return the link to the note of a page; to the page itself if the vault has none."""
+    place = model.sources.get(url)
+    return Link(place.path, place.title) if place else without_note(url, title or url)
+
+
+def _mentions(model: VaultModel, memory: Memory, names: Iterable[str], found: Iterable[Remembered]) -> tuple[Known, ...]:
+    wanted = tuple(names)
+    naming = (one for one in found if is_named(wanted, one.statement.claim or one.statement.quote))
+    known = (known_of(model, memory, one, wanted) for one in naming)
+    return tuple({one.text: one for one in known}.values())[:MOST_MENTIONS]
+
+
+def _words_of(text: str) -> str:
+    return " ".join(stems(text))
 
 
 def _related(memory: Memory, entity: NamedEntity) -> tuple[Link, ...]:

@@ -24,3 +24,7 @@ def test_the_vault_is_the_same_as_one_built_from_nothing_after_all_of_it(number:
 
 def test_a_build_between_the_halves_of_an_interrupted_prune_is_put_right_by_the_build_after_it(tmp_path: Path) -> None:
     assert lived(2800, tmp_path, vault=True) == []
+
+
+def test_the_note_of_a_source_of_which_one_reading_is_known_shows_no_text_that_was_pruned(tmp_path: Path) -> None:
+    assert lived(21_600, tmp_path, vault=True) == []

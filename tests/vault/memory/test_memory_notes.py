@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.batch.memory.consolidating import consolidate
 from pipeline.batch.session_index import read_all
+from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
 from tests.fakes import MemoryStore, context_for
 from tests.vault.builders import TEMPLATES, Workplace, a_store, changed_templates, named_story
@@ -35,7 +36,7 @@ def test_an_entity_has_a_note_with_links_to_its_quotes_and_its_night(tmp_path: P
     note = text_of(place, "entities/entity-postgresql.md")
     assert "On a power cut, PostgreSQL replays its log." in note
     assert "\n21 November 2026\n" in note
-    assert note.count("#^q-") == 2
+    assert note.count("#^q-") == 3  # the definition, a statement, and one that is disputed
     assert "Where sources disagree" in note  # the survey's statement is disputed
     assert "<% alert" not in note
     assert "[[Home]]" not in note
@@ -44,15 +45,28 @@ def test_an_entity_has_a_note_with_links_to_its_quotes_and_its_night(tmp_path: P
 def test_of_a_list_an_entitys_note_shows_the_item_that_names_it(tmp_path: Path) -> None:
     store = MemoryStore()
     story = named_story(store)
-    quote = "- PostgreSQL replays its log after a power cut.\n- Another server repairs its tables."
+    quote = "- On a power cut, PostgreSQL replays its log.\n- Another server repairs its tables."
     listed = story.facts[0].model_copy(update={"claim": " ".join(quote.split()), "quote": quote})
     story.facts = (listed, *story.facts[1:])
     story.whole()
     place = Workplace(tmp_path, remembered(store))
     place.build()
     note = text_of(place, "entities/entity-postgresql.md")
-    assert "PostgreSQL replays its log after a power cut." in note
+    assert "On a power cut, PostgreSQL replays its log." in note
     assert "Another server" not in note
+
+
+def test_an_entitys_note_has_what_pages_say_beside_the_statements(tmp_path: Path) -> None:
+    store = MemoryStore()
+    story = named_story(store).whole()
+    said = "PostgreSQL writes <% alert(1) %> to a log before each change. The office of PostgreSQL is closed."
+    store.objects[digest_of(story.pages[0].encode())] = said.encode()
+    place = Workplace(tmp_path, remembered(store))
+    place.build()
+    _, _, more = text_of(place, "entities/entity-postgresql.md").partition("## More in the sources")
+    assert "to a log before each change." in more
+    assert "office" not in more
+    assert "<% alert" not in more
 
 
 def test_the_note_on_memory_lists_sources_searches_and_errors(tmp_path: Path) -> None:

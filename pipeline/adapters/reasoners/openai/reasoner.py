@@ -28,7 +28,8 @@ from pipeline.adapters.reasoners.openai.model_roles import ROLE_OF, Role, Roles
 from pipeline.adapters.reasoners.openai.pricing import Prices
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys, SessionKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, harmless
-from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_context import view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_parts import PromptParts
 from pipeline.adapters.reasoners.openai.prompting.prompt_templates import PromptTemplates
 from pipeline.adapters.reasoners.openai.schemas import WIRES, schema_of
 from pipeline.domain.budget import Budget, CombinedBudget

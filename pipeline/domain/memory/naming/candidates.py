@@ -9,14 +9,21 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from pipeline.domain.memory.naming.definitions import MOST_WORDS, abbreviations, definitions, titled
-from pipeline.domain.memory.naming.prose import UNSPACED, Sentence, words_of
+from pipeline.domain.memory.naming.definitions import (
+    MOST_WORDS,
+    abbreviations,
+    definitions,
+    expansion,
+    initials,
+    title_meaning,
+    titled,
+)
+from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, words_of
 from pipeline.domain.memory.naming.word_classes import is_acronym, is_code, is_function_word, is_ordinary, may_name
 from pipeline.domain.memory.values import EntityKind, Statement
 from pipeline.text.stemming import DEFAULT_LANGUAGE, forms
 from pipeline.text.word_frequency import is_unusual
 
-CAPITALISED_NOUNS = frozenset({"german"})  # languages in which a capital letter makes no name
 _CODE = re.compile(r"`([^`\n]{2,40})`|\b([A-Za-z][\w+.-]{1,30})\([1-9]\w{0,3}\)|\b([A-Za-z_][\w.]{1,40}\(\))")
 _CLAUSE = re.compile(r"[,;:?!()]+")
 _VERSION = re.compile(r",?\s+(?:version|v)\s*\d[\w.]*$", re.IGNORECASE)
@@ -51,8 +58,15 @@ def key_of(name: str, kind: EntityKind, language: str = DEFAULT_LANGUAGE) -> str
     if language == UNSPACED:
         return f"~{name}"
     if len(words) == 1 and kind != "term":
-        return f"={exact(words[0])}"
+        return one_word_key(words[0])
     return " ".join(stem_of(word, language) for word in words)
+
+
+@lru_cache(maxsize=65_536)
+def one_word_key(word: str) -> str:
+    """Return the key of a single word as a name: as it is written; in lower case if no everyday word has its letters."""
+    plain = exact(word)
+    return f"={plain.lower()}" if is_unusual(plain.lower()) else f"={plain}"
 
 
 @lru_cache(maxsize=65_536)
@@ -81,10 +95,13 @@ def candidates(sentences: Iterable[Sentence], statements: Iterable[Statement], q
     known = tuple(statements)
     for statement in known:
         _add_titles(found, statement)
+    spoken = Counter(one.language for one in read).most_common(1)
+    nouns_in_capitals = bool(spoken) and spoken[0][0] in CAPITALISED_NOUNS
     for question in questions:
-        for name, kind in _of_question(question):
-            if kind != "term" or f"={name}" not in found:
-                _add(found, name, kind, "", DEFAULT_LANGUAGE)
+        for name, kind in _of_question(question, nouns_in_capitals=nouns_in_capitals):
+            if kind != "term" or one_word_key(name) not in found:
+                _add(found, name, kind, "", spoken[0][0] if nouns_in_capitals else DEFAULT_LANGUAGE)
+    _pair_initials(found)
     headings = {text for one in known for text in (one.title, one.heading)}
     for key in {key for text in headings for key in grams(words_of(text), "")}:
         if key in found:
@@ -92,12 +109,15 @@ def candidates(sentences: Iterable[Sentence], statements: Iterable[Statement], q
     return found
 
 
-def _of_question(question: str) -> Iterator[tuple[str, EntityKind]]:
+def _of_question(question: str, *, nouns_in_capitals: bool) -> Iterator[tuple[str, EntityKind]]:
     """Yield a question's rare words, and its phrases of two or three words in lower case."""
     for clause in _CLAUSE.split(question):
-        words = words_of(clause)
+        words = tuple(map(exact, words_of(clause)))
         for word in words:
-            if may_name(word) and (is_code(word) or is_unusual(word.lower())):
+            if nouns_in_capitals:
+                if may_name(word) and word[0].isupper() and not is_function_word(word, "german"):
+                    yield word, "term"
+            elif may_name(word) and (is_code(word) or is_unusual(word.lower())):
                 yield word, "code" if is_code(word) else "term" if word.islower() else "name"
         for size in (2, 3):
             for start in range(len(words) - size + 1):
@@ -110,7 +130,7 @@ def grams(words: tuple[str, ...], language: str) -> dict[str, int]:
     """Return the keys that a text's words hold, each with the place of its first word."""
     found: dict[str, int] = {}
     for place, word in enumerate(words):
-        found.setdefault(f"={exact(word)}", place)
+        found.setdefault(one_word_key(word), place)
     stems = [stem_of(exact(word), language) for word in words]
     for size in range(1, MOST_WORDS + 1):
         for start in range(len(stems) - size + 1):
@@ -136,6 +156,9 @@ def _add_pair(found: dict[str, Candidate], short: str, long: str, language: str)
 def _add_titles(found: dict[str, Candidate], one: Statement) -> None:
     if name := titled(one.title):
         _add(found, name, "code", "titled", DEFAULT_LANGUAGE)
+        found[key_of(name, "code")].marks.add("glossed")
+        if long := expansion(name, title_meaning(one.title)):
+            _add_pair(found, name, long, DEFAULT_LANGUAGE)
     else:
         name = _ARTICLE.sub("", _VERSION.sub("", _TITLE_END.split(one.title, maxsplit=1)[0].strip()))
         if 0 < len(name.split()) <= MOST_WORDS and may_name(name) and not is_function_word(name.split()[0]):
@@ -144,6 +167,20 @@ def _add_titles(found: dict[str, Candidate], one: Statement) -> None:
     heading = one.heading.strip("` ")
     if is_code(heading) and may_name(heading):
         _add(found, heading, "code", "documented", DEFAULT_LANGUAGE)
+
+
+def _pair_initials(found: dict[str, Candidate]) -> None:
+    """Pair an acronym of three letters and more with the one full name among the candidates that it is the initials of."""
+    names: dict[str, list[Candidate]] = {}
+    for one in list(found.values()):
+        words = [word for word in words_of(one.name) if not is_acronym(word)]
+        if len(words) > 1 and one.kind == "name":
+            names.setdefault(initials(words), []).append(one)
+    for one in [one for one in found.values() if one.kind == "name" and is_acronym(one.name) and len(one.name) > 2]:
+        longest = max(names.get(one.name.lower(), ()), key=lambda other: (len(other.name), other.name), default=None)
+        if longest:
+            one.sayings.add(longest.name)
+            longest.sayings.add(one.name)
 
 
 def _of_sentence(one: Sentence, small: AbstractSet[str]) -> Iterator[tuple[str, EntityKind, str]]:

@@ -12,6 +12,7 @@ from pipeline.domain.memory.values import Statement
 from pipeline.text.stemming import stems
 
 _ARTICLE = re.compile(r"\A(?:the|an?) ", re.IGNORECASE)
+_LEAST_WORDS = 5  # of a title that says enough
 _LONGEST = 400  # characters of a sentence that defines
 
 
@@ -20,18 +21,23 @@ class Defining(NamedTuple):
 
     text: str
     fact: str
+    is_brief: bool = False  # a title of few words
 
 
 def defining_sentence(names: Iterable[str], statements: Iterable[Statement]) -> Defining | None:
     """Return what the statements say that one of the ``names`` is; None if they only mention it.
 
-    The title of a manual page comes first, then a sentence that can only be a definition, then the shortest of the others.
+    The title of a manual page comes first if it has five words and more, then a sentence that can only be a definition, then the
+    shortest of the others, then a shorter title.
     """
     known, wanted = tuple(statements), {_key(name) for name in names}
+    found = []
     for one in known:
         if titled(one.title) and _key(titled(one.title)) in wanted:
-            return Defining(f"{titled(one.title)}: {title_meaning(one.title)}", one.fact)
-    found = []
+            text, brief = f"{titled(one.title)}: {title_meaning(one.title)}", len(title_meaning(one.title).split()) < _LEAST_WORDS
+            if not brief:
+                return Defining(text, one.fact)
+            found.append((True, 2 * _LONGEST, text, one.fact))
     for sentence in sentences_of(known):
         for name, certain in definitions(sentence.text, sentence.language):
             if _key(name) in wanted and len(sentence.text) <= _LONGEST:
@@ -43,7 +49,10 @@ def defining_sentence(names: Iterable[str], statements: Iterable[Statement]) -> 
                     sentence.text if begins else f"{short}: {long}"
                 )  # another thing's sentence may explain a short name by the way
                 found.append((True, _LONGEST + len(sentence.text), text, sentence.fact))
-    return Defining(*min(found)[2:]) if found else None
+    if not found:
+        return None
+    _certain, length, text, fact = min(found)
+    return Defining(text, fact, length >= _LONGEST)
 
 
 def _key(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -45,7 +45,8 @@ _JUDGEMENT = re.compile(
     r"\s+(?:[\w-]+\s*){1,2}[.!?]?$|\s+(?:very |big |great |real )?(?:must|hit|pity|lot|bit|matter|problem|joy|"
     r"success|failure|shame|risk|pleasure|good|bad|few|question|result|part|case)\b"
 )
-_TITLE = re.compile(r"(?P<name>[\w.+-]{2,30})\((?P<chapter>[1-9]\w{0,4})\):\s+(?P<what>\S.*)")
+_HERE = re.compile(r"(?:Here|In this (?:section|page|context|paragraph)|In (?:the following|what follows))\b")
+_TITLE = re.compile(r"(?P<name>[\w.+-]{2,30}\([1-9]\w{0,4}\)|[a-z][a-z0-9_.+-]{1,30}(?=:\s\w+\s\w+\s\w)):\s+(?P<what>\S.*)")
 _EXPANDED = re.compile(r"(?P<long>[A-Za-z][\w-]*(?:[\s-]+[A-Za-z][\w-]*){1,6})\s+\((?P<short>[A-Z][A-Za-z0-9]{1,7})\)")
 _SHORTENED = re.compile(r"\b(?P<short>[A-Z][A-Z0-9]{1,7})\s+\((?P<long>[A-Za-z][\w-]*(?:[\s-]+[A-Za-z][\w-]*){1,6})\)")
 
@@ -78,7 +79,7 @@ def _definitions(text: str, language: str) -> Iterator[Definition]:
     for pattern, certain in _patterns(language):
         for match in pattern.finditer(text) if pattern in (_QUOTED, _CALLED) else filter(None, [pattern.match(text)]):
             name = _CLASS.sub("", " ".join(match["name"].split()))
-            if _is_term(name, language) and not _is_of_this_place(match, name) and not _JUDGEMENT.match(text, match.end()):
+            if _is_term(name, language) and not _is_of_this_place(match, name) and not _is_aside(text, match):
                 yield Definition(name, certain)
 
 
@@ -114,6 +115,11 @@ def _is_term(name: str, language: str) -> bool:
     )
 
 
+def _is_aside(text: str, match: re.Match[str]) -> bool:
+    """Return whether the words judge, or say only what a word means at this place: "Here, “privileged” means …"."""
+    return _JUDGEMENT.match(text, match.end()) is not None or _HERE.match(text) is not None
+
+
 def _is_of_this_place(match: re.Match[str], name: str) -> bool:
     """Return whether "the …" is said of what is before the reader: "The device is the one named above"."""
     groups = match.groupdict()
@@ -121,15 +127,26 @@ def _is_of_this_place(match: re.Match[str], name: str) -> bool:
 
 
 def titled(title: str) -> str:
-    """Return the name that a document's title defines as manual pages do, ``xz(1): Compress files``; "" if it is none."""
+    """Return the name that a document's title defines: ``xz(1): Compress files``, ``xz: Compress files``; "" if it is none."""
     found = _TITLE.match(title)
-    return found["name"] if found else ""
+    return found["name"].partition("(")[0] if found else ""
 
 
 def title_meaning(title: str) -> str:
     """Return what a title of that form says of its name; "" if it is none."""
     found = _TITLE.match(title)
     return found["what"] if found else ""
+
+
+def expansion(name: str, meaning: str) -> str:
+    """Return the words of a title's meaning that a name is the initials of: "tbf", "Token Bucket Filter"; "" if none."""
+    words = re.split(r"[\s-]+", meaning.split(",")[0].strip(" ."))
+    return " ".join(words) if len(words) > 1 and initials(words) == name.lower() else ""
+
+
+def initials(words: Sequence[str]) -> str:
+    """Return the first letters of words in lower case, without those of small words like "of"."""
+    return "".join(word[0].lower() for word in words if word and not is_function_word(word))
 
 
 def abbreviations(sentence: Sentence) -> Iterator[Abbreviation]:

@@ -74,7 +74,9 @@ def _joined(kept: NamedEntity, other: NamedEntity) -> NamedEntity:
     longer = other.name if _is_part(kept, other) else kept.name
     aliases = dict.fromkeys((*kept.aliases, kept.name, other.name, *other.aliases))
     statements = tuple(dict.fromkeys((*kept.statements, *other.statements)))
-    found = {"name": longer, "aliases": tuple(text for text in aliases if text != longer), "statements": statements}
+    passages = tuple({one.text: one for one in (*kept.passages, *other.passages)}.values())
+    found: dict[str, object] = {"name": longer, "aliases": tuple(text for text in aliases if text != longer)}
+    found |= {"statements": statements, "passages": passages}
     if longer != kept.name:
         found |= {"id": other.id, "kind": other.kind}
     return kept.model_copy(update=found)

@@ -14,14 +14,16 @@ ORDINARY = 0.8  # a word that is less specific is one of everyday language: abou
 _UNIT = re.compile(r"(?:[kKMGTPEZY]i?|i)(?:[bB]|bit|bits|bytes?|Hz|W|V|A|g|m)s?")
 _IDENTIFIER = re.compile(r"[A-Za-z][\w+#-]*(?:[._:]{1,2}[A-Za-z0-9_]+)*(?:\(\))?")
 _SIGNS = re.compile(r"[\w .:+#/’'&-]+(?:\(\))?")
+_HOST = re.compile(r"\.(?:com|org|net|edu|gov|info|io|dev|de|fr|uk|eu)\Z")
 _CODE_SIGN = re.compile(r"\w_\w|\w\.\w|::|\(\)$|[a-z][A-Z]|\d[a-z]|[a-z]\d")
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text, as they are separated by spaces."""
     return frozenset(text.split())
 
 
-NO_NAMES = _words(
+NO_NAMES = word_set(
     """
     i january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept
     oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun
@@ -37,7 +39,7 @@ NO_NAMES = _words(
     """
 )
 # Last words of phrases that say what kind of thing a text speaks of at this place, and name none.
-_GENERIC_HEADS = _words(
+_GENERIC_HEADS = word_set(
     """
     argument arguments option options default defaults value values name names number numbers example examples result results
     parameter parameters field fields section sections line lines list lists set sets case cases way ways effect effects reason
@@ -79,6 +81,8 @@ def may_name(word: str) -> bool:
     plain = word.strip(".()").lower()
     return (
         _SIGNS.fullmatch(word) is not None
+        and not plain.endswith("_")
+        and _HOST.search(plain) is None
         and len(plain) > 1
         and any(sign.isalpha() for sign in plain)
         and plain not in NO_NAMES

@@ -16,7 +16,8 @@ from pipeline.adapters.reasoners.openai.json_reply import UnusableReply, parse_r
 from pipeline.adapters.reasoners.openai.pricing import Price, Prices
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
-from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_context import view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_parts import PromptParts
 from pipeline.adapters.reasoners.openai.schemas import WIRES, ThoughtWire, schema_of
 from pipeline.domain.values import Cost
 from tests.adapters.reasoners.openai.kit import QUESTIONS

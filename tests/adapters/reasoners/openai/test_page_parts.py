@@ -12,7 +12,8 @@ from pipeline.adapters.reasoners.openai.flagged_source import without_flagged_so
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
 from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import OMITTED, PAGE_TOKENS, excerpt
-from pipeline.adapters.reasoners.openai.prompting.prompt_context import PromptParts, view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_context import view_of
+from pipeline.adapters.reasoners.openai.prompting.prompt_parts import PromptParts
 from pipeline.domain.reasoner_questions import ObservationQuestion, OthersWork, Question, ThoughtQuestion, WrongQuote
 from pipeline.domain.values import Fact, Perspective
 from pipeline.text.normalise import tokens

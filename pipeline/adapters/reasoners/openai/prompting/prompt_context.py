@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from pipeline.adapters.reasoners.openai.prompting.citation_keys import CitationKeys
-from pipeline.adapters.reasoners.openai.prompting.delimiters import Delimiters, Material
+from pipeline.adapters.reasoners.openai.prompting.delimiters import Material
 from pipeline.adapters.reasoners.openai.prompting.fact_listing import (
     confirmed,
     contradiction_lines,
@@ -18,32 +17,25 @@ from pipeline.adapters.reasoners.openai.prompting.fact_listing import (
     group,
     place_of,
 )
+from pipeline.adapters.reasoners.openai.prompting.memory_context import (
+    episode_view,
+    names_view,
+    recalled_view,
+    stand_alone_view,
+    talk_view,
+)
 from pipeline.adapters.reasoners.openai.prompting.page_excerpt import PAGE_TOKENS, Excerpt, excerpt
+from pipeline.adapters.reasoners.openai.prompting.prompt_parts import LIST_TOKENS, SNIPPET, PromptParts, View, evidence_for
 from pipeline.domain import reasoner_questions as q
-from pipeline.domain.memory.values import Recalled, RecalledStatement
 from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion
-from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
+from pipeline.domain.reasoner_questions.talk_questions import StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact, Hit, Perspective, Sentence
 from pipeline.text.normalise import one_line, tokens
 
 SUMMARY = "summary"
-_ANSWER = 900  # characters of an earlier answer in a talk
-_SNIPPET = 400  # characters of a hit's snippet
 _GAP_TOKENS = 1_500  # of a page in which an answer to one question is looked for
 _OTHERS_TOKENS = 750  # of what other workers found, and of what a worker found on other questions
-_LIST_TOKENS = 8_000  # of the evidence for gaps and outline; of more, the best of each page on each question is shown
 _SHOWN = 2  # facts of one page on one question that a worker is shown, to tell what is still open
-
-View = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class PromptParts:
-    """The citation keys and delimiters of one prompt. ``limit`` is the most fetched text, in tokens."""
-
-    keys: CitationKeys
-    delimiters: Delimiters
-    limit: int
 
 
 def view_of(question: q.Question[Any], tools: PromptParts) -> View:
@@ -63,12 +55,12 @@ def _perspectives(question: q.PerspectivesQuestion, tools: PromptParts) -> View:
         if left >= 0:
             lines.append(line)
     hits = tools.delimiters.block("HITS", "\n".join(lines) or "(none)")
-    recalled = _recalled(question.recalled, tools)
+    recalled = recalled_view(question.recalled, tools)
     return {"hits": hits, "count": question.count, "questions": question.questions, "recalled": recalled}
 
 
 def _hit(hit: Hit) -> str:
-    return f"- {one_line(hit.title)} ({place_of(hit.url, hit.heading)}): {one_line(hit.snippet, _SNIPPET)}"
+    return f"- {one_line(hit.title)} ({place_of(hit.url, hit.heading)}): {one_line(hit.snippet, SNIPPET)}"
 
 
 def _memory(context: q.WorkerContext, tools: PromptParts) -> View:
@@ -123,36 +115,8 @@ def _thought(question: q.ThoughtQuestion, tools: PromptParts) -> View:
         "others": _others(question, tools),
         "earlier": _earlier(question.earlier, tools),
         "earlier_on": question.earlier_on,
-        "recalled": _recalled(question.recalled, tools),
+        "recalled": recalled_view(question.recalled, tools),
     }
-
-
-def _recalled(recalled: Recalled, tools: PromptParts) -> View:
-    """Return what earlier nights found, without keys, because it is no evidence: statements, searches, open questions."""
-    parts = {
-        "statements": _statement_lines(recalled.statements, tools.limit // 4),
-        "queries": recalled.queries,
-        "fruitless": recalled.fruitless,
-        "open": recalled.open,
-        "episodes": [f"- {one.question} ({one.day}): {one.text}" for one in recalled.episodes],
-    }
-    return {
-        name: tools.delimiters.block(f"RECALLED-{name.upper()}", "\n".join(one_line(line, 2 * _SNIPPET) for line in lines))
-        if lines
-        else ""
-        for name, lines in parts.items()
-    }
-
-
-def _statement_lines(statements: Sequence[RecalledStatement], left: int) -> list[str]:
-    lines: list[str] = []
-    for one in statements:
-        line = f"- {one_line(one.statement.claim, _SNIPPET)} ({place_of(one.statement.url)}, {one.day})"
-        left -= tokens(line)
-        if left < 0:
-            break
-        lines.append(line)
-    return lines
 
 
 def _others(question: q.ThoughtQuestion | q.EvaluationQuestion, tools: PromptParts) -> View:
@@ -171,7 +135,7 @@ def _others(question: q.ThoughtQuestion | q.EvaluationQuestion, tools: PromptPar
 def _claims(facts: Sequence[Fact], left: int) -> str:
     lines: list[str] = []
     for fact in facts:
-        lines.append(f"- {one_line(fact.claim, _SNIPPET)} ({place_of(fact.url)})")
+        lines.append(f"- {one_line(fact.claim, SNIPPET)} ({place_of(fact.url)})")
         left -= tokens(lines[-1])
         if left < 0:
             break
@@ -234,12 +198,6 @@ def _evaluation(question: q.EvaluationQuestion, tools: PromptParts) -> View:
     }
 
 
-def _evidence(facts: Sequence[Fact], question: q.Question[Any], tools: PromptParts) -> Material:
-    """Return the list of ``facts``, with what the question knows of them and of their sources."""
-    validated, published = getattr(question, "validated", ()), dict(getattr(question, "published", {}))
-    return evidence(facts, tools.keys, tools.delimiters, tools.limit, validated, published)
-
-
 def _cross_check(question: q.CrossCheckQuestion, tools: PromptParts) -> View:
     blocks: list[Material] = []
     left = tools.limit
@@ -253,7 +211,7 @@ def _cross_check(question: q.CrossCheckQuestion, tools: PromptParts) -> View:
 
 def _surveyed(question: q.GapsQuestion | q.OutlineQuestion) -> Sequence[Fact]:
     """Return the facts of which gaps and outline are made: all, or the best, those that confirm and those that contradict."""
-    if sum(map(fact_tokens, question.facts)) <= _LIST_TOKENS:
+    if sum(map(fact_tokens, question.facts)) <= LIST_TOKENS:
         return question.facts
     named = {name for pair in question.contradictions for name in (pair.a, pair.b)}
     named |= {fact.id for fact in _best(question.facts, _SHOWN)}
@@ -261,7 +219,7 @@ def _surveyed(question: q.GapsQuestion | q.OutlineQuestion) -> Sequence[Fact]:
 
 
 def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
-    shown = _evidence(_surveyed(question), question, tools)
+    shown = evidence_for(_surveyed(question), question, tools)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
@@ -272,7 +230,7 @@ def _gaps(question: q.GapsQuestion, tools: PromptParts) -> View:
 
 
 def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
-    shown = _evidence(_surveyed(question), question, tools)
+    shown = evidence_for(_surveyed(question), question, tools)
     return {
         "perspectives": [_perspective(view, tools) for view in question.perspectives],
         "evidence": shown,
@@ -288,7 +246,7 @@ def _outline(question: q.OutlineQuestion, tools: PromptParts) -> View:
 def _section(question: q.SectionQuestion, tools: PromptParts) -> View:
     written = {name for sentence in question.written for name in sentence.facts}
     facts = [fact for fact in question.facts if not written or fact.id in written]
-    shown = _evidence(facts, question, tools)
+    shown = evidence_for(facts, question, tools)
     return {
         "is_summary": question.section.id == SUMMARY,
         "title": question.section.title,
@@ -310,7 +268,7 @@ def _sentence_view(sentence: Sentence, keys: CitationKeys) -> View:
 
 
 def _claim_check(question: q.ClaimCheckQuestion, tools: PromptParts) -> View:
-    shown = _evidence(question.facts, question, tools)
+    shown = evidence_for(question.facts, question, tools)
     listed = _keyed(question.sentences, tools.keys)
     headings = [{"key": tools.keys.give("T", str(len(listed) + at)), "text": text} for at, text in enumerate(question.headings)]
     claims = tools.keys.given("E", question.claims)
@@ -325,7 +283,7 @@ def _keyed(sentences: Sequence[Sentence], keys: CitationKeys, start: int = 0) ->
 
 
 def _revision(question: q.RevisionQuestion, tools: PromptParts) -> View:
-    shown = _evidence(question.facts, question, tools)
+    shown = evidence_for(question.facts, question, tools)
     listed = _keyed(question.sentences, tools.keys)
     return {
         "title": question.section.title,
@@ -337,7 +295,7 @@ def _revision(question: q.RevisionQuestion, tools: PromptParts) -> View:
 
 
 def _editing(question: q.EditingQuestion, tools: PromptParts) -> View:
-    shown = _evidence(question.facts, question, tools)
+    shown = evidence_for(question.facts, question, tools)
     sections: list[View] = []
     start = 0
     for section in question.sections:
@@ -367,43 +325,6 @@ def _fold(question: q.FoldQuestion, tools: PromptParts) -> View:
     }
 
 
-def _stand_alone(question: StandAloneQuestion, tools: PromptParts) -> View:
-    earlier = tools.delimiters.block("EARLIER", "\n".join(map(one_line, question.folded))) if question.folded else ""
-    return {"history": _history(question.history, tools), "earlier": earlier, "subject": question.subject}
-
-
-def _history(turns: Sequence[PastTurn], tools: PromptParts) -> Material | str:
-    """Return the last turns; the answers quote pages, so they are material."""
-    lines = [
-        f"Asked: {one_line(turn.question)}\nAnswered: {one_line(turn.answer, _ANSWER) or '(nothing found)'}" for turn in turns
-    ]
-    return tools.delimiters.block("HISTORY", "\n".join(lines)) if lines else ""
-
-
-def _talk(question: TalkQuestion, tools: PromptParts) -> View:
-    shown = _evidence(question.facts, question, tools)
-    return {"evidence": shown, "history": _history(question.history, tools), "words": question.words, "today": question.today}
-
-
-def _episode(question: EpisodeQuestion, tools: PromptParts) -> View:
-    shown = _evidence(question.facts, question, tools)
-    left = tools.delimiters.block("OPEN", "\n".join(f"- {one_line(text, _SNIPPET)}" for text in question.open))
-    values = {"count": question.count, "words": question.words, "today": question.today}
-    return {"evidence": shown, "open": left if question.open else "", **values}
-
-
-def _names(question: NamesQuestion, tools: PromptParts) -> View:
-    """Return the statements that fit, without keys: a name is looked up in all of them by code."""
-    lines, left = [], min(tools.limit, _LIST_TOKENS)
-    for one in question.statements:
-        lines.append(f"- {one_line(one.claim or one.quote, _SNIPPET)} ({place_of(one.url)})")
-        left -= tokens(lines[-1])
-        if left < 0:
-            break
-    known = tools.delimiters.block("KNOWN", "\n".join(map(one_line, question.known))) if question.known else ""
-    return {"statements": tools.delimiters.block("STATEMENTS", "\n".join(lines)), "known": known, "limit": question.limit}
-
-
 _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = MappingProxyType(
     {
         q.PerspectivesQuestion: _perspectives,
@@ -418,9 +339,9 @@ _VIEWS: Mapping[type[q.Question[Any]], Callable[[Any, PromptParts], View]] = Map
         q.RevisionQuestion: _revision,
         q.EditingQuestion: _editing,
         q.FoldQuestion: _fold,
-        StandAloneQuestion: _stand_alone,
-        TalkQuestion: _talk,
-        EpisodeQuestion: _episode,
-        NamesQuestion: _names,
+        StandAloneQuestion: stand_alone_view,
+        TalkQuestion: talk_view,
+        EpisodeQuestion: episode_view,
+        NamesQuestion: names_view,
     }
 )

@@ -1,0 +1,237 @@
+"""Where candidates for names are found: the statements, the sentences about them, and what pages add. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import get_args
+
+from pipeline.domain.memory.naming.candidates import Candidate, grams, key_of
+from pipeline.domain.memory.naming.definitions import MOST_WORDS, definitions, titled
+from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, words_of
+from pipeline.domain.memory.naming.telling import FRONT, is_called, is_same_word, is_telling, is_whole
+from pipeline.domain.memory.naming.word_classes import is_acronym, is_function_word, word_set
+from pipeline.domain.memory.values import EntityKind, EntityPassage
+from pipeline.text.stemming import stems
+from pipeline.text.word_frequency import is_unusual, specificity
+
+_PASSAGES, _OF_A_PAGE = 12, 5  # sentences of pages that an entity keeps; those of one page
+_COMMANDS = frozenset({"command", "program", "utility", "tool", "daemon"})
+_ARTICLES = frozenset(
+    ["the", "a", "an", "each", "every", "this", "der", "die", "das", "ein", "eine", "le", "la", "les", "el", "un", "une"]
+)
+_BEFORE_NOUNS = word_set(
+    """
+    a an the of each any this these that in on for with by no every from as into via
+    """
+)
+
+
+@dataclass
+class Evidence:
+    """Where a candidate is named: facts and their pages, those whose sentence begins with it, and whether a question does.
+
+    ``nouns`` counts the sentences that hold it between small words, as only a noun is: "of bad blocks in"; ``home`` those from a
+    document or section that is called so. ``telling`` are the sentences about it, of statements and pages, by their
+    text; ``opening`` is the first that begins with the name in a document or section that is called so.
+    """
+
+    facts: dict[str, str] = field(default_factory=dict)
+    about: set[str] = field(default_factory=set)
+    asked: bool = False
+    nouns: int = 0
+    home: int = 0
+    telling: dict[str, Sentence] = field(default_factory=dict)
+    opening: Sentence | None = None
+
+    def merge(self, other: Evidence) -> None:
+        """Add what is known of another name of the same thing."""
+        self.facts |= other.facts
+        self.about |= other.about
+        self.asked |= other.asked
+        self.nouns += other.nouns
+        self.home += other.home
+        self.telling |= other.telling
+        self.opening = self.opening or other.opening
+
+    @property
+    def language(self) -> str:
+        """The language of the first sentence about it, "" if there is none."""
+        return next((one.language for one in self.telling.values()), "")
+
+    @property
+    def pages(self) -> set[str]:
+        """The addresses of the sources that name it."""
+        return {*self.facts.values(), *(one.statement.url for one in self.telling.values())}
+
+    @property
+    def read(self) -> tuple[Sentence, ...]:
+        """The sentences about it that no statement has."""
+        return tuple(one for one in self.telling.values() if not one.fact)
+
+
+def evidence(found: Mapping[str, Candidate], sentences: Sequence[Sentence], questions: Iterable[str]) -> dict[str, Evidence]:
+    """Return what the sentences of statements, and the questions, show of each candidate, by its key."""
+    held = {key: Evidence() for key in found}
+    unspaced = [key for key in found if key[0] == "~"]
+    for one in sentences:
+        called = _called_so(one)
+        for key in called & held.keys():
+            held[key].facts.setdefault(one.fact, one.statement.url)
+        for key, start in _keys_in(one, unspaced).items():
+            if key in found and (key in called or _is_meant(found[key], key, one)):
+                held[key].facts[one.fact] = one.statement.url
+                held[key].nouns += _is_noun(key, found[key].kind, start, one)
+                held[key].home += _is_home(key, one)
+                if _is_named_at(found[key], one, start) and is_telling(one, start, home=key in called):
+                    held[key].telling.setdefault(one.text, one)
+                if _is_about(key, start, one):
+                    held[key].about.add(one.fact)
+    spoken = Counter(one.language for one in sentences).most_common(1)
+    language = spoken[0][0] if spoken else ""
+    for text in questions:
+        for key in {*grams(words_of(text), ""), *grams(words_of(text), language), *(key for key in unspaced if key[1:] in text)}:
+            if key in held:
+                held[key].asked = True
+    return held
+
+
+def add_pages(found: Mapping[str, Candidate], held: Mapping[str, Evidence], sentences: Iterable[Sentence]) -> None:
+    """Add what the pages say of the candidates that statements name; a page makes no candidate."""
+    unspaced = [key for key in found if key[0] == "~"]
+    for one in filter(is_whole, sentences):
+        front = _keys_in(one, unspaced, FRONT + MOST_WORDS)
+        called = _called_so(one)
+        places = front | {key: start for key, start in _keys_in(one, unspaced).items() if key in called} if called else front
+        for key, start in places.items():
+            if key not in found or not held[key].facts or not _is_named_at(found[key], one, start):
+                continue
+            if (key in called or _is_meant(found[key], key, one)) and is_telling(one, start, home=key in called):
+                held[key].telling.setdefault(one.text, one)
+                if key in _defined(one):
+                    found[key].marks.add("defined")
+                elif held[key].opening is None and key in called and _begins_with(one, start):
+                    held[key].opening = one
+
+
+def merge_pairs(found: dict[str, Candidate], held: dict[str, Evidence]) -> None:
+    """Make a short form and the only full name that it has one candidate, called as it is called more often."""
+    for key in sorted(found):
+        one = found.get(key)
+        others = {other for name in one.sayings for other in _keys_of(name) if other in found and other != key} if one else set()
+        if one is None or not is_acronym(one.name.upper()) or len(others) != 1:
+            continue
+        (other,) = others
+        main, gone = sorted((key, other), key=lambda name: (-len(held[name].facts), name))
+        _merge(found[main], found.pop(gone))
+        held[main].merge(held.pop(gone))
+
+
+def _keys_of(name: str) -> set[str]:
+    return {key_of(name, kind) for kind in get_args(EntityKind)}
+
+
+def _merge(main: Candidate, gone: Candidate) -> None:
+    main.sayings |= {*gone.spellings, *gone.sayings} - {*main.spellings}
+    main.marks |= gone.marks
+    main.kind = "name" if "name" in (main.kind, gone.kind) else main.kind
+
+
+def _called_so(one: Sentence) -> AbstractSet[str]:
+    """Return the keys of the names that the sentence's document or section is called."""
+    return _keys_called(one.statement.title, one.language) | _keys_called(one.statement.heading, one.language)
+
+
+@lru_cache(maxsize=4_096)
+def _keys_called(text: str, language: str) -> frozenset[str]:
+    return frozenset(key for key, start in grams(words_of(text), language).items() if is_called(text, [key.lstrip("=")]))
+
+
+def _is_named_at(candidate: Candidate, one: Sentence, start: int) -> bool:
+    """Return whether the word at a place is one of the names, and not only a word with the same stem."""
+    if one.language == UNSPACED:
+        return True
+    return any(" " in name or is_same_word(name, one.words[start]) for name in candidate.spellings)
+
+
+def _begins_with(one: Sentence, start: int) -> bool:
+    """Return whether a sentence begins with the word number ``start``, or with an article, or one more name, and that word."""
+    return start == 0 or (one.words[0].lower() in _ARTICLES and (start == 1 or (start == 2 and one.words[1][0].isupper())))
+
+
+def _defined(one: Sentence) -> set[str]:
+    names = (name for name, _certain in definitions(one.text, one.language))
+    return {key_of(name, kind, one.language) for name in names for kind in get_args(EntityKind)}
+
+
+def _keys_in(one: Sentence, unspaced: Iterable[str], front: int | None = None) -> dict[str, int]:
+    """Return the keys that a sentence, or its first ``front`` words, holds, each with the place of its first word."""
+    if one.language == UNSPACED:
+        return {key: one.text.find(key[1:]) for key in unspaced if key[1:] in one.text}
+    return grams(one.words[:front], one.language)
+
+
+def _is_meant(candidate: Candidate, key: str, one: Sentence) -> bool:
+    """Return whether a word that is also an everyday one is meant as a name here: `mount(8)`, "mount attaches …"."""
+    name = key[1:]
+    if candidate.kind != "code" or key[0] != "=" or not name.isalpha():
+        return True
+    if is_unusual(name) or ("titled" in candidate.marks and specificity(name, "english") >= 1):
+        return True
+    if one.text.startswith(f"{name} ") or f"{name}(" in one.text or f"`{name}" in one.text:
+        return True
+    return any(word == name and after in _COMMANDS for word, after in zip(one.words, one.words[1:], strict=False))
+
+
+def _is_about(key: str, start: int, one: Sentence) -> bool:
+    if start == 0 or (start == 1 and one.words[0].lower() in _ARTICLES):
+        return True
+    return key == f"={titled(one.statement.title)}"
+
+
+def _is_home(key: str, one: Sentence) -> bool:
+    return any(key in grams(words_of(text), one.language) for text in (one.statement.title, one.statement.heading))
+
+
+def _is_noun(key: str, kind: EntityKind, start: int, one: Sentence) -> bool:
+    """Return whether a sentence uses a phrase as a noun. A name needs nothing before it, and no small word after it at an end."""
+    if one.language == UNSPACED:
+        return True
+    if one.language in CAPITALISED_NOUNS:
+        return one.words[start][0].isupper()
+    end = start + len(key.split(" "))
+    before = one.words[start - 1].lower() if start else ""
+    closed = end >= len(one.words) or is_function_word(one.words[end], one.language)
+    if kind == "name":
+        return closed or re.search(rf"{re.escape(one.words[end - 1])}[”\"’)]*[,.;:)]", one.text) is not None
+    return closed and before in _BEFORE_NOUNS
+
+
+def passages(one: Candidate, held: Evidence) -> tuple[EntityPassage, ...]:
+    """Return the best sentences of pages: definitions first, then those of the documents that statements are from."""
+    names = {*one.spellings, *one.sayings}
+    cited = set(held.facts.values())
+
+    def order(found: Sentence) -> tuple[bool, bool, str]:
+        return not defines(found, names), found.statement.url not in cited, found.statement.url
+
+    taken: Counter[str] = Counter()
+    kept: list[EntityPassage] = []
+    opening = held.opening if not one.marks & {"defined"} else None
+    for found in ([opening] if opening else []) + sorted((other for other in held.read if other is not opening), key=order):
+        url = found.statement.url
+        taken[url] += 1
+        if taken[url] <= _OF_A_PAGE and len(kept) < _PASSAGES:
+            place = {"url": url, "digest": found.statement.digest, "title": found.statement.title}
+            kept.append(EntityPassage(text=found.text, defines=found is opening or defines(found, names), **place))
+    return tuple(kept)
+
+
+def defines(found: Sentence, names: AbstractSet[str]) -> bool:
+    """Return whether a sentence says what one of the ``names`` is."""
+    wanted = {" ".join(stems(name)) for name in names}
+    return any(" ".join(stems(name)) in wanted for name, _certain in definitions(found.text, found.language))
