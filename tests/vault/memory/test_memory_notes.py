@@ -45,14 +45,14 @@ def test_an_entity_has_a_note_with_links_to_its_quotes_and_its_night(tmp_path: P
 def test_of_a_list_an_entitys_note_shows_the_item_that_names_it(tmp_path: Path) -> None:
     store = MemoryStore()
     story = named_story(store)
-    quote = "- On a power cut, PostgreSQL replays its log.\n- Another server repairs its tables."
-    listed = story.facts[0].model_copy(update={"claim": " ".join(quote.split()), "quote": quote})
-    story.facts = (listed, *story.facts[1:])
+    quote = "- Another server repairs its tables.\n- After a crash, PostgreSQL reads its log again."
+    listed = story.facts[2].model_copy(update={"claim": " ".join(quote.split()), "quote": quote})
+    story.facts = (*story.facts[:2], listed, *story.facts[3:])
     story.whole()
     place = Workplace(tmp_path, remembered(store))
     place.build()
     note = text_of(place, "entities/entity-postgresql.md")
-    assert "On a power cut, PostgreSQL replays its log." in note
+    assert "After a crash, PostgreSQL reads its log again." in note
     assert "Another server" not in note
 
 
