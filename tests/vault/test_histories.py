@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pipeline.vault.cache.database import FILE
 from pipeline.vault.output.note import KINDS
 from tests.fakes import MemoryStore
-from tests.vault.builders import PAGES, Failing, Story, Workplace, a_store, afresh, change, changed_templates, night
+from tests.vault.builders import PAGES, Failing, Story, Workplace, a_store, afresh, change, changed_templates, fact, night
 
 STAGES: tuple[Callable[[Story], Story], ...] = (Story.begin, Story.planned, Story.gathered, Story.analysed, Story.reported)
 SHELF = (*PAGES, "https://logs.example/second", "https://logs.example/third")
@@ -48,6 +48,8 @@ class Life:
             pages=(SHELF[number % 5], SHELF[(number + 1) % 5], SHELF[(number + 2) % 5]),
             tags=(f"topic {number % 3}", "all"),
         )
+        # An answer with a number, so that questions get and lose charts.
+        story.facts = (fact(story.pages[0], f"The fee is {number} EUR per night."), *story.facts[1:])
         self.stories.append(story)
         self.stages[story.id] = iter(STAGES)
         self.go_on(len(self.stories) - 1)
