@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from pipeline.domain.memory.fold import Memory, Remembered
-from pipeline.domain.memory.naming.defining_sentence import defining_sentence
-from pipeline.domain.memory.naming.prose import is_prose
 from pipeline.domain.memory.values import NamedEntity
 from pipeline.text.normalise import one_line
 from pipeline.text.sentences import split_sentences
@@ -129,6 +127,8 @@ def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Re
 
 
 def _definition(model: VaultModel, memory: Memory, names: Iterable[str], holding: Iterable[Remembered]) -> Known | None:
+    from pipeline.domain.memory.naming.defining_sentence import defining_sentence  # only now: most builds make no such note
+
     by_fact = {one.statement.fact: one for one in holding}
     found = defining_sentence(names, (one.statement for one in by_fact.values()))
     return replace(known_of(model, memory, by_fact[found.fact]), text=one_line(found.text, _LONGEST)) if found else None
@@ -182,6 +182,8 @@ def _source(model: VaultModel, one: Remembered) -> Link | Inert:
 
 def sentence_about(names: Iterable[str], text: str) -> str:
     """Return the first sentence of a text that holds one of the names, one of running text if there is; else its beginning."""
+    from pipeline.domain.memory.naming.prose import is_prose  # only now: as above
+
     sentences = [one for line in text.splitlines() for one in split_sentences(line.strip(" |-*`#"))] or [text]
     wanted = [frozenset(stems(name)) for name in names]
     about = [one for one in sentences if any(name <= frozenset(stems(one)) for name in wanted)] or sentences[:1]
