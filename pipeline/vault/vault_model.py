@@ -15,6 +15,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.findings import facts_of, shown_sources, standings
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.values import Fact, ValidatedFact
+from pipeline.vault.charts.numbers.number_series import Series, series_of
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.session_card import Card, Reading, linked, readings_of
 
@@ -66,6 +67,11 @@ class LoadedSession:
         summary = self.state.report.summary if self.state.report else ()
         written = self.card.learnt is not None and self.card.learnt.answer is not None and self.card.learnt.answer.prose
         return frozenset(name for sentence in (summary if written else summary[:1]) for name in sentence.facts)
+
+    @cached_property
+    def numbers(self) -> tuple[Series, ...]:
+        """What the sources of the answer give for several dates."""
+        return series_of(self.readings, self.answering)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from pypdfium2 import PdfDocument
 
 from tests.browser.visiting import KINDS, Site, Visitor
 
@@ -103,6 +104,16 @@ def test_paper_shows_the_text_alone_with_all_that_is_folded_up(site: Site, visit
     assert page.locator(".citations q").first.is_visible()
     for left_out in (".site-header", ".toc", ".side", ".around", ".site-footer"):
         assert not any(found.is_visible() for found in page.locator(left_out).all()), left_out
+
+
+def test_a_reader_with_dark_colours_prints_dark_on_white(site: Site, visitor: Visitor) -> None:
+    page = visitor.open(site.address("report"), scheme="dark")
+    paper = PdfDocument(page.pdf(format="A4"))
+    for sheet in paper:
+        dots = bytes(sheet.render(scale=0.5, grayscale=True).buffer)
+        assert dots[0] == 255
+        assert sum(dot > 200 for dot in dots) > 0.8 * len(dots)
+    assert "Contents:" not in "".join(sheet.get_textpage().get_text_range() for sheet in paper)
 
 
 @pytest.mark.parametrize("width", [PHONE, TABLET, DESKTOP])

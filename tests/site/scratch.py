@@ -109,7 +109,8 @@ VAULT = {
 filters: {and: ['file.hasTag("research/source")']}
 formulas: {source: file.asLink(title)}
 properties: {formula.source: {displayName: Source}}
-views: [{type: table, name: All, order: [formula.source, note.quotes], sort: [{property: note.quotes, direction: DESC}]}]
+views:
+  [{type: table, name: All, order: [formula.source, note.quotes, note.host], sort: [{property: note.quotes, direction: DESC}]}]
 """,
     "my/mine.md": "# Mine\n\n#idea about [[Home]]\n",
     "img/p.png": "no real picture",

@@ -64,8 +64,11 @@ def test_a_table_follows_the_notes_that_it_shows(scratch: Scratch) -> None:
     scratch.build()
     rows = [row.text(deep=True) for row in scratch.page("index.html").css("div.base tbody tr")]
     assert rows == ["Another3", "A source1"]
-    scratch.write("sources/2026-11/s3.md", note("Third", "x", "source", tags='["research/source"]', quotes="2"))
+    titles = "div.base th"
+    assert [cell.text() for cell in scratch.page("index.html").css(titles)] == ["Source", "Quotes"]  # no note has a host
+    scratch.write("sources/2026-11/s3.md", note("Third", "x", "source", tags='["research/source"]', quotes="2", host="a.example"))
     assert "index.html" in scratch.build().written
+    assert [cell.text() for cell in scratch.page("index.html").css(titles)] == ["Source", "Quotes", "Host"]
     assert "Third" in scratch.html("index.html")
 
 

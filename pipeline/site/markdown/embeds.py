@@ -99,8 +99,9 @@ class EmbedRenderer:
     def _drawn(self, view: bases.View, rows: Sequence[bases.Row], more: int, root: str) -> Markup:
         if not rows:
             return _safe('<p class="embed base empty">Nothing yet.</p>\n')
-        head = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in view.columns)
-        body = "\n".join(f"<tr>{''.join(self._cell(column, row, root) for column in view.columns)}</tr>" for row in rows)
+        columns = [column for column in view.columns if column.links or any(row.value(column.name) for row in rows)]
+        head = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in columns)
+        body = "\n".join(f"<tr>{''.join(self._cell(column, row, root) for column in columns)}</tr>" for row in rows)
         table = f"{TABLE}\n<table>\n<thead>\n<tr>{head}</tr>\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>"
         title = f'<p class="embed-title">{escape(view.title)}</p>\n' if view.title else ""
         return _safe(f'<div class="embed base">\n{title}{table}\n{self._others(rows, more, root)}</div>\n')

@@ -31,6 +31,7 @@ _WEB = re.compile(r"(?:https?://|mailto:)[^\s\\]+", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}")
 _SIZE = re.compile(r"(\d{1,4})(?:x(\d{1,4}))?")
 _OUTSIDE = 'class="external" rel="noopener noreferrer nofollow"'
+_OUTSIDE_BARE = _OUTSIDE.replace("external", "external bare", 1)  # its words are its address: paper needs no other
 # A table scrolls by itself on a narrow page, so it must be a stop of the keyboard.
 TABLE = '<div class="table-wrap" role="group" aria-label="Table" tabindex="0">'
 _SHOWN_INSIDE = {".md", ".canvas", ".base"}
@@ -196,7 +197,9 @@ def _link_open(tokens: Sequence[Token], number: int, _options: Any, env: Env) ->
     token = tokens[number]
     href = str(token.attrs.get("href", ""))
     if _WEB.fullmatch(href):
-        return f'<a {_OUTSIDE} href="{escape(href)}">'
+        shown = tokens[number + 1].content if number + 1 < len(tokens) else ""
+        kind = _OUTSIDE_BARE if shown and href.endswith(shown) else _OUTSIDE
+        return f'<a {kind} href="{escape(href)}">'
     target, _, place = href.partition("#")
     path = draft.find_relative(target) if target else draft.path
     inside = href_of(draft.root, path, place, own=draft.path) if path else ""

@@ -17,6 +17,8 @@ _NOT_NUMBER = re.compile(r"[^\d/]")
 _MARKED = re.compile(r"==(?=[^\s=])([^\n]*?[^\s=])==(?!=)")
 _MATH = re.compile(r"\$(?=[^\s$])([^$`\n]+?)(?<=[^\s\\])\$(?![\w$])")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠᵍʰ", "0123456789abcdefgh")
+# In the words of a link a vault has look-alikes of these signs; few fonts have them.
+_PLAIN_SIGNS = str.maketrans("＄＃", "$#")
 _SIGN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+[ᵃᵇᶜᵈᵉᶠᵍʰ]?")
 
 
@@ -31,7 +33,7 @@ class Wikilink:
     @property
     def shown(self) -> str:
         """The words to show."""
-        return self.words or " > ".join(part for part in (self.target, *self.place.split("#")) if part)
+        return self.words.translate(_PLAIN_SIGNS) or " > ".join(part for part in (self.target, *self.place.split("#")) if part)
 
     @property
     def block(self) -> str:

@@ -12,21 +12,21 @@ from markupsafe import Markup
 from pipeline.site.pages.page_values import Link
 from pipeline.text.normalise import one_line
 
-MOST = 12  # neighbours; the names of more would run into each other
+FEWEST, MOST = 3, 12  # neighbours; fewer are better listed, and the names of more would run into each other
 _WIDTH, _HEIGHT = 760, 370
 _LABEL = 26
 
 
 def local_graph(title: str, kind: str, neighbours: Sequence[Link]) -> Markup:
-    """Return an SVG of a note and at most ``MOST`` of its neighbours, "" when it has none."""
+    """Return an SVG of a note and at most ``MOST`` of its neighbours, "" when it has fewer than ``FEWEST``."""
     shown = neighbours[:MOST]
-    if not shown:
+    if len(shown) < FEWEST:
         return Markup()
     middle = (_WIDTH // 2, _HEIGHT // 2)
     places = [_place(number, len(shown)) for number in range(len(shown))]
     lines = "".join(f'<line class="edge" x1="{middle[0]}" y1="{middle[1]}" x2="{x}" y2="{y}"/>' for x, y in places)
     nodes = "".join(_node(link, x, y) for link, (x, y) in zip(shown, places, strict=True))
-    words = f"{title}: linked with {len(neighbours)} {'note' if len(neighbours) == 1 else 'notes'}"
+    words = f"{title}: linked with {len(neighbours)} notes"
     own = f'<circle class="node self {kind}" cx="{middle[0]}" cy="{middle[1]}" r="9"/>'
     # Links inside a picture can be reached, so the picture is a group and not an image.
     return Markup(  # noqa: S704 - every text in it is escaped

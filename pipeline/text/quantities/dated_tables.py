@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.text.quantities.amounts import quantities_in
 from pipeline.text.quantities.dates import Day
-from pipeline.text.quantities.measurements import LABELS, Measurement, day_named
+from pipeline.text.quantities.measurements import LABELS, Measurement, day_named, has_one_reading
 
 MOST_CELLS = 4_000
 _BLANK = frozenset({"", "-", "–", "—", "n/a", "n. a.", "na", "?", ".", "…"})
@@ -54,7 +54,7 @@ def _cell(header: Sequence[str], place: int, row: Sequence[str], day: Day | None
     name = " ".join(header[place].strip(" *_").split())
     amounts = quantities_in(row[place]).amounts
     words = {word.casefold() for word in re.findall(r"[^\W\d_]+", name)}
-    if not words or words & LABELS or len(amounts) != 1 or len(amounts[0].bare) != 1:
+    if not words or words & LABELS or len(amounts) != 1 or not has_one_reading(amounts[0]):
         return None
     start, end = amounts[0].place
     rest = row[place][:start] + row[place][end:]

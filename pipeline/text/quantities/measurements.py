@@ -14,6 +14,7 @@ from pipeline.text.quantities.dates import Day, dates_in
 
 NUMBER, DATE = "#", "@"  # what stands for them in the words around
 _LONGEST = 300  # characters of a sentence
+_LARGEST = 10**15  # longer numbers are names: keys, account numbers
 _YEAR = re.compile(
     r"(?:(?<![\w-])(?:in|during|year|end of|by|as of|for|at)\s+(?:the year\s+)?|\(|\A)((?:1[5-9]|20)\d\d)(?=[\s,.;:)]|\Z)",
     re.IGNORECASE,
@@ -70,6 +71,11 @@ def sentence_measurement(sentence: str) -> Measurement | None:
     return Measurement(words, label, day, amount, marked[about.start() if about else start : end])
 
 
+def has_one_reading(amount: Amount) -> bool:
+    """Return whether a number's digits can be read in one way only, and it is one of a size that is measured."""
+    return len(amount.bare) == 1 and all(abs(value) < _LARGEST for value in amount.bare)
+
+
 def count_words(words: str) -> int:
     """Return how many words a measurement has around its number."""
     return len(_WORD.findall(words))
@@ -117,7 +123,7 @@ def _is_value(text: str, amount: Amount) -> bool:
     """Return whether a number is a value: no bound, no name, no ordinal, and its digits can be read in one way only."""
     before = text[: amount.place[0]].rstrip()
     last = _LAST_WORD.search(before)
-    if len(amount.bare) != 1 or _ORDINAL.search(amount.shown) or text[amount.place[1] :][:1] in {"/", "-", "–", "+"}:
+    if not has_one_reading(amount) or _ORDINAL.search(amount.shown) or text[amount.place[1] :][:1] in {"/", "-", "–", "+"}:
         return False
     if re.search(rf"(?<!\w)(?:{_BOUND.pattern})\Z", before, re.IGNORECASE) or before.endswith(
         ("-", "–", "#", "<", ">", "≤", "≥")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -21,6 +22,7 @@ from pipeline.vault.paths import in_year
 
 LONGEST_REPORT = 60_000  # characters of a report
 MOST_CLAIMS, MOST_MESSAGES, MOST_FINDINGS, MOST_SOURCES = 150, 80, 40, 10
+_NAMED_LINE = re.compile(r"\s*\n\s*(?=[A-Z][\w ]{0,30}:(?:\s|\Z))")
 _LONGEST = 1_200  # characters of one text of a message
 
 
@@ -167,7 +169,8 @@ def _message(one: MessageImported) -> Message:
 
 
 def _short(text: str) -> Inert:
-    return prose(one_line(text, _LONGEST))
+    """A text on one line; lines that begin with a name for what they hold, as "Rationale: …", are set apart."""
+    return prose(one_line(_NAMED_LINE.sub(" · ", text), _LONGEST))
 
 
 def _addresses(sources: Iterable[str]) -> tuple[Inert, ...]:

@@ -17,6 +17,7 @@ from pipeline.text.stemming import stems
 from pipeline.vault.notes.note_parts import best_link, present, properties_of, quote_link, topic_links, without_note
 from pipeline.vault.output.escaping import Inert, Link, plain
 from pipeline.vault.output.note import Note
+from pipeline.vault.output.page_markdown import claim_beside
 from pipeline.vault.vault_model import VaultModel
 
 MOST_STATEMENTS, MOST_OPEN, MOST_RELATED = 60, 15, 8
@@ -230,7 +231,9 @@ def _day(memory: Memory, one: Remembered) -> str:
 def known_of(model: VaultModel, memory: Memory, one: Remembered, names: Iterable[str] = ()) -> Known:
     """Return a statement as notes show it: the sentence of it that holds one of the ``names``, or its first."""
     session = model.by_id.get(one.superseded_in or one.sessions[-1])
-    text = sentence_about(names, one.statement.claim or one.statement.quote)
+    said = one.statement
+    # A quote has its lines; a claim that is the quote has them on one.
+    text = sentence_about(names, claim_beside(said.claim, said.quote) or said.quote)
     link = best_link(session) if session else None
     return Known(text, _source(model, one), _day(memory, one), link, one.statement.standing)
 

@@ -12,7 +12,6 @@ from pipeline.domain.state import GIVES_ORDERS, Report, SessionState, cost_of, w
 from pipeline.domain.values import Sentence
 from pipeline.text.ranking.rank_fusion import Origin, page_origin
 from pipeline.vault.charts.numbers.number_charts import NumberChart, number_views
-from pipeline.vault.charts.numbers.number_series import series_of
 from pipeline.vault.mornings.entries import history_link, passing_words
 from pipeline.vault.notes.activity import models
 from pipeline.vault.notes.note_parts import (
@@ -181,7 +180,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
     disagreements = citer.disagreements(report.contradictions)
     unknowns = open_questions(report.unknowns)
     limits = _limits(state, report)
-    numbers = number_views(model.sources, loaded.card.report_path, series_of(loaded.readings, loaded.answering))
+    numbers = number_views(model.sources, loaded.card.report_path, loaded.numbers)
     counts, cost = counts_of(state), cost_of(state)
     origins = [page_origin(entry.url) for entry in report.references]
     return ReportView(

@@ -75,9 +75,18 @@ def _flattened(found: Sequence[Block]) -> Iterable[str]:
         if kind == "row":
             yield "; ".join(" · ".join(filter(None, cells(block.text))) for block in same)
         elif kind == "item":
-            yield "; ".join(block.text.strip().rstrip(";") for block in same)
+            yield _joined_items([block.text.strip().rstrip(";") for block in same])
         else:
             yield " ".join(block.text for block in same)
+
+
+def _joined_items(items: Sequence[str]) -> str:
+    """Return the items of a list in a row: behind a full sentence another begins, behind other words a semicolon stands."""
+    ends = [
+        "" if place == len(items) - 1 else " " if item.endswith((".", "!", "?", ":")) else "; "
+        for place, item in enumerate(items)
+    ]
+    return "".join(f"{item}{end}" for item, end in zip(items, ends, strict=True))
 
 
 def cells(row: str) -> list[str]:

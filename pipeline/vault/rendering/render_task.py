@@ -15,7 +15,6 @@ from pipeline.vault import load
 from pipeline.vault.cache.catalogue import StoredReading, readings_from, stored_readings
 from pipeline.vault.charts.canvas import canvas_of
 from pipeline.vault.charts.numbers.number_charts import number_drawings
-from pipeline.vault.charts.numbers.number_series import series_of
 from pipeline.vault.charts.session_charts import charts_of
 from pipeline.vault.notes.report_note import report_note
 from pipeline.vault.notes.session_note import session_note
@@ -131,4 +130,4 @@ def _contents(model: VaultModel, loaded: LoadedSession, wanted: frozenset[str]) 
         yield from (worker_note(model, loaded, worker) for worker in own)
     if FIGURE in wanted:
         yield from chain([canvas_of(loaded)], charts_of(loaded))
-        yield from number_drawings(loaded.card.report_path, series_of(loaded.readings, loaded.answering))
+        yield from number_drawings(loaded.card.report_path, loaded.numbers)

@@ -36,6 +36,16 @@ def test_a_link_leads_where_it_says(written: str, made: str) -> None:
     assert made in html_of(written)
 
 
+def test_a_link_whose_words_are_its_address_is_marked_so_that_paper_shows_it_once() -> None:
+    assert '<a class="external bare"' in html_of("[https://example.org/a](https://example.org/a)")
+    assert '<a class="external bare"' in html_of("[example.org/a](https://example.org/a)")
+    assert '<a class="external" ' in html_of("[A page](https://example.org/a)")
+
+
+def test_look_alikes_of_signs_in_the_words_of_a_link_are_the_signs_again() -> None:
+    assert ">default: $x #1</a>" in html_of("[[a|default: ＄x ＃1]]")
+
+
 def test_a_link_in_a_table_has_an_escaped_bar() -> None:
     table = html_of("| a | b |\n| --- | ---: |\n| [[a\\|The source]] | 2 |")
     assert '<td><a class="internal" href="../sources/2026-11/a.html">The source</a></td>' in table

@@ -52,6 +52,7 @@ def test_the_same_words_in_another_year_are_the_same_quantity_and_other_words_ar
         "It weighs 1.234 kg in 2019.",
         "In 2019 five were sold.",
         "It met on 3 April with 5 members.",
+        "In 2019 the key was 1234567890123456 members.",
     ],
 )
 def test_bounds_ranges_names_and_uncertain_dates_are_no_measurement(sentence: str) -> None:

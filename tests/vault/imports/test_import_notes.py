@@ -36,6 +36,11 @@ def test_the_note_says_first_that_nothing_is_checked(folder: Path) -> None:
     assert "- **Night** Oxygen falls below 2 mg/l before dawn. Fish leave. (worker-1, confidence 0.8)" in body
 
 
+def test_what_a_message_says_under_names_is_set_apart_on_its_line(folder: Path) -> None:
+    (note,) = (folder / "vault" / "imports").rglob("graph-of-thought-*.md")
+    assert "Use a steel barrel · Rationale: Plastic cracks in frost · Alternatives:" in note.read_text()
+
+
 def test_every_import_has_a_note_and_home_and_a_table_list_them(folder: Path) -> None:
     notes = {path.stem for path in (folder / "vault" / "imports").rglob("*.md")}
     assert len(notes) == 6

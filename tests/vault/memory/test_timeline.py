@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pipeline.batch.memory.reading import read_memory
@@ -65,3 +66,26 @@ def test_a_models_sentences_are_recalled_for_the_plan_of_a_question_like_it() ->
     found = MemoryIndex(memory).recall(one.query, "other", (), "2026-12-24T00:00:00.000Z")
     assert {episode.text for episode in found.episodes} == {x.episode.sentences[0].text for x in memory.sessions.values()}
     assert MemoryIndex(memory).recall("What do bees eat?", "other", (), "2026-12-24T00:00:00.000Z").episodes == ()
+
+
+def test_a_topic_leads_to_the_earlier_reports_of_a_question_by_their_day_and_what_was_new(tmp_path: Path) -> None:
+    store = a_question_of_two_nights(model=False)
+    Story(store, id="2026-12-05-power-cut-77aa", previous="2026-11-28-power-cut-9c01", date="2026-12-05").whole()
+    place = Workplace(tmp_path, store)
+    place.build()
+    note = text_of(place, "topics/topic-crash-safety.md")
+    links = re.findall(r"(?m)^- \[\[(reports/[^|\]]+)\|([^\]]+)\]\]$", note)
+    assert [words for _path, words in links] == [
+        "28 November 2026: 1 new fact, 1 changed and 1 gone",
+        "21 November 2026: first report",
+    ]
+    assert all((place.vault / f"{path}.md").is_file() for path, _words in links)
+
+
+def test_the_note_on_memory_has_one_line_for_a_search_however_often_it_helped(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_question_of_two_nights(model=False))
+    place.build()
+    searches = text_of(place, "Memory.md").partition("## Searches that worked\n")[2].partition("\n## ")[0].strip().splitlines()
+    assert searches
+    assert len({line.partition(": ")[0] for line in searches}) == len(searches)
+    assert all(": 2 times, last on 28 November 2026 ([[" in line for line in searches)

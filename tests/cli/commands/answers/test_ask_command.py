@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from unittest import mock
@@ -149,3 +150,17 @@ def test_deeper_researches_the_question_in_a_fast_session_that_the_talks_note_li
     before = {path: path.read_bytes() for path in (folder / "vault").rglob("*.md")}
     assert said(folder, "build", "--all").code == 0
     assert before == {path: path.read_bytes() for path in (folder / "vault").rglob("*.md")}
+
+
+def test_what_deeper_researched_is_linked_in_the_note_of_a_question_with_two_reports(folder: Path) -> None:
+    assert said(folder, "-q", "run", "depth", "--again").code == 0
+    assert asked(folder, "--deeper", "depth", "Where do ships wait at night?").code == 0
+    (note,) = (folder / "vault" / "questions").glob("question-depth-*.md")
+    _, _, asked_since = note.read_text().partition("## Asked since\n")
+    linked = re.findall(r"\[\[((?:talks|reports)/[^|\]]+)\|([^\]]+)\]\]", asked_since.partition("\n## ")[0])
+    assert [words for path, words in linked if path.startswith("reports/")] == [
+        "researched further: Where do ships wait at night?"
+    ]
+    assert all((folder / "vault" / f"{path}.md").is_file() for path, _words in linked)
+    (page,) = (folder / "site" / "questions").glob("*.html")
+    assert ">researched further: Where do ships wait at night?</a>" in page.read_text()
