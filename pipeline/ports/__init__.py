@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
 from pipeline.domain.events.records import Kind, Record, Snapshot
 from pipeline.domain.events.tombstones import Tombstones
@@ -179,6 +179,15 @@ class Subscription(Protocol):
 
     def close(self) -> None:
         """End the subscription."""
+        ...
+
+
+@runtime_checkable
+class Reopenable(Protocol):
+    """An event store that other processes can open to read the same streams."""
+
+    def reopener(self) -> Callable[[], EventStore]:
+        """Return a function that opens the store, and that can be pickled."""
         ...
 
 

@@ -7,12 +7,15 @@ import logging
 import os
 import pickle
 import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -50,7 +53,8 @@ class Pool(Generic[P]):
         future = None
         if self._number:
             try:
-                future = (self._pool or self._started()).submit(_serve, work, about)
+                with _without_main():
+                    future = (self._pool or self._started()).submit(_serve, work, about)
             except (OSError, RuntimeError) as error:
                 self.go_on_alone(error)
         return Work(self.go_on_alone, future, partial(work, self._here, about))
@@ -83,7 +87,9 @@ class Pool(Generic[P]):
 class Work(Generic[T]):
     """Work that was handed over. If nobody does it, it is done ``here``."""
 
-    def __init__(self, go_on_alone: Callable[[Exception], None], future: Future[T] | None, here: Callable[[], T]) -> None:
+    def __init__(
+        self, go_on_alone: Callable[[Exception], None], future: Future[_Answer[T]] | None, here: Callable[[], T]
+    ) -> None:
         self.future, self._here, self._go_on_alone = future, here, go_on_alone
 
     @property
@@ -96,7 +102,7 @@ class Work(Generic[T]):
         from concurrent.futures.process import BrokenProcessPool
 
         try:
-            return self.future.result() if self.future else self._here()
+            return _taken(self.future.result()) if self.future else self._here()
         except BrokenProcessPool as error:
             self._go_on_alone(error)
             return self._here()
@@ -107,29 +113,67 @@ class Work(Generic[T]):
         from concurrent.futures.process import BrokenProcessPool
 
         try:
-            return await wrap_future(self.future) if self.future else self._here()
+            return _taken(await wrap_future(self.future)) if self.future else self._here()
         except BrokenProcessPool as error:
             self._go_on_alone(error)
             return self._here()
 
 
+class _Answer(NamedTuple, Generic[T]):
+    """What came of work in another process, and what was logged there."""
+
+    value: T
+    logged: list[logging.LogRecord]
+
+
+def _taken(answer: _Answer[T]) -> T:
+    """Return what came of the work, and log here what was logged there: only this process has handlers."""
+    for record in answer.logged:
+        logging.getLogger(record.name).handle(record)
+    return answer.value
+
+
+class _Collector(logging.Handler):
+    """Keeps what is logged, as it can be pickled."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        record.msg, record.args = record.getMessage(), None
+        if record.exc_info:
+            record.exc_text, record.exc_info = logging.Formatter().formatException(record.exc_info), None
+        _logged.append(record)
+
+
+_logged: list[logging.LogRecord] = []
 _place: Any = None  # of a process that does nothing but work for another
 
 
 def _begin(file: str) -> None:
     global _place
     furnish, given = pickle.loads(Path(file).read_bytes())  # noqa: S301 - written by the process that asks
+    logging.getLogger().addHandler(_Collector())
     _place = furnish(given)
     begin()
 
 
-def _serve(work: Callable[[Any, Q], T], about: Q) -> T:
-    return work(_place, about)
+def _serve(work: Callable[[Any, Q], T], about: Q) -> _Answer[T]:
+    _logged.clear()
+    return _Answer(work(_place, about), _logged)
 
 
 def processors(most: int) -> int:
     """Return how many processors this process may use, ``most`` at most; not every system says."""
     return min(most, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Start processes without the module that was run: they are asked for nothing that is in it, and it may import much."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def spawning() -> SpawnContext:

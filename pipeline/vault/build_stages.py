@@ -28,6 +28,7 @@ from pipeline.vault.output.writer import BuildReport, VaultWriter, WriteResult
 from pipeline.vault.path_assignment import NameClash, PathAssignment, assign_paths
 from pipeline.vault.paths import Workers
 from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile
+from pipeline.vault.rendering.render_pool import RenderPool
 from pipeline.vault.rendering.render_task import FIGURE, SessionUnreadable
 from pipeline.vault.rendering.templates import Renderer
 
@@ -61,6 +62,7 @@ class Build:
         self._vault, self._tree = vault, Tree(vault)
         self._catalogue = catalogue
         self._refused: dict[str, LogError] = {}
+        self._pool = RenderPool(renderer, store)
 
     def run(self) -> BuildReport:
         """Bring the vault up to date; return what was done.
@@ -90,6 +92,7 @@ class Build:
             self._check_in_place()
             raise
         finally:
+            self._pool.close()
             self._tree.close()
 
     def _check_in_place(self) -> None:
@@ -107,7 +110,7 @@ class Build:
         moved = self._identity.due()
         kinds = kinds | {*KINDS, FIGURE} if moved is None else kinds
         drifted = {owner: drifted.get(owner, _NONE) | (moved or {}).get(owner, _NONE) for owner in {*drifted, *(moved or {})}}
-        generation = NoteGeneration(self._store, self._catalogue, changes, assigned, self._renderer, kinds, drifted)
+        generation = NoteGeneration(self._store, self._catalogue, changes, assigned, self._renderer, self._pool, kinds, drifted)
         try:
             return generation, self._identity.placed(list(generation.files()))
         except SessionUnreadable as found:
@@ -117,7 +120,7 @@ class Build:
 
     def _read_log(self) -> tuple[LogChanges, PathAssignment]:
         """The changes since the last build, and the path of every note; after a name clash all paths are assigned again."""
-        changes = read_changes(self._marks, self._store, self._catalogue, self._refused)
+        changes = read_changes(self._marks, self._store, self._catalogue, self._refused, self._pool)
         try:
             return changes, assign_paths(changes, self._catalogue, self._workers)
         except NameClash:
@@ -208,7 +211,7 @@ class Build:
 def _all_of(kind: str, done: NoteGeneration) -> Iterator[GeneratedFile]:
     """Render every file of a kind once more, at the paths that the log gives them."""
     again = NoteGeneration(
-        done.store, done.catalogue, done.changes, done.assigned, done.renderer, frozenset({kind}), drifted={}
+        done.store, done.catalogue, done.changes, done.assigned, done.renderer, done.pool, frozenset({kind}), drifted={}
     )  # fmt: skip
     with suppress(SessionUnreadable):
         yield from (file for file in again.files() if file.kind == kind)

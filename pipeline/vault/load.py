@@ -12,6 +12,8 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.pruning_events import ResearchPruned
 from pipeline.domain.events.records import Record
 from pipeline.domain.state import SessionState
+from pipeline.errors import LogError
+from pipeline.ports import EventStore
 from pipeline.vault.paths import Names, Workers
 from pipeline.vault.session_card import Card, card_of, named_card
 from pipeline.vault.vault_model import Batch, LoadedSession
@@ -81,6 +83,25 @@ def outline(session_id: str, records: Sequence[Record]) -> FoldedSession:
         first = state.report.contradictions[:1]  # whether there is one
         state.report = replace(state.report, summary=(), sections=(), references=(), contradictions=first, unknowns=())
     return FoldedSession(state, ())
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSession:
+    """A session as it was read from the log: its outline, and its events as JSON; or why it cannot be read."""
+
+    name: str
+    opened: FoldedSession | None = None
+    events: tuple[bytes, ...] = ()
+    error: LogError | None = None
+
+
+def read_session(store: EventStore, name: str) -> ReadSession:
+    """Return the outline and the events of a session."""
+    try:
+        records = store.load(name)
+        return ReadSession(name, outline(name, records), tuple(record.data for record in records))
+    except LogError as error:
+        return ReadSession(name, error=error)
 
 
 def _folded(session_id: str, events: Iterable[bytes]) -> FoldedSession:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipeline.domain.events.records import Record
 from pipeline.errors import LogError
 from pipeline.ports import EventStore
 from pipeline.vault import load
 from pipeline.vault.cache.catalogue import Catalogue
-from pipeline.vault.load import FoldedSession
+from pipeline.vault.load import FoldedSession, ReadSession
+from pipeline.vault.rendering.render_pool import RenderPool
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import Batch
 
@@ -50,20 +50,20 @@ class LogChanges:
 
 
 def read_changes(
-    marks: Mapping[str, str], store: EventStore, catalogue: Catalogue, refused: Mapping[str, LogError]
+    marks: Mapping[str, str], store: EventStore, catalogue: Catalogue, refused: Mapping[str, LogError], pool: RenderPool
 ) -> LogChanges:
-    """Read the streams whose mark changed since the last build; ``marks`` are the store's.
+    """Read the streams whose mark changed since the last build; ``marks`` are the store's, and ``pool`` shares the work.
 
     Streams that are damaged or already ``refused`` are left out and reported as problems.
     """
-    return _Reader(marks, store, catalogue, refused).read()
+    return _Reader(marks, store, catalogue, refused, pool).read()
 
 
 class _Reader:
     def __init__(
-        self, marks: Mapping[str, str], store: EventStore, catalogue: Catalogue, refused: Mapping[str, LogError]
+        self, marks: Mapping[str, str], store: EventStore, catalogue: Catalogue, refused: Mapping[str, LogError], pool: RenderPool
     ) -> None:
-        self._store, self._catalogue, self._refused = store, catalogue, refused
+        self._store, self._catalogue, self._refused, self._pool = store, catalogue, refused, pool
         self._room = _KEPT_BYTES
         self._changes = LogChanges(marks, catalogue.is_blank(), catalogue.batches())
 
@@ -84,24 +84,22 @@ class _Reader:
         for name in {*other, *self._refused, *self._changes.forgotten}:
             if card := self._catalogue.card(name):
                 self._changes.cards_before[name] = card
-        for name in other:
-            if name not in self._refused:
-                self._read_session(name, marks[name])
+        faults = {}
+        for read in self._pool.read([name for name in other if name not in self._refused]):
+            self._keep(read)
+            if read.error:
+                faults[read.name] = read.error
+        for name, fault in sorted(faults.items()):
+            self._report(f"the notes of {name}", fault)
         for name in sorted(self._refused.keys() & marks.keys()):
             self._report(f"the notes of {name}", self._refused[name])
 
-    def _read_session(self, name: str, mark: str) -> None:
-        try:
-            records = self._store.load(name)
-            opened = load.outline(name, records)
-        except LogError as error:
-            self._report(f"the notes of {name}", error)
-            return
-        if opened.state.query:
-            self._changes.outlines[name] = opened
-            self._keep_events(name, records)
-        else:
-            self._catalogue.put_card(name, mark, None)
+    def _keep(self, read: ReadSession) -> None:
+        if read.opened and read.opened.state.query:
+            self._changes.outlines[read.name] = read.opened
+            self._keep_events(read)
+        elif read.opened:
+            self._catalogue.put_card(read.name, self._changes.marks[read.name], None)
 
     def _read_batches(self) -> None:
         changes, known = self._changes, self._catalogue.batch_marks()
@@ -124,10 +122,10 @@ class _Reader:
             self._catalogue.drop_streams([name])
         self._changes.batches_changed |= batch is not None or name in self._changes.batches_before
 
-    def _keep_events(self, name: str, records: Sequence[Record]) -> None:
-        size = sum(len(record.data) for record in records)
+    def _keep_events(self, read: ReadSession) -> None:
+        size = sum(map(len, read.events))
         if size <= self._room:
-            self._changes.kept_events[name] = tuple(record.data for record in records)
+            self._changes.kept_events[read.name] = read.events
             self._room -= size
 
     def _report(self, what: str, error: LogError) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -35,6 +34,7 @@ from pipeline.vault.notes.topic_note import former_topics, topic_note, topics_of
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Plain
 from pipeline.vault.path_assignment import PathAssignment
+from pipeline.vault.rendering import render_pool
 from pipeline.vault.rendering.base_file import fault_of
 from pipeline.vault.rendering.generated_file import GeneratedFile, of_plain
 from pipeline.vault.rendering.render_pool import RenderPool
@@ -89,8 +89,6 @@ _KINDS_OF_ROOM: Mapping[str, frozenset[str]] = {
     "templates": frozenset({COPY}),
 }
 _NONE: frozenset[str] = frozenset()
-# The size of a batch for a worker process: about the same amount of work.
-SESSIONS, SOURCES = 8, 64
 
 
 @dataclass
@@ -105,6 +103,7 @@ class NoteGeneration:
     changes: LogChanges
     assigned: PathAssignment
     renderer: Renderer
+    pool: RenderPool
     kinds: frozenset[str]
     drifted: Mapping[str, frozenset[str]]
     rendered_kinds: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -117,9 +116,9 @@ class NoteGeneration:
             TemplateInvalid: a template is missing or faulty.
             SessionUnreadable: a session cannot be read to its end.
         """
-        with closing(RenderPool(self.assigned.model.links, self.renderer)) as pool:
-            yield from self._session_files(pool)
-            yield from self._source_files(pool)
+        self.pool.link(self.assigned.model.links)
+        yield from self._session_files()
+        yield from self._source_files()
         yield from self._night_files()
         yield from self._topic_files()
         yield from self._question_files()
@@ -218,11 +217,11 @@ class NoteGeneration:
         cards = [self._model.by_id[brief.id] for brief in self._questions[question]]
         return self._talks.about_any(self._model, (card.id for card in reversed(cards))), self._memory.episodes_of(cards)
 
-    def _session_files(self, pool: RenderPool) -> Iterator[GeneratedFile]:
+    def _session_files(self) -> Iterator[GeneratedFile]:
         found = invalidation.sessions(self.changes, self.assigned, self.catalogue)
         found |= {name for name in self._talks.sessions_asked_about(self.assigned.model) if name in self.assigned.model.by_id}
         due = list(self._due("session", found, lambda: self.assigned.model.by_id))
-        for result in pool.render(map(self._session_order, due), len(due), SESSIONS):
+        for result in self.pool.render(map(self._session_order, due), len(due), render_pool.SESSIONS):
             self._store_result(result)
             yield from result.files
 
@@ -248,10 +247,10 @@ class NoteGeneration:
             self.catalogue.put_card(name, self.changes.marks[name], result.card)
             self.catalogue.put_readings(name, result.readings)
 
-    def _source_files(self, pool: RenderPool) -> Iterator[GeneratedFile]:
+    def _source_files(self) -> Iterator[GeneratedFile]:
         found = invalidation.sources(self.changes, self.assigned, self.catalogue) | self._sources_of_pruned_pages()
         due = list(self._due("source", found, lambda: self.assigned.model.sources))
-        for result in pool.render(map(self._source_order, due), len(due), SOURCES):
+        for result in self.pool.render(map(self._source_order, due), len(due), render_pool.SOURCES):
             yield from result.files
 
     def _sources_of_pruned_pages(self) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -29,6 +30,36 @@ if __name__ == "__main__":
     pool.close()
     print(len(helping))
 """
+
+
+SCRIPT = """
+print("imported")
+if __name__ == "__main__":
+    from pipeline.system.worker_pool import Pool
+    from tests.system.test_worker_pool import _joined, _place
+    pool = Pool(1, "here", _place, "there")
+    print(pool.submit(_joined, "one").result())
+    pool.close()
+"""
+
+
+def test_a_process_that_helps_does_not_import_the_module_that_was_run(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    found = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run([sys.executable, tmp_path / "script.py"], env=found, capture_output=True, timeout=60, check=False)
+    assert ended.stdout.split() == [b"imported", b"there", b"one"], ended.stderr
+
+
+def _logging(_place: str, about: str) -> str:
+    logging.getLogger("pipeline.test").warning("%s was noticed", about)
+    return about
+
+
+def test_what_a_process_that_helps_logs_is_logged_by_the_one_that_asks(caplog: pytest.LogCaptureFixture) -> None:
+    pool = Pool(1, "here", _place, "there")
+    assert [pool.submit(_logging, about).result() for about in ("one", "two")] == ["one", "two"]
+    pool.close()
+    assert [record.getMessage() for record in caplog.records] == ["one was noticed", "two was noticed"]
 
 
 def test_no_more_processors_than_asked_for_and_at_least_one() -> None:

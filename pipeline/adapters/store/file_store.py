@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pipeline.adapters.store import object_store, snapshots
@@ -41,7 +42,7 @@ class FileStore:
     """
 
     def __init__(self, root: Path, rule: Rule | None = None) -> None:
-        self._layout = Layout(root)
+        self._root, self._layout = root, Layout(root)
         self._rule = rule
         self._branched: dict[str, bool] = {}
         self._writers: dict[str, StreamWriter] = {}
@@ -77,6 +78,10 @@ class FileStore:
             kept = removal.pruned_records(self.get(pruned.report))
             return [record for record in kept if record.version > after]
         return [line.record for line in self._chain(session_id).lines[after:]]
+
+    def reopener(self) -> Callable[[], FileStore]:
+        """Return a function that opens the store in another process."""
+        return partial(FileStore, self._root, self._rule)
 
     def subscribe(self, kinds: Sequence[Kind] = ("session", "batch"), *, from_start: bool = False) -> PolledSubscription:
         """Return the events that are stored from now on, or all of them."""

@@ -1,7 +1,8 @@
 """The named subject of a question: do the passages make statements about it, or do they mention it only in passing?
 
 A document that lists a name among others ("ext4, xfs, btrfs and many more") says nothing about it. A name is *treated* if a title
-or heading has it, or if several sentences state something about it; a list of names, brackets and code count nothing.
+or heading has it, if a paragraph opens with it as its subject, or if several sentences state something about it; a list of names,
+brackets and code count nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _USUAL_SHARE = 0.05  # a word in more of the index's passages is what all docume
 _SUBJECT, _OBJECT, _ROW, _LISTED = 1.0, 0.5, 0.25, 0.0  # what a sentence counts by the place of the name in it
 _HEADING = 2.0
 _BEFORE_SUBJECT = 4  # words before a name that is its sentence's subject
+_TOPIC = 3  # sentences of a paragraph that is about the subject of its first one
 _LABEL_WORDS = 6
 _COVERED = 0.75  # a statement with more of the question's words answers it alone; of a broad one only if the name is its subject
 _JOINING = frozenset(("and", "or", "like", "as", "e.g.", "including", "and/or", "with"))
@@ -105,9 +107,11 @@ def _statements(term: Term, text: str, language: str) -> Iterator[tuple[str, flo
         if label and len(label[1].split()) <= _LABEL_WORDS and term.is_in(set(stems(label[1], language))):
             yield block.text, _SUBJECT if block.kind == "item" else _OBJECT
             continue
-        for sentence in [block.text] if block.kind == "row" else split_sentences(block.text):
+        sentences = [block.text] if block.kind == "row" else split_sentences(block.text)
+        for place, sentence in enumerate(sentences):
             if _is_named(term, sentence) and term.is_in(set(stems(sentence, language))):
-                yield sentence, _ROW if block.kind == "row" else _value(term, sentence, language)
+                value = _ROW if block.kind == "row" else _value(term, sentence, language)
+                yield sentence, ENOUGH if value == _SUBJECT and place == 0 and len(sentences) >= _TOPIC else value
 
 
 def _is_named(term: Term, sentence: str) -> bool:

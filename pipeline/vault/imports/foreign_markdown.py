@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from functools import cache
+from typing import TYPE_CHECKING
 
 from pipeline.text.normalise import clean
 from pipeline.vault.output.escaping import Inert, fenced, inert
 from pipeline.vault.output.prose import prose
 
-_READER = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable("table")
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
 _DEEPEST = 4  # levels of lists
 _LEVEL = 3  # of the highest heading: a note has a title and headings of its own
 
 
 def foreign_markdown(text: str) -> Inert:
     """Return a foreign Markdown text for a note: headings, paragraphs, lists, tables, quotes and code; nothing else."""
-    return Inert("\n".join(_Writer(_READER.parse(clean(text))).lines()).strip("\n"))
+    return Inert("\n".join(_Writer(_reader().parse(clean(text))).lines()).strip("\n"))
+
+
+@cache
+def _reader() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # only now: a build of a vault without imports needs none of it
+
+    return MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable("table")
 
 
 class _Writer:

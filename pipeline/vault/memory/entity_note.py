@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from pipeline.domain.memory.fold import Memory, Remembered
-from pipeline.domain.memory.naming.defining_sentence import defining_sentence
 from pipeline.domain.memory.naming.prose import is_prose
 from pipeline.domain.memory.naming.telling import is_named, said_of
 from pipeline.domain.memory.values import NamedEntity
@@ -151,6 +150,8 @@ def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Re
 
 
 def _definition(model: VaultModel, memory: Memory, entity: NamedEntity, holding: Iterable[Remembered]) -> Known | None:
+    from pipeline.domain.memory.naming.defining_sentence import defining_sentence  # only now: most builds make no such note
+
     by_fact = {one.statement.fact: one for one in holding}
     found = defining_sentence((entity.name, *entity.aliases), (one.statement for one in by_fact.values()))
     passage = next((one for one in entity.passages if one.defines), None)
@@ -245,6 +246,7 @@ def _source(model: VaultModel, one: Remembered) -> Link | Inert:
 
 def sentence_about(names: Iterable[str], text: str) -> str:
     """Return the first sentence of a text that holds one of the names, one of running text if there is; else its beginning."""
+
     sentences = [one for line in text.splitlines() for one in split_sentences(line.strip(" |-*`#"))] or [text]
     wanted = [frozenset(stems(name)) for name in names]
     about = [one for one in sentences if any(name <= frozenset(stems(one)) for name in wanted)] or sentences[:1]

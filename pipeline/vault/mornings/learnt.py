@@ -5,19 +5,20 @@ It is computed from the session's state alone and stored with its card, so that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.domain.findings import news_of, origin_of, shown_sources, standings
+from pipeline.domain.not_found_gate import query_of, survey_statistics
 from pipeline.domain.state import SessionState
 from pipeline.domain.values import Contradiction, Sentence, SourceChange, ValidatedFact
 from pipeline.errors import GONE
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.answer_types import answer_kinds, kind_match
+from pipeline.text.ranking.answer_run import answer_run
 from pipeline.text.ranking.query_terms import content_stems
-from pipeline.text.sentences import points_back, split_sentences
+from pipeline.text.sentences import split_sentences
 from pipeline.vault.output import formatting
-from pipeline.vault.output.page_markdown import flat, statement
+from pipeline.vault.output.page_markdown import blocks_of, cells, flat, statement
 
 LONGEST_ANSWER, LONGEST_SIDE = 320, 200  # characters
 _CORPUS = "corpus:"
@@ -113,27 +114,29 @@ def learnt_of(state: SessionState) -> Learnt | None:
 
 
 def _answer(state: SessionState, sentence: Sentence) -> CitedText:
-    """The first sentence that says enough by itself, of a quoted passage from the one nearest to the question on.
+    """The first sentence that says enough by itself, of a quoted passage the sentences that answer best.
 
     It has the citations of the whole passage.
     """
     whole = cited_text(state, sentence)
-    sentences = split_sentences(whole.text) or [whole.text]
-    text, *others = sentences if whole.prose else _from_the_nearest(state.query, sentences)
-    while others and (len(text) < _SHORT or text.endswith(":")):
+    sentences = split_sentences(whole.text) if whole.prose else list(_parts(sentence.text))
+    text, *others = (sentences if whole.prose else _run(state, sentence, sentences)) or [whole.text]
+    while others and (not whole.prose or len(text) < _SHORT or text.endswith(":")):
         text = f"{text} {others.pop(0)}"
     return CitedText(one_line(text, LONGEST_ANSWER), whole.cites, whole.prose)
 
 
-def _from_the_nearest(question: str, sentences: Sequence[str]) -> Sequence[str]:
-    """Return the sentences from the one on that shares most words with the question, or has what it asks for, such as a number.
+def _parts(quote: str) -> Iterator[str]:
+    """Yield the sentences of a passage's paragraphs, and each item, row and block of code, in one line."""
+    for block in blocks_of(quote):
+        shown = flat(" · ".join(filter(None, cells(block.text))) if block.kind == "row" else block.text)
+        yield from split_sentences(shown) if block.kind == "paragraph" else [shown]
 
-    One that points back, as with "this", keeps the sentence before it.
-    """
-    wanted, kinds = content_stems(question), answer_kinds(question)
-    worth = [len(wanted & content_stems(one)) + kind_match(kinds, one) for one in sentences]
-    best = worth.index(max(worth))
-    return sentences[best - 1 if best and points_back(sentences[best]) else best :]
+
+def _run(state: SessionState, sentence: Sentence, sentences: Sequence[str]) -> Sequence[str]:
+    facts = [state.facts[name] for name in sentence.facts[:1] if name in state.facts]
+    headings = " ".join(name for fact in facts for name in (*(fact.path or (fact.heading,)), fact.lead))
+    return answer_run(sentences, headings, query_of(state), survey_statistics(state), LONGEST_ANSWER)
 
 
 def _origins(state: SessionState, facts: Sequence[str], entries: Iterable[ValidatedFact]) -> set[str]:

@@ -1,38 +1,80 @@
-"""``RenderPool``: renders sessions and sources in this process and, if there are many, in worker processes too.
+"""``RenderPool``: reads and renders sessions and sources in this process and, if there are many, in worker processes too.
 
-This process renders every batch that the worker processes have no room for. So a busy machine, on which the workers get little
-done, costs no extra time, and one process less takes memory.
+The worker processes start while the log is still read, and read a part of it. This process does every batch that they have no
+room for. So a busy machine, on which they get little done, costs no extra time, and one process less takes memory.
 """
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TypeVar
 
+from pipeline.ports import EventStore, Reopenable
 from pipeline.system.worker_pool import Pool, Work, processors
+from pipeline.vault.load import ReadSession, read_session
 from pipeline.vault.rendering.render_task import Order, RenderResult, render_order
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.vault_model import VaultModel
 
-WORTH_IT = 50  # batches; fewer are rendered before another process has started
+T = TypeVar("T")
+Q = TypeVar("Q")
+
+WORTH_IT = 50  # batches; fewer are done before another process has started
+READING_WORTH_IT = 100  # batches; fewer are read by then
+SESSIONS, SOURCES = 8, 64  # in a batch: about the same amount of work
 _MOST = 3  # processes in all; each holds some 100 MB
 _AHEAD = 2  # batches in the queue of one process
+
+
+@dataclass
+class _Place:
+    """What a process works with: templates, the log (None: it cannot be opened there), and links, which it reads from a file."""
+
+    renderer: Renderer
+    store: EventStore | None
+    model: VaultModel = field(default_factory=lambda: VaultModel({}, {}, {}, {}, {}))
+    file: str = ""
+
+    def linked(self, file: str) -> VaultModel:
+        """Return the links in a file."""
+        if self.file != file:
+            self.model, self.file = pickle.loads(Path(file).read_bytes()), file  # noqa: S301 - written by the process that asks
+        return self.model
 
 
 class RenderPool:
     """The worker processes of one build. Close it when done."""
 
-    def __init__(self, model: VaultModel, renderer: Renderer) -> None:
-        self._setup = model, renderer
+    def __init__(self, renderer: Renderer, store: EventStore) -> None:
+        self._here = _Place(renderer, store)
         self._others = processors(_MOST) - 1
-        self._pool = Pool(self._others, self._setup, _set_up, (model, renderer.folder, renderer.compiled))
+        opener = store.reopener() if isinstance(store, Reopenable) else None
+        self._reads = opener is not None
+        self._pool = Pool(self._others, self._here, _set_up, (renderer.folder, renderer.compiled, opener))
         self._started = False
+        self._closers: list[Callable[[], object]] = []
 
     def close(self) -> None:
         """End the processes; unfinished batches are dropped."""
         self._pool.close()
+        for close in self._closers:
+            close()
+
+    def read(self, names: Sequence[str]) -> Iterator[ReadSession]:
+        """Yield the outline and the events of each of the sessions, in any order."""
+        self._start(len(names), SESSIONS)
+        is_shared = self._reads and len(names) >= READING_WORTH_IT * SESSIONS
+        yield from self._shared(_read, names, SESSIONS, _AHEAD if is_shared else 0)
+
+    def link(self, model: VaultModel) -> None:
+        """Render from the links in ``model`` from now on."""
+        self._here.model, self._here.file = model, ""
 
     def render(self, orders: Iterable[Order], number: int, batch: int) -> Iterator[RenderResult]:
         """Yield the result of each of ``number`` orders, in any order; a process is given ``batch`` orders at a time.
@@ -41,24 +83,61 @@ class RenderPool:
             TemplateInvalid: a template is missing or faulty.
             SessionUnreadable: a session cannot be read to its end.
         """
-        self._started = self._started or number >= WORTH_IT * batch
-        given: deque[Work[list[RenderResult]]] = deque()
-        left = iter(orders)
+        self._start(number, batch)
+        if self._started and not self._here.file:
+            self._here.file = self._written(self._here.model)
+        yield from self._shared(_Render(self._here.file), orders, batch, _AHEAD)
+
+    def _start(self, number: int, batch: int) -> None:
+        """Start the processes if there is enough to do, and they have not been started yet."""
+        if not self._started and number >= WORTH_IT * batch:
+            self._started = True
+            self._pool.submit(_wake, None)
+
+    def _written(self, model: VaultModel) -> str:
+        file = NamedTemporaryFile(prefix="research-")  # noqa: SIM115 - it is closed when the processes have ended
+        self._closers.append(file.close)
+        pickle.dump(model, file, pickle.HIGHEST_PROTOCOL)
+        file.flush()
+        return file.name
+
+    def _shared(self, work: Callable[[_Place, Sequence[Q]], list[T]], about: Iterable[Q], batch: int, ahead: int) -> Iterator[T]:
+        """Do the work; each other process has up to ``ahead`` batches of it at a time."""
+        given: deque[Work[list[T]]] = deque()
+        left = iter(about)
         while some := list(islice(left, batch)):
-            if self._started and self._pool.helps and len(given) < _AHEAD * self._others:
-                given.append(self._pool.submit(_render, some))
+            if self._started and self._pool.helps and len(given) < ahead * self._others:
+                given.append(self._pool.submit(work, some))
                 continue
-            yield from (render_order(order, *self._setup) for order in some)
+            for one in some:
+                yield from work(self._here, [one])
             while given and given[0].done:
                 yield from given.popleft().result()
         while given:
             yield from given.popleft().result()
 
 
-def _set_up(given: tuple[VaultModel, Path, Path | None]) -> tuple[VaultModel, Renderer]:
-    model, templates, compiled = given
-    return model, Renderer(templates, compiled)
+def _set_up(given: tuple[Path, Path | None, Callable[[], EventStore] | None]) -> _Place:
+    templates, compiled, opener = given
+    return _Place(Renderer(templates, compiled), opener() if opener else None)
 
 
-def _render(setup: tuple[VaultModel, Renderer], orders: Sequence[Order]) -> list[RenderResult]:
-    return [render_order(order, *setup) for order in orders]
+def _wake(_place: _Place, _about: None) -> None:
+    """Do nothing: the process has started."""
+
+
+def _read(place: _Place, names: Sequence[str]) -> list[ReadSession]:
+    if place.store is None:
+        raise ValueError("the log cannot be opened by this process")
+    return [read_session(place.store, name) for name in names]
+
+
+@dataclass(frozen=True)
+class _Render:
+    """Renders orders from the links in a file."""
+
+    file: str
+
+    def __call__(self, place: _Place, orders: Sequence[Order]) -> list[RenderResult]:
+        model = place.linked(self.file)
+        return [render_order(order, model, place.renderer) for order in orders]

@@ -93,3 +93,12 @@ def test_a_word_with_the_stem_of_a_name_is_not_the_name() -> None:
     assert passing(
         "How does Duplicity encrypt backups?", listed, "Duplicated keys are refused.", "A duplicated file is kept."
     ) == ("Duplicity",)
+
+
+def test_a_paragraph_that_opens_with_a_name_as_its_subject_is_about_it() -> None:
+    """The sentences after the first need not repeat the name."""
+    said = "Btrfs is the odd one. Snapshots share blocks with their origin. A write takes a new block."
+    assert passing("How do snapshots work in Btrfs?", said) == ()
+    assert passing("How do snapshots work in Btrfs?", "Some have more. Btrfs is the odd one. A write takes a new block.") == (
+        "Btrfs",
+    )

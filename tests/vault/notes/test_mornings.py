@@ -10,7 +10,7 @@ import pytest
 from pipeline.domain.events.session_events import ChangesFound, ReportGenerated
 from pipeline.domain.values import Changes, SourceChange
 from pipeline.errors import GONE
-from pipeline.vault.mornings.learnt import LONGEST_ANSWER, _from_the_nearest, learnt_of
+from pipeline.vault.mornings.learnt import LONGEST_ANSWER, learnt_of
 from pipeline.vault.mornings.question_note import QuestionView
 from pipeline.vault.notes.home_note import HomeView
 from tests.fakes import MemoryStore
@@ -236,18 +236,3 @@ def test_what_the_last_night_did_not_answer_stands_below_and_templates_find_both
     assert titles == [[ants], [logs], [ants, logs]]
     text = _text(place, "Home")
     assert text.index("## Last night") < text.index(ants) < text.index("## Other questions") < text.index(logs)
-
-
-def test_of_a_quoted_passage_home_shows_the_sentence_nearest_to_the_question() -> None:
-    sentences = [
-        "Everybody makes a key pair on the first day.",
-        "The default of an RSA key is 3072 bits.",
-        "Keep the private half to yourself.",
-    ]
-    question = "How many bits does an RSA key have by default?"
-    assert _from_the_nearest(question, sentences) == sentences[1:]
-    assert _from_the_nearest("Why do bees hum?", sentences) == sentences
-    assert (
-        _from_the_nearest(question, ["A key has a length.", "This is 3072 bits for an RSA key by default."])[0]
-        == "A key has a length."
-    )
