@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +33,8 @@ class KnownNotes:
 
     def all(self) -> dict[str, KnownNote]:
         """Return all notes by id."""
-        return {row[0]: KnownNote._make(row) for row in self._base.execute("SELECT * FROM notes ORDER BY id")}
+        rows = self._base.execute("SELECT * FROM notes ORDER BY id")
+        return {note.id: note for note in map(partial(tuple.__new__, KnownNote), rows)}  # half the time of `_make`
 
     def put(self, notes: Iterable[KnownNote]) -> None:
         """Store notes as a build left them."""

@@ -33,7 +33,7 @@ class Identity:
         self.drafts: list[EventBase] = []
         self._placement = Placement(self._decisions)
         self._decide(self._known.values())
-        self._entered = {note.id: self._placement.enter(note.id, note.canonical) for note in self._known.values()}
+        self._entered = self._placement.enter_all(self._known.values())
 
     def _find(self) -> FoundNotes:
         known = {note.path: note.id for note in self._known.values() if note.path}
@@ -65,7 +65,8 @@ class Identity:
             return None
         names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
         due: dict[str, set[str]] = {}
-        for note in (*moved, *filter(self._has_doubles, self._known.values())):
+        doubled = filter(self._has_doubles, self._known.values()) if self._found else ()
+        for note in (*moved, *doubled):
             due.setdefault(note.owner, set()).add(note.kind)
         for owner, kind in self._linking(names) if names else ():
             due.setdefault(owner, set()).add(kind)

@@ -7,9 +7,11 @@ that: to the path where the note is, or into plain text if it is hidden.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pipeline.text.normalise import digest_of
+from pipeline.vault.cache.known_notes import KnownNote
 from pipeline.vault.identity import plain_files
 from pipeline.vault.identity.decisions import Decisions
 from pipeline.vault.identity.relinking import relinked, relinked_node
@@ -57,6 +59,12 @@ class Placement:
         if path != canonical:
             self.links[canonical.removesuffix(".md")] = "" if _UNLINKABLE.search(path) else path.removesuffix(".md")
         return path
+
+    def enter_all(self, notes: Iterable[KnownNote]) -> dict[str, str]:
+        """Enter notes of which there may be very many; return the path of each by its id."""
+        if not self.decisions.paths and not self.decisions.hidden:
+            return {note.id: note.canonical for note in notes}
+        return {note.id: self.enter(note.id, note.canonical) for note in notes}
 
     def placed(self, fresh: GeneratedFile) -> GeneratedFile:
         """Return a rendered file with its path and its links; call it when all notes were entered."""
