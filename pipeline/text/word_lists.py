@@ -45,6 +45,7 @@ LIGHT_WORDS = _words(
     problem problems question reason example list part type types name called point time times currently simply easy fast quickly
     important main usual usually typical typically general specific certain common exist exists become becomes behave behaves
     prevent avoid help compare compared versus vs effect effects purpose maximum minimum limit limits
+    unterschied unterschiede unterscheiden unterscheidet vergleich
     """
 )
 

@@ -6,10 +6,12 @@ It is stricter than the gate of a report, which shows the closest passages with 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipeline.domain.talk.state import Turn
 from pipeline.domain.values import EXTRACTIVE, Fact
 from pipeline.text.ranking.answerability import Judgement, judgement_of
+from pipeline.text.ranking.answered_part import unanswered_part
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.stemming import language_of
@@ -35,7 +37,11 @@ def judgement(turn: Turn) -> Judgement:
     assert known is not None  # noqa: S101 - facts are observed in pages that were found
     passages = stemmed(turn.facts(), query.language)
     is_historical = not _HISTORICAL.isdisjoint(query.kinds)
-    return judgement_of(query, [one for one in passages if is_historical or not one.change_log], known)
+    counted = [one for one in passages if is_historical or not one.change_log]
+    found = judgement_of(query, counted, known)
+    if found.outcome == "answered" and (lacking := unanswered_part(query, counted, known)):
+        return replace(found, outcome="partly", missing=lacking)
+    return found
 
 
 def question_of(turn: Turn) -> ParsedQuestion:

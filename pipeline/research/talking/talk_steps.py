@@ -27,10 +27,10 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 A = TypeVar("A", bound=Value)
 
 ANSWER_WORDS = 120
-_HITS = 10  # passages that are looked for
-_PAGES = 4  # pages that are observed without a model
+_HITS = 20  # passages that are looked for
+_PAGES = 6  # pages that are observed without a model
 _MODEL_PAGES = 3  # and with one, where each is a call
-_FACTS = 6  # of one page
+_FACTS = 10  # of one page
 _RECENT = 5  # turns of the history that are shown as they were
 _MOST_FOLDED = 20  # questions before them
 _FOLLOW_UPS = 3

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-_SIDE = r"[\w.+/#-]+(?:\s(?!and\b|or\b|vs\b|versus\b|than\b|which\b|what\b|for\b|in\b|on\b|to\b|with\b)[\w.+/#-]+){0,2}"
+_SIDE = (
+    r"[\w.+/#-]+(?:\s(?!and\b|or\b|vs\b|versus\b|than\b|which\b|what\b|for\b|in\b|on\b|to\b|with\b|und\b|oder\b|als\b"
+    r"|von\b|bei\b|beim\b|für\b|im\b|mit\b)[\w.+/#-]+){0,2}"
+)
+_GERMAN = r"(?:(?:sich|de[mnrs]|die|das|eine[mnr]?|ein) )?"
 _ASKED = r"(?:which|what|who|is|are|do|does|how|when|why)\b[^?]*"
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
@@ -15,6 +19,10 @@ _FORMS = tuple(
         rf"(?P<rest>[^:,?]+)[:,] (?:the )?(?P<a>{_SIDE}) or (?:the )?(?P<b>{_SIDE})",
         rf"(?P<rest>[^?]*?\b(?:differences?|compare|comparison|choose|choice)\b[^?]*?)"
         rf"(?: between)? (?:the )?(?P<a>{_SIDE}) (?:and|or|with|to|vs\.?) (?:the )?(?P<b>{_SIDE})(?P<more>\b[^?,;]*)",
+        rf"(?P<rest>[^?]*?\b(?:Unterschiede?|Vergleich|unterscheide[nt]|vergleicht?)\b[^?]*?)"
+        rf"(?: zwischen| von)? {_GERMAN}(?P<a>{_SIDE}) (?:und|oder|mit|von) {_GERMAN}(?P<b>{_SIDE})(?P<more>\b[^?,;]*)",
+        rf"(?:ist|sind|war|waren) {_GERMAN}(?P<a>{_SIDE}?) (?P<rest>(?:[\w-]+ ){{0,3}}(?:mehr|weniger|\w+er)(?: [\w-]+){{0,2}})"
+        rf" als {_GERMAN}(?P<b>{_SIDE})(?P<more>\b[^?,;]*)",
         rf"(?:is|are|does|do|will|can) (?:the )?(?P<a>{_SIDE}?) "
         rf"(?P<rest>(?:[\w-]+ ){{0,4}}(?:more|less|\w+er|better|worse)(?: [\w-]+){{0,3}})"
         rf" than (?:the )?(?P<b>{_SIDE})(?P<more>\b[^?,;]*)",

@@ -76,7 +76,8 @@ def _is_usual(term: Term, language: str) -> bool:
 
 
 def _may_be_name(term: Term, known: TermStatistics) -> bool:
-    is_special = term.specificity >= _NAME_SPECIFICITY and any(map(str.isalpha, term.word))
+    in_capitals = len(term.word) > 2 and term.word.isalpha() and term.word.isupper()
+    is_special = (term.specificity >= _NAME_SPECIFICITY or in_capitals) and any(map(str.isalpha, term.word))
     return is_special and known.counts.get(term.stem, 0) <= _USUAL_SHARE * (known.passages or 1)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from pipeline.text.function_words import LANGUAGES
 from pipeline.text.ranking.answer_types import answer_kinds
 from pipeline.text.ranking.comparisons import compared_sides
 from pipeline.text.stemming import DEFAULT_LANGUAGE, forms, language_of, words
@@ -93,7 +94,7 @@ def parse_question(text: str, language: str = "") -> ParsedQuestion:
 @lru_cache(maxsize=512)
 def _terms(text: str, language: str) -> tuple[Term, ...]:
     """Return the content words of ``text``, or all its words if it has none."""
-    found = [word for word in words(text) if not _is_question_word(word)] or words(text)
+    found = [word for word in words(text) if not _is_question_word(word, language)] or words(text)
     terms: dict[str, Term] = {}
     for word in found:
         if stems := forms(word, language):
@@ -106,18 +107,21 @@ def _terms(text: str, language: str) -> tuple[Term, ...]:
 @lru_cache(maxsize=4_096)
 def content_stems(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
     """Return the stems of the content words of ``text``."""
-    return frozenset(form for word in words(text) if not _is_question_word(word) for form in forms(word, language))
+    return frozenset(form for word in words(text) if not _is_question_word(word, language) for form in forms(word, language))
 
 
-def _is_question_word(word: str) -> bool:
-    return word.lower().replace("’", "'") in QUESTION_WORDS and not (word.isupper() and len(word) > 1)
+def _is_question_word(word: str, language: str) -> bool:
+    """Return whether a word only asks or joins: an English one in any question, and those of the question's own language."""
+    plain = word.lower().replace("’", "'")
+    own = LANGUAGES.get(language, frozenset()) if language != DEFAULT_LANGUAGE else frozenset()
+    return (plain in QUESTION_WORDS or plain in own) and not (word.isupper() and len(word) > 1)
 
 
 def _clauses(text: str, language: str) -> tuple[str, ...]:
     if sides := compared_sides(text, lambda words: _names_subject(words, language)):
         return sides
     found = (part.strip(" ,.?") for part in _CLAUSE_BOUNDARY.split(text) if part)
-    parts = _introduction_merged([part for part in found if any(not _is_question_word(word) for word in words(part))])
+    parts = _introduction_merged([part for part in found if any(not _is_question_word(word, language) for word in words(part))])
     if len(parts) > 1:
         return tuple(_with_subject(part, parts[0], language) for part in parts)
     return _joined_sides(text, language) or (text,)

@@ -18,6 +18,8 @@ from pipeline.text.ranking.query_terms import parse_question
         ("Which is faster, xz or zstd?", ("Which is faster: xz", "Which is faster: zstd")),
         ("Is zstd faster than brotli?", ("faster: zstd", "faster: brotli")),
         ("xz vs zstd", ("xz", "zstd")),
+        ("Was ist der Unterschied zwischen xz und zstd?", ("Was ist der Unterschied: xz", "Was ist der Unterschied: zstd")),
+        ("Worin unterscheiden sich xz und zstd?", ("Worin unterscheiden: xz", "Worin unterscheiden: zstd")),
         ("Dovecot or Cyrus SASL: which is easier?", ("which is easier: Dovecot", "which is easier: Cyrus SASL")),
     ],
 )

@@ -98,6 +98,11 @@ def test_a_question_for_a_number_or_a_name_is_narrow(question: str) -> None:
     assert not parse_question(question).broad
 
 
+def test_the_small_words_of_the_questions_own_language_weigh_nothing() -> None:
+    found = parse_question("Welche Pumpe wird bei Frost in der Werkstatt gebraucht?")
+    assert (found.language, [term.word for term in found.terms]) == ("german", ["Pumpe", "Frost", "Werkstatt", "gebraucht"])
+
+
 def test_a_question_is_read_in_its_own_language_or_in_the_one_given() -> None:
     assert parse_question("Wie wird das Protokoll auf die Platte geschrieben?").language == "german"
     assert parse_question("Wie wird das Protokoll geschrieben?", "english").language == "english"

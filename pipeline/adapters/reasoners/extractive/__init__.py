@@ -17,7 +17,7 @@ from pipeline.adapters.reasoners.extractive.memory_summary import fold, keep_rul
 from pipeline.adapters.reasoners.extractive.page_findings import observe
 from pipeline.adapters.reasoners.extractive.planned_queries import perspectives, think
 from pipeline.adapters.reasoners.extractive.sections import edit, outline, revise, write
-from pipeline.adapters.reasoners.extractive.talk_answers import answer, stand_alone
+from pipeline.adapters.reasoners.extractive.talking.talk_answers import answer, stand_alone
 from pipeline.domain import reasoner_questions as q
 from pipeline.domain.reasoner_questions import Question
 from pipeline.domain.reasoner_questions.memory_questions import EpisodeQuestion, NamesQuestion

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pipeline.adapters.reasoners.extractive.question_subject import subject_of
+from pipeline.adapters.reasoners.extractive.talking.answer_parts import best_part, sentence_coverage
 from pipeline.domain.reasoner_questions.talk_questions import StandAlone, StandAloneQuestion, TalkQuestion, TalkReply
 from pipeline.domain.values import Fact, Sentence
 from pipeline.text.ranking.passages import text_key
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText, coverage, scores, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
-from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import stems
 from pipeline.text.word_lists import LIGHT_WORDS
 
@@ -21,7 +21,9 @@ _NAMED_BEFORE = 0.5  # and of a pronoun before which the question has one that s
 _LEAST_COVERED = 0.6  # least share of the best one's coverage for a further passage
 _LEAST_SHARE = 0.5  # least share of the best score for a further passage
 _MOST_WORDS_OF_ELLIPSIS = 6
-_LONGEST_PART = 70  # words of one passage
+_SENTENCE = 0.8  # weight of the coverage of a passage's best sentence, beside its score
+_ASKED = 0.6  # weight of the coverage of its heading, if that is a question: a list of questions and answers
+_LONGEST_PART = 90  # words of one passage
 _SHORTEST_PART = 15
 # A pronoun that needs a subject: not in "is it possible to", "how long does it take to".
 _PRONOUN = re.compile(
@@ -92,6 +94,10 @@ def _ranked(facts: Sequence[Fact], query: ParsedQuestion, known: TermStatistics)
     texts = [_stemmed(fact, query.language) for fact in facts]
     strength, weights = scores(query, texts, known), term_weights(query, known)
     covered = [coverage(weights, {*text.body, *text.heads}) for text in texts]
+    for place, text in enumerate(texts):
+        strength[place] += _SENTENCE * sentence_coverage(facts[place].quote, frozenset(text.heads), query, weights)
+        if facts[place].heading.endswith("?"):
+            strength[place] += _ASKED * coverage(weights, frozenset(stems(facts[place].heading, query.language)))
     order = sorted(range(len(facts)), key=lambda place: (-round(strength[place], 9), place))
     best: dict[str, Fact] = {}
     for place in order:
@@ -110,7 +116,7 @@ def _within(facts: Sequence[Fact], words: int, query: ParsedQuestion, known: Ter
     for fact in facts:
         room = words - len(fact.heading.split()) - len(fact.lead.split())
         room = room if is_list(fact.quote) else min(room, _LONGEST_PART)  # a list is cut only if it does not fit at all
-        text = _best_part(fact.quote, room, query, known) if room >= min(_SHORTEST_PART, len(fact.quote.split())) else ""
+        text = best_part(fact.quote, room, query, known) if room >= min(_SHORTEST_PART, len(fact.quote.split())) else ""
         if text:
             yield Sentence(text=text, facts=(fact.id,))
             words -= len(text.split()) + len(fact.heading.split()) + len(fact.lead.split())
@@ -120,29 +126,3 @@ def is_list(quote: str) -> bool:
     """Return whether most of a passage's lines are list items or table rows: any of them may be the answer."""
     lines = [line for line in quote.split("\n") if line.strip()]
     return len(lines) > 1 and 2 * sum(line.startswith(("- ", "| ")) for line in lines) > len(lines)
-
-
-def _best_part(quote: str, words: int, query: ParsedQuestion, known: TermStatistics) -> str:
-    """Return the run of a passage's sentences or lines, at most ``words`` words, that covers most of the question."""
-    if len(quote.split()) <= words:
-        return quote
-    parts, glue = (quote.split("\n"), "\n") if "\n" in quote else (split_sentences(quote), " ")
-    weights = term_weights(query, known)
-    best, text = -1.0, ""
-    for start in range(len(parts)):
-        run = _run(parts[start:], words)
-        covered = coverage(weights, frozenset(stems(" ".join(run), query.language)))
-        if run and covered > best:
-            best, text = covered, glue.join(run).strip()
-    return text
-
-
-def _run(parts: Sequence[str], words: int) -> list[str]:
-    """Return the first parts that have at most ``words`` words together."""
-    run: list[str] = []
-    for part in parts:
-        words -= len(part.split())
-        if words < 0:
-            break
-        run.append(part)
-    return run

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.adapters.reasoners.extractive.talk_answers import answer, stand_alone
+from pipeline.adapters.reasoners.extractive.talking.talk_answers import answer, stand_alone
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact
 from pipeline.text.normalise import holds_quote
