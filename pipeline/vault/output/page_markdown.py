@@ -16,6 +16,7 @@ from pipeline.vault.output.escaping import Inert, Link, before_space, fenced, in
 
 _CODE_LINE = re.compile(r"[ \t]+\S|.*[{};\\]\s*\Z")
 _MOST_CELLS = 40
+_ENDS_SENTENCE = re.compile(r"[.!?:…][\"'”’»)\]]{0,3}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +76,16 @@ def _flattened(found: Sequence[Block]) -> Iterable[str]:
         if kind == "row":
             yield "; ".join(" · ".join(filter(None, cells(block.text))) for block in same)
         elif kind == "item":
-            yield _joined_items([block.text.strip().rstrip(";") for block in same])
+            yield _run_on([block.text.strip() for block in same])
         else:
             yield " ".join(block.text for block in same)
 
 
-def _joined_items(items: Sequence[str]) -> str:
-    """Return the items of a list in a row: behind a full sentence another begins, behind other words a semicolon stands."""
-    ends = [
-        "" if place == len(items) - 1 else " " if item.endswith((".", "!", "?", ":")) else "; "
-        for place, item in enumerate(items)
-    ]
-    return "".join(f"{item}{end}" for item, end in zip(items, ends, strict=True))
+def _run_on(items: Sequence[str]) -> str:
+    """Return the items of a list on one line: one that ends a sentence keeps its mark, behind another stands a semicolon."""
+    ends = (_ENDS_SENTENCE.search(item) is not None for item in items[:-1])
+    joined = "".join(f"{item.rstrip(';,')}{' ' if end else '; '}" for item, end in zip(items[:-1], ends, strict=True))
+    return joined + items[-1].rstrip(";")
 
 
 def cells(row: str) -> list[str]:

@@ -78,6 +78,9 @@ def test_a_quote_on_one_line_has_no_signs_of_lists_tables_and_code() -> None:
     assert flat(TABLE) == "Method · Survives; fsync · yes; none · no"
     assert flat("Rules:\n\n- a\n- b") == "Rules: a; b"
     assert flat("- It waits.\n- It is sent;\n- then kept") == "It waits. It is sent; then kept"
+    assert flat("- EAGAIN: Wait. (See below.)\n- ENOMEM: None is left.\n- EPERM: not\n- EIO;") == (
+        "EAGAIN: Wait. (See below.) ENOMEM: None is left. EPERM: not; EIO"
+    )
     assert flat(CODE) == "To do it: for x in y: print(x)"
     assert flat("One. Two.") == "One. Two."
     assert len(flat("word " * 400, 100)) <= 100

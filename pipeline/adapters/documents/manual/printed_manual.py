@@ -25,6 +25,7 @@ _BAR = re.compile(r"^ {1,8}\|(?:  |$)", re.MULTILINE)
 _ESCAPE = re.compile(r"\x1b\[[\d;]{0,20}[mK]")
 _BULLET = re.compile(r"(?:[•·∙○*+-]|o|\(?\d{1,2}[.)])(?:\s+|\Z)")
 _OWN_LINE = re.compile(r"\S{1,60} [-–—] \S")
+_BRACE = re.compile(r"\s*[{}];?")  # code: a function's body begins or ends
 _GAP = re.compile(r"(\S{1,40}(?: \S{1,40}){0,3}(?<![.:;,?!])) {2,}(?=\S)")
 _MOST_TERM_WORDS = 6
 _SYNOPSIS = "SYNOPSIS"
@@ -166,9 +167,8 @@ class _Writer:
 
     def _write_text(self, lines: Sequence[str]) -> None:
         """Write a run of lines: terms with their descriptions, code, or a paragraph."""
-        for part in _split_at_terms(lines, self._margin, self._column):
-            term, rest = _term_of(part, self._margin, self._column)
-            if term or indent_of(part) <= self._margin:
+        for term, rest, at_margin in _split_at_terms(lines, self._margin, self._column):
+            if term or at_margin:
                 self.end_term()
             if term:
                 self._term, self._described = term, rest
@@ -209,7 +209,9 @@ class _Writer:
 
     def _write_prose(self, lines: Sequence[str]) -> None:
         if (
-            (is_columns(lines) and len(lines) > 2)
+            any(_BRACE.fullmatch(line) for line in lines)
+            or 2 * sum(" # " in line for line in lines) >= len(lines) > 1
+            or (is_columns(lines) and len(lines) > 2)
             or (indent_of(lines) > self._margin and is_code(lines, self._after_colon))
             or (len(lines) > 1 and self._section == _SYNOPSIS)
             or _is_broken_by_hand(lines)
@@ -246,16 +248,59 @@ def _nested_term(lines: Sequence[str]) -> str:
     return f"{lines[0].strip()}: {squash(' '.join(lines[1:]))}" if is_alone else ""
 
 
-def _split_at_terms(lines: Sequence[str], margin: int, column: int) -> Iterator[list[str]]:
-    """Yield the lines in parts, each new one beginning with a term at the margin."""
+def _split_at_terms(lines: Sequence[str], margin: int, column: int) -> Iterator[tuple[str, list[str], bool]]:
+    """Yield ``(term, other lines, whether it begins at the margin)`` for each part of the lines; the term may be "".
+
+    A term stands at the start of the lines or after another entry. A line after running text continues it, unless it is the end
+    of a term of several lines, or the lines above it are broken by hand.
+    """
     part: list[str] = []
+    term = ""
     for place, line in enumerate(lines):
-        if part and _term_of(lines[place : place + 2], margin, column)[0]:
-            yield part
-            part = []
+        last, rest = _term_of(lines[place : place + 2], margin, column) if part or term else ("", [])
+        if last:
+            above = list(takewhile(lambda one: indent_of([one]) == margin, part))
+            if not term and len(above) == len(part) and (joined := _joined_term([*part, last])):
+                term, part = joined, rest[: len(rest) - len(lines[place + 1 : place + 2])]
+                continue
+            if term or len(above) < len(part) or _is_entry(part, line, margin, column):
+                yield _as_part(term, part, margin, column)
+                term, part = "", []
         part.append(line)
     if part:
-        yield part
+        yield _as_part(term, part, margin, column)
+
+
+def _as_part(term: str, lines: list[str], margin: int, column: int) -> tuple[str, list[str], bool]:
+    return (term, lines, True) if term else (*_term_of(lines, margin, column), indent_of(lines) <= margin)
+
+
+def _is_entry(part: Sequence[str], line: str, margin: int, column: int) -> bool:
+    """Return whether ``part``, lines at the margin, ends before ``line``: a term with its text, an item, lines broken by hand."""
+    if len(part) == 1 and _term_of(part, margin, column)[0]:
+        return True
+    is_item = _BULLET.match(line.lstrip()) and (_BULLET.match(part[0].lstrip()) or _ends_sentence(part[-1]))
+    return bool(is_item) or _is_broken_by_hand(part)
+
+
+def _joined_term(lines: Sequence[str]) -> str:
+    """Return the lines as one if they are one term or several terms with the same description, else "".
+
+    One term: its bracket is open at the end of a line. Several: names separated by commas, or one in each of several short lines.
+    """
+    text = squash(" ".join(lines))
+    before = lines[:-1]
+    if _ends_sentence(lines[-1]) or len(text) > 2 * _LONGEST_TERM:
+        return ""
+    if len(before) == 1 and before[0].count("(") - before[0].count(")") == 1 == text.count(")") - before[0].count(")"):
+        return text if len(text) <= _LONGEST_TERM else ""
+    if all(line.endswith(",") for line in before) and not any(
+        word.strip(",").isalpha() and word.islower() for word in text.split()
+    ):
+        return text
+    is_short = all(len(line) <= _NARROW or line.lstrip().startswith("--") for line in before)
+    is_stack = is_short and not any(" = " in line or _ends_sentence(line) for line in before)
+    return ", ".join(line.strip() for line in lines) if is_stack else ""
 
 
 def _term_of(lines: Sequence[str], margin: int, column: int) -> tuple[str, list[str]]:
@@ -266,7 +311,7 @@ def _term_of(lines: Sequence[str], margin: int, column: int) -> tuple[str, list[
     first, deeper = lines[0], indent_of(lines[1:2]) if len(lines) > 1 else 0
     if not deeper and first[column : column + 1].strip() and _reaches(first, margin, column):
         deeper = column
-    if indent_of([first]) != margin or deeper < margin + _DEEPER:
+    if indent_of([first]) != margin or deeper < margin + _DEEPER or _BRACE.fullmatch(first):
         return "", list(lines)
     if len(first) <= deeper:
         return ("", list(lines)) if _ends_sentence(first) else (first.strip(), list(lines[1:]))

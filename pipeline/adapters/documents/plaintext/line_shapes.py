@@ -23,6 +23,11 @@ _CODE = re.compile(
 )
 _COLUMNS = re.compile(r"\s*\S.*[^\s.!?:;] {3,}\S")
 _FIELD = re.compile(r"[A-Z][A-Za-z-]{2,30}:(?:[ \t]|\Z)")
+UNDERLINE = re.compile(r"([=\-~^\"'`#*+:.])\1{2,}\s*\Z")
+_RULE = re.compile(r"[ \t]*([-=_~*])\1{19,}[ \t]*\Z")
+_QUESTION = re.compile(r"(?:\d{1,3}\.\d{1,3}[.):]?|Q(?:uestion)?(?: ?\d{1,3})?[.:)])[ \t]+\S")
+_NUMBER_ALONE = re.compile(r"\d{1,3}[.)][ \t]+[A-Z\"'`(]")
+_QUESTION_LINES = 5
 _FEWEST_COLUMNS = 2
 _LONGEST_TERM = 50
 _TERM_WORDS = 6
@@ -86,3 +91,32 @@ def is_term(lines: Sequence[str], *, markup: bool) -> bool:
         return False
     deeper = indent_of(rest) >= len(lines[0]) - len(lines[0].lstrip()) + 2
     return deeper and (markup or first[0] in "-`'\"/$" or rest[0].strip()[0].isupper())
+
+
+def is_rule(line: str) -> bool:
+    """Return whether ``line`` is drawn across the text to separate its parts."""
+    return _RULE.match(line) is not None
+
+
+def is_underline(line: str, title: str) -> bool:
+    """Return whether ``line`` is an underline of about the title's length; a rule below a sentence is none."""
+    length = len(title.strip())
+    if is_rule(line) and len(line.strip()) > length + 2 and title.rstrip().endswith((".", ":", ";")):
+        return False
+    return bool(UNDERLINE.match(line)) and length < 150 and len(line.strip()) >= max(3, length - 2)
+
+
+def asked_lines(lines: Sequence[str], *, is_faq: bool) -> int:
+    """Return how many of the first lines are a numbered question, the heading of the answer below; 0 if they begin with none.
+
+    ``is_faq``: the document consists of questions, so a numbered paragraph of a few lines is one also without a question mark.
+    Numbered lines one below the other are a list.
+    """
+    if not _QUESTION.match(lines[0]) and not (is_faq and _NUMBER_ALONE.match(lines[0])):
+        return 0
+    if sum(bool(_QUESTION.match(line) or _NUMBER_ALONE.match(line)) for line in lines) > 1:
+        return 0
+    first = lines[:_QUESTION_LINES]
+    end = next((place for place, line in enumerate(first, 1) if line.rstrip().endswith("?")), 0)
+    is_whole = is_faq and len(lines) < _QUESTION_LINES and bool(_QUESTION.match(lines[0]))
+    return end or (len(lines) if is_whole else 0)

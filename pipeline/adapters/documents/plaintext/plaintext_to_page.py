@@ -7,19 +7,22 @@ from collections.abc import Iterator
 
 from pipeline.adapters.documents.page_writer import Document, PageText, squash
 from pipeline.adapters.documents.plaintext.line_shapes import (
+    UNDERLINE,
     are_fields,
+    asked_lines,
     begins_field,
     indent_of,
     is_code,
     is_columns,
+    is_rule,
     is_term,
+    is_underline,
     release_in_prose,
     release_of,
     without_mode_line,
 )
 from pipeline.adapters.documents.plaintext.print_artifacts import with_whole_words, without_page_edges
 
-_UNDERLINE = re.compile(r"([=\-~^\"'`#*+:.])\1{2,}\s*\Z")
 _UNDERLINES = "=-~^\"'`#*+:."
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,4})\.?[ \t]{1,4}([A-Z][^.!?:;,]{2,70})\Z")
 _PART = re.compile(r"\d{1,3}[.)]")
@@ -34,6 +37,8 @@ _OPTION = re.compile(r"[ \t]*(-{1,2}\w[^\s,]{0,60}(?:(?:, | |,)[^\s]{1,60}){0,4}
 _STARS = re.compile(r"(\*{1,5})[ \t]+(\S.*)")
 _NEWS = re.compile(r"\b(?:news|changelog|changes|history|releases)\b", re.IGNORECASE)
 _NEWS_WORD = re.compile(r"\b(?:NEWS|ChangeLog|Changelog|CHANGES|Changes|History)\b")
+_FAQ = re.compile(r"(?:\b|_)FAQ(?:\b|_)|frequently asked questions", re.IGNORECASE)
+_HEAD = 400  # characters at the start of a text that say what it is
 _GENERIC_NAME = re.compile(
     r"\b(?:readme|news|changelog|changes|copyright|install|licen[cs]e|todo|authors|copying|thanks|history)\b", re.I
 )
@@ -51,7 +56,7 @@ def read_text(source: str, name: str, *, markup: bool = False) -> Document:
     ``name`` is the title if the document has none. A generic file such as "coreutils NEWS" has a title only in its first line.
     """
     page = PageText()
-    reader = _Reader(page, markup, is_news=bool(_NEWS.search(name)))
+    reader = _Reader(page, markup, is_news=bool(_NEWS.search(name)), is_faq=bool(_FAQ.search(name + source[:_HEAD])))
     reader.read(list(_paragraphs(with_whole_words(without_page_edges(source).expandtabs(8)))))
     is_generic = bool(_GENERIC_NAME.search(name))
     title = (
@@ -83,10 +88,11 @@ class _Reader:
     and only a few blocks are before it. Both may be "".
     """
 
-    def __init__(self, page: PageText, markup: bool, *, is_news: bool) -> None:
+    def __init__(self, page: PageText, markup: bool, *, is_news: bool, is_faq: bool) -> None:
         self._page = page
         self._markup = markup
         self._is_news = is_news
+        self._is_faq = is_faq
         self._is_outline = self._is_starred = False  # headings are marked with stars; so are the releases' headings
         self._levels: list[str] = []
         self._base = 0  # the level of the releases' headings, once one was found
@@ -117,12 +123,13 @@ class _Reader:
         self._code_follows = self._markup and lines[-1].endswith("::")
         if len(lines) == 1 and self._write_if_heading(lines[0].strip()):
             return
-        self._write_body(lines)
+        if lines := [line for line in lines if not is_rule(line)]:
+            self._write_body(lines)
 
     def _take_plain_headings(self, lines: list[str], following: list[str]) -> list[str]:
         """Write the headings that plain text marks by words or stars; return the lines that are left."""
         first, alone = lines[0], len(lines) == 1
-        underlined = not alone and bool(_UNDERLINE.match(lines[1]))
+        underlined = not alone and bool(UNDERLINE.match(lines[1]))
         release = "" if underlined else release_of(first)
         has_mode = not self._started and alone and without_mode_line(first) != first
         if has_mode or (not underlined and not release and self._is_title_of_news(lines)):
@@ -134,7 +141,7 @@ class _Reader:
             return lines[1:]
         if self._is_news and (release_told := release_in_prose(" ".join(lines[:3]))):
             self._add_release(release_told)
-            return [line for line in lines if not _UNDERLINE.match(line)]
+            return [line for line in lines if not UNDERLINE.match(line)]
         if self._is_outline and (stars := _STARS.match(first)):
             return self._take_outline_line(lines, following, len(stars[1]), stars[2])
         if len(lines) > 1 and not underlined and self._opens_items(lines):
@@ -143,6 +150,9 @@ class _Reader:
         if not self._started and _is_title_line(lines):
             self._add_heading(1, first.strip())
             return lines[1:]
+        if asked := asked_lines(lines, is_faq=self._is_faq):
+            self._add_heading(max(len(self._levels), self._base) + 1, squash(" ".join(lines[:asked])))
+            return lines[asked:]
         if len(lines) > 1 and first.endswith(":") and _is_capitals(first.strip()[:-1]):
             self._write_if_heading(first.strip())
             return lines[1:]
@@ -228,12 +238,12 @@ class _Reader:
 
     def _take_underlined_headings(self, lines: list[str]) -> list[str]:
         """Write the headings that have a line of signs under (and over) them; return the lines that are left."""
-        if len(lines) > 2 and _UNDERLINE.match(lines[0]) and lines[0] == lines[2]:
+        if len(lines) > 2 and UNDERLINE.match(lines[0]) and lines[0] == lines[2]:
             self._add_underlined(lines[0][0] * 2, lines[1])
             return lines[3:]
         left: list[str] = []
         for line in lines:
-            if left and _underlines(line, left[-1]) and len(left) == 1:
+            if left and is_underline(line, left[-1]) and len(left) == 1:
                 self._add_underlined(line[0], left.pop())
             else:
                 left.append(line)
@@ -267,12 +277,6 @@ def _is_title_line(lines: list[str]) -> bool:
     if _ITEM.match(lines[0]) or is_columns(lines) or are_fields(lines):
         return False
     return len(first) + 1 + len(rest[0].split()[0]) <= _TITLE_SHARE * max(map(len, rest))
-
-
-def _underlines(line: str, title: str) -> bool:
-    """Return whether ``line`` is an underline of about the title's length."""
-    length = len(title.strip())
-    return bool(_UNDERLINE.match(line)) and length < 150 and len(line.strip()) >= max(3, length - 2)
 
 
 def _is_capitals(line: str) -> bool:

@@ -75,6 +75,73 @@ def test_text_after_the_terms_stands_under_its_section_again() -> None:
     assert found["At low tide it waits."] == "Tides"
 
 
+WRAPPED = """
+NAME
+       berth - places of ships
+
+DESCRIPTION
+       -v     Be verbose: say the name of each ship, and where it lies.
+
+       A ship in the outer harbour is moved only at the static priority
+       0; the nice value of the crew does not matter for it.
+
+       The harbour master causes the ship to wait with the number on the board
+       line.  In the examples below, the board says 99.
+
+       berth_low_water (Boolean; default: off; since Release 2.4.21/2.6;
+       obsolete since Release 4.14)
+              The harbour closes at low water, whatever the master says about it.
+
+       -e read=set
+       -e reads=set
+       --read=set
+              Write down all that comes in.
+
+       -E name=value
+       --env=name=value
+       -u     Run with the value in the environment of the ship, for a while.
+
+       BERTH_NORTH, BERTH_SOUTH, BERTH_EAST, BERTH_WEST, BERTH_INNER,
+       BERTH_OUTER
+              The place of the ship in the harbour.
+
+       void
+       moor(int ship)
+       {
+           /* A ship must not be moored
+              twice in the same place. */
+           tie(ship);
+       }
+"""
+
+
+def test_the_second_line_of_a_sentence_is_no_term() -> None:
+    found = [block.text for block in blocks(page_of(WRAPPED)) if block.kind == "paragraph"]
+    assert found[1].endswith("at the static priority 0; the nice value of the crew does not matter for it.")
+    assert found[2].endswith("with the number on the board line. In the examples below, the board says 99.")
+
+
+def test_a_term_of_several_lines_or_several_terms_with_one_description_are_whole() -> None:
+    found = [block.text for block in blocks(page_of(WRAPPED)) if block.kind == "item"]
+    assert [text.rpartition(": ")[0] for text in found[1:]] == [
+        "berth_low_water (Boolean; default: off; since Release 2.4.21/2.6; obsolete since Release 4.14)",
+        "-e read=set, -e reads=set, --read=set",
+        "-E name=value, --env=name=value, -u",
+        "BERTH_NORTH, BERTH_SOUTH, BERTH_EAST, BERTH_WEST, BERTH_INNER, BERTH_OUTER",
+    ]
+
+
+def test_the_brace_of_a_function_is_no_term_and_its_lines_stay_code() -> None:
+    (code,) = [block.text for block in blocks(page_of(WRAPPED)) if block.kind == "code"]
+    assert code.split("\n")[:3] == ["void", "moor(int ship)", "{"]
+    assert code.endswith("    tie(ship);\n}")
+
+
+def test_numbered_items_without_a_blank_line_between_are_items() -> None:
+    text = WRAPPED.partition("       void")[0] + "       1. Ring the bell.\n       2. Wait for the master\n          to come.\n"
+    assert page_of(text).endswith("- 1. Ring the bell.\n- 2. Wait for the master to come.\n")
+
+
 def test_a_printed_manual_in_a_web_page_is_read_like_one() -> None:
     document = read_html(f"<title>Harbour</title><body><pre>{MANUAL}</pre></body>", "harbour.8")
     assert "- ship_limit (12): The maximal" in document.text

@@ -226,3 +226,42 @@ def test_a_title_line_above_the_first_paragraph_is_no_part_of_its_first_sentence
 )
 def test_a_first_line_of_prose_is_no_title(source: str) -> None:
     assert read_text(source, "name").title == "name"
+
+
+FAQ = """
+Harbour FAQ
+
+------------------------------------------------------------------------
+
+1.1. Why is the harbour closed at night?
+The pilots sleep.
+
+Do not be angry with them: everyone has to sleep for a while.
+------------------------------------------------------------------------
+
+1.2. My ship was moved although I have paid for its berth, and
+nobody told me.
+
+First of all: ask the harbour master.
+"""
+
+
+def test_the_question_of_an_faq_is_the_heading_of_its_answer_and_rules_are_left_out() -> None:
+    text = read_text(FAQ, "harbour FAQ").text
+    assert "### 1.1. Why is the harbour closed at night? {#" in text.replace("\n## ", "\n### ")
+    assert "## 1.2. My ship was moved although I have paid for its berth, and nobody told me. {#" in text
+    assert "\n\nThe pilots sleep.\n\nDo not be angry with them: everyone has to sleep for a while.\n\n" in text
+    assert "---" not in text
+
+
+def test_outside_an_faq_a_numbered_paragraph_is_no_question_unless_it_asks() -> None:
+    assert (
+        body("Text.\n\n2.1. A ship pays for each day\nin the harbour.\n")
+        == "Text.\n\n2.1. A ship pays for each day in the harbour."
+    )
+    assert body("Text.\n\n2.1. Who pays for a day\nin the harbour?\nThe master.\n").splitlines()[2].startswith("## 2.1. Who pays")
+
+
+def test_a_list_of_numbered_questions_is_no_answer() -> None:
+    found = body("Questions of the harbour FAQ\n\n1. Who pays?\n2. Who does not pay?\n").splitlines()
+    assert found[2:] == ["- Who pays?", "- Who does not pay?"]
