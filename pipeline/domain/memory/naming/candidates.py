@@ -18,11 +18,12 @@ from pipeline.domain.memory.naming.definitions import (
     title_meaning,
     titled,
 )
+from pipeline.domain.memory.naming.own_documents import gloss_of
 from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, words_of
 from pipeline.domain.memory.naming.word_classes import is_acronym, is_code, is_function_word, is_ordinary, may_name
 from pipeline.domain.memory.values import EntityKind, Statement
 from pipeline.text.stemming import DEFAULT_LANGUAGE, forms
-from pipeline.text.word_frequency import is_unusual
+from pipeline.text.word_frequency import is_unusual, specificity
 
 _CODE = re.compile(r"`([^`\n]{2,40})`|\b([A-Za-z][\w+.-]{1,30})\([1-9]\w{0,3}\)|\b([A-Za-z_][\w.]{1,40}\(\))")
 _CLAUSE = re.compile(r"[,;:?!()]+")
@@ -93,8 +94,9 @@ def candidates(sentences: Iterable[Sentence], statements: Iterable[Statement], q
         for short, long in abbreviations(one):
             _add_pair(found, short, long, one.language)
     known = tuple(statements)
+    languages = {one.statement.url: one.language for one in read if one.language != UNSPACED}
     for statement in known:
-        _add_titles(found, statement)
+        _add_titles(found, statement, languages.get(statement.url, DEFAULT_LANGUAGE))
     spoken = Counter(one.language for one in read).most_common(1)
     nouns_in_capitals = bool(spoken) and spoken[0][0] in CAPITALISED_NOUNS
     for question in questions:
@@ -102,8 +104,8 @@ def candidates(sentences: Iterable[Sentence], statements: Iterable[Statement], q
             if kind != "term" or one_word_key(name) not in found:
                 _add(found, name, kind, "", spoken[0][0] if nouns_in_capitals else DEFAULT_LANGUAGE)
     _pair_initials(found)
-    headings = {text for one in known for text in (one.title, one.heading)}
-    for key in {key for text in headings for key in grams(words_of(text), "")}:
+    headings = {(text, how) for one in known for text in (one.title, one.heading) for how in ("", languages.get(one.url, ""))}
+    for key in {key for text, how in headings for key in grams(words_of(text), how)}:
         if key in found:
             found[key].marks.add("headed")
     return found
@@ -153,17 +155,20 @@ def _add_pair(found: dict[str, Candidate], short: str, long: str, language: str)
         found[key_of(name, "name" if what == "name" else "term", language)].sayings.add(other)
 
 
-def _add_titles(found: dict[str, Candidate], one: Statement) -> None:
+def _add_titles(found: dict[str, Candidate], one: Statement, language: str) -> None:
     if name := titled(one.title):
         _add(found, name, "code", "titled", DEFAULT_LANGUAGE)
-        found[key_of(name, "code")].marks.add("glossed")
+        found[key_of(name, "code")].marks.update(["glossed"] if gloss_of(one.title) else [])
+        found[key_of(name, "code")].sayings.update([name.replace("_", " ")] if "_" in name else [])
         if long := expansion(name, title_meaning(one.title)):
             _add_pair(found, name, long, DEFAULT_LANGUAGE)
     else:
         name = _ARTICLE.sub("", _VERSION.sub("", _TITLE_END.split(one.title, maxsplit=1)[0].strip()))
         if 0 < len(name.split()) <= MOST_WORDS and may_name(name) and not is_function_word(name.split()[0]):
-            is_term = name.islower() or (" " not in name and is_ordinary(name))
-            _add(found, name, "term" if is_term else "name", "titled", DEFAULT_LANGUAGE)
+            is_term = name.islower() or (
+                " " not in name and (is_ordinary(name) or not (is_unusual(name.lower()) or _is_marked(name)))
+            )
+            _add(found, name, "term" if is_term else "name", "titled", language)
     heading = one.heading.strip("` ")
     if is_code(heading) and may_name(heading):
         _add(found, heading, "code", "documented", DEFAULT_LANGUAGE)
@@ -198,6 +203,15 @@ def _of_sentence(one: Sentence, small: AbstractSet[str]) -> Iterator[tuple[str, 
             yield word, "code", ""
     for name in _capitalised(one, small):
         yield name, "name", ""
+    if one.language in CAPITALISED_NOUNS:
+        yield from (
+            (word, "term", "") for word in map(exact, one.words[1:]) if word[:1].isupper() and may_name(word) and is_rare(word)
+        )
+
+
+def is_rare(word: str) -> bool:
+    """Return whether a single word is in no everyday use, in English or German."""
+    return " " not in word and is_unusual(word.lower()) and specificity(word.lower(), "german") >= 1
 
 
 def _kind_of(name: str, language: str, small: AbstractSet[str]) -> EntityKind:
@@ -208,6 +222,8 @@ def _kind_of(name: str, language: str, small: AbstractSet[str]) -> EntityKind:
         return "name"
     if len(words) == 1 and name.islower() and not is_ordinary(name, language):
         return "code" if not name.isalpha() else "term"
+    if language in CAPITALISED_NOUNS and len(words) > 1 and all(any(map(str.isupper, word)) for word in words):
+        return "name"  # "Bürgerenergie Werratal eG": no article or ending joins the words
     is_name = any(word[:1].isupper() and (place > 0 or _only_capital(word, small)) for place, word in enumerate(words))
     return "name" if is_name and language not in CAPITALISED_NOUNS else "term"
 

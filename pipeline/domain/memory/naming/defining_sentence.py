@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from pipeline.domain.memory.naming.definitions import abbreviations, definitions, title_meaning, titled
+from pipeline.domain.memory.naming.own_documents import gloss_of, is_document_of
 from pipeline.domain.memory.naming.prose import sentences_of
 from pipeline.domain.memory.values import Statement
 from pipeline.text.stemming import stems
@@ -27,31 +28,33 @@ class Defining(NamedTuple):
 def defining_sentence(names: Iterable[str], statements: Iterable[Statement]) -> Defining | None:
     """Return what the statements say that one of the ``names`` is; None if they only mention it.
 
-    The title of a manual page comes first if it has five words and more, then a sentence that can only be a definition, then the
-    shortest of the others, then a shorter title.
+    The title of a manual page comes first if it has five words and more, then a sentence from a document that is about the name
+    alone, then one that can only be a definition, then the shortest of the others, then a shorter title.
     """
-    known, wanted = tuple(statements), {_key(name) for name in names}
+    known, names = tuple(statements), tuple(names)
+    wanted = {_key(name) for name in names}
     found = []
     for one in known:
-        if titled(one.title) and _key(titled(one.title)) in wanted:
+        if gloss_of(one.title) and _key(titled(one.title)) in wanted:
             text, brief = f"{titled(one.title)}: {title_meaning(one.title)}", len(title_meaning(one.title).split()) < _LEAST_WORDS
             if not brief:
                 return Defining(text, one.fact)
-            found.append((True, 2 * _LONGEST, text, one.fact))
+            found.append((True, True, 2 * _LONGEST, text, one.fact))
     for sentence in sentences_of(known):
         for name, certain in definitions(sentence.text, sentence.language):
             if _key(name) in wanted and len(sentence.text) <= _LONGEST:
-                found.append((not certain, len(sentence.text), sentence.text, sentence.fact))
+                own = is_document_of(sentence.statement.title, names)
+                found.append((not own, not certain, len(sentence.text), sentence.text, sentence.fact))
         for short, long in abbreviations(sentence):
             if {_key(short), _key(long)} & wanted and len(sentence.text) <= _LONGEST:
                 begins = _ARTICLE.sub("", sentence.text, count=1).startswith((short, long))
                 text = (
                     sentence.text if begins else f"{short}: {long}"
                 )  # another thing's sentence may explain a short name by the way
-                found.append((True, _LONGEST + len(sentence.text), text, sentence.fact))
+                found.append((True, True, _LONGEST + len(sentence.text), text, sentence.fact))
     if not found:
         return None
-    _certain, length, text, fact = min(found)
+    _own, _certain, length, text, fact = min(found)
     return Defining(text, fact, length >= _LONGEST)
 
 

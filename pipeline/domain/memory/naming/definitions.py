@@ -45,6 +45,10 @@ _JUDGEMENT = re.compile(
     r"\s+(?:[\w-]+\s*){1,2}[.!?]?$|\s+(?:very |big |great |real )?(?:must|hit|pity|lot|bit|matter|problem|joy|"
     r"success|failure|shame|risk|pleasure|good|bad|few|question|result|part|case)\b"
 )
+# "Kettle is the name of …", "… the word for": it says where a name is from. A contract's "“Work” means" holds in the contract.
+_OF_THE_WORD = re.compile(r"\s+(?:\w+\s){0,2}(?:name|word|term|nickname|spelling)\s+(?:of|for|that)\b")
+_CONTRACT = re.compile(r"[”\"’»“\s]+(?:\([^()]{1,60}\)\s+)?(?:shall\s+)?means?\b")
+_PRAISE = re.compile(r"\s+(?:(?:very|most|extremely)\s+)?(?:useful|powerful|great|popular|nice|handy|wonderful|important)\b")
 _HERE = re.compile(r"(?:Here|In this (?:section|page|context|paragraph)|In (?:the following|what follows))\b")
 _TITLE = re.compile(r"(?P<name>[\w.+-]{2,30}\([1-9]\w{0,4}\)|[a-z][a-z0-9_.+-]{1,30}(?=:\s\w+\s\w+\s\w)):\s+(?P<what>\S.*)")
 _EXPANDED = re.compile(r"(?P<long>[A-Za-z][\w-]*(?:[\s-]+[A-Za-z][\w-]*){1,6})\s+\((?P<short>[A-Z][A-Za-z0-9]{1,7})\)")
@@ -79,6 +83,8 @@ def _definitions(text: str, language: str) -> Iterator[Definition]:
     for pattern, certain in _patterns(language):
         for match in pattern.finditer(text) if pattern in (_QUOTED, _CALLED) else filter(None, [pattern.match(text)]):
             name = _CLASS.sub("", " ".join(match["name"].split()))
+            if _is_contracts(pattern, match, name):
+                continue
             if _is_term(name, language) and not _is_of_this_place(match, name) and not _is_aside(text, match):
                 yield Definition(name, certain)
 
@@ -117,7 +123,15 @@ def _is_term(name: str, language: str) -> bool:
 
 def _is_aside(text: str, match: re.Match[str]) -> bool:
     """Return whether the words judge, or say only what a word means at this place: "Here, “privileged” means …"."""
-    return _JUDGEMENT.match(text, match.end()) is not None or _HERE.match(text) is not None
+    after = (pattern.match(text, match.end()) for pattern in (_JUDGEMENT, _OF_THE_WORD, _PRAISE))
+    return any(after) or text.rstrip("\"'”’»)").endswith("?") or _HERE.match(text) is not None
+
+
+def _is_contracts(pattern: re.Pattern[str], match: re.Match[str], name: str) -> bool:
+    """Return whether a contract gives a word in capitals a sense of its own: "“Licensor” shall mean …"."""
+    if pattern is not _QUOTED or not name[0].isupper():
+        return False
+    return _CONTRACT.match(match.string, match.end("name")) is not None
 
 
 def _is_of_this_place(match: re.Match[str], name: str) -> bool:

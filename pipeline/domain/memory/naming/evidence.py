@@ -12,14 +12,17 @@ from typing import get_args
 
 from pipeline.domain.memory.naming.candidates import Candidate, grams, key_of
 from pipeline.domain.memory.naming.definitions import MOST_WORDS, definitions, titled
+from pipeline.domain.memory.naming.own_documents import gloss_of, is_document_of, subject_key, subjects_of
 from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, words_of
-from pipeline.domain.memory.naming.telling import FRONT, is_called, is_same_word, is_telling, is_whole
+from pipeline.domain.memory.naming.telling import FRONT, is_called, is_said_by_its_document, is_same_word, is_telling, is_whole
 from pipeline.domain.memory.naming.word_classes import is_acronym, is_function_word, word_set
 from pipeline.domain.memory.values import EntityKind, EntityPassage
 from pipeline.text.stemming import stems
 from pipeline.text.word_frequency import is_unusual, specificity
 
 _PASSAGES, _OF_A_PAGE = 12, 5  # sentences of pages that an entity keeps; those of one page
+QUOTED_MUCH = 6  # statements from a document of its own that make a name a subject though no question holds it
+_LEGAL_FORMS = frozenset({"eg", "gmbh", "ag", "kg", "inc", "ltd", "llc", "corp", "plc"})  # a question leaves them out
 _COMMANDS = frozenset({"command", "program", "utility", "tool", "daemon"})
 _ARTICLES = frozenset(
     ["the", "a", "an", "each", "every", "this", "der", "die", "das", "ein", "eine", "le", "la", "les", "el", "un", "une"]
@@ -37,7 +40,9 @@ class Evidence:
 
     ``nouns`` counts the sentences that hold it between small words, as only a noun is: "of bad blocks in"; ``home`` those from a
     document or section that is called so. ``telling`` are the sentences about it, of statements and pages, by their
-    text; ``opening`` is the first that begins with the name in a document or section that is called so.
+    text; ``opening`` is the first that begins with the name in a document of its own; ``own`` are sentences
+    from such documents that need not hold the name, one a fact. ``named`` are the facts that hold
+    the name itself, others are from a document or section that is called so; ``language`` is that of the first.
     """
 
     facts: dict[str, str] = field(default_factory=dict)
@@ -47,6 +52,9 @@ class Evidence:
     home: int = 0
     telling: dict[str, Sentence] = field(default_factory=dict)
     opening: Sentence | None = None
+    own: dict[str, Sentence] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
+    language: str = ""
 
     def merge(self, other: Evidence) -> None:
         """Add what is known of another name of the same thing."""
@@ -57,11 +65,9 @@ class Evidence:
         self.home += other.home
         self.telling |= other.telling
         self.opening = self.opening or other.opening
-
-    @property
-    def language(self) -> str:
-        """The language of the first sentence about it, "" if there is none."""
-        return next((one.language for one in self.telling.values()), "")
+        self.own |= other.own
+        self.named |= other.named
+        self.language = self.language or other.language
 
     @property
     def pages(self) -> set[str]:
@@ -77,35 +83,50 @@ class Evidence:
 def evidence(found: Mapping[str, Candidate], sentences: Sequence[Sentence], questions: Iterable[str]) -> dict[str, Evidence]:
     """Return what the sentences of statements, and the questions, show of each candidate, by its key."""
     held = {key: Evidence() for key in found}
+    own = _keys_by_subject(found)
     unspaced = [key for key in found if key[0] == "~"]
     for one in sentences:
         called = _called_so(one)
         for key in called & held.keys():
             held[key].facts.setdefault(one.fact, one.statement.url)
+        for key in (key for subject in subjects_of(one.statement.title) for key in own.get(subject, ())):
+            held[key].facts.setdefault(one.fact, one.statement.url)
+            if one.fact not in held[key].own and is_said_by_its_document(one, found[key].spellings):
+                held[key].own[one.fact] = one
         for key, start in _keys_in(one, unspaced).items():
             if key in found and (key in called or _is_meant(found[key], key, one)):
                 held[key].facts[one.fact] = one.statement.url
+                held[key].named.add(one.fact)
+                held[key].language = held[key].language or one.language
                 held[key].nouns += _is_noun(key, found[key].kind, start, one)
                 held[key].home += _is_home(key, one)
                 if _is_named_at(found[key], one, start) and is_telling(one, start, home=key in called):
                     held[key].telling.setdefault(one.text, one)
+                    _open_with(held[key], one, start, found[key])
                 if _is_about(key, start, one):
                     held[key].about.add(one.fact)
     spoken = Counter(one.language for one in sentences).most_common(1)
     language = spoken[0][0] if spoken else ""
+    bare = {key.rpartition(" ")[0]: key for key in held if key.rpartition(" ")[2] in _LEGAL_FORMS}
     for text in questions:
         for key in {*grams(words_of(text), ""), *grams(words_of(text), language), *(key for key in unspaced if key[1:] in text)}:
-            if key in held:
-                held[key].asked = True
+            for asked in {key, bare.get(key, key)} & held.keys():
+                held[asked].asked = True
+    for each in held.values():
+        _add_own(each)
     return held
 
 
 def add_pages(found: Mapping[str, Candidate], held: Mapping[str, Evidence], sentences: Iterable[Sentence]) -> None:
     """Add what the pages say of the candidates that statements name; a page makes no candidate."""
     unspaced = [key for key in found if key[0] == "~"]
+    own = _keys_by_subject(found)
     for one in filter(is_whole, sentences):
         front = _keys_in(one, unspaced, FRONT + MOST_WORDS)
         called = _called_so(one)
+        if (gloss := gloss_of(one.statement.title)) and one.text == gloss:
+            for key in own.get(subject_key(titled(one.statement.title)), ()):
+                held[key].opening = held[key].opening or one
         places = front | {key: start for key, start in _keys_in(one, unspaced).items() if key in called} if called else front
         for key, start in places.items():
             if key not in found or not held[key].facts or not _is_named_at(found[key], one, start):
@@ -114,19 +135,41 @@ def add_pages(found: Mapping[str, Candidate], held: Mapping[str, Evidence], sent
                 held[key].telling.setdefault(one.text, one)
                 if key in _defined(one):
                     found[key].marks.add("defined")
-                elif held[key].opening is None and key in called and _begins_with(one, start):
-                    held[key].opening = one
+                _open_with(held[key], one, start, found[key])
+
+
+def _keys_by_subject(found: Mapping[str, Candidate]) -> dict[str, list[str]]:
+    """Return the candidates' keys by the names that a document's title may have."""
+    keys: dict[str, list[str]] = {}
+    for key in sorted(found):
+        for subject in {subject_key(name) for name in found[key].spellings} - {""}:
+            keys.setdefault(subject, []).append(key)
+    return keys
+
+
+def _add_own(held: Evidence) -> None:
+    """Add what a document says of its subject without the name, if its statements do not name it and it is quoted much."""
+    named = {one.fact for one in held.telling.values()}
+    if held.asked or len(held.own) >= QUOTED_MUCH:
+        held.telling |= {one.text: one for fact, one in held.own.items() if fact not in named}
+
+
+def _open_with(held: Evidence, one: Sentence, start: int, candidate: Candidate) -> None:
+    """Take a sentence as that with which a note opens, if it begins with the name in a document of the name's own."""
+    is_better = held.opening is None or (held.opening.fact and not one.fact)  # pages are read from their beginning
+    if is_better and _begins_with(one, start) and is_document_of(one.statement.title, candidate.spellings):
+        held.opening = one
 
 
 def merge_pairs(found: dict[str, Candidate], held: dict[str, Evidence]) -> None:
-    """Make a short form and the only full name that it has one candidate, called as it is called more often."""
+    """Make a short form, or one with underscores, and its only full name one candidate, called as it is called more often."""
     for key in sorted(found):
         one = found.get(key)
         others = {other for name in one.sayings for other in _keys_of(name) if other in found and other != key} if one else set()
-        if one is None or not is_acronym(one.name.upper()) or len(others) != 1:
+        if one is None or not (is_acronym(one.name.upper()) or "_" in one.name) or len(others) != 1:
             continue
         (other,) = others
-        main, gone = sorted((key, other), key=lambda name: (-len(held[name].facts), name))
+        main, gone = sorted((key, other), key=lambda name: ("_" in name, -len(held[name].facts), name))
         _merge(found[main], found.pop(gone))
         held[main].merge(held.pop(gone))
 

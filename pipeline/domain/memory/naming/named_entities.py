@@ -13,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pipeline.domain.memory.naming.candidates import Candidate, candidates
-from pipeline.domain.memory.naming.evidence import Evidence, add_pages, defines, evidence, merge_pairs, passages
-from pipeline.domain.memory.naming.prose import sentences_of
+from pipeline.domain.memory.naming.candidates import Candidate, candidates, is_rare
+from pipeline.domain.memory.naming.evidence import QUOTED_MUCH, Evidence, add_pages, defines, evidence, merge_pairs, passages
+from pipeline.domain.memory.naming.own_documents import glossed_titles, retitled
+from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, sentences_of
 from pipeline.domain.memory.naming.united_names import united
-from pipeline.domain.memory.naming.word_classes import is_acronym, is_generic, is_ordinary, may_name
+from pipeline.domain.memory.naming.word_classes import CommonWords, is_acronym, is_generic, is_ordinary, may_name
 from pipeline.domain.memory.values import NamedEntity, Statement
 from pipeline.text.normalise import slug
-from pipeline.text.word_frequency import is_unusual
 
-METHOD = "phrases-3"  # methods sort by their age; with a new one, all is named again
+METHOD = "phrases-4"  # methods sort by their age; with a new one, all is named again
 LEAST_STATEMENTS, LEAST_PAGES = 2, 2
 _OF_ONE_PAGE = 3  # statements of a subject that only one source names, and that has a document or a section of its own
 _TERM_OF_ONE_PAGE = 5  # statements of a term that only one source names, and that a question asked for
@@ -32,8 +32,8 @@ _ABOUT = 2  # sentences that begin with a name, for it to be a subject without a
 _SPREAD = 3  # sources of an acronym that a heading holds, or of a piece of code that nothing explains
 _MOST, _FEW = 0.2, 100  # a name in more of the statements is what all is about; below so many, any share counts
 _BESIDE = 2  # sentences about a name beside its definition, for a note to be worth opening
-_BESIDE_UNSOUGHT = 3  # the same for a term that no question or title holds
-_BESIDE_UNDEFINED = 4  # the same for a name that nothing defines
+_BESIDE_UNSOUGHT = 4  # the same for what no question holds, if no report quotes two of them
+_BESIDE_UNDEFINED = 4  # sentences about a name that nothing defines, from two sources
 SHARED = 5  # reports that name an entity, for it to have a note in any case
 
 
@@ -56,34 +56,66 @@ def named_entities(
     ``questions`` are those that were researched; ``reports`` are the ids of the sessions that made a statement, by its fact.
     ``pages`` are blocks of the pages that were read, as statements without a fact id: they say more of what statements name.
     """
-    known, asked, shared = tuple(statements), tuple(questions), reports or {}
+    blocks, asked, shared = tuple(pages), tuple(questions), reports or {}
+    titles = glossed_titles(blocks)
+    known = tuple(retitled(statements, titles))
     sentences = sentences_of(known)
     found = candidates(sentences, known, asked)
     held = evidence(found, sentences, asked)
-    add_pages(found, held, sentences_of(pages))
+    read = sentences_of(retitled(blocks, titles))
+    add_pages(found, held, read)
+    common = CommonWords()
+    common.add(one.words for one in (*sentences, *read))
     merge_pairs(found, held)
     most = max(_FEW * _MOST, _MOST * len(known))
+    most_pages = len({one.url for one in known}) / 2
     ranked = [
         Ranked(_entity(one, held[key]), _score(one, held[key]))
         for key, one in sorted(found.items())
-        if _is_accepted(one, held[key], most) and _is_worth_a_note(one, held[key], shared)
+        if not (one.kind != "term" and common.is_common(one.name))
+        and (
+            _is_shared_noun(one, held[key], shared, most_pages)
+            or (_is_accepted(one, held[key], most) and _is_worth_a_note(one, held[key], shared))
+        )
     ]
     ordered = sorted(ranked, key=lambda one: (-one.score, one.entity.id))
     return united(one.entity for one in ordered)
 
 
+def _reports_of(held: Evidence, reports: Mapping[str, Iterable[str]]) -> int:
+    return len({name for fact in held.facts for name in reports.get(fact, ())})
+
+
+def _is_shared_noun(one: Candidate, held: Evidence, reports: Mapping[str, Iterable[str]], most_pages: float) -> bool:
+    """Return whether five reports and two sources share a rare noun of a language that capitalises all nouns.
+
+    There a capital shows no name, but a word that no list of everyday words has is one: a river, a mill, a device. What more
+    than ``most_pages`` sources hold is what all is about.
+    """
+    rare = held.language in CAPITALISED_NOUNS and is_rare(one.name)
+    spread = LEAST_PAGES <= len(held.pages) <= max(SHARED, most_pages)
+    return one.kind == "term" and rare and spread and _reports_of(held, reports) >= SHARED
+
+
 def _is_worth_a_note(one: Candidate, held: Evidence, reports: Mapping[str, Iterable[str]]) -> bool:
-    """Return whether enough sentences are about the name, and not only mention it, or many reports share it."""
-    if one.kind != "term" and len({name for fact in held.facts for name in reports.get(fact, ())}) >= SHARED:
+    """Return whether a name is defined and two sentences more are about it, or four are, or many reports share it."""
+    if one.kind != "term" and _reports_of(held, reports) >= SHARED:
         return True
-    sought = held.asked or "titled" in one.marks
     names = {*one.spellings, *one.sayings}
-    beside = len(held.telling) - any(defines(found, names) for found in held.telling.values())
-    if one.marks & {"defined", "glossed", "expanded"}:
-        return beside >= (_BESIDE if sought or one.kind != "term" else _BESIDE_UNSOUGHT)
+    opening = held.opening.text if held.opening else ""
+    defining = {text for text, found in held.telling.items() if defines(found, names) or text == opening}
+    if one.marks & {"defined", "glossed"} or (held.opening and held.asked):
+        beside = len(held.telling) - bool(defining)
+        quoted = sum(bool(found.fact) for found in held.telling.values()) - any(held.telling[text].fact for text in defining)
+        return beside >= _BESIDE if held.asked else quoted >= _BESIDE or beside >= _BESIDE_UNSOUGHT
     if one.kind == "term" and all(is_ordinary(word, held.language) for word in one.name.split()):
         return False
-    return sought and len(held.pages) >= LEAST_PAGES and beside >= _BESIDE_UNDEFINED
+    sources = {found.statement.url for found in held.telling.values()}
+    if len(held.telling) < _BESIDE_UNDEFINED:
+        return False
+    if held.asked and "titled" in one.marks:  # what a question asks for, and a document of its own is about
+        return True
+    return (held.asked or "titled" in one.marks) and len(sources) >= LEAST_PAGES
 
 
 def _is_accepted(one: Candidate, held: Evidence, most: float) -> bool:
@@ -99,15 +131,11 @@ def _is_accepted(one: Candidate, held: Evidence, most: float) -> bool:
 def _is_own_subject(one: Candidate, held: Evidence, marks: set[str]) -> bool:
     """Return whether a name that only one source holds has a document or a section of its own, or is asked for by itself."""
     called = bool(marks & {"titled", "headed"})
-    if len(held.telling) > _BESIDE and called and (held.asked or "glossed" in marks):
+    if len(held.telling) > _BESIDE and called and (held.asked or "glossed" in marks or held.opening):
         return True
     if one.kind == "term":
-        return held.asked and len(held.facts) >= _TERM_OF_ONE_PAGE and (called or _is_rare(one.name))
+        return held.asked and len(held.facts) >= _TERM_OF_ONE_PAGE and (called or is_rare(one.name))
     return called and len(held.facts) >= _OF_ONE_PAGE and (held.asked or len(held.about) >= _ABOUT)
-
-
-def _is_rare(name: str) -> bool:
-    return " " not in name and is_unusual(name.lower())
 
 
 def _is_subject(one: Candidate, held: Evidence, marks: set[str]) -> bool:
@@ -121,7 +149,7 @@ def _is_subject(one: Candidate, held: Evidence, marks: set[str]) -> bool:
     if len(words) == 1 and is_acronym(name):
         return explained
     if one.kind == "code":
-        return explained or held.asked
+        return (explained or held.asked) and (len(held.own) >= QUOTED_MUCH or not ("titled" in marks and is_ordinary(name)))
     if " " in name:
         return _is_full_name(name, held) and (explained or held.asked or len(held.about) >= _ABOUT)
     if is_ordinary(name):
@@ -131,7 +159,7 @@ def _is_subject(one: Candidate, held: Evidence, marks: set[str]) -> bool:
 
 def _is_full_name(name: str, held: Evidence) -> bool:
     """Return whether no noun follows the name in most sentences ("Postfix SMTP server"), and it is no heading in capitals."""
-    return 2 * held.nouns >= len(held.facts) and not (name.isupper() and all(map(is_ordinary, name.split())))
+    return 2 * held.nouns >= len(held.named) and not (name.isupper() and all(map(is_ordinary, name.split())))
 
 
 def _is_branded(name: str) -> bool:
@@ -141,7 +169,7 @@ def _is_branded(name: str) -> bool:
 
 def _is_term(name: str, held: Evidence, marks: set[str]) -> bool:
     """A term is defined, and sentences begin with it or a question holds it; an everyday word must be asked for."""
-    if is_generic(name) or not (marks & {"defined", "expanded", "titled", "headed"} or _is_rare(name)):
+    if is_generic(name) or not (marks & {"defined", "expanded", "titled", "headed"} or is_rare(name)):
         return False
     ordinary = all(is_ordinary(word) for word in name.split())
     if ordinary and " " not in name:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from pipeline.domain.memory.naming.own_documents import is_document_of
 from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, sentences_of
 from pipeline.domain.memory.naming.word_classes import is_function_word, word_set
 from pipeline.domain.memory.values import Statement
@@ -17,6 +18,7 @@ from pipeline.text.stemming import stems
 from pipeline.text.word_lists import QUESTION_WORDS
 
 _LEAST_WORDS, _MOST_WORDS = 5, 60
+_LEAST_UNNAMED = 7  # words of a sentence that does not hold the name of its document
 _NEAR = 10  # words from the beginning within which a name must be in a document that is called so
 FRONT = 4  # words that may be before a name in the noun phrase that a sentence begins with
 _ARTICLES = word_set(
@@ -39,12 +41,23 @@ _NOMINATIVE = frozenset(
 _LEANING = word_set(
     """
     this these that those it they he she such his her their its both neither here there however therefore thus hence so
+    my our your i we you
     then also otherwise instead moreover furthermore see note another and or but dies diese dieser dieses diesen diesem
     es er sie ihr sein seine ihre dort dabei dafür damit dazu deshalb daher trotzdem außerdem auch und oder aber siehe
     dann so
     """
 )
 _REFERRING = re.compile(r"\A(?:For (?:further|more|additional|other)\b|\(|e\.g|i\.e|[-–—*•…\\])", re.IGNORECASE)
+# "If enabled, …", "… of this option", "On such systems", "as noted above": what is meant was said before.
+_LEANS_INSIDE = re.compile(
+    r"\A(?:If|When|Where)\s+(?:enabled|disabled|set|true|false|not|specified|given|present|invoked)\b"
+    r"|\A(?:\w+\s){1,4}(?:this|these|those|such|diese[mnrs]?)\s(?!as\b|that\b)\w+"
+    r"|\A(?:In|On|For|Bei|In)\s(?:both|that|either|some|other|such|diese[mnrs]?)\s"
+    r"|\bthis (?:socket |unit )?(?:option|flag|argument|parameter|field|setting|case|mode|function|call|section|page|document)\b"
+    r"|\b(?:noted|described|mentioned|listed|shown|discussed|given|marked) (?:above|below|earlier)\b"
+    r"|\b(?:above|below)[\s)]*[.,:;]|\bthe (?:above|following)\b|(?-i:[A-Z]- [A-Z])|\?[\"'”’»)]*\Z",
+    re.IGNORECASE,
+)
 _LIST = re.compile(r"\s[-•*]\s.*\s[-•*]\s|\([a-z0-9]\)\s.*\([a-z0-9]\)\s")
 _CODE = re.compile(r"```|\(\.\.\.\)|self,|[=-]{4,}|\\[_*`]|[{};]\s*\S+\s*[{};]|\$\s\w|https?://\S+\s\S*https?://")
 _PART = re.compile(r"\([1-9]\w{0,3}\)|[:,]\s|\s[-–—|]\s|\s(?:and|und|et|y)\s")
@@ -65,8 +78,16 @@ def is_whole(sentence: Sentence) -> bool:
         _LEAST_WORDS <= len(words) <= _MOST_WORDS
         and first not in _LEANING
         and _CLOSED.search(text) is not None
-        and not any(pattern.search(text) for pattern in (_REFERRING, _LIST, _CODE))
+        and not any(pattern.search(text) for pattern in (_REFERRING, _LEANS_INSIDE, _LIST, _CODE))
     )
+
+
+def is_said_by_its_document(sentence: Sentence, names: Iterable[str]) -> bool:
+    """Return whether a statement's whole sentence is from the document of one of the ``names``: it need not repeat the name."""
+    wanted = tuple(names)
+    if not sentence.fact or len(sentence.words) < _LEAST_UNNAMED or not sentence.text[0].isupper() or "__" in sentence.text:
+        return False
+    return is_whole(sentence) and is_document_of(sentence.statement.title, wanted)
 
 
 def is_telling(sentence: Sentence, start: int, *, home: bool = False) -> bool:
@@ -113,14 +134,20 @@ def _is_after_comma(sentence: Sentence, start: int) -> bool:
 
 
 def said_of(names: Iterable[str], statements: Iterable[Statement]) -> dict[str, tuple[str, ...]]:
-    """Return the sentences of each statement that are about one of the names, by fact id; none for a mere mention."""
+    """Return the sentences of each statement that are about one of the names, by fact id; none for a mere mention.
+
+    Of a statement from the name's own document that does not name it, the first whole sentence counts.
+    """
     wanted, found = tuple(names), dict[str, tuple[str, ...]]()
+    unnamed: dict[str, str] = {}
     for one in sentences_of(statements):
         place = place_of(one, wanted)
         home = is_called(one.statement.title, wanted) or is_called(one.statement.heading, wanted)
         if place is not None and is_telling(one, place, home=home):
             found[one.fact] = (*found.get(one.fact, ()), one.text)
-    return found
+        elif one.fact not in unnamed and is_said_by_its_document(one, wanted):
+            unnamed[one.fact] = one.text
+    return found | {fact: (text,) for fact, text in unnamed.items() if fact not in found}
 
 
 def is_named(names: Iterable[str], text: str) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from pipeline.text.function_words import LANGUAGES
 from pipeline.text.quantities.units import unit_named
 from pipeline.text.stemming import DEFAULT_LANGUAGE
-from pipeline.text.word_frequency import specificity
+from pipeline.text.word_frequency import is_unusual, specificity
 from pipeline.text.word_lists import QUESTION_WORDS
 
 ORDINARY = 0.8  # a word that is less specific is one of everyday language: about 8 in a million words and more
@@ -16,6 +20,12 @@ _IDENTIFIER = re.compile(r"[A-Za-z][\w+#-]*(?:[._:]{1,2}[A-Za-z0-9_]+)*(?:\(\))?
 _SIGNS = re.compile(r"[\w .:+#/’'&-]+(?:\(\))?")
 _HOST = re.compile(r"\.(?:com|org|net|edu|gov|info|io|dev|de|fr|uk|eu)\Z")
 _CODE_SIGN = re.compile(r"\w_\w|\w\.\w|::|\(\)$|[a-z][A-Z]|\d[a-z]|[a-z]\d")
+
+_BEFORE_NOUNS = frozenset(
+    {"a", "an", "each", "every", "any", "another", "no", "one", "two", "many", "all", "such", "its", "your"}
+)
+_LEAST, _SHARE = 2, 0.1  # uses as a noun, and their share of all uses, from which a word is an ordinary noun
+_SMALLEST = 3  # letters of a word whose plural is looked for
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -94,3 +104,27 @@ def is_generic(phrase: str) -> bool:
     """Return whether a phrase speaks of an argument, a value, an example and the like."""
     last = phrase.lower().split()[-1:]
     return not last or last[0] in _GENERIC_HEADS
+
+
+@dataclass
+class CommonWords:
+    """Counts of words in lower case: how often they are used, and how often as ordinary nouns: "each packet", "packets"."""
+
+    used: Counter[str] = field(default_factory=Counter)
+    as_nouns: Counter[str] = field(default_factory=Counter)
+
+    def add(self, texts: Iterable[Sequence[str]]) -> None:
+        """Count the words of sentences, each given as its words."""
+        for text in texts:
+            words = [word.lower() for word in text]
+            self.used.update(words)
+            self.as_nouns.update(word for before, word in pairwise(words) if before in _BEFORE_NOUNS)
+
+    def is_common(self, name: str) -> bool:
+        """Return whether a single word of everyday language is mostly no name in these texts."""
+        word = name.lower().removesuffix("()")
+        if not word.isalpha() or len(word) < _SMALLEST or is_unusual(word):
+            return False
+        plurals = self.used[f"{word}s"]
+        nouns = self.as_nouns[word] + plurals
+        return nouns >= _LEAST and nouns >= _SHARE * (self.used[word] + plurals)

@@ -29,3 +29,28 @@ def test_a_note_begins_with_what_the_name_means_and_not_with_another_thing_s_def
 
 def test_a_name_that_is_only_mentioned_has_no_definition() -> None:
     assert defining_sentence(("DNS",), statements("Some DNS servers are slow.")) is None
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Kettleworth is the name of the gate to a castle in an old song.",
+        "Kettleworth is a very useful tool for clerks.",
+        "Is Kettleworth the office of the harbour?",
+        "“Kettleworth” shall mean the office and its clerks.",
+    ],
+)
+def test_praise_questions_terms_of_contracts_and_where_a_name_is_from_define_nothing(claim: str) -> None:
+    assert defining_sentence(("Kettleworth",), statements(claim)) is None
+
+
+def test_a_title_that_explains_a_name_by_itself_defines_nothing() -> None:
+    assert defining_sentence(("codel",), statements("It is fair.", title="codel(8): fair queues with CoDel")) is None
+
+
+def test_the_document_of_a_name_defines_it_before_others_do() -> None:
+    own = statements("A kettle gate is a gate that closes by itself.", title="Kettle gate")[0]
+    other = statements("A kettle gate is a pun of sailors.", title="Songs")[0].model_copy(update={"fact": "f9"})
+    found = defining_sentence(("kettle gate",), (other, own))
+    assert found is not None
+    assert found.fact == own.fact

@@ -124,10 +124,13 @@ def test_an_acronym_needs_an_explanation() -> None:
         "The quick zone exchange (QZE) is in the machine.",
         "The QZE of the house is known to it.",
         "QZE units are small.",
+        "The QZE is painted every year.",
+        "In winter, the QZE is closed for a month.",
     )
     (found,) = named(*explained, questions=("What is a QZE?",)).values()
     assert {found.name, *found.aliases} == {"QZE", "quick zone exchange"}
-    assert found.statements == ("f0", "f1", "f2")
+    assert found.statements == ("f0", "f1", "f2", "f3", "f4")
+    assert named(*explained[:3], questions=("What is a QZE?",)) == {}
 
 
 def test_code_that_nothing_explains_must_be_asked_for_and_be_spoken_of() -> None:
@@ -163,13 +166,102 @@ def test_what_a_definition_says_of_this_place_alone_is_no_term() -> None:
     assert named("The device argument is the name of a file.", "The device argument is given to the program.") == {}
 
 
-def test_a_term_in_quotation_marks_is_defined_as_licences_do_it() -> None:
+@pytest.mark.parametrize("word", ["Covered Software", "Keeper", "Harbour Entity"])
+def test_what_a_contract_defines_for_itself_is_no_name(word: str) -> None:
     claims = (
-        "“Covered Software” means what is offered under these terms.",
-        "The Covered Software may be copied as you like.",
-        "No Covered Software may be offered under other terms.",
+        f"“{word}” means what is offered under these terms.",
+        f"The {word} may be copied as often as anybody likes.",
+        f"Each {word} may be offered under other terms.",
+        f"No {word} is bound by what others have agreed to.",
     )
-    assert list(named(*claims)) == ["Covered Software"]
+    assert named(*claims) == {}
+
+
+def test_a_term_that_a_text_defines_in_quotation_marks_is_a_subject() -> None:
+    claims = (
+        "A “tide lock” is a gate that closes with the flood.",
+        "The tide lock of a harbour is oiled in spring.",
+        "No tide lock is opened by hand at night.",
+        "Every tide lock has a bell and two lamps.",
+    )
+    assert list(named(*claims, questions=("What is a tide lock?",))) == ["tide lock"]
+
+
+def test_an_everyday_word_that_texts_use_as_a_noun_is_no_name_though_a_manual_is_called_so() -> None:
+    claims = (
+        "When a lantern is full, each lantern is put back on its hook.",
+        "The lantern blocks itself and the lanterns behind it.",
+        "Every lantern has a number of its own on the base.",
+        "The keeper counts the lanterns of the tower at night.",
+    )
+    title = "lantern(7): interface to the lamps of the tower"
+    assert named(*claims, title=title, questions=("How is a lantern counted?",)) == {}
+
+
+def test_where_a_name_comes_from_is_no_definition() -> None:
+    claims = (
+        "Kettleworth is the name of the gate to a castle in an old song.",
+        "Kettleworth keeps the pages of the harbour office.",
+        "In winter, Kettleworth is closed.",
+    )
+    assert named(*claims, questions=("What does Kettleworth keep?",)) == {}
+
+
+def test_a_document_s_subject_that_a_question_asks_for_needs_no_definition() -> None:
+    claims = (
+        "Whoever copies the tables must keep the names of their makers.",
+        "Copies may be sold if the notice stays on the first page.",
+        "Nobody may charge for the text of the terms alone.",
+        "The terms end for whoever breaks one of them.",
+    )
+    asked = ("What must I keep under the Harbour Tables Licence?",)
+    found = named(*claims, same_page=True, title="Harbour Tables Licence, Version 2", questions=asked)
+    assert {name: (one.kind, len(one.statements)) for name, one in found.items()} == {"Harbour Tables Licence": ("name", 4)}
+    assert named(*claims, same_page=True, title="Harbour Tables Licence, Version 2") == {}
+
+
+def test_a_page_s_name_is_that_of_its_section_name() -> None:
+    known = statements(
+        *(f"Return a random number of {size} bytes as a text." for size in "abcdef"), same_page=True, title="pydoc-kettles"
+    )
+    core = known[0].model_copy(update={"fact": ""})
+    said = {"NAME": "kettles", "DESCRIPTION": "Generate numbers for kettles that nobody can guess. They are fresh."}
+    pages = [core.model_copy(update={"heading": name, "claim": text, "quote": text}) for name, text in said.items()]
+    (found,) = named_entities(known, (), {}, pages)
+    assert (found.name, found.passages[0].text) == ("kettles", "Generate numbers for kettles that nobody can guess.")
+    assert found.passages[0].defines
+
+
+def test_a_manual_of_a_phrase_is_about_the_phrase() -> None:
+    claims = (
+        "Harbour spaces isolate the numbers of the ships from each other.",
+        "A harbour space can hold another harbour space.",
+        "When a harbour space is made, its owner is written down.",
+    )
+    title = "harbour_spaces(7): overview of harbour spaces"
+    found = named(*claims, same_page=True, title=title, questions=("How do harbour spaces help a clerk?",))
+    assert [(one.name, "harbour_spaces" in one.aliases) for one in found.values()] == [("harbour spaces", True)]
+
+
+def test_a_rare_german_noun_that_five_reports_and_two_sources_share_is_an_entity() -> None:
+    known = statements(
+        *(f"Im Jahr {number} floss Wasser an der Kranichmühle vorbei, und es war kalt." for number in range(1900, 1905))
+    )
+    reports = {one.fact: (f"session-{number}",) for number, one in enumerate(known)}
+    assert [one.name for one in named_entities(known, (), reports)] == ["Kranichmühle"]
+    few = {one.fact: (f"session-{number % 4}",) for number, one in enumerate(known)}
+    assert named_entities(known, (), few) == ()
+
+
+def test_a_german_company_that_a_document_is_about_is_a_name() -> None:
+    claims = (
+        "Die Lichtwerk Obertal eG ist eine Genossenschaft mit Sitz in Obertal.",
+        "Die Lichtwerk Obertal eG wurde von 57 Mitgliedern gegründet.",
+        "Ein Anteil kostet 250 Euro, und jedes Mitglied hat eine Stimme.",
+    )
+    asked = ("Welche Anlagen betreibt die Lichtwerk Obertal?",)
+    found = named(*claims, same_page=True, title="Lichtwerk Obertal eG", questions=asked)
+    assert {name: one.kind for name, one in found.items()} == {"Lichtwerk Obertal eG": "name"}
 
 
 def test_a_phrase_of_a_question_counts_if_a_heading_holds_it_and_sentences_use_it_as_a_noun() -> None:
