@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -14,26 +14,28 @@ _PLAIN = re.compile(r"(?:[^\\()\[\].*+?{}|^$]|\\[^\w\s])+")
 _QUOTED = re.compile(r"“[^”\n]{1,300}”|„[^“”\n]{1,300}[“”]|«[^»\n]{1,300}»|\"[^\"\n]{1,300}\"|「[^」\n]{1,300}」|`[^`\n]{1,300}`")
 
 
+Orders = tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]
+
+
 @lru_cache(maxsize=256)
 def gives_orders(text: str) -> bool:
     """Return whether ``text`` gives an order to a language model outside of quotation marks and code."""
-    return _gives_orders(text, _present(text))
+    return _gives_orders(text, _orders())
 
 
 def order_finder(page: str) -> Callable[[str], bool]:
     """Return ``gives_orders`` for the blocks of ``page``, much faster: most pages hold none of the texts that begin an order."""
-    present = _present(page.replace("\n", " "))
+    lower = page.replace("\n", " ").lower()
+    found = ((tuple(one for one in beginnings if one in lower), order) for beginnings, order in _orders())
+    present = tuple(entry for entry in found if entry[0])
     return lambda text: _gives_orders(text, present)
 
 
-def _present(text: str) -> list[str]:
-    lower = text.lower()
-    return [beginning for beginning in _beginnings() if beginning in lower]
-
-
-def _gives_orders(text: str, present: Sequence[str]) -> bool:
+def _gives_orders(text: str, orders: Orders) -> bool:
     lower = text[:_LONGEST].lower()
-    return any(one in lower for one in present) and bool(_order().search(_QUOTED.sub(" ", lower)))
+    possible = [order for beginnings, order in orders if any(one in lower for one in beginnings)]
+    unquoted = _QUOTED.sub(" ", lower) if possible else ""
+    return any(order.search(unquoted) for order in possible)
 
 
 def orders_in(text: str) -> int:
@@ -53,9 +55,13 @@ def _lines() -> tuple[str, ...]:
 
 
 @cache
-def _beginnings() -> tuple[str, ...]:
-    """Return plain texts of which each order contains one: what its pattern begins with."""
-    found = {beginning for line in _lines() for alternative in _split(line) for beginning in _plain_beginnings(alternative)}
+def _orders() -> Orders:
+    """Return the pattern of each kind of order, with plain texts of which it contains one: what it begins with."""
+    return tuple((_beginnings(line), re.compile(line)) for line in _lines())
+
+
+def _beginnings(line: str) -> tuple[str, ...]:
+    found = {beginning for alternative in _split(line) for beginning in _plain_beginnings(alternative)}
     return tuple(sorted(one for one in found if not any(other != one and other in one for other in found)))
 
 

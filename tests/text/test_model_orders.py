@@ -74,7 +74,7 @@ def test_an_order_on_a_page_is_found_in_its_block_also_where_the_page_breaks_its
 
 @pytest.mark.parametrize("pattern", model_orders._lines())
 def test_every_order_contains_one_of_the_plain_texts_that_are_looked_for_first(pattern: str) -> None:
-    beginnings = model_orders._beginnings()
+    beginnings = model_orders._beginnings(pattern)
 
     @given(st.from_regex(pattern, fullmatch=True))
     def contains_one(order: str) -> None:

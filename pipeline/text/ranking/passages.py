@@ -50,6 +50,9 @@ _FURNITURE = re.compile(
     r"|^(?:submit correction|report (?:a )?bug|edit this page|last (?:updated|modified) on)",
     re.IGNORECASE,
 )
+_OF_FURNITURE = (  # each match of the pattern has one of these
+    "©", "copyright", "all rights", "cookies", "privacy", "skip to", "table of", "submit", "report", "edit this", "last ",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,12 @@ def _is_scrap(body: str) -> bool:
     """Return whether a passage has no content: a caption, a link, page furniture, or no letters."""
     if len(body) > 400:
         return False
-    return _SCRAP.match(body.lstrip("-| ")) is not None or (len(body) < 250 and _FURNITURE.search(body) is not None)
+    return _SCRAP.match(body.lstrip("-| ")) is not None or (len(body) < 250 and _is_furniture(body))
+
+
+def _is_furniture(body: str) -> bool:
+    plain = body.casefold()  # the search is slow, and hardly any passage has one of these words
+    return any(word in plain for word in _OF_FURNITURE) and _FURNITURE.search(body) is not None
 
 
 def _sections(text: str) -> Iterator[list[Block]]:
