@@ -22,6 +22,13 @@ LARGEST = 130  # words that a passage of several blocks never exceeds
 _LONGEST_LEAD = 60  # words
 _LONGEST_TERM = 12  # words
 _SHORT = 25  # words of a description that is shown after its term
+_LONGEST_LIST = 250  # words of a list that is one sentence, "…; and", and is kept whole
+_ROOM_FOR_ITEMS = 40  # words that must be left in a passage in which an item introduces others
+# A term of a program: an option, a name in code, a setting, a file, or some words in lower case.
+_TERM = re.compile(r"--?\w|\S*\w[_=]|\S*\w\(|[~/]\S|[a-z][\w.-]*(?:,? (?:[/|] )?[\w.\[\]-]+){0,3}\Z")
+_ASKED = re.compile(r".*\?\Z|(?:\d{1,3}\.\d{1,3}[.):]?|Q(?:uestion)?(?: ?\d{1,3})?[.:)]) .*[.:]\Z", re.DOTALL)
+_OPEN_ITEM = re.compile(r"(?:[;,]|[;,] (?:and|or|and/or|und|oder))\Z")
+_ENDED = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_`]{0,3}\Z")
 # Sections that say nothing about the subject of their page.
 _IGNORED_SECTIONS = re.compile(
     r"see also|authors?|copyright|colophon|reporting bugs|acknowledge?ments?|contributors|credits|license|index"
@@ -35,12 +42,14 @@ _LONGEST_LINE = 4_000  # characters of a line of code that are kept
 _SCRAP = re.compile(
     r"(?:(?:table|figure|fig\.|example|listing) \d[\w.-]*[.:]?\s.{0,120}"  # a caption alone
     r"|see also\b.{0,60}"
+    r"|version [\d.]{1,12},? \w{3,12} \d{4}(?: https?://\S{1,200})?"  # under the title of a licence
     r"|\(?(?:back to top|next|previous|prev|up|home|contents|index|top|source)\W*"
     r"|\((?:source|see)\b.{0,90}\)"
     r"|[\W\d_]*)\Z",
     re.IGNORECASE | re.DOTALL,
 )
 # A caption or a bare address: it is left out of every passage.
+_ADDRESS = re.compile(r"<?https?://\S+>?")
 _SKIPPED = re.compile(
     r"(?:(?:Table|Figure|Fig\.|Example|Listing) [A-Z]?\.?\d[\w.-]*[.:]?(?: .{0,100})?|(?:→|-->|see:?)? ?https?://\S+)\Z"
 )
@@ -143,8 +152,17 @@ def passages(text: str) -> tuple[Passage, ...]:
 
 
 def _described_term(head: Block, body: str) -> str:
-    """Return the heading if it is a term that ``body`` shortly describes: the description makes no sense without it."""
-    return head.text.strip() if head.level > 1 and _word_count(body) <= _SHORT and _word_count(head.text) <= _LONGEST_TERM else ""
+    """Return the heading if ``body`` makes no sense without it: a question, or a term that its description does not name."""
+    name = head.text.strip()
+    if head.level < 2 or _word_count(name) > (_LONGEST_LEAD if _ASKED.match(name) else _LONGEST_TERM):
+        return ""
+    lacks_it = _TERM.match(name) and not body.startswith(name.split()[0])
+    return name if lacks_it or _ASKED.match(name) or _word_count(body) <= _SHORT else ""
+
+
+def is_open_item(text: str) -> bool:
+    """Return whether a list's item ends so that another must follow: "…; and"."""
+    return _OPEN_ITEM.search(text.rstrip()) is not None
 
 
 def _is_scrap(body: str) -> bool:
@@ -179,11 +197,12 @@ def _sections(text: str) -> Iterator[list[Block]]:
 
 def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
     """Yield a section's blocks, long ones in parts, each with its lead."""
-    header = introduction = previous = ""
+    header = introduction = opened = previous = ""
     for place, block in enumerate(section):
         if block.kind == "heading":
             continue
-        if block.kind == "paragraph" and _SKIPPED.match(block.text):
+        before = section[place - 1].text.rstrip() if previous else ""
+        if block.kind == "paragraph" and _SKIPPED.match(block.text) and not _completes(before, previous, block.text):
             introduction, previous = block.text, ""
             yield _Piece("break", "", 0, "", False)
             continue
@@ -192,9 +211,24 @@ def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
             header = block.text
         if block.kind == "paragraph":
             introduction = block.text if block.text.rstrip().endswith(":") else ""
-        lead = {"row": header if previous == "row" else "", "item": introduction, "code": introduction}.get(block.kind, "")
+        opened = _opened_list(opened, before) if block.kind == previous == "item" else ""
+        lead = {"row": header if previous == "row" else "", "item": opened or introduction, "code": introduction}.get(
+            block.kind, ""
+        )
+        for piece in _block_parts(block, lead if _word_count(lead) <= _LONGEST_LEAD else _end_of(lead), run):
+            piece.points_back |= _completes(before, previous, block.text)
+            yield piece
         previous = block.kind
-        yield from _block_parts(block, lead if _word_count(lead) <= _LONGEST_LEAD else _end_of(lead), run)
+
+
+def _completes(before: str, kind: str, text: str) -> bool:
+    """Return whether an address ends the sentence of the paragraph before it: "You may obtain a copy at"."""
+    return kind == "paragraph" and _ADDRESS.fullmatch(text.strip()) is not None and not _ENDED.search(before)
+
+
+def _opened_list(opened: str, before: str) -> str:
+    """Return the item that introduces the items of a list in a list, "Conditions:"; "" behind the last of them."""
+    return before if before.endswith(":") else opened if is_open_item(before) else ""
 
 
 def _run_words(section: Sequence[Block], start: int) -> int:
@@ -281,19 +315,29 @@ def _joined_pieces(pieces: Iterator[_Piece]) -> Iterator[tuple[str, str]]:
         yield _text_of(held), _lead_of(held)
 
 
+def _introduces(last: _Piece, piece: _Piece) -> bool:
+    """Return whether ``last`` is read with what follows it: it ends with a colon, or its sentence ends in code."""
+    text = last.text.rstrip()
+    if last.kind == "item":
+        return piece.kind == "item" and text.endswith(":")
+    return last.kind == "paragraph" and (text.endswith(":") or (piece.kind == "code" and not _ENDED.search(text)))
+
+
 def _opens_next(last: _Piece, piece: _Piece) -> bool:
     """Return whether the last block of a full passage moves to the next: it introduces ``piece``, or ``piece`` refers to it."""
-    introduces = last.kind == "paragraph" and last.text.rstrip().endswith(":")
-    return piece.kind != "break" and (introduces or piece.points_back) and last.words + piece.words <= LARGEST
+    return piece.kind != "break" and (_introduces(last, piece) or piece.points_back) and last.words + piece.words <= LARGEST
 
 
 def _fits(held: Sequence[_Piece], size: int, piece: _Piece) -> bool:
-    introduces = held[-1].kind == "paragraph" and held[-1].text.rstrip().endswith(":")
     # An introduction stays with what it introduces; later rows or items may go to the next passage.
-    if introduces or piece.points_back:
+    if _introduces(held[-1], piece) or piece.points_back:
         return size + piece.words <= LARGEST
+    if piece.kind == held[-1].kind == "item" and is_open_item(held[-1].text):
+        return size + piece.words <= _LONGEST_LIST
     if held[-1].part and piece.part:
         return False
+    if piece.kind == "item" and piece.text.rstrip().endswith(":") and size + piece.words > USUAL - _ROOM_FOR_ITEMS:
+        return _introduces(held[-1], piece)
     if piece.kind == held[-1].kind and piece.kind in ("item", "row"):
         return size + piece.words <= LARGEST  # a list is kept whole where possible
     return size + max(piece.words, min(piece.run, USUAL)) <= USUAL

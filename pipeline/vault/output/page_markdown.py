@@ -12,8 +12,10 @@ from itertools import groupby
 
 from pipeline.text.normalise import clean, one_line
 from pipeline.text.page_format import Block, BlockKind, blocks
+from pipeline.text.ranking.passages import is_open_item
 from pipeline.vault.output.escaping import Inert, Link, before_space, fenced, inert
 
+OMITTED = "[…]"
 _CODE_LINE = re.compile(r"[ \t]+\S|.*[{};\\]\s*\Z")
 _MOST_CELLS = 40
 _ENDS_SENTENCE = re.compile(r"[.!?:…][\"'”’»)\]]{0,3}\Z")
@@ -95,10 +97,17 @@ def cells(row: str) -> list[str]:
 
 
 def markdown(text: str, lead: str = "", mark: Link | None = None) -> Inert:
-    """Return a passage as Markdown lines, its lead first and ``mark`` at its end; behind code a mark has a line of its own."""
+    """Return a passage as Markdown lines, its lead first and ``mark`` at its end; behind code a mark has a line of its own.
+
+    ``OMITTED`` stands where items of a list are left out: behind its introduction, if that is the lead, and behind "…; and".
+    """
     groups = [(kind, [block.text for block in same]) for kind, same in groupby(blocks_of(text), key=lambda block: block.kind)]
     header = lead if lead.startswith("| ") and groups and groups[0][0] == "row" else ""
     parts = [[(before_space if groups else inert)(flat(lead))]] if lead and not header else []
+    if groups and groups[0][0] == "item" and lead.rstrip().endswith(":"):
+        groups[0][1].insert(0, OMITTED)
+    if groups and groups[-1][0] == "item" and is_open_item(groups[-1][1][-1]):
+        groups[-1][1][-1] += f" {OMITTED}"
     for number, (kind, texts) in enumerate(groups):
         at_end = number == len(groups) - 1
         parts.append(_lines(kind, [header, *texts] if header and not number else texts, mark if at_end else None, at_end))

@@ -270,3 +270,34 @@ def test_a_paragraph_in_a_script_without_spaces_is_cut_too() -> None:
 )
 def test_an_introduction_without_its_list_is_left_out(text: str, kept: str) -> None:
     assert without_open_end(text) == kept
+
+
+def test_a_term_and_a_question_stand_above_the_passage_that_does_not_name_them() -> None:
+    long = "has the same meaning as elsewhere and is the hard limit on the size of the queue, " + "whatever is in it, " * 6 + "."
+    found = passages(
+        page("## limit", long, "## 4.1. My pump is loud.", "It wants oil. " * 20, "## Loud pumps", "Some are loud. " * 20)
+    )
+    assert [passage.lead for passage in found] == ["limit", "4.1. My pump is loud.", ""]
+    assert passages(page("## limit", f"limit {long}"))[0].lead == ""
+
+
+def test_a_list_that_is_one_sentence_is_one_passage_with_the_item_that_introduces_it() -> None:
+    before = "- " + "A pump is a machine that moves water. " * 6
+    items = [f"- You must {word} the pump, {'as told in the book, ' * 6}; and" for word in ("oil", "clean", "start")]
+    found = texts("## Part", "\n".join([before, "- Use. You may use a pump, provided that:", *items, "- You must stop it."]))
+    assert found[1].split("\n") == ["- Use. You may use a pump, provided that:", *items, "- You must stop it."]
+
+
+def test_the_item_that_introduces_a_list_leads_the_rest_of_it_and_no_other_item() -> None:
+    items = [f"- You must {word} the pump, {'as told in the book, ' * 20}; and" for word in ("oil", "clean", "start")]
+    listed = "\n".join(
+        ["- Use. You may use a pump, provided that:", *items, "- You must stop it.", "- Pay. " + "It is dear. " * 40]
+    )
+    assert [passage.lead for passage in passages(page("## Part", listed))][1:] == ["Use. You may use a pump, provided that:", ""]
+
+
+def test_an_address_that_ends_a_sentence_stays_with_it() -> None:
+    assert texts("## Part", "You may obtain a copy of the book at", "http://example.org/book") == [
+        "You may obtain a copy of the book at\n\nhttp://example.org/book"
+    ]
+    assert texts("## Part", "Everything is in the book.", "http://example.org/book") == ["Everything is in the book."]

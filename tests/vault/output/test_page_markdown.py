@@ -46,8 +46,14 @@ def test_a_table_whose_header_is_its_lead_gets_it() -> None:
     assert markdown("| none | no |", "| Method | Survives |").split("\n")[0] == "| Method | Survives |"
 
 
-def test_a_line_that_introduces_a_list_stands_before_it() -> None:
-    assert markdown("- Sync.", "Two rules:") == "Two rules:\n\n- Sync."
+def test_a_line_that_introduces_a_list_stands_before_it_and_left_out_items_are_marked() -> None:
+    assert markdown("- Sync.", "Two rules:") == "Two rules:\n\n- \\[…\\]\n- Sync."
+    assert markdown("- Sync.", "fsync") == "fsync\n\n- Sync."
+
+
+def test_a_list_that_breaks_off_is_marked() -> None:
+    assert markdown("- You must sync; and") == "- You must sync; and \\[…\\]"
+    assert markdown("- You must sync.") == "- You must sync."
 
 
 def test_only_a_colon_that_a_link_or_another_colon_may_join_is_hidden() -> None:

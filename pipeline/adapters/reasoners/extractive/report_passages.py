@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -213,12 +213,20 @@ def _repeating(ranking: Sequence[int], facts: Sequence[Fact]) -> set[int]:
     said: set[str] = set()
     found: set[int] = set()
     for place in ranking:
-        own = {text_key(one, "") for one in split_sentences(facts[place].quote) if len(one.split()) >= _LEAST_SENTENCE}
+        own = set(_long_sentences(facts[place].quote))
         if said.isdisjoint(own):
             said |= own
         else:
             found.add(place)
     return found
+
+
+def _long_sentences(quote: str) -> Iterator[str]:
+    """Yield letters and digits of each long sentence, block by block: a line above a sentence is not a part of it."""
+    for block in blocks(quote):
+        for one in split_sentences(block.text):
+            if len(one.split()) >= _LEAST_SENTENCE:
+                yield text_key(one, "")
 
 
 def _within_words(order: Sequence[int], texts: Sequence[StemmedText], words: int) -> list[int]:

@@ -129,6 +129,13 @@ def test_a_sentence_stands_once_even_if_two_passages_contain_it() -> None:
     assert sum(same in one.quote for one in (*found.summary, *found.body)) == 1
 
 
+def test_a_sentence_stands_once_even_if_a_line_or_an_address_stands_beside_it_in_one_passage() -> None:
+    said = "The append-only log is licensed to you, and you may obtain a copy of the licence of the log at"
+    other = fact(f"Copyright 2014 by the pilots\n\n{said}\n\n```\nhttp://example.org/licence\n```", "corpus:b.md")
+    found = picked("What does the licence of the append-only log say?", (fact(f"{said}", "corpus:a.md"), other))
+    assert len({one.id for one in (*found.summary, *found.body)}) == 1
+
+
 def test_an_introduction_without_its_list_is_not_chosen() -> None:
     facts = (
         fact("An append-only log survives a power cut in these ways:", "corpus:a.md"),
