@@ -25,7 +25,7 @@ _SHORT = 25  # words of a description that is shown after its term
 _LONGEST_LIST = 250  # words of a list that is one sentence, "…; and", and is kept whole
 _ROOM_FOR_ITEMS = 40  # words that must be left in a passage in which an item introduces others
 # A term of a program: an option, a name in code, a setting, a file, or some words in lower case.
-_TERM = re.compile(r"--?\w|\S*\w[_=]|\S*\w\(|[~/]\S|[a-z][\w.-]*(?:,? (?:[/|] )?[\w.\[\]-]+){0,3}\Z")
+_TERM = re.compile(r"--?\w|\S*\w[_=]|\S*\w\(|[~/]\S+(?: \(|,|\Z)|[a-z][\w.-]*(?:,? (?:[/|] )?[\w.\[\]-]+){0,3}\Z")
 _ASKED = re.compile(r".*\?\Z|(?:\d{1,3}\.\d{1,3}[.):]?|Q(?:uestion)?(?: ?\d{1,3})?[.:)]) .*[.:]\Z", re.DOTALL)
 _OPEN_ITEM = re.compile(r"(?:[;,]|[;,] (?:and|or|and/or|und|oder))\Z")
 _ENDED = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_`]{0,3}\Z")
