@@ -24,7 +24,7 @@ from pipeline.vault.charts.numbers.number_charts import number_drawings
 from pipeline.vault.charts.numbers.number_series import series_of
 from pipeline.vault.imports.stage import ImportNotes
 from pipeline.vault.log_changes import LogChanges
-from pipeline.vault.memory.stage import MemoryNotes
+from pipeline.vault.memory.stage import MOST_NAMES_OF_TOPIC, MemoryNotes
 from pipeline.vault.memory.timeline import Told
 from pipeline.vault.mornings.question_note import MOST_REPORTS, question_note, questions_of
 from pipeline.vault.notes.home_note import home_note
@@ -220,6 +220,7 @@ class NoteGeneration:
     def _session_files(self) -> Iterator[GeneratedFile]:
         found = invalidation.sessions(self.changes, self.assigned, self.catalogue)
         found |= {name for name in self._talks.sessions_asked_about(self.assigned.model) if name in self.assigned.model.by_id}
+        found |= {name for name in self._memory.sessions_renamed() if name in self.assigned.model.by_id}
         due = list(self._due("session", found, lambda: self.assigned.model.by_id))
         for result in self.pool.render(map(self._session_order, due), len(due), render_pool.SESSIONS):
             self._store_result(result)
@@ -237,6 +238,7 @@ class NoteGeneration:
             self.rendered_kinds[f"session:{name}"],
             name in self.changes.sessions,
             self._talks.about(self.assigned.model, name),
+            self._memory.names_in([name]),
         )
 
     def _store_result(self, result: RenderResult) -> None:
@@ -279,7 +281,8 @@ class NoteGeneration:
             cards = [self._model.by_id[brief.id] for brief in self._topics[topic]]
             known = self._memory.known_on(self._model, cards)
             timeline = self._memory.timeline_of(self._model, cards)
-            note = topic_note(self._model, topic, cards, known, self._talks.asked_on(self._model, topic), timeline)
+            names = self._memory.names_in((card.id for card in cards), MOST_NAMES_OF_TOPIC)
+            note = topic_note(self._model, topic, cards, known, self._talks.asked_on(self._model, topic), timeline, names)
             former = tuple(f"topic:{name}" for name in former_topics(topic, cards) if name not in self._topics)
             yield rendered(self.renderer, f"topic:{topic}", replace(note, formerly=former))
 
@@ -316,9 +319,15 @@ class NoteGeneration:
             yield rendered(self.renderer, "memory:", memory.memory_note(self._model))
 
     def _home_file(self) -> Iterator[GeneratedFile]:
-        new = self.changes.affected or self.changes.batches_changed or self.changes.first_build or self._imports.is_changed
+        changes = self.changes
+        new = changes.affected or changes.batches_changed or changes.first_build or self._imports.is_changed
+        new = new or self._memory.is_changed
         for _name in self._due("home", [""] if new else [], lambda: [""]):
-            yield rendered(self.renderer, "home:", home_note(self._model, self._briefs, tuple(self._imports.latest())))
+            yield rendered(
+                self.renderer,
+                "home:",
+                home_note(self._model, self._briefs, tuple(self._imports.latest()), len(self._memory.entities)),
+            )
 
     def _copied_files(self) -> Iterator[GeneratedFile]:
         for _name in self._due("templates", [], lambda: [""]):

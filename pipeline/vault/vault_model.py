@@ -24,12 +24,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LoadedSession:
-    """One session with its card, state and events; ``asked`` leads to the talks about it."""
+    """One session with its card, state and events; ``asked`` leads to the talks about it,
+    ``names`` to the entities in what it found."""
 
     card: Card
     state: SessionState
     events: tuple[e.EventBase, ...]
     asked: tuple[Link, ...] = ()
+    names: tuple[Link, ...] = ()
 
     @cached_property
     def worker_paths(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from pipeline.domain.memory.fold import Memory, Remembered
+from pipeline.domain.memory.naming.own_documents import is_document_of, retitled
 from pipeline.domain.memory.naming.prose import is_prose
 from pipeline.domain.memory.naming.telling import is_named, said_of
 from pipeline.domain.memory.values import NamedEntity
@@ -22,7 +23,8 @@ from pipeline.vault.vault_model import VaultModel
 
 MOST_STATEMENTS, MOST_OPEN, MOST_RELATED = 60, 15, 8
 MOST_MENTIONS = 8  # statements that only name the entity
-MOST_OPENLY = 10  # statements of one session that are listed openly; the others are folded
+LEAST_OPENLY = 8  # statements that are shown before any is folded
+MOST_OPENLY = 8  # statements of one session that are listed openly; the others are folded
 _SHARED = 2  # statements that a related entity shares
 _LONGEST = 360  # characters of a sentence
 _KINDS = {"name": "a name", "code": "a program or a name in code", "term": "a term"}
@@ -52,7 +54,7 @@ class OpenQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What one session was the first to find: the link to its report, its day, the statements, and those beyond the first ten."""
+    """What one session was the first to find: the link to its report, its day, the first eight statements, and the others."""
 
     session: Link | None
     day: str
@@ -73,8 +75,9 @@ class EntityView:
     """What ``entity.md.j2`` is given. ``statements`` counts all; ``more`` those that are not listed.
 
     ``definition`` says what the entity is, if a statement or a page does. ``groups`` hold what is said of the entity, ``pages``
-    what pages say beside that, and ``mentions`` the first eight statements that only name it. ``related`` are entities that the
-    same statements name; ``topics`` those of the questions it was found for.
+    what pages say beside that. ``named`` and ``mentions`` are the first eight statements that only name it: the former are
+    shown openly, because fewer than eight others are. ``reports`` lead to all that quote it, the latest first. ``related`` are
+    entities that the same statements name; ``topics`` those of the questions it was found for.
     """
 
     title: str
@@ -83,6 +86,7 @@ class EntityView:
     definition: Known | None
     groups: tuple[Group, ...]
     pages: tuple[Passages, ...]
+    named: tuple[Known, ...]
     mentions: tuple[Known, ...]
     more: int
     statements: int
@@ -91,6 +95,7 @@ class EntityView:
     open: tuple[OpenQuestion, ...]
     related: tuple[Link, ...]
     topics: tuple[Link, ...]
+    reports: tuple[Link, ...]
     sources: int
     first_day: str
     last_day: str
@@ -123,10 +128,13 @@ def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Re
     holding = [one for one in found if one.holds]
     agreed = [one for one in holding if one.statement.standing != "disputed"]
     days = [_day(memory, one) for one in found]
+    titles = _own_titles(entity)
     definition = _definition(model, memory, entity, holding)
-    said = said_of(names, (one.statement for one in agreed))
+    said = said_of(names, retitled((one.statement for one in agreed), titles))
     listed = [one for one in agreed if one.statement.fact in said]
-    defining = _words_of(definition.text) if definition else ""
+    defining = _words_of(definition.text.removeprefix(f"{entity.name}: ")) if definition else ""
+    mentions = _mentions(model, memory, names, (one for one in agreed if one.statement.fact not in said))
+    openly = max(0, LEAST_OPENLY - sum(map(len, said.values())))
     shown = {defining, *(_words_of(text) for texts in said.values() for text in texts)}
     return EntityView(
         title=entity.name,
@@ -135,7 +143,8 @@ def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Re
         definition=definition,
         groups=tuple(_groups(model, memory, names, said, defining, listed[-MOST_STATEMENTS:])),
         pages=tuple(_pages(model, entity, shown)),
-        mentions=_mentions(model, memory, names, (one for one in agreed if one.statement.fact not in said)),
+        named=mentions[:openly],
+        mentions=mentions[openly:],
         more=max(0, len(listed) - MOST_STATEMENTS),
         statements=len(found),
         superseded=tuple(known_of(model, memory, one, names) for one in found if not one.holds),
@@ -143,6 +152,7 @@ def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Re
         open=tuple(_open(model, memory, names))[:MOST_OPEN],
         related=_related(memory, entity),
         topics=topic_links(dict.fromkeys(tag for one in found for tag in memory.sessions[one.sessions[0]].tags)),
+        reports=_reports(model, memory, found),
         sources=len({*(one.statement.url for one in found), *(one.url for one in entity.passages)}),
         first_day=min(days),
         last_day=max(days),
@@ -153,11 +163,25 @@ def _definition(model: VaultModel, memory: Memory, entity: NamedEntity, holding:
     from pipeline.domain.memory.naming.defining_sentence import defining_sentence  # only now: most builds make no such note
 
     by_fact = {one.statement.fact: one for one in holding}
-    found = defining_sentence((entity.name, *entity.aliases), (one.statement for one in by_fact.values()))
+    known = retitled((one.statement for one in by_fact.values()), _own_titles(entity))
+    found = defining_sentence((entity.name, *entity.aliases), known)
     passage = next((one for one in entity.passages if one.defines), None)
     if passage and (found is None or found.is_brief):
         return Known(one_line(passage.text, _LONGEST), _page(model, passage.url, passage.title), "", None, "single")
     return replace(known_of(model, memory, by_fact[found.fact]), text=one_line(found.text, _LONGEST)) if found else None
+
+
+def _own_titles(entity: NamedEntity) -> dict[str, str]:
+    """Return the titles, by address, of the pages that are about the entity and say what it is."""
+    names = (entity.name, *entity.aliases)
+    return {one.url: one.title for one in entity.passages if one.defines and is_document_of(one.title, names)}
+
+
+def _reports(model: VaultModel, memory: Memory, found: Iterable[Remembered]) -> tuple[Link, ...]:
+    """Return the links to the reports of the sessions that found one of the statements, the latest first."""
+    sessions = {name for one in found for name in one.sessions if name in model.by_id}
+    ordered = sorted(sessions, key=lambda name: (memory.sessions[name].episode.at, name), reverse=True)
+    return tuple(dict.fromkeys(best_link(model.by_id[name]) for name in ordered))
 
 
 def _groups(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,14 +18,17 @@ from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.cache.stream_mark import MEMORY, stream_mark
 from pipeline.vault.log_changes import LogChanges
-from pipeline.vault.memory.entity_note import Known, entity_note, known_of
+from pipeline.vault.memory.entity_note import Known, entity_link, entity_note, known_of
 from pipeline.vault.memory.memory_note import memory_note
 from pipeline.vault.memory.timeline import Timeline, Told, timeline, told
+from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
 from pipeline.vault.session_card import Card
 from pipeline.vault.vault_model import VaultModel
 
 MOST_KNOWN = 12  # statements that a topic's note shows
+MOST_NAMES, MOST_NAMES_OF_TOPIC = 8, 24  # links to entities at the end of a report, and in a topic's note
+_NAMES = "names in reports"  # the catalogue's entry for the entities that the last build showed of each session
 _ENTITIES = "entities"  # the catalogue's entry for what the last build showed of each entity
 
 
@@ -75,6 +79,30 @@ class MemoryNotes:
     def _shown_before(self) -> dict[str, str]:
         found: dict[str, str] = json.loads(self.catalogue.recall(_ENTITIES) or "{}")
         return found
+
+    def names_in(self, sessions: Iterable[str], most: int = MOST_NAMES) -> tuple[Link, ...]:
+        """Return the links to the entities that most of the sessions' statements name."""
+        facts = {fact for name in sessions for fact in self._facts_of.get(name, ())}
+        found = Counter(entity for fact in facts for entity in self.memory.entities_of.get(fact, ()))
+        best = sorted(found, key=lambda name: (-found[name], name))[:most]
+        return tuple(entity_link(self.entities[name]) for name in best)
+
+    @cached_property
+    def _facts_of(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for fact, one in self.memory.statements.items():
+            for name in one.sessions:
+                found.setdefault(name, []).append(fact)
+        return found
+
+    def sessions_renamed(self) -> set[str]:
+        """Return the sessions whose entities are not those that the last build showed; remember those of now."""
+        if not self.is_changed:
+            return set()
+        before: dict[str, str] = json.loads(self.catalogue.recall(_NAMES) or "{}")
+        now = {name: str(found) for name in sorted(self._facts_of) if (found := self.names_in([name]))}
+        self.catalogue.keep(_NAMES, json.dumps(now))
+        return {name for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
 
     def gone(self) -> set[str]:
         """Return the owners of notes that the last build knew and that no longer exist."""

@@ -109,6 +109,7 @@ class ReportView:
     web_sources: int
     session: Link
     topics: tuple[Link, ...]
+    names: tuple[Link, ...]
     workers: tuple[Link, ...]
     nights: tuple[Link, ...]
     earlier: Link | None
@@ -203,6 +204,7 @@ def _view(model: VaultModel, loaded: LoadedSession, report: Report) -> ReportVie
         web_sources=origins.count("web"),
         session=session_link(loaded.card, "how this was researched"),
         topics=topic_links(state.tags),
+        names=loaded.names,
         workers=tuple(worker_link(loaded.card, worker.id) for worker in workers_in_order(state)),
         nights=night_links(model, loaded.card),
         earlier=_earlier(model, loaded),

@@ -85,6 +85,7 @@ class TopicView:
     further_sources: int
     related: tuple[Link, ...]
     timeline: Timeline = NO_TIMELINE
+    names: tuple[Link, ...] = ()
 
 
 class _Tagged(Protocol):
@@ -117,13 +118,14 @@ def topic_note(
     known: tuple[Known, ...] = (),
     asked: tuple[Link, ...] = (),
     timeline: Timeline = NO_TIMELINE,
+    names: tuple[Link, ...] = (),
 ) -> Note:
     """Return the note of a topic, given by its slug; ``cards`` are those of its sessions in order of their start.
 
     ``known`` are the best statements that they left in memory; ``asked`` leads to the talks about the topic; ``timeline`` is
-    what became known night by night.
+    what became known night by night; ``names`` leads to the entities in what was found.
     """
-    view = replace(_view(model, topic, cards, known, asked), timeline=timeline)
+    view = replace(_view(model, topic, cards, known, asked), timeline=timeline, names=names)
     own = present(
         {
             "questions": len(view.answered) + len(view.unanswered),

@@ -43,7 +43,7 @@ class SessionUnreadable(Exception):
 class SessionOrder:
     """A session, its events as JSON, and the kinds of its files to render. ``learn``: its card and readings are wanted too.
 
-    ``asked`` leads to the talks about it.
+    ``asked`` leads to the talks about it, ``names`` to the entities in what it found.
     """
 
     name: str
@@ -51,6 +51,7 @@ class SessionOrder:
     wanted: frozenset[str]
     learn: bool
     asked: tuple[Link, ...] = ()
+    names: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def _session(order: SessionOrder, model: VaultModel, renderer: Renderer) -> Rend
         loaded = load.whole(order.name, order.events).loaded(model.by_id[order.name])
     except LogError as error:
         raise SessionUnreadable(order.name, error) from error
-    loaded = replace(loaded, asked=order.asked)
+    loaded = replace(loaded, asked=order.asked, names=order.names)
     owner = f"session:{order.name}"
     files = tuple(rendered(renderer, owner, content) for content in _contents(model, loaded, order.wanted))
     if not order.learn:

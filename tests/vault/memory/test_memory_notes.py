@@ -156,3 +156,55 @@ def test_an_edit_of_their_templates_renders_these_notes_alone(tmp_path: Path, ki
     template = place.templates / f"{kind}.md.j2"
     template.write_text(f"{template.read_text()}\nEdited.\n")
     assert place.build().written == (path,)
+
+
+def test_reports_topics_and_home_lead_to_the_notes_of_names_and_these_back_to_all_reports(tmp_path: Path) -> None:
+    store = MemoryStore()
+    named_story(store).whole()
+    named_story(store, id="2026-11-28-power-cut-9c01", date="2026-11-28", query_id="again").whole()
+    place = Workplace(tmp_path, remembered(store))
+    place.build()
+    link = "[[entities/entity-postgresql|PostgreSQL]]"
+    reports = [path for path, text in place.files().items() if path.startswith("reports/") and link in str(text)]
+    assert len(reports) == 2
+    assert f"**Names in this report:** {link}" in text_of(place, reports[0])
+    assert f"**Names on this topic:** {link}" in text_of(place, "topics/topic-crash-safety.md")
+    assert "[[bases/entities.base|names]]" in text_of(place, "Home.md")
+    listed = next(line for line in text_of(place, "entities/entity-postgresql.md").splitlines() if line.startswith("Reports: "))
+    assert all(path.removesuffix(".md") in listed for path in reports)
+
+
+def test_home_leaves_out_the_tables_of_what_there_is_none_of(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, a_store())
+    place.build()
+    assert "bases/entities.base" not in text_of(place, "Home.md")
+    assert "bases/topics.base" in text_of(place, "Home.md")
+
+
+def test_a_report_gets_its_names_when_they_are_remembered_and_loses_them_when_they_are_no_more(tmp_path: Path) -> None:
+    store = MemoryStore()
+    named_story(store).whole()
+    place = Workplace(tmp_path, store)
+    place.build()
+    remembered(store)
+    written = place.build().written
+    (report,) = (path for path in written if path.startswith("reports/"))
+    assert "Names in this report" in text_of(place, report)
+    for name in list(store.ids("memory")):
+        del store.streams[name]
+    place.build()
+    assert "Names in this report" not in text_of(place, report)
+
+
+def test_mentions_are_shown_openly_if_little_else_is_known(tmp_path: Path) -> None:
+    store = MemoryStore()
+    story = named_story(store)
+    claim = "The clerks had heard of PostgreSQL before."
+    first, second, *rest = story.facts
+    story.facts = (first, second.model_copy(update={"claim": claim, "quote": claim}), *rest)
+    story.whole()
+    place = Workplace(tmp_path, remembered(store))
+    place.build()
+    _, _, named = text_of(place, "entities/entity-postgresql.md").partition("## Also named in\n")
+    assert f"- {claim}" in named
+    assert "> [!quote]- Also named in" not in named

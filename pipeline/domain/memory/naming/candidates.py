@@ -104,6 +104,7 @@ def candidates(sentences: Iterable[Sentence], statements: Iterable[Statement], q
             if kind != "term" or one_word_key(name) not in found:
                 _add(found, name, kind, "", spoken[0][0] if nouns_in_capitals else DEFAULT_LANGUAGE)
     _pair_initials(found)
+    _pair_underscores(found)
     headings = {(text, how) for one in known for text in (one.title, one.heading) for how in ("", languages.get(one.url, ""))}
     for key in {key for text, how in headings for key in grams(words_of(text), how)}:
         if key in found:
@@ -159,7 +160,6 @@ def _add_titles(found: dict[str, Candidate], one: Statement, language: str) -> N
     if name := titled(one.title):
         _add(found, name, "code", "titled", DEFAULT_LANGUAGE)
         found[key_of(name, "code")].marks.update(["glossed"] if gloss_of(one.title) else [])
-        found[key_of(name, "code")].sayings.update([name.replace("_", " ")] if "_" in name else [])
         if long := expansion(name, title_meaning(one.title)):
             _add_pair(found, name, long, DEFAULT_LANGUAGE)
     else:
@@ -186,6 +186,14 @@ def _pair_initials(found: dict[str, Candidate]) -> None:
         if longest:
             one.sayings.add(longest.name)
             longest.sayings.add(one.name)
+
+
+def _pair_underscores(found: dict[str, Candidate]) -> None:
+    """Pair a title with underscores and the phrase of the same words: `user_namespaces`, "user namespaces"."""
+    for one in [one for one in found.values() if "_" in one.name and "titled" in one.marks]:
+        phrase = one.name.replace("_", " ")
+        if key_of(phrase, "term") in found:
+            one.sayings.add(phrase)
 
 
 def _of_sentence(one: Sentence, small: AbstractSet[str]) -> Iterator[tuple[str, EntityKind, str]]:

@@ -41,7 +41,7 @@ _NOMINATIVE = frozenset(
 _LEANING = word_set(
     """
     this these that those it they he she such his her their its both neither here there however therefore thus hence so
-    my our your i we you
+    my our your i we you similarly likewise conversely
     then also otherwise instead moreover furthermore see note another and or but dies diese dieser dieses diesen diesem
     es er sie ihr sein seine ihre dort dabei dafür damit dazu deshalb daher trotzdem außerdem auch und oder aber siehe
     dann so
@@ -54,6 +54,8 @@ _LEANS_INSIDE = re.compile(
     r"|\A(?:\w+\s){1,4}(?:this|these|those|such|diese[mnrs]?)\s(?!as\b|that\b)\w+"
     r"|\A(?:In|On|For|Bei|In)\s(?:both|that|either|some|other|such|diese[mnrs]?)\s"
     r"|\bthis (?:socket |unit )?(?:option|flag|argument|parameter|field|setting|case|mode|function|call|section|page|document)\b"
+    r"|\A(?:When|If|While|Because|Although|Wenn|Weil)\b[^,]*\Z"
+    r"|\b(?:is|are) an? (?:very )?(?:useful|powerful|great|popular|nice|handy)\b"
     r"|\b(?:noted|described|mentioned|listed|shown|discussed|given|marked) (?:above|below|earlier)\b"
     r"|\b(?:above|below)[\s)]*[.,:;]|\bthe (?:above|following)\b|(?-i:[A-Z]- [A-Z])|\?[\"'”’»)]*\Z",
     re.IGNORECASE,
