@@ -11,7 +11,7 @@ from dataclasses import replace
 from pipeline.domain.talk.state import Turn
 from pipeline.domain.values import EXTRACTIVE, Fact
 from pipeline.text.ranking.answerability import Judgement, judgement_of
-from pipeline.text.ranking.answered_part import unanswered_part
+from pipeline.text.ranking.answers.answered_part import unanswered_part
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.stemming import language_of

@@ -14,7 +14,7 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import Contradiction, Sentence, SourceChange, ValidatedFact
 from pipeline.errors import GONE
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.answer_run import answer_run
+from pipeline.text.ranking.answers.answer_run import answer_run
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.sentences import split_sentences
 from pipeline.vault.output import formatting

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.ranking.answer_run import answer_run
+from pipeline.text.ranking.answers.answer_run import answer_run
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.term_statistics import TermStatistics
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.text.ranking.answered_part import unanswered_part
+from pipeline.text.ranking.answers.answered_part import unanswered_part
 from pipeline.text.ranking.query_terms import parse_question
 from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.ranking.term_statistics import TermStatistics

@@ -1,0 +1,1 @@
+"""What answers a question in short, and what is lacking for it."""
