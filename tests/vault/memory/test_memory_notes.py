@@ -186,8 +186,9 @@ def test_mentions_are_shown_openly_if_little_else_is_known(tmp_path: Path) -> No
     store = MemoryStore()
     story = named_story(store)
     claim = "The clerks had heard of PostgreSQL before."
-    first, second, *rest = story.facts
-    story.facts = (first, second.model_copy(update={"claim": claim, "quote": claim}), *rest)
+    first, second, third, fourth, fifth = story.facts
+    second = second.model_copy(update={"claim": claim, "quote": claim})
+    story.facts = (first, second, third, fourth, fifth)
     story.whole()
     place = Workplace(tmp_path, remembered(store))
     place.build()
