@@ -42,20 +42,6 @@ def test_an_entity_has_a_note_with_links_to_its_quotes_and_its_night(tmp_path: P
     assert "[[Home]]" not in note
 
 
-def test_of_a_list_an_entitys_note_shows_the_item_that_names_it(tmp_path: Path) -> None:
-    store = MemoryStore()
-    story = named_story(store)
-    quote = "- Another server repairs its tables.\n- After a crash, PostgreSQL reads its log again."
-    listed = story.facts[2].model_copy(update={"claim": " ".join(quote.split()), "quote": quote})
-    story.facts = (*story.facts[:2], listed, *story.facts[3:])
-    story.whole()
-    place = Workplace(tmp_path, remembered(store))
-    place.build()
-    note = text_of(place, "entities/entity-postgresql.md")
-    assert "After a crash, PostgreSQL reads its log again." in note
-    assert "Another server" not in note
-
-
 def test_an_entitys_note_has_what_pages_say_beside_the_statements(tmp_path: Path) -> None:
     store = MemoryStore()
     story = named_story(store).whole()
@@ -201,7 +187,8 @@ def test_mentions_are_shown_openly_if_little_else_is_known(tmp_path: Path) -> No
     story = named_story(store)
     claim = "The clerks had heard of PostgreSQL before."
     first, second, third, fourth, fifth = story.facts
-    story.facts = (first, second.model_copy(update={"claim": claim, "quote": claim}), third, fourth, fifth)
+    second = second.model_copy(update={"claim": claim, "quote": claim})
+    story.facts = (first, second, third, fourth, fifth)
     story.whole()
     place = Workplace(tmp_path, remembered(store))
     place.build()

@@ -231,7 +231,7 @@ def _kind_of(name: str, language: str, small: AbstractSet[str]) -> EntityKind:
     if len(words) == 1 and name.islower() and not is_ordinary(name, language):
         return "code" if not name.isalpha() else "term"
     if language in CAPITALISED_NOUNS and len(words) > 1 and all(any(map(str.isupper, word)) for word in words):
-        return "name"  # "Bürgerenergie Werratal eG": no article or ending joins the words
+        return "name"  # "Lichtwerk Obertal eG": no article or ending joins the words
     is_name = any(word[:1].isupper() and (place > 0 or _only_capital(word, small)) for place, word in enumerate(words))
     return "name" if is_name and language not in CAPITALISED_NOUNS else "term"
 

@@ -1,4 +1,4 @@
-"""Which names a document is about by its title: ``tar(1): …``, "Apache License", "Der Mühlengraben von Altenrode". Pure."""
+"""Which names a document is about by its title: ``tar(1): …``, "Apache License", "Die Mühle von Obertal". Pure."""
 
 from __future__ import annotations
 
