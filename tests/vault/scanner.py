@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]+?(?<!`)\1(?!`)")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _HIDDEN = "\ue000"  # a private-use letter in place of an escaped sign
 
@@ -62,20 +63,21 @@ def scan(body: str) -> Found:
     addresses = re.findall(r"(!?)\[[^\[\]]*\]\(([^()\s]*)\)", rest)
     rest = re.sub(r"!?\[[^\[\]]*\]\([^()\s]*\)", " A ", rest)
     lines = rest.split("\n")
+    outside_code = _CODE_SPAN.sub(" C ", rest)  # in code, Obsidian sees no tag, address or HTML
     return Found(
         links=tuple(_split(inner) for bang, inner in links if not bang),
         embeds=tuple(inner for bang, inner in links if bang),
         addresses=(
             *(url for bang, url in addresses if not bang),
-            *re.findall(r"[A-Za-z][\w+.-]*://\S+|\bwww\.\S+|\S+@\w+\.\w+", rest),
+            *re.findall(r"[A-Za-z][\w+.-]*://\S+|\bwww\.\S+|\S+@\w+\.\w+", outside_code),
         ),
         images=tuple(url for bang, url in addresses if bang),
-        tags=tuple(re.findall(r"(?<!\S)#([^\s#]*[^\s#\d][^\s#]*)", rest)),
+        tags=tuple(re.findall(r"(?<!\S)#([^\s#]*[^\s#\d][^\s#]*)", outside_code)),
         blocks=tuple(re.findall(r"(?m)(?:^|\s)\^([A-Za-z0-9-]+)\s*$", rest)),
         callouts=tuple(re.findall(r"(?m)^\s*(?:>\s*)+\[!(\w+)\]", seen)),
         headings=tuple(re.findall(r"(?m)^ {0,3}#{1,6}[ \t]+(.*)$", in_tables)),
         fences=tuple(head for head, _ in blocks),
-        html=tuple(re.findall(r"</?[A-Za-z!?][^>]*>?", rest)),
+        html=tuple(re.findall(r"</?[A-Za-z!?][^>]*>?", outside_code)),
         code=tuple(re.findall(r"`+([^`]+)`+", rest)),
         maths=tuple(re.findall(r"\$[^$\n]+\$", rest)),
         rules=sum(bool(re.fullmatch(r"\s{0,3}([-*_])(?:\s*\1){2,}\s*|=+\s*", line)) for line in lines),

@@ -164,6 +164,7 @@ def _check_note(written: str, note: Note) -> None:
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.sampled_from(HOSTILE), anything))
+@example("a`b a #tag/nested b")  # twice on one line, it has a tag in what is code then
 def test_hostile_text_in_every_field_changes_nothing_that_a_note_does(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
