@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pipeline.text.word_lists import ABBREVIATIONS, POINTING_BACK, SENTENCE_STARTERS, SOFT_ABBREVIATIONS
+from pipeline.text.word_lists import ABBREVIATIONS, COUNTED, POINTING_BACK, SENTENCE_STARTERS, SOFT_ABBREVIATIONS
 
 _TOKEN = re.compile(r"\S+")
 _CLOSERS = "\"'”’»)]}*_`"
@@ -74,7 +74,9 @@ def _ends_sentence(token: str, following: str) -> bool:
 
 def _is_abbreviation(word: str, following: str) -> bool:
     lowered = word.lower()
-    bare = following.strip(_OPENERS + _CLOSERS + ",:;")
+    bare = following.strip(_OPENERS + _CLOSERS + ",:;.")
+    if word.isdecimal() and len(word) <= 2 and bare.lower() in COUNTED:  # "12. August": a German ordinal number
+        return True
     if lowered in ABBREVIATIONS and lowered not in SOFT_ABBREVIATIONS:
         return lowered not in ("no", "p", "art", "c", "ed", "mar", "sec", "fig") or bare[:1].isdigit()
     if lowered in SOFT_ABBREVIATIONS or (_INITIALS.fullmatch(word) is not None and word != "I"):

@@ -68,6 +68,15 @@ ABBREVIATIONS = _words(
 )
 
 # … except when a sentence clearly begins after it.
+# German nouns that stand behind ordinal numbers.
+COUNTED = _words(
+    """
+    januar jänner februar märz april mai juni juli august september oktober november dezember jahrhundert jahrhunderts jahrtausend
+    jahrtausends jahrzehnt jahrzehnts jahr jahres jahre lebensjahr lebensjahres schuljahr geburtstag geburtstages jahrestag monat
+    monats woche stunde minute mal auflage ausgabe kapitel abschnitt absatz klasse stock stockwerk etage platz runde bundesliga
+    liga weltkrieg weltkriegs weltkrieges grades ordnung sinfonie preis
+    """
+)
 SOFT_ABBREVIATIONS = _words(
     """
     inc ltd co corp jr sr u.s u.k u.n e.u a.m p.m etc ph.d u.s.a al

@@ -36,6 +36,8 @@ def test_no_character_of_a_sentence_is_lost_or_altered(text: str) -> None:
         ("It waits ... and then goes on.", 1),
         ("He said “Go. Now.” Then he left.", 2),
         ("The value is 3.14. 2 is even.", 2),
+        ("Das Hochwasser vom 12. August 2002 war das schwerste. Danach kam eines im 21. Jahrhundert.", 2),
+        ("Gezählt wurden 24. Danach kam nichts.", 2),
     ],
 )
 def test_a_sentence_ends_where_a_reader_would_end_it(text: str, count: int) -> None:
