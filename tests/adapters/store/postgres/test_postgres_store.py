@@ -348,9 +348,10 @@ def test_a_store_that_nobody_uses_any_more_has_no_connection(postgres_store_url:
             PostgresStore(postgres_store_url, tmp_path).append("s-1", [], 0)
         query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         until = time.monotonic() + 30
-        while sql(postgres_store_url, query) != [(0,)] and time.monotonic() < until:
-            time.sleep(0.02)  # the server ends a connection after the client has
-        assert sql(postgres_store_url, query) == [(0,)]
+        with psycopg.connect(postgres_store_url, autocommit=True) as connection:
+            while (found := connection.execute(query).fetchone()) != (0,) and time.monotonic() < until:
+                time.sleep(0.02)  # the server ends a connection after the client has
+        assert found == (0,)
     finally:
         gc.enable()
 
