@@ -178,8 +178,8 @@ def _pair_initials(found: dict[str, Candidate]) -> None:
     """Pair an acronym of three letters and more with the one full name among the candidates that it is the initials of."""
     names: dict[str, list[Candidate]] = {}
     for one in list(found.values()):
-        words = [word for word in words_of(one.name) if not is_acronym(word)]
-        if len(words) > 1 and one.kind == "name":
+        words = [part for word in words_of(one.name) if not is_acronym(word) for part in word.split("-")]
+        if len(words) > 1 and (one.kind == "name" or "titled" in one.marks):
             names.setdefault(initials(words), []).append(one)
     for one in [one for one in found.values() if one.kind == "name" and is_acronym(one.name) and len(one.name) > 2]:
         longest = max(names.get(one.name.lower(), ()), key=lambda other: (len(other.name), other.name), default=None)

@@ -75,6 +75,17 @@ def test_an_acronym_is_one_entity_with_the_full_name_that_it_is_the_initials_of(
     assert {"HLA", "Harbour Light Authority"} <= {found.name, *found.aliases}
 
 
+def test_the_parts_of_a_word_with_a_hyphen_have_initials_of_their_own() -> None:
+    claims = (
+        "The Tide-Ahead Planning Board is a body that plans the tides.",
+        "The TAPB has kept the lights since 1836.",
+        "Every year the TAPB paints the buoys.",
+        "In winter, the Tide-Ahead Planning Board keeps fewer ships.",
+    )
+    (found,) = named(*claims, questions=("What does the TAPB do?",)).values()
+    assert {"TAPB", "Tide-Ahead Planning Board"} <= {found.name, *found.aliases}
+
+
 def test_a_name_on_one_page_only_is_none_yet() -> None:
     claims = (
         "The rsync program is a copier for files.",
