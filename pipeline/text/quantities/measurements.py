@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pipeline.text.quantities.amounts import Amount, quantities_in
 from pipeline.text.quantities.dates import Day, dates_in
@@ -53,6 +54,7 @@ class Measurement:
     shown: str
 
 
+@lru_cache(maxsize=8_192)  # a question that is researched again quotes the same sentences
 def sentence_measurement(sentence: str) -> Measurement | None:
     """Return the one number that a sentence states; None if it states several, or none that is surely a measured value."""
     text = " ".join(sentence.split())

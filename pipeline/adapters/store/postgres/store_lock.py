@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from pipeline.adapters.store.postgres import schema_versions
 from pipeline.adapters.store.postgres.connection import Connection, Database
@@ -48,6 +48,8 @@ def store_lock(url: str, password: str, program: str, *, shared: bool = False) -
     finally:
         over.set()
         keeper.join()
+        with suppress(ResearchError):  # a database that does not answer lets go of the lock by itself
+            database.run(_release)
         database.close()
 
 
@@ -57,6 +59,11 @@ def _keep(database: Database, over: threading.Event) -> None:
             database.run(_ask)
         except ResearchError as error:
             _log.warning("the lock on the database is not held at present: %s", error.message)
+
+
+def _release(connection: Connection) -> None:
+    """Let go of the lock now: the server ends a closed connection only some time later."""
+    connection.execute("SELECT pg_advisory_unlock_all()")
 
 
 def _ask(connection: Connection) -> None:
