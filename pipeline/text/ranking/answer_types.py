@@ -25,20 +25,25 @@ _NUMBER_WORD = (
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|fifty|sixty"
     r"|hundred|thousand|million|once|twice|half|zero|unlimited|infinite)\b"
 )
-_UNIT = r"(?:milliseconds?|microseconds?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|min|h)\b"
+_UNIT = (
+    r"(?:milliseconds?|microseconds?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|min|h"
+    r"|sekunden?|minuten?|stunden?|tage?n?|wochen?|monate?n?|jahre?n?)\b"
+)
 _MONTH = r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
+_GERMAN_MONTH = r"(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)\b"
 _KINDS = (
     _kind(
         "duration",
         r"\bhow (?:long|often|frequently|soon|quickly)\b"
         r"|\b(?:time-?out|interval|delay|duration|period|lifetime|expir\w+|wait)\b.*\?"
-        r"|\bafter how\b",
+        r"|\bafter how\b|^(?:nach )?wie (?:lange|oft|schnell)\b",
         rf"(?:{_NUMBER}|{_NUMBER_WORD})[ -]?{_UNIT}"
         r"|\b(?:hourly|daily|weekly|monthly|never expires?|immediately|forever)\b",
     ),
     _kind(
         "count",
         r"\bhow (?:many|much|large|big|small|high|deep|far|wide|tall|heavy|old)\b"
+        r"|\bwie ?(?:viele?n?|hoch|gro(?:ß|ss)|tief|weit|breit|alt|schwer|teuer)\b"
         r"|\b(?:size|limit|maximum|minimum|max|min|number|count|port|percentage|share|rate|length|capacity|range|precision"
         r"|code|cost|price|dose|temperature)\b",
         rf"{_NUMBER}|{_NUMBER_WORD}",
@@ -54,10 +59,12 @@ _KINDS = (
         "date",
         r"^when (?:was|were|did|has|had)\b"
         r"|^when (?:is|are|will) .{1,60}\b(?:due|released?|held|published|expected|planned|open(?:ed)?)\b"
-        r"|\b(?:which|what) (?:year|date|month|day|century)\b|\bhow old\b|\bsince when\b",
+        r"|\b(?:which|what) (?:year|date|month|day|century)\b|\bhow old\b|\bsince when\b"
+        r"|^(?:seit |bis |ab )?wann\b|\bin welchem (?:jahr|monat|jahrhundert)\b",
         r"\b(?:1[5-9]|20)\d\d\b"
         rf"|{_MONTH} \d"
-        r"|\b\d{1,2} (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+        r"|\b\d{1,2} (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+        rf"|\b\d{{1,2}}\. {_GERMAN_MONTH}",
     ),
     _kind(
         "version",
@@ -84,14 +91,16 @@ _KINDS = (
         "reason",
         r"^why\b|\bwhy (?:is|are|does|do|did|should|would|was|can)\b"
         r"|\b(?:reason|purpose|cause|rationale|point) (?:of|for|to|why|behind)\b"
-        r"|\bwhat (?:is|are) .{1,60} for\?",
+        r"|\bwhat (?:is|are) .{1,60} for\?|\b(?:warum|weshalb|wieso|wozu)\b",
         r"\b(?:because|since|so that|therefore|due to|reasons?|in order to"
         r"|to (?:avoid|prevent|ensure|protect|allow|make|reduce)|otherwise|thus|hence|as a result"
-        r"|which (?:means|is why)|prevents?|avoids?|ensures?|intended|would|purpose)\b",
+        r"|which (?:means|is why)|prevents?|avoids?|ensures?|intended|would|purpose"
+        r"|weil|denn|damit|deshalb|daher|deswegen|nämlich|aufgrund|um [^.]{1,60} zu)\b",
     ),
     _kind(
         "permission",
-        r"^(?:is|are|does|do|did|can|could|should|will|would|must|has|have|was|were|may|am)\b"
+        r"^(?:is|are|does|do|did|can|could|should|will|would|must|has|have|were|may|am"
+        r"|was(?! (?:ist|sind|waren?|wird|wurde|bedeutet|macht|passiert|geschah|kostet|tut|sagt)\b))\b"
         r"|\bwhether\b"
         r"|\b(?:allowed|permitted|possible|safe|okay|ok|legal|required|mandatory|able) to\b",
         r"\b(?:not|never|no|only|always|must|cannot|can|may|does|guaranteed|safe|unsafe|possible|impossible|allowed"
@@ -110,9 +119,11 @@ _KINDS = (
     _kind(
         "definition",
         r"^(?:what|who) (?:is|are|was|were) (?:an? |the )?[\w .'-]{1,40}\?*$"
-        r"|\bwhat does .{1,40} (?:mean|stand for)\b|^define\b|\bmeaning of\b",
+        r"|\bwhat does .{1,40} (?:mean|stand for)\b|^define\b|\bmeaning of\b"
+        r"|^(?:was|wer) (?:ist|sind|war|waren) (?:eine? |der |die |das )?[\w .'-]{1,40}\?*$|\bwas bedeutet\b",
         r"\b(?:is|are|was|were) (?:an?|the|one|any|that|used|defined|called|known)\b"
-        r"|\b(?:means|refers? to|denotes?|describes?|represents?|stands? for|consists? of)\b",
+        r"|\b(?:means|refers? to|denotes?|describes?|represents?|stands? for|consists? of)\b"
+        r"|\b(?:ist|sind|war|waren) (?:eine?|der|die|das)\b|\b(?:bezeichnet|bedeutet|besteht aus)\b",
     ),
     _kind(
         "effect",

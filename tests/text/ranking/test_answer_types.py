@@ -31,6 +31,23 @@ def test_a_question_tells_what_kind_of_answer_it_wants_and_a_passage_whether_it_
     assert kind_match((kind,), other) == 0.0
 
 
+GERMAN = {
+    "duration": ("Wie lange dauert die Überfahrt?", "Sie dauert 40 Minuten.", "Sie ist ruhig."),
+    "count": ("Wie viele Betten hat das Spital?", "Es hat 412 Betten.", "Es hat Betten."),
+    "date": ("Wann wurde die Brücke gebaut?", "Am 3. März wurde sie begonnen.", "Sie ist aus Stein."),
+    "reason": ("Warum wurde die Bahn eingestellt?", "Sie fuhr nicht mehr, weil der Damm brach.", "Sie fuhr bis Sankt Veit."),
+    "definition": ("Was ist ein Meiler?", "Ein Meiler ist ein Haufen aus Holz.", "Meiler rauchen lange."),
+}
+
+
+@pytest.mark.parametrize("kind", GERMAN)
+def test_a_german_question_tells_it_too(kind: str) -> None:
+    question, serving, other = GERMAN[kind]
+    assert answer_kinds(question) == (kind,)
+    assert kind_match((kind,), serving) == 1.0
+    assert kind_match((kind,), other) == 0.0
+
+
 def test_a_question_that_tells_nothing_wants_no_kind_and_no_passage_serves_it() -> None:
     assert answer_kinds("pumps and valves") == ()
     assert kind_match((), "There are 12 pumps.") == 0.0
