@@ -94,12 +94,13 @@ class Evidence:
     @property
     def told(self) -> int:
         """How many sentences are about it, with those that go on with one, and those of texts that are about it."""
-        return len({text for one in self.telling.values() for text in run_of(one, home=False)} | self.own.keys())
+        about = {**self.telling, **self.own}
+        return len({text for one in about.values() for text in run_of(one, home=one.text in self.own)})
 
     @property
     def is_quoted_much(self) -> bool:
         """Whether reports quote much of the documents and sections that are about it."""
-        quoted = [one.fact for one in self.own.values() if one.fact]
+        quoted = [one.fact for one in self.own.values() if one.fact and one.statement.cited]
         return len(quoted) >= _QUOTED_SENTENCES and len(set(quoted)) >= _QUOTED_STATEMENTS
 
     @property
@@ -218,7 +219,7 @@ def _keys_by_subject(found: Mapping[str, Candidate]) -> dict[str, list[str]]:
 
 def _keys_at_home(one: Sentence, keys: Mapping[str, Iterable[str]]) -> set[str]:
     """Return the keys of the candidates that a sentence's document or section is about, out of ``keys`` by subject."""
-    return {key for subject in homes_of(one.statement) for key in keys.get(subject, ())}
+    return {key for subject in homes_of(one.statement, one.text) for key in keys.get(subject, ())}
 
 
 def _opens(one: Sentence, candidate: Candidate) -> bool:

@@ -120,13 +120,14 @@ def _is_subject_of_a_text(one: Candidate, held: Evidence) -> bool:
         return False
     if not held.asked:
         begins = held.opening is not None and place_of(held.opening, one.spellings) in (0, 1)
-        return held.is_quoted_much and "titled" in one.marks and (defined or begins)
+        named = one.kind != "term" or any(found.fact for found in held.telling.values())
+        return named and held.is_quoted_much and "titled" in one.marks and (defined or begins)
     if one.kind == "term" and not defined and "titled" not in one.marks:
         return bool(held.own) and held.told > _BESIDE and _is_noun_of_its_own(one, held)
     if one.kind == "name" and len(words) > 1 and held.telling and len(held.named) > _BESIDE and len(held.pages) >= LEAST_PAGES:
         return True
-    headed = one.kind != "term" and "headed" in one.marks
-    return held.told > _BESIDE and (headed or bool(held.own))
+    headed = one.kind != "term" and "headed" in one.marks and (held.alone or is_acronym(one.name))
+    return held.told > _BESIDE and bool(headed or held.own)
 
 
 def _is_everyday(one: Candidate, held: Evidence) -> bool:

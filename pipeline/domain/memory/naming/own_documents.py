@@ -34,6 +34,7 @@ _ABOUT = re.compile(
     r"introduction à|introducción a|introduzione a)\s+",
     re.IGNORECASE,
 )
+_APART = str.maketrans("_.-", "   ")
 _OVERVIEW = re.compile(r"\A(?:overview|introduction|guide|tutorial|notes?)\b", re.IGNORECASE)
 
 
@@ -43,14 +44,14 @@ def is_document_of(title: str, names: Iterable[str]) -> bool:
     return any(subject_key(name) in subjects for name in names)
 
 
-def homes_of(statement: Statement) -> frozenset[str]:
-    """Return the subjects that all sentences of a statement are about: its document is called so.
+def homes_of(statement: Statement, text: str) -> frozenset[str]:
+    """Return the subjects that a statement's sentence ``text`` is about because its document is called so.
 
-    If only its section is, or the title says more ("Kettle guide"), or it is a block of a page, the statement must name it.
+    If only its section is, or the title says more ("Kettle guide"), or it is from a block of a page, it must name the subject.
     """
     just = _just_called(statement.title) if statement.fact else frozenset()
     called = subjects_of(statement.title) | subjects_of(statement.heading)
-    return just | {subject for subject in called - just if _is_said(subject, statement.quote)}
+    return just | {subject for subject in called - just if _is_said(subject, text)}
 
 
 def _is_said(subject: str, text: str) -> bool:
@@ -138,5 +139,5 @@ def glossed_titles(pages: Iterable[Statement]) -> dict[str, str]:
 
 @lru_cache(maxsize=65_536)
 def subject_key(name: str) -> str:
-    """Return what the spellings of a name have in common as a title: its stems, without brackets, dots and underscores."""
-    return " ".join(stems(name.removesuffix("()").replace("_", " ").replace(".", " ")))
+    """Return what the spellings of a name have in common as a title: its stems, without brackets, dots, hyphens, underscores."""
+    return " ".join(stems(name.removesuffix("()").translate(_APART)))

@@ -73,6 +73,7 @@ _CONTINUING = word_set(
     ihrem ihren ihres dies diese dieser dieses diesem diesen dabei dafür dort il elle ils elles son sa ses
     """
 )
+_PRONOUNS = word_set("it they them he him she this these such er es sie ihn ihm il elle ils elles")
 _CONTINUED_WITHIN = 4  # first words of such a sentence
 _LONGEST_RUN = 440  # characters of sentences that are quoted together
 
@@ -94,13 +95,14 @@ def is_whole(sentence: Sentence) -> bool:
 
 def is_at_home(sentence: Sentence, names: Iterable[str]) -> bool:
     """Return whether a sentence is from a document or a section that is about one of the ``names``."""
-    return not homes_of(sentence.statement).isdisjoint(map(subject_key, names))
+    return not homes_of(sentence.statement, sentence.text).isdisjoint(map(subject_key, names))
 
 
 def is_said_at_home(sentence: Sentence) -> bool:
     """Return whether a sentence of a document or section that is about a name says enough without the name."""
     enough = len(sentence.words) >= _LEAST_UNNAMED and sentence.text[0].isupper() and "__" not in sentence.text
-    return enough and is_whole(sentence)
+    first = {word.lower() for word in sentence.words[:_CONTINUED_WITHIN]}
+    return enough and is_whole(sentence) and not first & _PRONOUNS
 
 
 def run_of(sentence: Sentence, *, home: bool) -> tuple[str, ...]:
