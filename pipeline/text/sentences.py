@@ -7,7 +7,7 @@ import re
 from pipeline.text.word_lists import ABBREVIATIONS, COUNTED, POINTING_BACK, SENTENCE_STARTERS, SOFT_ABBREVIATIONS
 
 _TOKEN = re.compile(r"\S+")
-_CLOSERS = "\"'”’»)]}*_`"
+_CLOSERS = "\"'”’»)]}*_`“"  # the last one closes in German
 _OPENERS = "\"'“‘«([{*_`„"
 _END_MARKS = ".!?…"
 _LONGEST_TOKEN = 32  # characters of a token that are inspected: a limit keeps the time linear

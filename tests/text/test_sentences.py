@@ -37,6 +37,8 @@ def test_no_character_of_a_sentence_is_lost_or_altered(text: str) -> None:
         ("He said “Go. Now.” Then he left.", 2),
         ("The value is 3.14. 2 is even.", 2),
         ("Das Hochwasser vom 12. August 2002 war das schwerste. Danach kam eines im 21. Jahrhundert.", 2),
+        ("Die Bahn, im Volksmund „Express“, fuhr bis 1967. Ihre Strecke war lang.", 2),
+        ("Er sagte „Geh. Jetzt.“ Dann ging er.", 2),
         ("Gezählt wurden 24. Danach kam nichts.", 2),
     ],
 )

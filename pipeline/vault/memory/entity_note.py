@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from pipeline.domain.memory.fold import Memory, Remembered
 from pipeline.domain.memory.naming.own_documents import is_document_of, retitled
-from pipeline.domain.memory.naming.prose import is_closed, is_prose, words_of
+from pipeline.domain.memory.naming.prose import is_closed, is_prose
 from pipeline.domain.memory.naming.telling import is_named, said_of
-from pipeline.domain.memory.naming.word_classes import is_function_word
 from pipeline.domain.memory.values import NamedEntity
 from pipeline.text.normalise import one_line
 from pipeline.text.sentences import split_sentences
-from pipeline.text.stemming import language_of, stems
+from pipeline.text.stemming import stems
+from pipeline.vault.memory.quoting_sessions import answered_session, sessions_to_list
 from pipeline.vault.notes.note_parts import best_link, present, properties_of, quote_link, topic_links, without_note
 from pipeline.vault.output.escaping import Inert, Link, plain
 from pipeline.vault.output.note import Note
@@ -25,7 +25,6 @@ MOST_STATEMENTS, MOST_OPEN, MOST_RELATED = 60, 15, 8
 MOST_MENTIONS = 8  # statements that only name the entity
 LEAST_OPENLY = 8  # statements that are shown before any is folded
 MOST_OPENLY = 8  # statements of one session that are listed openly; the others are folded
-_NOTHING_FOUND = "not-found"  # the outcome of a session without an answer
 _SHARED = 2  # statements that a related entity shares
 _LONGEST = 480  # characters of a sentence, or of a few that are quoted together
 _LONGEST_SECTION = 60  # characters of a heading
@@ -156,7 +155,7 @@ def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Re
         open=tuple(_open(model, memory, names))[:MOST_OPEN],
         related=_related(memory, entity),
         topics=topic_links(dict.fromkeys(tag for one in found for tag in memory.sessions[one.sessions[0]].tags)),
-        reports=_reports(model, memory, names, found, listed or found),
+        reports=_reports(model, memory, sessions_to_list(memory, names, found, listed or found)),
         sources=len({*(one.statement.url for one in found), *(one.url for one in entity.passages)}),
         first_day=min(days),
         last_day=max(days),
@@ -186,17 +185,10 @@ def _own_titles(entity: NamedEntity) -> dict[str, str]:
     return {one.url: one.title for one in entity.passages if one.defines and is_document_of(one.title, names)}
 
 
-def _reports(
-    model: VaultModel, memory: Memory, names: Iterable[str], found: Iterable[Remembered], shown: Iterable[Remembered]
-) -> tuple[Link, ...]:
-    """Return the links to the reports that quote what is ``shown``, or ask for the name and quote it, the latest first.
-
-    A report that found no answer is none of them.
-    """
-    asking = {name for one in found for name in one.sessions if is_named(names, memory.sessions[name].query)}
-    quoting = {name for one in shown for name in one.sessions}
-    sessions = {name for name in asking | quoting if name in model.by_id and memory.sessions[name].outcome != _NOTHING_FOUND}
-    ordered = sorted(sessions, key=lambda name: (memory.sessions[name].episode.at, name), reverse=True)
+def _reports(model: VaultModel, memory: Memory, sessions: Iterable[str]) -> tuple[Link, ...]:
+    """Return the links to the reports of the sessions, the latest first."""
+    known = (name for name in sessions if name in model.by_id)
+    ordered = sorted(known, key=lambda name: (memory.sessions[name].episode.at, name), reverse=True)
     return tuple(dict.fromkeys(best_link(model.by_id[name]) for name in ordered))
 
 
@@ -222,7 +214,7 @@ def _groups(
                 seen.add(words)
                 section = "" if is_named(wanted, text) else _section(one)
                 shown = replace(known, text=one_line(text, _LONGEST), section=section)
-                by_session.setdefault(_answered(memory, wanted, one), []).append(shown)
+                by_session.setdefault(answered_session(memory, wanted, one), []).append(shown)
     openings = tuple(text.lower() for name in names for text in (name, f"the {name}", f"a {name}", f"an {name}"))
     for name in sorted(by_session, key=lambda name: not is_named(names, memory.sessions[name].query)):
         known_there = by_session[name]
@@ -237,20 +229,6 @@ def _section(one: Remembered) -> str:
     """Return the heading above a statement; "" if it is the title."""
     said = one.statement
     return one_line(said.heading, _LONGEST_SECTION) if said.heading != said.title else ""
-
-
-def _answered(memory: Memory, names: Iterable[str], one: Remembered) -> str:
-    """Return of the sessions that quote a statement that whose question asks for the name, or is nearest to the statement."""
-    said = frozenset(stems(f"{one.statement.title} {one.statement.heading} {one.statement.quote}"))
-
-    def near(name: str) -> tuple[bool, int]:
-        query = memory.sessions[name].query
-        words = (word for word in words_of(query) if not is_function_word(word, language))
-        return is_named(names, query), len(said.intersection(stems(" ".join(words))))
-
-    language = language_of(one.statement.quote)
-    answering = [name for name in one.sessions if memory.sessions[name].outcome != _NOTHING_FOUND]
-    return max(answering or one.sessions, key=near)
 
 
 def _pages(model: VaultModel, entity: NamedEntity, shown: str) -> Iterator[Passages]:

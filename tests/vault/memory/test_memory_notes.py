@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from pipeline.batch.memory.consolidating import consolidate
+from pipeline.batch.memory.reading import read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
+from pipeline.vault.memory.quoting_sessions import sessions_to_list
 from tests.fakes import MemoryStore, context_for
 from tests.vault.builders import TEMPLATES, Workplace, a_store, changed_templates, named_story
 
@@ -195,3 +197,45 @@ def test_mentions_are_shown_openly_if_little_else_is_known(tmp_path: Path) -> No
     _, _, named = text_of(place, "entities/entity-postgresql.md").partition("## Also named in\n")
     assert f"- {claim}" in named
     assert "> [!quote]- Also named in" not in named
+
+
+def test_a_note_lists_no_report_that_found_no_answer_and_no_kind_that_says_nothing(tmp_path: Path) -> None:
+    store = MemoryStore()
+    named_story(store).whole()
+    place = Workplace(tmp_path, remembered(store))
+    place.build()
+    before = text_of(place, "entities/entity-postgresql.md")
+    assert "\nReports: " in before
+    assert "\nFrom 2 sources, found on 21 November 2026." in before
+    asked = next(iter(read_memory(store).sessions))
+    memory = read_memory(store)
+    memory.sessions[asked] = memory.sessions[asked].model_copy(update={"outcome": "not-found"})
+    statements = [memory.statements[name] for name in memory.entities["postgresql"].statements]
+    assert sessions_to_list(memory, ("PostgreSQL",), statements, statements) == set()
+
+
+def test_a_statement_stands_under_the_report_that_asks_for_the_name(tmp_path: Path) -> None:
+    store = MemoryStore()
+    named_story(store, query="What survives a power cut?").whole()
+    asking = {"id": "2026-11-28-postgres-9c01", "date": "2026-11-28", "query_id": "other"}
+    named_story(store, query="What does PostgreSQL do?", **asking).whole()
+    place = Workplace(tmp_path, remembered(store))
+    place.build()
+    note = text_of(place, "entities/entity-postgresql.md")
+    _, _, known = note.partition("## What is known\n")
+    heading, _, rest = known.strip().partition("\n")
+    assert "What does PostgreSQL do?" in heading
+    assert "On a power cut, PostgreSQL replays its log." in rest.partition("\n### ")[0]
+
+
+@pytest.mark.parametrize("claim", ["The log that PostgreSQL keeps", "The clerks use two parts of PostgreSQL:"])
+def test_a_bare_heading_and_the_beginning_of_a_list_are_no_mentions(tmp_path: Path, claim: str) -> None:
+    store = MemoryStore()
+    story = named_story(store)
+    first, second, third, fourth, fifth = story.facts
+    second = second.model_copy(update={"claim": claim, "quote": claim})
+    story.facts = (first, second, third, fourth, fifth)
+    story.whole()
+    place = Workplace(tmp_path, remembered(store))
+    place.build()
+    assert claim.rstrip(":") not in text_of(place, "entities/entity-postgresql.md")
