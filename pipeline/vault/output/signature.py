@@ -107,14 +107,15 @@ def _words(lines: Iterable[bytes]) -> frozenset[str]:
     return frozenset(word.removesuffix("s") for text in texts for word in _NO_LETTERS.sub(" ", text).split())
 
 
-def significant(properties: Mapping[str, Any], body: str) -> Iterator[bytes]:
-    """Yield the lines of a generated part that are signed."""
+def significant(properties: Mapping[str, Any], body: str) -> list[bytes]:
+    """Return the lines of a generated part that are signed."""
+    lines = []
     for name in sorted(_SIGNED.intersection(properties)):
         value = plain(properties[name])
         for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
-            yield _without_targets(f"{name}: {_as_json(entry)}").encode("utf-8", "surrogateescape")
-    lines = _without_targets(body).encode("utf-8", "surrogateescape").split(b"\n")
-    yield from filter(None, map(bytes.rstrip, lines))
+            lines.append(_without_targets(f"{name}: {repr(entry) if type(entry) is float else _as_json(entry)}").encode("utf-8", "surrogateescape"))
+    text = _without_targets(body).encode("utf-8", "surrogateescape")
+    return lines + [line for one in text.split(b"\n") if (line := one.rstrip())]
 
 
 def _without_targets(text: str) -> str:
