@@ -168,15 +168,16 @@ def _each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     return tuple(found.values())
 
 
-def standings(state: SessionState) -> dict[str, ValidatedFact]:
-    """Return the result of cross-checking for each fact, by fact id in the order of ``all_facts``.
+def standings(state: SessionState, names: Iterable[str] | None = None) -> dict[str, ValidatedFact]:
+    """Return the result of cross-checking for each fact with an id in ``names``, by fact id; for all in the order of ``all_facts``.
 
     A fact in a contradiction is ``disputed`` even if others confirm it; a fact that was not cross-checked is ``single``.
     """
     validated = next((a.validated for a in reversed(state.analyses) if a.validated is not None), ())
     known = {entry.fact_id: entry for entry in validated}
     disputed = {name for pair in contradictions(state) for name in (pair.a, pair.b)}
-    entries = {fact.id: known.get(fact.id) or ValidatedFact(fact_id=fact.id, standing="single") for fact in all_facts(state)}
+    wanted = (fact.id for fact in all_facts(state)) if names is None else names
+    entries = {name: known.get(name) or ValidatedFact(fact_id=name, standing="single") for name in wanted}
     return {
         name: entry.model_copy(update={"standing": "disputed"}) if name in disputed else entry for name, entry in entries.items()
     }

@@ -147,8 +147,7 @@ def _origins(state: SessionState, facts: Sequence[str], entries: Iterable[Valida
 
 def _entries(state: SessionState, facts: Sequence[str]) -> list[ValidatedFact]:
     """The results of cross-checking these facts."""
-    known = standings(state) if facts else {}
-    return [known[name] for name in facts if name in known]
+    return list(standings(state, facts).values())
 
 
 def _dispute(state: SessionState, pairs: Iterable[Contradiction]) -> Dispute | None:

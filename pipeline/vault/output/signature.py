@@ -31,7 +31,7 @@ _LINE = re.compile(r"%% generated: ([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]*) %%[ \t]*\r
 _TARGET = re.compile(r"\[\[[^\[\]|#\\\n]*(?=[#|\\\]])")
 _MARKUP = re.compile(r"\[\[(?:#[^\[\]|\\]*)?\\?\|?([^\[\]]*)\]\]")
 _NO_LETTERS = re.compile(r"[\W\d_¹²³⁰⁴-⁹]+")
-_SIGNED = OWNED - set(SHARED_LISTS)
+_SIGNED = sorted(OWNED - set(SHARED_LISTS))
 _LETTERS = 4  # of each line
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -110,10 +110,14 @@ def _words(lines: Iterable[bytes]) -> frozenset[str]:
 def significant(properties: Mapping[str, Any], body: str) -> list[bytes]:
     """Return the lines of a generated part that are signed."""
     lines = []
-    for name in sorted(_SIGNED.intersection(properties)):
+    for name in filter(properties.__contains__, _SIGNED):
         value = plain(properties[name])
         for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
-            lines.append(_without_targets(f"{name}: {repr(entry) if type(entry) is float else _as_json(entry)}").encode("utf-8", "surrogateescape"))
+            lines.append(
+                _without_targets(f"{name}: {repr(entry) if type(entry) is float else _as_json(entry)}").encode(
+                    "utf-8", "surrogateescape"
+                )
+            )
     text = _without_targets(body).encode("utf-8", "surrogateescape")
     return lines + [line for one in text.split(b"\n") if (line := one.rstrip())]
 
