@@ -169,7 +169,7 @@ def _each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def standings(state: SessionState, names: Iterable[str] | None = None) -> dict[str, ValidatedFact]:
-    """Return the result of cross-checking for each fact with an id in ``names``, by fact id; for all in the order of ``all_facts``.
+    """Return the result of cross-checking by fact id: of the facts ``names``, or of all in the order of ``all_facts``.
 
     A fact in a contradiction is ``disputed`` even if others confirm it; a fact that was not cross-checked is ``single``.
     """
