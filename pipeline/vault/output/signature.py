@@ -113,11 +113,8 @@ def significant(properties: Mapping[str, Any], body: str) -> list[bytes]:
     for name in filter(properties.__contains__, _SIGNED):
         value = plain(properties[name])
         for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
-            lines.append(
-                _without_targets(f"{name}: {repr(entry) if type(entry) is float else _as_json(entry)}").encode(
-                    "utf-8", "surrogateescape"
-                )
-            )
+            shown = repr(entry) if type(entry) is float else _as_json(entry)
+            lines.append(_without_targets(f"{name}: {shown}").encode("utf-8", "surrogateescape"))
     text = _without_targets(body).encode("utf-8", "surrogateescape")
     return lines + [line for one in text.split(b"\n") if (line := one.rstrip())]
 
