@@ -14,7 +14,7 @@ _LONGEST_TOKEN = 32  # characters of a token that are inspected: a limit keeps t
 _BRACKETED = 400  # characters after which an open bracket no longer prevents the end of a sentence
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 _IDENTIFIER = re.compile(r"[`_]|[A-Za-z_]\w*(?:[._]\w|\(|::)|[a-z]+[A-Z]")
-_BRACKETS = frozenset("()[]“”")
+_BRACKETS = frozenset("()[]„“”")
 _AFTER_WORD = re.compile(r"['’,:]")
 # "There are two ways …", "It is important that …", "So long as …" refer to no earlier sentence.
 _NOT_POINTING_BACK = re.compile(
@@ -43,7 +43,7 @@ def split_sentences(text: str) -> list[str]:
         start = left if start < 0 else start
         token = text[left:right]
         if bracketed and not _BRACKETS.isdisjoint(token):
-            depth = max(0, depth + _bracket_change(token))
+            depth = max(0, depth + _bracket_change(token, german="„" in text))
         if token[-1].isalnum() and place < last:
             continue  # no end mark, so no sentence ends here
         following = text[slice(*tokens[place + 1])][:_LONGEST_TOKEN] if place < last else ""
@@ -59,8 +59,10 @@ def _begins_sentence(word: str) -> bool:
     return bool(bare) and (bare[0].isupper() or bare[0].isdigit() or _IDENTIFIER.match(bare) is not None)
 
 
-def _bracket_change(token: str) -> int:
-    return token.count("(") + token.count("[") + token.count("“") - token.count(")") - token.count("]") - token.count("”")
+def _bracket_change(token: str, *, german: bool) -> int:
+    """Return how many brackets and quotation marks a token leaves open; the mark that opens in English closes in German."""
+    marks = token.count("„") - token.count("“") if german else token.count("“")
+    return token.count("(") + token.count("[") + marks - token.count(")") - token.count("]") - token.count("”")
 
 
 def _ends_sentence(token: str, following: str) -> bool:

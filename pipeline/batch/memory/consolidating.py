@@ -14,7 +14,7 @@ from pipeline.domain.events.json_codec import decode_all
 from pipeline.domain.events.memory_events import Due, EntitiesNamed, MemoryEnded, MemoryStarted, SessionConsolidated
 from pipeline.domain.memory.consolidation import consolidated
 from pipeline.domain.memory.fold import Memory
-from pipeline.domain.memory.naming.named_entities import METHOD, named_entities
+from pipeline.domain.memory.naming.named_entities import METHOD, named_entities, with_known_ids
 from pipeline.domain.memory.values import NamedEntity
 from pipeline.domain.session import state_of
 from pipeline.domain.state import SessionState
@@ -102,7 +102,7 @@ def new_names(store: EventStore, memory: Memory) -> tuple[NamedEntity, ...]:
     known = {one.id: frozenset(one.statements) for one in memory.named} if memory.naming == METHOD else {}
     questions = dict.fromkeys(one.query for one in memory.sessions.values())
     reports = {name: one.sessions for name, one in memory.statements.items()}
-    named = named_entities(latest, questions, reports, page_blocks(store, memory))
+    named = with_known_ids(named_entities(latest, questions, reports, page_blocks(store, memory)), memory.named)
     found = (one for one in named if not known.get(one.id, frozenset()).issuperset(one.statements))
     return tuple(found)
 

@@ -7,6 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain.values import Cost, Sentence, Standing, Value
+from pipeline.text.normalise import slug
+
+_SPELLED = str.maketrans({"ß": "ss", "ẞ": "SS", "–": "-", "—": "-"})  # what a slug would drop
 
 Met = Literal["retry", "fallback", "other page", "reopening", "nothing"]
 EntityKind = Literal["name", "code", "term"]
@@ -127,6 +130,11 @@ class NamedEntity(Value):
     aliases: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
     passages: tuple[EntityPassage, ...] = ()
+
+
+def entity_id(name: str) -> str:
+    """Return the id of what is called ``name``: its slug, with "ss" for "ß" and a hyphen for a dash."""
+    return slug(name.translate(_SPELLED))
 
 
 class RecalledStatement(Value):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from pipeline.domain.memory.fold import Memory, Remembered
 from pipeline.domain.memory.naming.own_documents import is_document_of, retitled
-from pipeline.domain.memory.naming.prose import is_prose
+from pipeline.domain.memory.naming.prose import is_closed, is_prose, words_of
 from pipeline.domain.memory.naming.telling import is_named, said_of
+from pipeline.domain.memory.naming.word_classes import is_function_word
 from pipeline.domain.memory.values import NamedEntity
 from pipeline.text.normalise import one_line
 from pipeline.text.sentences import split_sentences
-from pipeline.text.stemming import stems
+from pipeline.text.stemming import language_of, stems
 from pipeline.vault.notes.note_parts import best_link, present, properties_of, quote_link, topic_links, without_note
 from pipeline.vault.output.escaping import Inert, Link, plain
 from pipeline.vault.output.note import Note
@@ -25,9 +25,10 @@ MOST_STATEMENTS, MOST_OPEN, MOST_RELATED = 60, 15, 8
 MOST_MENTIONS = 8  # statements that only name the entity
 LEAST_OPENLY = 8  # statements that are shown before any is folded
 MOST_OPENLY = 8  # statements of one session that are listed openly; the others are folded
+_NOTHING_FOUND = "not-found"  # the outcome of a session without an answer
 _SHARED = 2  # statements that a related entity shares
-_LONGEST = 360  # characters of a sentence
-_KINDS = {"name": "a name", "code": "a program or a name in code", "term": "a term"}
+_LONGEST = 480  # characters of a sentence, or of a few that are quoted together
+_KINDS = {"name": "", "code": "a program or a name in code", "term": ""}  # "a name" says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def entity_link(entity: NamedEntity) -> Link:
 def entity_note(model: VaultModel, memory: Memory, entity: NamedEntity) -> Note:
     """Return the note of an entity."""
     found = [memory.statements[name] for name in entity.statements]
-    found.sort(key=lambda one: (memory.sessions[one.sessions[0]].episode.at, one.sessions[0], one.statement.fact))
+    found.sort(key=lambda one: (memory.sessions[one.sessions[0]].episode.at, one.sessions[0]))
     view = _view(model, memory, entity, found)
     own = present({"quotes": len(found), "sources": view.sources, "open_questions": len(view.open)})
     created = memory.sessions[found[0].sessions[0]].episode.at
@@ -132,10 +133,10 @@ def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Re
     definition = _definition(model, memory, entity, holding)
     said = said_of(names, retitled((one.statement for one in agreed), titles))
     listed = [one for one in agreed if one.statement.fact in said]
-    defining = _words_of(definition.text.removeprefix(f"{entity.name}: ")) if definition else ""
+    defining = definition.text.removeprefix(f"{entity.name}: ") if definition else ""
     mentions = _mentions(model, memory, names, (one for one in agreed if one.statement.fact not in said))
     openly = max(0, LEAST_OPENLY - sum(map(len, said.values())))
-    shown = {defining, *(_words_of(text) for texts in said.values() for text in texts)}
+    shown = " ".join((defining, *(text for texts in said.values() for text in texts)))
     return EntityView(
         title=entity.name,
         kind_words=_KINDS[entity.kind],
@@ -152,7 +153,7 @@ def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Re
         open=tuple(_open(model, memory, names))[:MOST_OPEN],
         related=_related(memory, entity),
         topics=topic_links(dict.fromkeys(tag for one in found for tag in memory.sessions[one.sessions[0]].tags)),
-        reports=_reports(model, memory, found),
+        reports=_reports(model, memory, names, found, listed or found),
         sources=len({*(one.statement.url for one in found), *(one.url for one in entity.passages)}),
         first_day=min(days),
         last_day=max(days),
@@ -168,7 +169,12 @@ def _definition(model: VaultModel, memory: Memory, entity: NamedEntity, holding:
     passage = next((one for one in entity.passages if one.defines), None)
     if passage and (found is None or found.is_brief):
         return Known(one_line(passage.text, _LONGEST), _page(model, passage.url, passage.title), "", None, "single")
-    return replace(known_of(model, memory, by_fact[found.fact]), text=one_line(found.text, _LONGEST)) if found else None
+    if found is None:
+        return None
+    one = by_fact[found.fact]
+    runs = said_of((entity.name, *entity.aliases), retitled([one.statement], _own_titles(entity))).get(found.fact, ())
+    text = next((run for run in runs if run.startswith(found.text)), found.text)  # with what it goes on to say
+    return replace(known_of(model, memory, one), text=one_line(text, _LONGEST))
 
 
 def _own_titles(entity: NamedEntity) -> dict[str, str]:
@@ -177,9 +183,16 @@ def _own_titles(entity: NamedEntity) -> dict[str, str]:
     return {one.url: one.title for one in entity.passages if one.defines and is_document_of(one.title, names)}
 
 
-def _reports(model: VaultModel, memory: Memory, found: Iterable[Remembered]) -> tuple[Link, ...]:
-    """Return the links to the reports of the sessions that found one of the statements, the latest first."""
-    sessions = {name for one in found for name in one.sessions if name in model.by_id}
+def _reports(
+    model: VaultModel, memory: Memory, names: Iterable[str], found: Iterable[Remembered], shown: Iterable[Remembered]
+) -> tuple[Link, ...]:
+    """Return the links to the reports that quote what is ``shown``, or ask for the name and quote it, the latest first.
+
+    A report that found no answer is none of them.
+    """
+    asking = {name for one in found for name in one.sessions if is_named(names, memory.sessions[name].query)}
+    quoting = {name for one in shown for name in one.sessions}
+    sessions = {name for name in asking | quoting if name in model.by_id and memory.sessions[name].outcome != _NOTHING_FOUND}
     ordered = sorted(sessions, key=lambda name: (memory.sessions[name].episode.at, name), reverse=True)
     return tuple(dict.fromkeys(best_link(model.by_id[name]) for name in ordered))
 
@@ -192,20 +205,22 @@ def _groups(
     defining: str,
     found: Iterable[Remembered],
 ) -> Iterator[Group]:
-    """Yield the sentences by the session that found them first, in order of their nights; the same words are listed once.
+    """Yield the sentences by the session whose question they answer; those whose question holds the name come first.
 
-    Those that begin with the name come first: they are more about it than others. The ``defining`` one is shown already.
+    The same words are listed once. Those that begin with the name come first: they are more about it than others. The
+    ``defining`` ones are shown already.
     """
-    seen = {defining}
+    seen = {_words_of(defining)}
     by_session: dict[str, list[Known]] = {}
     for one in found:
         known = known_of(model, memory, one)
         for text in said[one.statement.fact]:
-            if (words := _words_of(text)) not in seen:
+            if (words := _words_of(text)) not in seen and one_line(text, _LONGEST) not in defining:
                 seen.add(words)
-                by_session.setdefault(one.sessions[0], []).append(replace(known, text=one_line(text, _LONGEST)))
+                by_session.setdefault(_answered(memory, names, one), []).append(replace(known, text=one_line(text, _LONGEST)))
     openings = tuple(text.lower() for name in names for text in (name, f"the {name}", f"a {name}", f"an {name}"))
-    for name, known_there in by_session.items():
+    for name in sorted(by_session, key=lambda name: not is_named(names, memory.sessions[name].query)):
+        known_there = by_session[name]
         known_there.sort(key=lambda known: not known.text.lower().startswith(openings))
         card = model.by_id.get(name)
         day = memory.sessions[name].episode.at[:10]
@@ -213,12 +228,26 @@ def _groups(
         yield Group(link, day, tuple(known_there[:MOST_OPENLY]), tuple(known_there[MOST_OPENLY:]))
 
 
-def _pages(model: VaultModel, entity: NamedEntity, shown: AbstractSet[str]) -> Iterator[Passages]:
+def _answered(memory: Memory, names: Iterable[str], one: Remembered) -> str:
+    """Return of the sessions that quote a statement that whose question asks for the name, or is nearest to the statement."""
+    said = frozenset(stems(f"{one.statement.title} {one.statement.heading} {one.statement.quote}"))
+
+    def near(name: str) -> tuple[bool, int]:
+        query = memory.sessions[name].query
+        words = (word for word in words_of(query) if not is_function_word(word, language))
+        return is_named(names, query), len(said.intersection(stems(" ".join(words))))
+
+    language = language_of(one.statement.quote)
+    answering = [name for name in one.sessions if memory.sessions[name].outcome != _NOTHING_FOUND]
+    return max(answering or one.sessions, key=near)
+
+
+def _pages(model: VaultModel, entity: NamedEntity, shown: str) -> Iterator[Passages]:
     """Yield what pages say beside what is shown already, page by page."""
     by_page: dict[str, list[str]] = {}
     titles = {one.url: one.title for one in entity.passages}
     for one in entity.passages:
-        if _words_of(one.text) not in shown:
+        if one.text not in shown:
             by_page.setdefault(one.url, []).append(one_line(one.text, _LONGEST))
     for url, texts in by_page.items():
         yield Passages(_page(model, url, titles[url]), tuple(dict.fromkeys(texts)))
@@ -234,7 +263,8 @@ def _mentions(model: VaultModel, memory: Memory, names: Iterable[str], found: It
     wanted = tuple(names)
     naming = (one for one in found if is_named(wanted, one.statement.claim or one.statement.quote))
     known = (known_of(model, memory, one, wanted) for one in naming)
-    return tuple({one.text: one for one in known}.values())[:MOST_MENTIONS]
+    whole = (one for one in known if is_closed(one.text) and "```" not in one.text)  # no headings, no beginnings of lists
+    return tuple({one.text: one for one in whole}.values())[:MOST_MENTIONS]
 
 
 def _words_of(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,8 +18,8 @@ from pipeline.domain.memory.naming.definitions import (
     title_meaning,
     titled,
 )
-from pipeline.domain.memory.naming.own_documents import gloss_of
-from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, words_of
+from pipeline.domain.memory.naming.own_documents import calls_of, gloss_of, names_in_title, subject_key
+from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, is_closed, words_of
 from pipeline.domain.memory.naming.word_classes import is_acronym, is_code, is_function_word, is_ordinary, may_name
 from pipeline.domain.memory.values import EntityKind, Statement
 from pipeline.text.stemming import DEFAULT_LANGUAGE, forms
@@ -27,9 +27,7 @@ from pipeline.text.word_frequency import is_unusual, specificity
 
 _CODE = re.compile(r"`([^`\n]{2,40})`|\b([A-Za-z][\w+.-]{1,30})\([1-9]\w{0,3}\)|\b([A-Za-z_][\w.]{1,40}\(\))")
 _CLAUSE = re.compile(r"[,;:?!()]+")
-_VERSION = re.compile(r",?\s+(?:version|v)\s*\d[\w.]*$", re.IGNORECASE)
-_ARTICLE = re.compile(r"(?:An?|The|Der|Die|Das|Eine?|Une?|L[ae]|Les|El|L[ao]s|Il)\s+(?=[^\W\d_]{2})")
-_TITLE_END = re.compile(r"\s+[-–—|]\s+|:\s+")
+_LEAST_HEAD = 5  # letters of a noun at the end of a longer one
 _OF_PLACES = frozenset({"titled", "documented"})  # marks of spellings that are used only if no sentence has another
 _JOINING = frozenset({"of", "for", "de", "von", "van", "der", "du", "da", "di"})
 
@@ -38,8 +36,9 @@ _JOINING = frozenset({"of", "for", "de", "von", "van", "der", "du", "da", "di"})
 class Candidate:
     """A possible name: its spellings with their counts, and what speaks for it.
 
-    ``defined``: a statement says what it is. ``titled``: a document is called so. ``documented``: a heading is. ``asked``: a
-    question holds it. ``expanded``: a statement says what the letters stand for. ``sayings`` are its long or short forms.
+    ``defined``: a statement says what it is. ``titled``: a document is called so. ``documented``: a heading is. ``called``: a
+    question asks for it, and a document or a section is called so. ``expanded``: a statement says what the letters stand for.
+    ``sayings`` are its long or short forms.
     """
 
     kind: EntityKind
@@ -93,16 +92,19 @@ def candidates(sentences: Iterable[Sentence], statements: Iterable[Statement], q
             _add(found, name, kind, mark, one.language)
         for short, long in abbreviations(one):
             _add_pair(found, short, long, one.language)
-    known = tuple(statements)
+    known, asked = tuple(statements), tuple(questions)
+    wanted = f" {' | '.join(map(subject_key, asked))} "
     languages = {one.statement.url: one.language for one in read if one.language != UNSPACED}
     for statement in known:
-        _add_titles(found, statement, languages.get(statement.url, DEFAULT_LANGUAGE))
+        _add_titles(found, statement, languages.get(statement.url, DEFAULT_LANGUAGE), wanted)
     spoken = Counter(one.language for one in read).most_common(1)
     nouns_in_capitals = bool(spoken) and spoken[0][0] in CAPITALISED_NOUNS
-    for question in questions:
+    for question in asked:
         for name, kind in _of_question(question, nouns_in_capitals=nouns_in_capitals):
             if kind != "term" or one_word_key(name) not in found:
                 _add(found, name, kind, "", spoken[0][0] if nouns_in_capitals else DEFAULT_LANGUAGE)
+    for name, kind, language in _called(known, languages, asked):
+        _add(found, name, kind, "called", language)
     _pair_initials(found)
     _pair_underscores(found)
     headings = {(text, how) for one in known for text in (one.title, one.heading) for how in ("", languages.get(one.url, ""))}
@@ -110,6 +112,46 @@ def candidates(sentences: Iterable[Sentence], statements: Iterable[Statement], q
         if key in found:
             found[key].marks.add("headed")
     return found
+
+
+def _called(
+    known: Iterable[Statement], languages: Mapping[str, str], questions: Iterable[str]
+) -> Iterator[tuple[str, EntityKind, str]]:
+    """Yield the phrases of questions that a document or a section is called, with the language of that document.
+
+    Where nouns are written as one word, a noun at the end of a longer one counts: "Kohlenmeiler" asks for "Der Meiler".
+    """
+    calls = {
+        subject_key(name): (name, languages.get(one.url, DEFAULT_LANGUAGE))
+        for one in known
+        for text in (one.title, one.heading)
+        for name in calls_of(text)
+        if len(name.split()) <= MOST_WORDS
+    }
+    for clause in (clause for text in questions for clause in _CLAUSE.split(text)):
+        words = tuple(map(exact, words_of(clause)))
+        for start in range(len(words)):
+            phrases = (words[start:end] for end in range(start + MOST_WORDS, start, -1))
+            phrase = next((one for one in phrases if subject_key(" ".join(one)) in calls), ())
+            if phrase and may_name(phrase[0]) and not any(is_function_word(phrase[place]) for place in (0, -1)):
+                name, language = calls[subject_key(" ".join(phrase))]
+                as_asked = " ".join(phrase) if language not in CAPITALISED_NOUNS else name
+                yield as_asked, _kind_called(phrase, start, language), language
+        for word in words:
+            for name, language in calls.values():
+                if language in CAPITALISED_NOUNS and _is_head(name, word):
+                    yield name, "term", language
+
+
+def _kind_called(phrase: tuple[str, ...], start: int, language: str) -> EntityKind:
+    if language in CAPITALISED_NOUNS:
+        return "name" if len(phrase) > 1 else "term"
+    return "name" if any(word[0].isupper() and start + place > 0 for place, word in enumerate(phrase)) else "term"
+
+
+def _is_head(name: str, word: str) -> bool:
+    """Return whether a German noun is the last part of a longer one."""
+    return len(name) >= _LEAST_HEAD <= len(word) - len(name) + 2 and name[0].isupper() and word.lower().endswith(name.lower())
 
 
 def _of_question(question: str, *, nouns_in_capitals: bool) -> Iterator[tuple[str, EntityKind]]:
@@ -156,15 +198,17 @@ def _add_pair(found: dict[str, Candidate], short: str, long: str, language: str)
         found[key_of(name, "name" if what == "name" else "term", language)].sayings.add(other)
 
 
-def _add_titles(found: dict[str, Candidate], one: Statement, language: str) -> None:
+def _add_titles(found: dict[str, Candidate], one: Statement, language: str, wanted: str) -> None:
+    """Add the names in a title; of a shorter and a longer one only the shorter if the questions, as stems, hold it alone."""
     if name := titled(one.title):
         _add(found, name, "code", "titled", DEFAULT_LANGUAGE)
         found[key_of(name, "code")].marks.update(["glossed"] if gloss_of(one.title) else [])
         if long := expansion(name, title_meaning(one.title)):
             _add_pair(found, name, long, DEFAULT_LANGUAGE)
-    else:
-        name = _ARTICLE.sub("", _VERSION.sub("", _TITLE_END.split(one.title, maxsplit=1)[0].strip()))
-        if 0 < len(name.split()) <= MOST_WORDS and may_name(name) and not is_function_word(name.split()[0]):
+    names = () if titled(one.title) else names_in_title(one.title)
+    asked = [name for name in names if f" {subject_key(name)} " in wanted]
+    for name in asked or names:
+        if len(name.split()) <= MOST_WORDS and may_name(name) and not is_function_word(name.split()[0], language):
             is_term = name.islower() or (
                 " " not in name and (is_ordinary(name) or not (is_unusual(name.lower()) or _is_marked(name)))
             )
@@ -202,6 +246,8 @@ def _of_sentence(one: Sentence, small: AbstractSet[str]) -> Iterator[tuple[str, 
         yield from ((name, kind, mark) for mark in (("defined", "certain") if certain else ("defined",)))
     if one.language == UNSPACED:
         return
+    if one.text[0].islower() and is_closed(one.text) and may_name(first := exact(one.words[0])) and not is_ordinary(first):
+        yield first, "code", ""  # "pip installs …": a sentence begins in lower case only with a program's name
     for groups in _CODE.findall(one.text):
         code = next(filter(None, groups))
         if may_name(code) and (is_code(code) or groups[1]):

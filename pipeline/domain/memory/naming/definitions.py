@@ -15,7 +15,11 @@ _NAME = r"[^\W_][\w’'.+#/-]*(?:\(\))?(?:\s+[\w’'.+#/-]+){0,4}?"
 _GLOSS = r"(?:\s*\([^()]{1,80}\))?(?:,\s[^,]{2,80},)?"
 _COPULAS = {  # articles; verbs that define; what follows them
     "english": (r"An?|The", r"is|are|was|were|means?|shall mean|refers? to|denotes?", r"an?|the|any|one|what|how|that part"),
-    "german": (r"Ein|Eine|Der|Die|Das", r"ist|sind|war|waren|bezeichnet|heißt", r"ein|eine|einer|der|die|das|jede[rs]?"),
+    "german": (
+        r"Ein|Eine|Der|Die|Das",
+        r"ist|sind|war|waren|bezeichnet|heißt",
+        r"(?:ein|eine|einer|der|die|das|jede[rs]?)(?=(?:\s+[\da-zäöüß-]+(?:e|er|es|en|em|\d))*\s+[A-ZÄÖÜ])",  # with a noun
+    ),
     "french": (r"Une?|Le|La|Les|L['’]", r"est|sont|était|désigne", r"une?|le|la|les|l['’]\w+|des"),
     "spanish": (r"Una?|El|La|Los|Las", r"es|son|era|fue", r"una?|el|la|los|las"),
     "italian": (r"Un['’]?|Uno|Una|Il|Lo|La|I|Gli|Le", r"è|sono|era|fu", r"un['’]?\w*|una|uno|il|lo|la|i|gli|le"),
@@ -30,8 +34,9 @@ _QUOTED = re.compile(
     rf"[“\"‘«„]\s*(?P<name>{_NAME})\s*[”\"’»“](?:\s*\([^()]{{1,60}}\))?\s+(?:means?|shall mean|refers? to|is|are|bezeichnet)\b"
 )
 _CALLED = re.compile(
-    r"\b(?:called|known as|termed|referred to as|so-called)\s+(?:an?\s+|the\s+)?[“\"'`]?"
-    r"(?P<name>[a-z][\w-]+(?:\s[\w-]+){1,2}|[A-Z][\w-]+)"
+    r"(?<!hereafter )(?<!hereinafter )(?<!henceforth )\b(?:called|known as|termed|referred to as|so-called)\s+"
+    r"(?:an?\s+|the\s+)?[“\"'`]?"
+    r"(?P<name>(?<=[“\"'`])[a-z][\w-]{3,}|[a-z][\w-]+(?:\s[\w-]+){1,2}|[A-Z][\w-]+)"
     r"[”\"'`]?(?=[.,;)]|\s\()"
 )
 _GERMAN = re.compile(rf"(?:Unter|Als)\s+(?:eine[mnr]?\s+|de[mnr]\s+)?(?P<name>{_NAME})\s+(?:versteht|bezeichnet|wird|werden)\b")
@@ -39,6 +44,7 @@ _CJK = re.compile(
     "[「『]?(?P<name>[\u30a0-\u30ff\u3400-\u9fffA-Za-z0-9ー・]{2,20}?)[」』]?(?:（[^（）]{1,40}）)?"
     "(?:とは|は、?(?=.*(?:である|です|の一種|のこと|をいう|を指す)[。]?$)|是(?=一[种種個个]|指))"
 )
+_HOW = r"(?:usual|general|typical|common|basical|essential|simp|technical|normal|current|main|original|primari|actual)ly"
 _CLASS = re.compile(r"(?<=\w)\s+(?:command|program|utility|tool|daemon)s?$")
 # "Caraway is a must.", "The hall is a hit with children": said of a thing, and no definition.
 _JUDGEMENT = re.compile(
@@ -103,7 +109,7 @@ def _patterns(language: str) -> Iterator[tuple[re.Pattern[str], bool]]:
 def _copula(language: str) -> re.Pattern[str]:
     articles, verbs, what = _COPULAS[language]
     return re.compile(
-        rf"(?:(?P<article>{articles})\s+)?(?P<name>{_NAME}){_GLOSS}\s+(?:{verbs})\s+(?:\w+ly\s+)?(?P<what>{what})\b"
+        rf"(?:(?P<article>{articles})\s+)?(?P<name>{_NAME}){_GLOSS}\s+(?:{verbs})\s+(?:{_HOW}\s+)?(?P<what>{what})\b"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,17 +12,32 @@ from typing import get_args
 
 from pipeline.domain.memory.naming.candidates import Candidate, grams, key_of
 from pipeline.domain.memory.naming.definitions import MOST_WORDS, definitions, titled
-from pipeline.domain.memory.naming.own_documents import gloss_of, is_document_of, subject_key, subjects_of
+from pipeline.domain.memory.naming.own_documents import gloss_of, homes_of, is_called_just, subject_key
 from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, words_of
-from pipeline.domain.memory.naming.telling import FRONT, is_called, is_said_by_its_document, is_same_word, is_telling, is_whole
+from pipeline.domain.memory.naming.telling import (
+    FRONT,
+    is_at_home,
+    is_called,
+    is_named,
+    is_said_at_home,
+    is_same_word,
+    is_telling,
+    is_whole,
+    run_of,
+)
+from pipeline.domain.memory.naming.united_names import CLASSES
 from pipeline.domain.memory.naming.word_classes import is_acronym, is_function_word, word_set
 from pipeline.domain.memory.values import EntityKind, EntityPassage
 from pipeline.text.stemming import stems
 from pipeline.text.word_frequency import is_unusual, specificity
 
 _PASSAGES, _OF_A_PAGE = 12, 5  # sentences of pages that an entity keeps; those of one page
-QUOTED_MUCH = 6  # statements from a document of its own that make a name a subject though no question holds it
+# Sentences and statements from documents of its own that make a name a subject though no question holds it.
+_QUOTED_SENTENCES, _QUOTED_STATEMENTS = 6, 3
 _LEGAL_FORMS = frozenset({"eg", "gmbh", "ag", "kg", "inc", "ltd", "llc", "corp", "plc"})  # a question leaves them out
+_MAY_DEFINE = re.compile(
+    r"\b(?:is|are|was|were|means?|called|known as|termed|ist|sind|war|waren|heißt|bezeichnet|versteht)\b|[是は]"
+)
 _COMMANDS = frozenset({"command", "program", "utility", "tool", "daemon"})
 _ARTICLES = frozenset(
     ["the", "a", "an", "each", "every", "this", "der", "die", "das", "ein", "eine", "le", "la", "les", "el", "un", "une"]
@@ -40,8 +55,8 @@ class Evidence:
 
     ``nouns`` counts the sentences that hold it between small words, as only a noun is: "of bad blocks in"; ``home`` those from a
     document or section that is called so. ``telling`` are the sentences about it, of statements and pages, by their
-    text; ``opening`` is the first that begins with the name in a document of its own; ``own`` are sentences
-    from such documents that need not hold the name, one a fact. ``named`` are the facts that hold
+    text; ``opening`` begins with the name, and a document of its own with it; ``own`` are sentences of statements
+    from such documents and sections, by their text, that need not hold the name. ``named`` are the facts that hold
     the name itself, others are from a document or section that is called so; ``language`` is that of the first.
     """
 
@@ -75,9 +90,20 @@ class Evidence:
         return {*self.facts.values(), *(one.statement.url for one in self.telling.values())}
 
     @property
+    def told(self) -> int:
+        """How many sentences are about it, with those that go on with one, and those of texts that are about it."""
+        return len({text for one in self.telling.values() for text in run_of(one, home=False)} | self.own.keys())
+
+    @property
+    def is_quoted_much(self) -> bool:
+        """Whether reports quote much of the documents and sections that are about it."""
+        quoted = [one.fact for one in self.own.values() if one.fact]
+        return len(quoted) >= _QUOTED_SENTENCES and len(set(quoted)) >= _QUOTED_STATEMENTS
+
+    @property
     def read(self) -> tuple[Sentence, ...]:
         """The sentences about it that no statement has."""
-        return tuple(one for one in self.telling.values() if not one.fact)
+        return tuple(one for one in {**self.own, **self.telling}.values() if not one.fact)
 
 
 def evidence(found: Mapping[str, Candidate], sentences: Sequence[Sentence], questions: Iterable[str]) -> dict[str, Evidence]:
@@ -89,10 +115,11 @@ def evidence(found: Mapping[str, Candidate], sentences: Sequence[Sentence], ques
         called = _called_so(one)
         for key in called & held.keys():
             held[key].facts.setdefault(one.fact, one.statement.url)
-        for key in (key for subject in subjects_of(one.statement.title) for key in own.get(subject, ())):
+        for key in _keys_at_home(one, own):
             held[key].facts.setdefault(one.fact, one.statement.url)
-            if one.fact not in held[key].own and is_said_by_its_document(one, found[key].spellings):
-                held[key].own[one.fact] = one
+            held[key].language = held[key].language or one.language
+            if is_said_at_home(one):
+                held[key].own.setdefault(one.text, one)
         for key, start in _keys_in(one, unspaced).items():
             if key in found and (key in called or _is_meant(found[key], key, one)):
                 held[key].facts[one.fact] = one.statement.url
@@ -102,40 +129,78 @@ def evidence(found: Mapping[str, Candidate], sentences: Sequence[Sentence], ques
                 held[key].home += _is_home(key, one)
                 if _is_named_at(found[key], one, start) and is_telling(one, start, home=key in called):
                     held[key].telling.setdefault(one.text, one)
-                    _open_with(held[key], one, start, found[key])
                 if _is_about(key, start, one):
                     held[key].about.add(one.fact)
     spoken = Counter(one.language for one in sentences).most_common(1)
     language = spoken[0][0] if spoken else ""
     bare = {key.rpartition(" ")[0]: key for key in held if key.rpartition(" ")[2] in _LEGAL_FORMS}
     for text in questions:
-        for key in {*grams(words_of(text), ""), *grams(words_of(text), language), *(key for key in unspaced if key[1:] in text)}:
-            for asked in {key, bare.get(key, key)} & held.keys():
-                held[asked].asked = True
-    for each in held.values():
-        _add_own(each)
+        places = grams(words_of(text), "") | grams(words_of(text), language) | {key: -1 for key in unspaced if key[1:] in text}
+        for key in _outermost({bare.get(key, key): place for key, place in places.items()} | places, found, held):
+            held[key].asked = True
+    for key, each in held.items():
+        each.asked |= "called" in found[key].marks
     return held
+
+
+def _outermost(places: Mapping[str, int], found: Mapping[str, Candidate], held: Mapping[str, Evidence]) -> Iterator[str]:
+    """Yield the candidates at places of a question, without those that are a part of a longer name there."""
+
+    def end(key: str) -> int:
+        return places[key] + len(key.split())
+
+    names = [
+        key
+        for key in places
+        if key in found and found[key].kind == "name" and len(held[key].named) > 1 and CLASSES.isdisjoint(key.split()[1:])
+    ]
+    for key in places.keys() & held.keys():
+        if key[0] == "~" or not any(places[one] <= places[key] and end(key) <= end(one) and one != key for one in names):
+            yield key
+
+
+def merge_parts(found: dict[str, Candidate], held: dict[str, Evidence]) -> None:
+    """Make the noun that a German name begins with one with the name, if a question asks for the name and no other begins so."""
+    names = [key for key, one in found.items() if one.kind == "name" and " " in key and held[key].language in CAPITALISED_NOUNS]
+    for key in sorted(names):
+        part = key.split()[0]
+        others = [other for other in names if other.split()[0] == part and len(held[other].named) > 1]
+        alone = part in found and found[part].kind == "term" and bool(held[part].named - held[key].named)
+        whole = held[key].asked or ("titled" in found[key].marks and part in found and held[part].asked)
+        if alone and whole and others in ([key], []):
+            _merge(found[key], found.pop(part))
+            held[key].merge(held.pop(part))
 
 
 def add_pages(found: Mapping[str, Candidate], held: Mapping[str, Evidence], sentences: Iterable[Sentence]) -> None:
     """Add what the pages say of the candidates that statements name; a page makes no candidate."""
     unspaced = [key for key in found if key[0] == "~"]
     own = _keys_by_subject(found)
+    begun: set[str] = set()  # addresses of pages of which the first sentence was seen
     for one in filter(is_whole, sentences):
         front = _keys_in(one, unspaced, FRONT + MOST_WORDS)
         called = _called_so(one)
         if (gloss := gloss_of(one.statement.title)) and one.text == gloss:
             for key in own.get(subject_key(titled(one.statement.title)), ()):
                 held[key].opening = held[key].opening or one
+        for key, certain in _defined(one).items() if _MAY_DEFINE.search(one.text) else ():
+            if key in found and held[key].facts:
+                found[key].marks.update(("defined", "certain") if certain else ("defined",))
+                held[key].telling.setdefault(one.text, one)
+        for key in _keys_at_home(one, own):
+            if held[key].own and is_said_at_home(one):
+                held[key].own.setdefault(one.text, one)
         places = front | {key: start for key, start in _keys_in(one, unspaced).items() if key in called} if called else front
         for key, start in places.items():
             if key not in found or not held[key].facts or not _is_named_at(found[key], one, start):
                 continue
             if (key in called or _is_meant(found[key], key, one)) and is_telling(one, start, home=key in called):
                 held[key].telling.setdefault(one.text, one)
-                if key in _defined(one):
-                    found[key].marks.add("defined")
-                _open_with(held[key], one, start, found[key])
+        if one.statement.url not in begun:
+            for key in _keys_at_home(one, own):
+                if held[key].opening is None and _opens(one, found[key]):
+                    held[key].opening = one
+        begun.add(one.statement.url)
 
 
 def _keys_by_subject(found: Mapping[str, Candidate]) -> dict[str, list[str]]:
@@ -147,18 +212,15 @@ def _keys_by_subject(found: Mapping[str, Candidate]) -> dict[str, list[str]]:
     return keys
 
 
-def _add_own(held: Evidence) -> None:
-    """Add what a document says of its subject without the name, if its statements do not name it and it is quoted much."""
-    named = {one.fact for one in held.telling.values()}
-    if held.asked or len(held.own) >= QUOTED_MUCH:
-        held.telling |= {one.text: one for fact, one in held.own.items() if fact not in named}
+def _keys_at_home(one: Sentence, keys: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return the keys of the candidates that a sentence's document or section is about, out of ``keys`` by subject."""
+    return {key for subject in homes_of(one.statement) for key in keys.get(subject, ())}
 
 
-def _open_with(held: Evidence, one: Sentence, start: int, candidate: Candidate) -> None:
-    """Take a sentence as that with which a note opens, if it begins with the name in a document of the name's own."""
-    is_better = held.opening is None or (held.opening.fact and not one.fact)  # pages are read from their beginning
-    if is_better and _begins_with(one, start) and is_document_of(one.statement.title, candidate.spellings):
-        held.opening = one
+def _opens(one: Sentence, candidate: Candidate) -> bool:
+    """Return whether a page's first sentence may open the note of a name: the page is called so, and its first lines name it."""
+    names = {*candidate.spellings, *candidate.sayings}
+    return is_called_just(one.statement.title, names) and is_named(names, " ".join(run_of(one, home=True)))
 
 
 def merge_pairs(found: dict[str, Candidate], held: dict[str, Evidence]) -> None:
@@ -201,14 +263,10 @@ def _is_named_at(candidate: Candidate, one: Sentence, start: int) -> bool:
     return any(" " in name or is_same_word(name, one.words[start]) for name in candidate.spellings)
 
 
-def _begins_with(one: Sentence, start: int) -> bool:
-    """Return whether a sentence begins with the word number ``start``, or with an article, or one more name, and that word."""
-    return start == 0 or (one.words[0].lower() in _ARTICLES and (start == 1 or (start == 2 and one.words[1][0].isupper())))
-
-
-def _defined(one: Sentence) -> set[str]:
-    names = (name for name, _certain in definitions(one.text, one.language))
-    return {key_of(name, kind, one.language) for name in names for kind in get_args(EntityKind)}
+def _defined(one: Sentence) -> dict[str, bool]:
+    """Return the keys of what a sentence defines, and whether it can only be a definition."""
+    named = definitions(one.text, one.language)
+    return {key_of(name, kind, one.language): certain for name, certain in named for kind in get_args(EntityKind)}
 
 
 def _keys_in(one: Sentence, unspaced: Iterable[str], front: int | None = None) -> dict[str, int]:
@@ -223,7 +281,7 @@ def _is_meant(candidate: Candidate, key: str, one: Sentence) -> bool:
     name = key[1:]
     if candidate.kind != "code" or key[0] != "=" or not name.isalpha():
         return True
-    if is_unusual(name) or ("titled" in candidate.marks and specificity(name, "english") >= 1):
+    if is_unusual(name) or specificity(name, "english") >= 1:
         return True
     if one.text.startswith(f"{name} ") or f"{name}(" in one.text or f"`{name}" in one.text:
         return True
@@ -255,7 +313,7 @@ def _is_noun(key: str, kind: EntityKind, start: int, one: Sentence) -> bool:
 
 
 def passages(one: Candidate, held: Evidence) -> tuple[EntityPassage, ...]:
-    """Return the best sentences of pages: definitions first, then those of the documents that statements are from."""
+    """Return the best runs of sentences of pages: definitions first, then those of the documents that statements are from."""
     names = {*one.spellings, *one.sayings}
     cited = set(held.facts.values())
 
@@ -264,13 +322,16 @@ def passages(one: Candidate, held: Evidence) -> tuple[EntityPassage, ...]:
 
     taken: Counter[str] = Counter()
     kept: list[EntityPassage] = []
+    quoted: set[str] = set()
     opening = held.opening if not one.marks & {"defined"} else None
     for found in ([opening] if opening else []) + sorted((other for other in held.read if other is not opening), key=order):
         url = found.statement.url
-        taken[url] += 1
-        if taken[url] <= _OF_A_PAGE and len(kept) < _PASSAGES:
+        if taken[url] < _OF_A_PAGE and len(kept) < _PASSAGES and found.text not in quoted:
+            taken[url] += 1
+            run = run_of(found, home=is_at_home(found, names))
+            quoted.update(run)
             place = {"url": url, "digest": found.statement.digest, "title": found.statement.title}
-            kept.append(EntityPassage(text=found.text, defines=found is opening or defines(found, names), **place))
+            kept.append(EntityPassage(text=" ".join(run), defines=found is opening or defines(found, names), **place))
     return tuple(kept)
 
 

@@ -14,15 +14,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pipeline.domain.memory.naming.candidates import Candidate, candidates, is_rare
-from pipeline.domain.memory.naming.evidence import QUOTED_MUCH, Evidence, add_pages, defines, evidence, merge_pairs, passages
+from pipeline.domain.memory.naming.evidence import Evidence, add_pages, defines, evidence, merge_pairs, merge_parts, passages
 from pipeline.domain.memory.naming.own_documents import glossed_titles, retitled
 from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, sentences_of
+from pipeline.domain.memory.naming.telling import place_of
 from pipeline.domain.memory.naming.united_names import united
 from pipeline.domain.memory.naming.word_classes import CommonWords, is_acronym, is_generic, is_ordinary, may_name
-from pipeline.domain.memory.values import NamedEntity, Statement
-from pipeline.text.normalise import slug
+from pipeline.domain.memory.values import NamedEntity, Statement, entity_id
 
-METHOD = "phrases-4"  # methods sort by their age; with a new one, all is named again
+METHOD = "phrases-5"  # methods sort by their age; with a new one, all is named again
 LEAST_STATEMENTS, LEAST_PAGES = 2, 2
 _OF_ONE_PAGE = 3  # statements of a subject that only one source names, and that has a document or a section of its own
 _TERM_OF_ONE_PAGE = 5  # statements of a term that only one source names, and that a question asked for
@@ -67,15 +67,19 @@ def named_entities(
     common = CommonWords()
     common.add(one.words for one in (*sentences, *read))
     merge_pairs(found, held)
+    merge_parts(found, held)
     most = max(_FEW * _MOST, _MOST * len(known))
     most_pages = len({one.url for one in known}) / 2
     ranked = [
         Ranked(_entity(one, held[key]), _score(one, held[key]))
         for key, one in sorted(found.items())
-        if not (one.kind != "term" and common.is_common(one.name))
-        and (
-            _is_shared_noun(one, held[key], shared, most_pages)
-            or (_is_accepted(one, held[key], most) and _is_worth_a_note(one, held[key], shared))
+        if _is_shared_noun(one, held[key], shared, most_pages)
+        or (
+            not _is_common(one, common)
+            and (
+                _is_subject_of_a_text(one, held[key])
+                or (_is_accepted(one, held[key], most) and _is_worth_a_note(one, held[key], shared))
+            )
         )
     ]
     ordered = sorted(ranked, key=lambda one: (-one.score, one.entity.id))
@@ -94,12 +98,49 @@ def _is_shared_noun(one: Candidate, held: Evidence, reports: Mapping[str, Iterab
     """
     rare = held.language in CAPITALISED_NOUNS and is_rare(one.name)
     spread = LEAST_PAGES <= len(held.pages) <= max(SHARED, most_pages)
-    return one.kind == "term" and rare and spread and _reports_of(held, reports) >= SHARED
+    told = held.told >= _BESIDE
+    return one.kind == "term" and rare and spread and told and _reports_of(held, reports) >= SHARED
+
+
+def _is_common(one: Candidate, common: CommonWords) -> bool:
+    """Return whether the texts use a name as an ordinary noun; a term may be one if it is defined."""
+    if _is_branded(one.name) or "certain" in one.marks or (one.kind == "term" and "defined" in one.marks):
+        return False
+    return common.is_common(one.name)
+
+
+def _is_subject_of_a_text(one: Candidate, held: Evidence) -> bool:
+    """Return whether a document or a section is about a name, and a question asks for it or reports quote much of that text.
+
+    Such a name needs no second source. An everyday word, and a term that only a section is called, must be defined.
+    """
+    words = one.name.split()
+    if is_generic(one.name) or not any(map(may_name, words)):
+        return False
+    defined = bool(one.marks & {"defined", "glossed"})
+    if len(words) == 1 and is_ordinary(one.name, held.language) and not defined:
+        return False
+    if not held.asked:
+        begins = held.opening is not None and place_of(held.opening, one.spellings) in (0, 1)
+        return held.is_quoted_much and "titled" in one.marks and (defined or begins)
+    if one.kind == "term" and not defined and "titled" not in one.marks:
+        return bool(held.own) and held.told > _BESIDE and _is_noun_of_its_own(one, held)
+    if one.kind == "name" and len(words) > 1 and len(held.named) > _BESIDE and len(held.pages) >= LEAST_PAGES:
+        return True
+    headed = one.kind != "term" and "headed" in one.marks
+    return held.told > _BESIDE and (headed or bool(held.own))
+
+
+def _is_noun_of_its_own(one: Candidate, held: Evidence) -> bool:
+    """Return whether a term is rare, or sentences begin with it, and it is used as a noun."""
+    if all(is_ordinary(word, held.language) for word in one.name.split()):
+        return False
+    return (" " in one.name or held.nouns >= _NOUNS) and (is_rare(one.name) or len(held.about) >= _ABOUT)
 
 
 def _is_worth_a_note(one: Candidate, held: Evidence, reports: Mapping[str, Iterable[str]]) -> bool:
     """Return whether a name is defined and two sentences more are about it, or four are, or many reports share it."""
-    if one.kind != "term" and _reports_of(held, reports) >= SHARED:
+    if one.kind != "term" and held.told >= _BESIDE and _reports_of(held, reports) >= SHARED:
         return True
     names = {*one.spellings, *one.sayings}
     opening = held.opening.text if held.opening else ""
@@ -149,7 +190,7 @@ def _is_subject(one: Candidate, held: Evidence, marks: set[str]) -> bool:
     if len(words) == 1 and is_acronym(name):
         return explained
     if one.kind == "code":
-        return (explained or held.asked) and (len(held.own) >= QUOTED_MUCH or not ("titled" in marks and is_ordinary(name)))
+        return (explained or held.asked) and (held.is_quoted_much or not ("titled" in marks and is_ordinary(name)))
     if " " in name:
         return _is_full_name(name, held) and (explained or held.asked or len(held.about) >= _ABOUT)
     if is_ordinary(name):
@@ -191,10 +232,24 @@ def _entity(one: Candidate, held: Evidence) -> NamedEntity:
     spellings = sorted(one.spellings, key=lambda text: (-one.spellings[text], text))
     aliases = dict.fromkeys(text for text in (*spellings, *sorted(one.sayings)) if text != name)
     return NamedEntity(
-        id=slug(name),
+        id=entity_id(name),
         name=name,
         kind=one.kind,
         aliases=tuple(aliases),
         statements=tuple(held.facts),
         passages=passages(one, held),
     )
+
+
+def with_known_ids(named: Iterable[NamedEntity], known: Iterable[NamedEntity]) -> tuple[NamedEntity, ...]:
+    """Return the entities; what had an id under one of its names keeps it, so that a person's note of it stays one note."""
+    ids = {one.name: one.id for one in known}
+    taken: set[str] = set()
+    found: list[NamedEntity] = []
+    for one in named:
+        before = (ids[name] for name in (one.name, *one.aliases) if name in ids)
+        free = next((name for name in (*before, one.id) if name not in taken), "")
+        if free:
+            taken.add(free)
+            found.append(one.model_copy(update={"id": free}))
+    return tuple(found)

@@ -17,8 +17,18 @@ _PLACE = re.compile(r"\s+(?:of|in|at|von|in|an|bei|de|di|van)\s+[A-ZÄÖÜ][\w-]
 _PARTS = re.compile(r"\s+[-–—|]\s+|:\s+")
 _NAMED = re.compile(r"(?P<name>[a-z][a-z0-9_.+-]{1,30})(?:\s+[-–—]+\s+(?P<what>\S+\s+\S+\s+\S.*))?\Z")
 _LONG = 8  # words of a meaning that may name the thing once more without going in a circle
+_MOST_BEGUN = 4  # words of a title whose first two or three may be a name: "Repeatable Read Isolation Level"
+_LONGEST_ENDING = 4  # letters and signs of a word after its stem
 _SHORTEST = 30  # signs of a description
 _ASIDE = re.compile(r"\([A-Z0-9]+_\w+\)")  # a constant
+_NUMBER = re.compile(r"\A(?:(?:[A-Z]\.)?\d+(?:\.\d+)*\.?|[QA]:|§+\s*\d+)\s+|\s*[¶#]\Z|\s+\([^()]*\)\Z")
+_LOCATED = re.compile(r"\s+(?:in|im|an|am|auf|bei|of|for|on|with)\s+(?:(?:the|den|der|dem)\s+)?[A-ZÄÖÜ].*\Z")
+_CLASS = re.compile(
+    r"\s+(?:faq|guide|manual|handbook|tutorial|overview|documentation|utils|utilities|command|program|tool|daemon|library|"
+    r"module|level|status|mode|format|protocol)\Z",
+    re.IGNORECASE,
+)
+_CONJUNCTION = re.compile(r"\s(?:and|or|und|oder|et|ou|y|o)\s|,\s")
 _OVERVIEW = re.compile(r"\A(?:overview|introduction|guide|tutorial|notes?)\b", re.IGNORECASE)
 
 
@@ -28,14 +38,66 @@ def is_document_of(title: str, names: Iterable[str]) -> bool:
     return any(subject_key(name) in subjects for name in names)
 
 
+def homes_of(statement: Statement) -> frozenset[str]:
+    """Return the subjects that all sentences of a statement are about: its document is called so.
+
+    If only its section is, or the title says more ("Kettle guide"), or it is a block of a page, the statement must name it.
+    """
+    just = _just_called(statement.title) if statement.fact else frozenset()
+    called = subjects_of(statement.title) | subjects_of(statement.heading)
+    return just | {subject for subject in called - just if _is_said(subject, statement.quote)}
+
+
+def _is_said(subject: str, text: str) -> bool:
+    if " " in subject:
+        return f" {subject} " in f" {subject_key(text)} "
+    return any(word.startswith(subject) and len(word) <= len(subject) + _LONGEST_ENDING for word in subject_key(text).split())
+
+
 @lru_cache(maxsize=4_096)
-def subjects_of(title: str) -> frozenset[str]:
-    """Return the names, as their stems, that a title gives its document: with and without an article, a version, a place."""
+def _just_called(title: str) -> frozenset[str]:
+    """Return the subjects of a title without what kind of document it is."""
     if name := titled(title):
         return frozenset({subject_key(name)})
-    parts = {title, *_PARTS.split(title)}
-    plain = {_ARTICLE.sub("", _VERSION.sub("", part.strip())) for part in parts}
-    return frozenset(filter(None, map(subject_key, plain | {_PLACE.sub("", part) for part in plain})))
+    parts = [_ARTICLE.sub("", _VERSION.sub("", part)) for part in (_NUMBER.sub("", title.strip()), *_PARTS.split(title))]
+    return frozenset(subject_key(text) for part in parts for text in (part, _PLACE.sub("", part), _LOCATED.sub("", part)))
+
+
+@lru_cache(maxsize=4_096)
+def subjects_of(title: str) -> frozenset[str]:
+    """Return the names, as their stems, that a title or a heading gives what stands under it."""
+    return frozenset(filter(None, map(subject_key, calls_of(title))))
+
+
+@lru_cache(maxsize=4_096)
+def names_in_title(title: str) -> tuple[str, ...]:
+    """Return the names that a title, or a heading, gives what stands under it, the longest first; none if it is a sentence.
+
+    Numbers, articles, versions, places and what kind of thing it is are left out in turn: "2.1. The Kettle Gates of Obertal",
+    "kettle faq", "Kettle Gates Manual".
+    """
+    if name := titled(title):
+        return (name,)
+    if title.rstrip().endswith(("?", "…")):
+        return ()
+    plain = _NUMBER.sub("", _NUMBER.sub("", title.strip()))
+    parts = [_ARTICLE.sub("", _VERSION.sub("", part.strip(' `"“”'))) for part in (plain, *_PARTS.split(plain))]
+    shorter = [pattern.sub("", part) for part in parts for pattern in (_PLACE, _LOCATED, _CLASS)]
+    one_thing = (text for text in dict.fromkeys((*parts, *shorter)) if text and not _CONJUNCTION.search(text))
+    return tuple(sorted(one_thing, key=lambda text: -len(text)))
+
+
+def is_called_just(title: str, names: Iterable[str]) -> bool:
+    """Return whether a title is one of the ``names``, with an article, a version or a place at most."""
+    return not _just_called(title).isdisjoint(map(subject_key, names))
+
+
+@lru_cache(maxsize=4_096)
+def calls_of(title: str) -> tuple[str, ...]:
+    """Return the names in a title, and the first two and three words of a short one: "Repeatable Read Isolation Level"."""
+    names = names_in_title(title)
+    begun = (" ".join(name.split()[:size]) for name in names if len(name.split()) <= _MOST_BEGUN for size in (2, 3))
+    return tuple(dict.fromkeys((*names, *(text for text in begun if "'" not in text and "’" not in text))))
 
 
 def gloss_of(title: str) -> str:

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from pipeline.domain.memory.naming.named_entities import LEAST_PAGES, LEAST_STATEMENTS
 from pipeline.domain.memory.naming.word_classes import is_acronym, is_code, is_function_word, is_ordinary, may_name
-from pipeline.domain.memory.values import EntityKind, NamedEntity, Statement
-from pipeline.text.normalise import slug
+from pipeline.domain.memory.values import EntityKind, NamedEntity, Statement, entity_id
 
 _MOST_WORDS, _LONGEST = 5, 60
 
@@ -54,7 +53,7 @@ def _checked(one: Proposal, texts: Mapping[str, str], pages: Mapping[str, str]) 
     if not found.get(one.name) or len(facts) < LEAST_STATEMENTS or len({pages[fact] for fact in facts}) < LEAST_PAGES:
         return None
     aliases = tuple(text for text, held in found.items() if held and text != one.name)
-    return NamedEntity(id=slug(one.name), name=one.name, kind=one.kind, aliases=aliases, statements=facts)
+    return NamedEntity(id=entity_id(one.name), name=one.name, kind=one.kind, aliases=aliases, statements=facts)
 
 
 def _holding(spelling: str, kind: EntityKind, texts: Mapping[str, str]) -> frozenset[str]:

@@ -19,21 +19,24 @@ _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _CJK_END = re.compile("(?<=[。！？])")
 _SYNTAX = re.compile(r"[\[\]{}|<>=\\]|(?<!\w)--?\w")
 _WORD = re.compile(r"[^\W_](?:[\w’'.+#/-]*[\w+#])?(?:\(\))?")
+_CLOSED = re.compile(r"[.!?。！？][\"'”’»)\]]*\Z")
 _LEAST_WORDS = 4
 _MOST_SYNTAX = 1 / 3  # of the words of a sentence that hold brackets, options and the like
 _LEAST_SIGNS = 8
+_MOST_AFTER = 8  # sentences after one that are kept with it
 _SMALL, _SMALL_GERMAN = 1 / 2, 1 / 5  # of a sentence's words begin with a small letter
 CAPITALISED_NOUNS = frozenset({"german"})  # languages in which a capital letter makes no name
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a statement, its words as written, and its language ("" if unknown)."""
+    """A sentence of a statement, its words as written, its language ("" if unknown), and the sentences after it in its line."""
 
     text: str
     words: tuple[str, ...]
     language: str
     statement: Statement
+    after: tuple[str, ...] = ()
 
     @property
     def fact(self) -> str:
@@ -68,15 +71,21 @@ def _language(text: str) -> str:
 def _sentences(statement: Statement, language: str) -> Iterator[Sentence]:
     split = _CJK_END.split if language == UNSPACED else split_sentences
     for line in _LINE.split(_FENCE.sub("\n", _text_of(statement))):
-        for text in split(_MARK.sub("", line)):
-            if is_prose(plain := text.strip(), language):
-                yield Sentence(plain, words_of(plain), language, statement)
+        texts = tuple(text.strip() for text in split(_MARK.sub("", line)))
+        for place, text in enumerate(texts):
+            if is_prose(text, language):
+                yield Sentence(text, words_of(text), language, statement, texts[place + 1 : place + 1 + _MOST_AFTER])
 
 
 def _text_of(statement: Statement) -> str:
     """Return the quote, which has lines, if the claim says the same; else the claim."""
     claim, quote = statement.claim, statement.quote
     return quote if not claim or "".join(claim.split()) == "".join(quote.split()) else claim
+
+
+def is_closed(text: str) -> bool:
+    """Return whether a text ends as a sentence does."""
+    return _CLOSED.search(text) is not None
 
 
 def is_prose(text: str, language: str = DEFAULT_LANGUAGE) -> bool:

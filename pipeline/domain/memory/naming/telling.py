@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pipeline.domain.memory.naming.own_documents import is_document_of
-from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, sentences_of
+from pipeline.domain.memory.naming.own_documents import homes_of, subject_key
+from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, is_closed, sentences_of, words_of
 from pipeline.domain.memory.naming.word_classes import is_function_word, word_set
 from pipeline.domain.memory.values import Statement
 from pipeline.text.function_words import LANGUAGES
@@ -66,7 +66,15 @@ _PART = re.compile(r"\([1-9]\w{0,3}\)|[:,]\s|\s[-–—|]\s|\s(?:and|und|et|y)\s
 _ENTRY = re.compile(r"\A[*\w.()]{1,40}:\s")
 _ENDINGS = frozenset({"", "s", "es", "n", "en", "e", "er", "’s", "'s"})
 _SMALL = QUESTION_WORDS | frozenset().union(*LANGUAGES.values())
-_CLOSED = re.compile(r"[.!?。！？][\"'”’»)\]]*\Z")
+# A sentence with one of these among its first words goes on with what the sentence before it is about.
+_CONTINUING = word_set(
+    """
+    it its they their them he his she her this these such er sie es ihn ihm sein seine seiner seinem seinen seines ihr ihre ihrer
+    ihrem ihren ihres dies diese dieser dieses diesem diesen dabei dafür dort il elle ils elles son sa ses
+    """
+)
+_CONTINUED_WITHIN = 4  # first words of such a sentence
+_LONGEST_RUN = 440  # characters of sentences that are quoted together
 
 
 def is_whole(sentence: Sentence) -> bool:
@@ -79,17 +87,35 @@ def is_whole(sentence: Sentence) -> bool:
     return (
         _LEAST_WORDS <= len(words) <= _MOST_WORDS
         and first not in _LEANING
-        and _CLOSED.search(text) is not None
+        and is_closed(text)
         and not any(pattern.search(text) for pattern in (_REFERRING, _LEANS_INSIDE, _LIST, _CODE))
     )
 
 
-def is_said_by_its_document(sentence: Sentence, names: Iterable[str]) -> bool:
-    """Return whether a statement's whole sentence is from the document of one of the ``names``: it need not repeat the name."""
-    wanted = tuple(names)
-    if not sentence.fact or len(sentence.words) < _LEAST_UNNAMED or not sentence.text[0].isupper() or "__" in sentence.text:
-        return False
-    return is_whole(sentence) and is_document_of(sentence.statement.title, wanted)
+def is_at_home(sentence: Sentence, names: Iterable[str]) -> bool:
+    """Return whether a sentence is from a document or a section that is about one of the ``names``."""
+    return not homes_of(sentence.statement).isdisjoint(map(subject_key, names))
+
+
+def is_said_at_home(sentence: Sentence) -> bool:
+    """Return whether a sentence of a document or section that is about a name says enough without the name."""
+    enough = len(sentence.words) >= _LEAST_UNNAMED and sentence.text[0].isupper() and "__" not in sentence.text
+    return enough and is_whole(sentence)
+
+
+def run_of(sentence: Sentence, *, home: bool) -> tuple[str, ...]:
+    """Return a sentence with those after it that go on with what it is about, as they stand in the source.
+
+    ``home``: it is from a document or section about that alone, so all go on with it.
+    """
+    taken = [sentence.text]
+    for text in sentence.after:
+        first = {word.lower() for word in words_of(text)[:_CONTINUED_WITHIN]}
+        is_readable = is_closed(text) and not _CODE.search(text) and not text.endswith("?")
+        if not is_readable or not (home or first & _CONTINUING) or len(" ".join((*taken, text))) > _LONGEST_RUN:
+            break
+        taken.append(text)
+    return tuple(taken)
 
 
 def is_telling(sentence: Sentence, start: int, *, home: bool = False) -> bool:
@@ -136,20 +162,25 @@ def _is_after_comma(sentence: Sentence, start: int) -> bool:
 
 
 def said_of(names: Iterable[str], statements: Iterable[Statement]) -> dict[str, tuple[str, ...]]:
-    """Return the sentences of each statement that are about one of the names, by fact id; none for a mere mention.
-
-    Of a statement from the name's own document that does not name it, the first whole sentence counts.
-    """
+    """Return what each statement says about one of the names, by fact id, as runs of sentences; none for a mere mention."""
     wanted, found = tuple(names), dict[str, tuple[str, ...]]()
-    unnamed: dict[str, str] = {}
+    taken: set[tuple[str, str]] = set()
     for one in sentences_of(statements):
-        place = place_of(one, wanted)
-        home = is_called(one.statement.title, wanted) or is_called(one.statement.heading, wanted)
-        if place is not None and is_telling(one, place, home=home):
-            found[one.fact] = (*found.get(one.fact, ()), one.text)
-        elif one.fact not in unnamed and is_said_by_its_document(one, wanted):
-            unnamed[one.fact] = one.text
-    return found | {fact: (text,) for fact, text in unnamed.items() if fact not in found}
+        if (one.fact, one.text) in taken:
+            continue
+        place, home = place_of(one, wanted), is_at_home(one, wanted)
+        if (home and is_said_at_home(one)) or (
+            place is not None and is_telling(one, place, home=home or _is_near_home(one, wanted))
+        ):
+            run = run_of(one, home=home)
+            taken |= {(one.fact, text) for text in run}
+            found[one.fact] = (*found.get(one.fact, ()), " ".join(run))
+    return found
+
+
+def _is_near_home(sentence: Sentence, names: Iterable[str]) -> bool:
+    wanted = tuple(names)
+    return is_called(sentence.statement.title, wanted) or is_called(sentence.statement.heading, wanted)
 
 
 def is_named(names: Iterable[str], text: str) -> bool:

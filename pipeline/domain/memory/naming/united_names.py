@@ -9,7 +9,7 @@ from pipeline.domain.memory.values import NamedEntity
 from pipeline.text.stemming import stems
 
 _SHARED = 0.7  # of a name's statements that also hold a longer one, for it to be a part of that name
-_CLASSES = frozenset(
+CLASSES = frozenset(
     stem
     for word in [
         "file",
@@ -28,6 +28,8 @@ _CLASSES = frozenset(
         "algorithm",
         "function",
         "device",
+        "project",
+        "faq",
     ]
     for stem in stems(word)
 )
@@ -54,7 +56,7 @@ def _is_same(one: NamedEntity, other: NamedEntity) -> bool:
     if not _holds(many, few):
         return False
     rest = [stem for stem in many if stem not in few]
-    return _CLASSES.issuperset(rest) or _share(shorter, longer) >= _SHARED
+    return CLASSES.issuperset(rest) or _share(shorter, longer) >= _SHARED
 
 
 def _stems(name: str) -> list[str]:
@@ -86,4 +88,4 @@ def _is_part(kept: NamedEntity, other: NamedEntity) -> bool:
     """Return whether the kept name is only ever used within the other: "Seward" within "Julian Seward"."""
     few, many = _stems(kept.name), _stems(other.name)
     rest = [stem for stem in many if stem not in few]
-    return len(few) < len(many) and not _CLASSES.issuperset(rest) and _share(kept, other) >= _SHARED
+    return len(few) < len(many) and not CLASSES.issuperset(rest) and _share(kept, other) >= _SHARED

@@ -125,6 +125,8 @@ class CommonWords:
         word = name.lower().removesuffix("()")
         if not word.isalpha() or len(word) < _SMALLEST or is_unusual(word):
             return False
+        if word.endswith("s") and self.used[word[:-1]] >= _LEAST:
+            return True
         plurals = self.used[f"{word}s"]
         nouns = self.as_nouns[word] + plurals
         return nouns >= _LEAST and nouns >= _SHARE * (self.used[word] + plurals)
