@@ -2,8 +2,8 @@
 
 worth = coverage of the question by the run and the passage's headings + 0.5 · coverage by the run + 0.4 · answer types in the run
 + 0.15 · coverage by its first words + 0.15 · coverage by the headings if it opens their section − 0.03 for each further sentence
-− what speaks against the run: it begins in mid-thought, it is an example, a pointer, a label, the head of a licence or code, or there
-is no room for it. The weights were set on 111 narrow questions over eight collections of documents.
+− what speaks against the run: it begins in mid-thought, it is an example, a pointer, a label, the head of a licence, code or too
+long. The weights were set on 111 narrow questions over eight collections of documents.
 """
 
 from __future__ import annotations
