@@ -28,6 +28,7 @@ MOST_OPENLY = 8  # statements of one session that are listed openly; the others 
 _NOTHING_FOUND = "not-found"  # the outcome of a session without an answer
 _SHARED = 2  # statements that a related entity shares
 _LONGEST = 480  # characters of a sentence, or of a few that are quoted together
+_LONGEST_SECTION = 60  # characters of a heading
 _KINDS = {"name": "", "code": "a program or a name in code", "term": ""}  # "a name" says nothing
 
 
@@ -35,7 +36,8 @@ _KINDS = {"name": "", "code": "a program or a name in code", "term": ""}  # "a n
 class Known:
     """A sentence on the entity, the link to its quote in the source's note, the night it was found first, and its standing.
 
-    ``session`` is the session that said last that it holds, or the one in which it was superseded.
+    ``session`` is the session that said last that it holds, or the one in which it was superseded. ``section`` is the heading
+    above it in a source that is about the entity, where sentences do not repeat its name.
     """
 
     text: str
@@ -43,6 +45,7 @@ class Known:
     day: str
     session: Link | None
     standing: str
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,25 +210,33 @@ def _groups(
 ) -> Iterator[Group]:
     """Yield the sentences by the session whose question they answer; those whose question holds the name come first.
 
-    The same words are listed once. Those that begin with the name come first: they are more about it than others. The
-    ``defining`` ones are shown already.
+    The same words are listed once. Those that begin with the name come first, then those that hold it: they are more about it
+    than others. The ``defining`` ones are shown already.
     """
-    seen = {_words_of(defining)}
+    seen, wanted = {_words_of(defining)}, tuple(names)
     by_session: dict[str, list[Known]] = {}
     for one in found:
         known = known_of(model, memory, one)
         for text in said[one.statement.fact]:
             if (words := _words_of(text)) not in seen and one_line(text, _LONGEST) not in defining:
                 seen.add(words)
-                by_session.setdefault(_answered(memory, names, one), []).append(replace(known, text=one_line(text, _LONGEST)))
+                section = "" if is_named(wanted, text) else _section(one)
+                shown = replace(known, text=one_line(text, _LONGEST), section=section)
+                by_session.setdefault(_answered(memory, wanted, one), []).append(shown)
     openings = tuple(text.lower() for name in names for text in (name, f"the {name}", f"a {name}", f"an {name}"))
     for name in sorted(by_session, key=lambda name: not is_named(names, memory.sessions[name].query)):
         known_there = by_session[name]
-        known_there.sort(key=lambda known: not known.text.lower().startswith(openings))
+        known_there.sort(key=lambda known: (not known.text.lower().startswith(openings), bool(known.section)))
         card = model.by_id.get(name)
         day = memory.sessions[name].episode.at[:10]
         link = best_link(card) if card else None
         yield Group(link, day, tuple(known_there[:MOST_OPENLY]), tuple(known_there[MOST_OPENLY:]))
+
+
+def _section(one: Remembered) -> str:
+    """Return the heading above a statement; "" if it is the title."""
+    said = one.statement
+    return one_line(said.heading, _LONGEST_SECTION) if said.heading != said.title else ""
 
 
 def _answered(memory: Memory, names: Iterable[str], one: Remembered) -> str:

@@ -23,7 +23,7 @@ from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sen
 from pipeline.domain.memory.naming.word_classes import is_acronym, is_code, is_function_word, is_ordinary, may_name
 from pipeline.domain.memory.values import EntityKind, Statement
 from pipeline.text.stemming import DEFAULT_LANGUAGE, forms
-from pipeline.text.word_frequency import is_unusual, specificity
+from pipeline.text.word_frequency import is_unusual, is_word, specificity
 
 _CODE = re.compile(r"`([^`\n]{2,40})`|\b([A-Za-z][\w+.-]{1,30})\([1-9]\w{0,3}\)|\b([A-Za-z_][\w.]{1,40}\(\))")
 _CLAUSE = re.compile(r"[,;:?!()]+")
@@ -48,7 +48,9 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """The spelling that is used most; of equal ones, that with fewer capitals."""
+        """The spelling that is used most; of equal ones, that with fewer capitals; of a German noun, the shortest."""
+        if self.kind == "term" and all(text[0].isupper() and " " not in text for text in self.spellings):
+            return min(self.spellings, key=lambda text: (len(text), -self.spellings[text], text))
         return min(self.spellings, key=lambda text: (-self.spellings[text], sum(map(str.isupper, text)), text))
 
 
@@ -161,7 +163,9 @@ def _of_question(question: str, *, nouns_in_capitals: bool) -> Iterator[tuple[st
         for word in words:
             if nouns_in_capitals:
                 if may_name(word) and word[0].isupper() and not is_function_word(word, "german"):
-                    yield word, "term"
+                    yield word, "name" if _is_brand(word) else "term"
+                elif word.islower() and may_name(word) and is_unusual(word) and not is_word(word, "german"):
+                    yield word, "code"  # "mit rsync"
             elif may_name(word) and (is_code(word) or is_unusual(word.lower())):
                 yield word, "code" if is_code(word) else "term" if word.islower() else "name"
         for size in (2, 3):
@@ -282,6 +286,11 @@ def _kind_of(name: str, language: str, small: AbstractSet[str]) -> EntityKind:
     return "name" if is_name and language not in CAPITALISED_NOUNS else "term"
 
 
+def _is_brand(word: str) -> bool:
+    """Return whether a word has capitals inside and is no acronym and no compound with a hyphen: AppArmor."""
+    return word.isalpha() and _is_marked(word) and not is_acronym(word)
+
+
 def _is_marked(word: str) -> bool:
     """Return whether a word is a name by its letters wherever it is: an acronym, inner capitals, digits."""
     return any(map(str.isupper, word[1:])) or any(map(str.isdigit, word))
@@ -316,7 +325,9 @@ def _names_in(run: list[str], begins: bool, language: str, small: AbstractSet[st
         run = run[:-1]
     if begins and run and (is_function_word(run[0], language) or run[0].lower() in small):
         run = run[1:]
-    if len(run) > MOST_WORDS or (len(run) < 2 and language in CAPITALISED_NOUNS and not is_acronym("".join(run))):
+    if len(run) > MOST_WORDS or (
+        len(run) < 2 and language in CAPITALISED_NOUNS and not (is_acronym("".join(run)) or _is_brand("".join(run)))
+    ):
         return
     if len(run) == 1 and (run[0].lower() in small or (begins and not _is_marked(run[0]))):
         return

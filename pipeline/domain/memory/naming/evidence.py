@@ -54,10 +54,10 @@ class Evidence:
     """Where a candidate is named: facts and their pages, those whose sentence begins with it, and whether a question does.
 
     ``nouns`` counts the sentences that hold it between small words, as only a noun is: "of bad blocks in"; ``home`` those from a
-    document or section that is called so. ``telling`` are the sentences about it, of statements and pages, by their
-    text; ``opening`` begins with the name, and a document of its own with it; ``own`` are sentences of statements
-    from such documents and sections, by their text, that need not hold the name. ``named`` are the facts that hold
-    the name itself, others are from a document or section that is called so; ``language`` is that of the first.
+    document or section that is called so. ``telling`` are the sentences about it, of statements and pages, by their text; ``own``
+    those of documents and sections about it, which need not hold the name; ``opening`` is the first of such a page. ``alone`` are
+    facts about it that put no article before it ("The Debian policy …" is about a policy); ``named`` are those that hold the name
+    itself, others are from a document or section that is called so; ``language`` is that of the first.
     """
 
     facts: dict[str, str] = field(default_factory=dict)
@@ -69,6 +69,7 @@ class Evidence:
     opening: Sentence | None = None
     own: dict[str, Sentence] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
+    alone: set[str] = field(default_factory=set)
     language: str = ""
 
     def merge(self, other: Evidence) -> None:
@@ -82,6 +83,7 @@ class Evidence:
         self.opening = self.opening or other.opening
         self.own |= other.own
         self.named |= other.named
+        self.alone |= other.alone
         self.language = self.language or other.language
 
     @property
@@ -129,6 +131,8 @@ def evidence(found: Mapping[str, Candidate], sentences: Sequence[Sentence], ques
                 held[key].home += _is_home(key, one)
                 if _is_named_at(found[key], one, start) and is_telling(one, start, home=key in called):
                     held[key].telling.setdefault(one.text, one)
+                    if start < 1 or one.language == UNSPACED or one.words[start - 1].lower() not in _ARTICLES:
+                        held[key].alone.add(one.fact)
                 if _is_about(key, start, one):
                     held[key].about.add(one.fact)
     spoken = Counter(one.language for one in sentences).most_common(1)

@@ -24,8 +24,6 @@ from pipeline.domain.memory.values import NamedEntity, Statement, entity_id
 
 METHOD = "phrases-5"  # methods sort by their age; with a new one, all is named again
 LEAST_STATEMENTS, LEAST_PAGES = 2, 2
-_OF_ONE_PAGE = 3  # statements of a subject that only one source names, and that has a document or a section of its own
-_TERM_OF_ONE_PAGE = 5  # statements of a term that only one source names, and that a question asked for
 _HEADED = 3  # statements of a phrase that a question and a heading hold, but no statement defines
 _NOUNS = 2  # sentences that use such a phrase as a noun
 _ABOUT = 2  # sentences that begin with a name, for it to be a subject without a definition
@@ -118,22 +116,27 @@ def _is_subject_of_a_text(one: Candidate, held: Evidence) -> bool:
     if is_generic(one.name) or not any(map(may_name, words)):
         return False
     defined = bool(one.marks & {"defined", "glossed"})
-    if len(words) == 1 and is_ordinary(one.name, held.language) and not defined:
+    if len(words) == 1 and _is_everyday(one, held) and not defined:
         return False
     if not held.asked:
         begins = held.opening is not None and place_of(held.opening, one.spellings) in (0, 1)
         return held.is_quoted_much and "titled" in one.marks and (defined or begins)
     if one.kind == "term" and not defined and "titled" not in one.marks:
         return bool(held.own) and held.told > _BESIDE and _is_noun_of_its_own(one, held)
-    if one.kind == "name" and len(words) > 1 and len(held.named) > _BESIDE and len(held.pages) >= LEAST_PAGES:
+    if one.kind == "name" and len(words) > 1 and held.telling and len(held.named) > _BESIDE and len(held.pages) >= LEAST_PAGES:
         return True
     headed = one.kind != "term" and "headed" in one.marks
     return held.told > _BESIDE and (headed or bool(held.own))
 
 
+def _is_everyday(one: Candidate, held: Evidence) -> bool:
+    """Return whether all words of a spelling are of everyday language."""
+    return any(all(is_ordinary(word, held.language) for word in name.split()) for name in one.spellings)
+
+
 def _is_noun_of_its_own(one: Candidate, held: Evidence) -> bool:
     """Return whether a term is rare, or sentences begin with it, and it is used as a noun."""
-    if all(is_ordinary(word, held.language) for word in one.name.split()):
+    if _is_everyday(one, held):
         return False
     return (" " in one.name or held.nouns >= _NOUNS) and (is_rare(one.name) or len(held.about) >= _ABOUT)
 
@@ -149,34 +152,19 @@ def _is_worth_a_note(one: Candidate, held: Evidence, reports: Mapping[str, Itera
         beside = len(held.telling) - bool(defining)
         quoted = sum(bool(found.fact) for found in held.telling.values()) - any(held.telling[text].fact for text in defining)
         return beside >= _BESIDE if held.asked else quoted >= _BESIDE or beside >= _BESIDE_UNSOUGHT
-    if one.kind == "term" and all(is_ordinary(word, held.language) for word in one.name.split()):
+    if one.kind == "term" and _is_everyday(one, held):
         return False
     sources = {found.statement.url for found in held.telling.values()}
-    if len(held.telling) < _BESIDE_UNDEFINED:
-        return False
-    if held.asked and "titled" in one.marks:  # what a question asks for, and a document of its own is about
-        return True
-    return (held.asked or "titled" in one.marks) and len(sources) >= LEAST_PAGES
+    alone = bool(held.alone) or one.kind != "name" or is_acronym(one.name)
+    enough = len(held.telling) >= _BESIDE_UNDEFINED and len(sources) >= LEAST_PAGES and alone
+    return enough and (held.asked or "titled" in one.marks)
 
 
 def _is_accepted(one: Candidate, held: Evidence, most: float) -> bool:
+    """Return whether two sources speak of a name that may be a subject."""
     marks = one.marks | ({"asked"} if held.asked else set())
-    pages = len(held.pages)
-    if len(held.facts) < (1 if held.read else LEAST_STATEMENTS) or (
-        pages < LEAST_PAGES and not _is_own_subject(one, held, marks)
-    ):
-        return False
-    return (one.kind != "term" or len(held.facts) <= most) and _is_subject(one, held, marks)
-
-
-def _is_own_subject(one: Candidate, held: Evidence, marks: set[str]) -> bool:
-    """Return whether a name that only one source holds has a document or a section of its own, or is asked for by itself."""
-    called = bool(marks & {"titled", "headed"})
-    if len(held.telling) > _BESIDE and called and (held.asked or "glossed" in marks or held.opening):
-        return True
-    if one.kind == "term":
-        return held.asked and len(held.facts) >= _TERM_OF_ONE_PAGE and (called or is_rare(one.name))
-    return called and len(held.facts) >= _OF_ONE_PAGE and (held.asked or len(held.about) >= _ABOUT)
+    enough = len(held.facts) >= (1 if held.read else LEAST_STATEMENTS) and len(held.pages) >= LEAST_PAGES
+    return enough and (one.kind != "term" or len(held.facts) <= most) and _is_subject(one, held, marks)
 
 
 def _is_subject(one: Candidate, held: Evidence, marks: set[str]) -> bool:

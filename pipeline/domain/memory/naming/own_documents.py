@@ -29,6 +29,11 @@ _CLASS = re.compile(
     re.IGNORECASE,
 )
 _CONJUNCTION = re.compile(r"\s(?:and|or|und|oder|et|ou|y|o)\s|,\s")
+_ABOUT = re.compile(
+    r"\A(?:(?:an? )?(?:introduction to|overview of|guide to|tutorial on)|about|all about|einführung in|überblick über|"
+    r"introduction à|introducción a|introduzione a)\s+",
+    re.IGNORECASE,
+)
 _OVERVIEW = re.compile(r"\A(?:overview|introduction|guide|tutorial|notes?)\b", re.IGNORECASE)
 
 
@@ -60,6 +65,7 @@ def _just_called(title: str) -> frozenset[str]:
     if name := titled(title):
         return frozenset({subject_key(name)})
     parts = [_ARTICLE.sub("", _VERSION.sub("", part)) for part in (_NUMBER.sub("", title.strip()), *_PARTS.split(title))]
+    parts += [_ARTICLE.sub("", _ABOUT.sub("", part)) for part in parts]
     return frozenset(subject_key(text) for part in parts for text in (part, _PLACE.sub("", part), _LOCATED.sub("", part)))
 
 
@@ -80,7 +86,7 @@ def names_in_title(title: str) -> tuple[str, ...]:
         return (name,)
     if title.rstrip().endswith(("?", "…")):
         return ()
-    plain = _NUMBER.sub("", _NUMBER.sub("", title.strip()))
+    plain = _ABOUT.sub("", _NUMBER.sub("", _NUMBER.sub("", title.strip())))
     parts = [_ARTICLE.sub("", _VERSION.sub("", part.strip(' `"“”'))) for part in (plain, *_PARTS.split(plain))]
     shorter = [pattern.sub("", part) for part in parts for pattern in (_PLACE, _LOCATED, _CLASS)]
     one_thing = (text for text in dict.fromkeys((*parts, *shorter)) if text and not _CONJUNCTION.search(text))

@@ -24,7 +24,7 @@ _LEAST_WORDS = 4
 _MOST_SYNTAX = 1 / 3  # of the words of a sentence that hold brackets, options and the like
 _LEAST_SIGNS = 8
 _MOST_AFTER = 8  # sentences after one that are kept with it
-_SMALL, _SMALL_GERMAN = 1 / 2, 1 / 5  # of a sentence's words begin with a small letter
+_SMALL, _SMALL_CLOSED, _SMALL_GERMAN = 1 / 2, 1 / 3, 1 / 5  # of a sentence's words begin with a small letter
 CAPITALISED_NOUNS = frozenset({"german"})  # languages in which a capital letter makes no name
 
 
@@ -96,5 +96,5 @@ def is_prose(text: str, language: str = DEFAULT_LANGUAGE) -> bool:
     if len(words) < _LEAST_WORDS or sum(_SYNTAX.search(word) is not None for word in words) > _MOST_SYNTAX * len(words):
         return False
     small = sum(word[0].islower() for word in words)
-    least = _SMALL_GERMAN if language in CAPITALISED_NOUNS else _SMALL
+    least = _SMALL_GERMAN if language in CAPITALISED_NOUNS else _SMALL_CLOSED if is_closed(text) else _SMALL
     return small >= least * len(words) and any(is_function_word(word, language) for word in words)

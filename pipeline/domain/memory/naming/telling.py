@@ -50,11 +50,11 @@ _LEANING = word_set(
 _REFERRING = re.compile(r"\A(?:For (?:further|more|additional|other)\b|\(|e\.g|i\.e|[-–—*•…\\])", re.IGNORECASE)
 # "If enabled, …", "… of this option", "On such systems", "as noted above": what is meant was said before.
 _LEANS_INSIDE = re.compile(
-    r"\A(?:If|When|Where)\s+(?:enabled|disabled|set|true|false|not|specified|given|present|invoked)\b"
+    r"\A(?:If|When|Where)\s+(?:enabled|disabled|set|true|false|not|on|off|used|specified|given|present|invoked|-\w+)\b"
     r"|\A(?:\w+\s){1,4}(?:this|these|those|such|diese[mnrs]?)\s(?!as\b|that\b)\w+"
     r"|\A(?:In|On|For|Bei|In)\s(?:both|that|either|some|other|such|diese[mnrs]?)\s"
     r"|\bthis (?:socket |unit )?(?:option|flag|argument|parameter|field|setting|case|mode|function|call|section|page|document)\b"
-    r"|\A(?:When|If|While|Because|Although|Wenn|Weil)\b[^,]*\Z"
+    r"|\A(?:When|If|While|Because|Although|Wenn|Weil)\b[^,]*\Z|\A(?:Unless|As) (?:otherwise )?(?:noted|stated|specified)\b"
     r"|\b(?:is|are) an? (?:very )?(?:useful|powerful|great|popular|nice|handy)\b"
     r"|\b(?:noted|described|mentioned|listed|shown|discussed|given|marked) (?:above|below|earlier)\b"
     r"|\b(?:above|below)[\s)]*[.,:;]|\bthe (?:above|following)\b|(?-i:[A-Z]- [A-Z])|\?[\"'”’»)]*\Z",
