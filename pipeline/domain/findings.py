@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Set
-from itertools import chain
+from collections.abc import Iterable, Iterator, Set
+from itertools import chain, islice
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pipeline.domain.state import Iteration, PageObserved, SessionState, Worker, search_nodes, workers_in_order
@@ -42,9 +43,13 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
     any other. A page that the worker observed in the iteration stays chosen, also if a search that had failed is answered later.
     The result depends only on the worker's own history, on the survey and on what was recalled.
     """
+    return next(reversed([*islice(_chosen_by_iteration(state, worker), iteration)]), ())
+
+
+def _chosen_by_iteration(state: SessionState, worker: Worker) -> Iterator[tuple[str, ...]]:
+    """Yield the pages that a worker reads in each of its iterations, from the first; see ``chosen_pages``."""
     earlier: set[str] = set()
-    chosen: tuple[str, ...] = ()
-    for number, step in enumerate(worker.iterations[:iteration]):
+    for number, step in enumerate(worker.iterations):
         surveyed = _survey_hits(state, worker) if number == 0 else ()
         ranked = [url for url in _fused_pages(state, step, surveyed) if url not in earlier]
         most = _most_pages(state, step)
@@ -53,8 +58,8 @@ def chosen_pages(state: SessionState, worker: Worker, iteration: int) -> tuple[s
             chosen = _with_pages(_best_pages(state, step.queries), chosen, ranked, most)
         if not step.observed.keys() <= set(chosen):
             chosen = _with_pages(step.observed.keys(), chosen, ranked, most)
+        yield chosen
         earlier.update(chosen)
-    return chosen
 
 
 def _best_pages(state: SessionState, queries: tuple[str, ...]) -> set[str]:
@@ -112,15 +117,35 @@ def observed_pages(state: SessionState, worker: Worker, iteration: int) -> dict[
 
     An observation counts for every worker that chose the page; in older logs each worker has its own.
     """
-    own = worker.iterations[iteration - 1].observed
-    pages = ((url, own.get(url) or state.observed.get(url)) for url in chosen_pages(state, worker, iteration))
+    return _observed(state, worker.iterations[iteration - 1], chosen_pages(state, worker, iteration))
+
+
+class IterationPages(NamedTuple):
+    """The pages of one iteration of a worker: as ``chosen_pages`` and ``observed_pages`` return them."""
+
+    chosen: tuple[str, ...]
+    observed: dict[str, PageObserved]
+
+
+def pages_by_iteration(state: SessionState, worker: Worker) -> tuple[IterationPages, ...]:
+    """Return the pages of each of a worker's iterations."""
+    steps = zip(worker.iterations, _chosen_by_iteration(state, worker), strict=True)
+    return tuple(IterationPages(chosen, _observed(state, step, chosen)) for step, chosen in steps)
+
+
+def _observed(state: SessionState, step: Iteration, chosen: Iterable[str]) -> dict[str, PageObserved]:
+    pages = ((url, step.observed.get(url) or state.observed.get(url)) for url in chosen)
     return {url: seen for url, seen in pages if seen}
 
 
 def facts_of(state: SessionState, worker: Worker) -> tuple[Fact, ...]:
     """Return the facts of a worker's pages, each once, by iteration and then in the order of its chosen pages."""
-    iterations = range(1, len(worker.iterations) + 1)
-    pages = (seen for number in iterations for seen in observed_pages(state, worker, number).values())
+    return facts_on(pages_by_iteration(state, worker))
+
+
+def facts_on(iterations: Iterable[IterationPages]) -> tuple[Fact, ...]:
+    """Return the facts of the pages of these iterations, each once."""
+    pages = (seen for pages in iterations for seen in pages.observed.values())
     return _each_once(fact for seen in pages for fact in seen.facts)
 
 
@@ -143,15 +168,16 @@ def _each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     return tuple(found.values())
 
 
-def standings(state: SessionState) -> dict[str, ValidatedFact]:
-    """Return the result of cross-checking for each fact, by fact id in the order of ``all_facts``.
+def standings(state: SessionState, names: Iterable[str] | None = None) -> dict[str, ValidatedFact]:
+    """Return the result of cross-checking by fact id: of the facts ``names``, or of all in the order of ``all_facts``.
 
     A fact in a contradiction is ``disputed`` even if others confirm it; a fact that was not cross-checked is ``single``.
     """
     validated = next((a.validated for a in reversed(state.analyses) if a.validated is not None), ())
     known = {entry.fact_id: entry for entry in validated}
     disputed = {name for pair in contradictions(state) for name in (pair.a, pair.b)}
-    entries = {fact.id: known.get(fact.id) or ValidatedFact(fact_id=fact.id, standing="single") for fact in all_facts(state)}
+    wanted = (fact.id for fact in all_facts(state)) if names is None else names
+    entries = {name: known.get(name) or ValidatedFact(fact_id=name, standing="single") for name in wanted}
     return {
         name: entry.model_copy(update={"standing": "disputed"}) if name in disputed else entry for name, entry in entries.items()
     }

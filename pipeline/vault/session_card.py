@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import counts_of, summary_of
-from pipeline.domain.findings import contradictions, observed_pages, open_gaps, sheet_of, shown_sources
+from pipeline.domain.findings import contradictions, open_gaps, pages_by_iteration, sheet_of, shown_sources
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Reference, ValidatedFact
 from pipeline.text.normalise import slug
@@ -304,6 +304,15 @@ class _ReadingBuilder:
     def _pairs(self) -> tuple[Contradiction, ...]:
         return contradictions(self._state)
 
+    @cached_property
+    def _used(self) -> dict[str, set[str]]:
+        """The pages in which each worker found something, by worker id."""
+        workers = {worker.id: pages_by_iteration(self._state, worker) for worker in workers_in_order(self._state)}
+        return {
+            worker: {url for pages in iterations for url, seen in pages.observed.items() if seen.facts}
+            for worker, iterations in workers.items()
+        }
+
     def reading_of(self, page: PageDone) -> Reading:
         reference = self._references.get(page.url)
         score, reasons = self._quality(page.url)
@@ -315,7 +324,7 @@ class _ReadingBuilder:
             reported_at=self._reported_at,
             score=score,
             reasons=reasons,
-            workers=tuple(worker.id for worker in workers_in_order(self._state) if _used(self._state, worker, page.url)),
+            workers=tuple(worker for worker, urls in self._used.items() if page.url in urls),
             quotes=tuple(self._quoted(fact) for fact in self._facts.get(page.url, ())),
             shown=page.url in self._shown,
         )
@@ -349,8 +358,3 @@ class _ReadingBuilder:
     def _refs(self, facts: Iterable[str]) -> tuple[QuoteRef, ...]:
         known = (self._state.facts[name] for name in dict.fromkeys(facts) if name in self._state.facts)
         return tuple(QuoteRef(fact.url, fact.id, fact.url in self._shown) for fact in known)
-
-
-def _used(state: SessionState, worker: Worker, url: str) -> bool:
-    seen = (observed_pages(state, worker, number).get(url) for number in range(1, len(worker.iterations) + 1))
-    return any(page is not None and page.facts for page in seen)

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import facts_of, shown_sources, standings
+from pipeline.domain.findings import IterationPages, facts_on, pages_by_iteration, shown_sources, standings
 from pipeline.domain.state import SessionState, workers_in_order
 from pipeline.domain.values import Fact, ValidatedFact
 from pipeline.vault.charts.numbers.number_series import Series, series_of
@@ -49,9 +49,14 @@ class LoadedSession:
         return shown_sources(self.state)
 
     @cached_property
+    def pages(self) -> dict[str, tuple[IterationPages, ...]]:
+        """The pages of each worker's iterations, by worker id."""
+        return {worker.id: pages_by_iteration(self.state, worker) for worker in workers_in_order(self.state)}
+
+    @cached_property
     def facts(self) -> dict[str, tuple[Fact, ...]]:
         """Each worker's facts, by worker id."""
-        return {worker.id: facts_of(self.state, worker) for worker in workers_in_order(self.state)}
+        return {worker: facts_on(iterations) for worker, iterations in self.pages.items()}
 
     @cached_property
     def standings(self) -> dict[str, ValidatedFact]:

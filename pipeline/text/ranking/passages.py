@@ -215,7 +215,7 @@ def _pieces(section: Sequence[Block]) -> Iterator[_Piece]:
         lead = {"row": header if previous == "row" else "", "item": opened or introduction, "code": introduction}.get(
             block.kind, ""
         )
-        for piece in _block_parts(block, lead if _word_count(lead) <= _LONGEST_LEAD else _end_of(lead), run):
+        for piece in _block_parts(block, _end_of(lead) if lead and _word_count(lead) > _LONGEST_LEAD else lead, run):
             piece.points_back |= _completes(before, previous, block.text)
             yield piece
         previous = block.kind

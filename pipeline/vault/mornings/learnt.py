@@ -5,7 +5,7 @@ It is computed from the session's state alone and stored with its card, so that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.domain.findings import news_of, origin_of, shown_sources, standings
@@ -14,11 +14,12 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.values import Contradiction, Sentence, SourceChange, ValidatedFact
 from pipeline.errors import GONE
 from pipeline.text.normalise import one_line
-from pipeline.text.ranking.answers.answer_run import answer_run
+from pipeline.text.ranking.answers.answer_run import SourcePassage
+from pipeline.text.ranking.answers.short_answer import short_answer
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.sentences import split_sentences
 from pipeline.vault.output import formatting
-from pipeline.vault.output.page_markdown import blocks_of, cells, flat, statement
+from pipeline.vault.output.page_markdown import flat, statement
 
 LONGEST_ANSWER, LONGEST_SIDE = 320, 200  # characters
 _CORPUS = "corpus:"
@@ -99,11 +100,11 @@ def learnt_of(state: SessionState) -> Learnt | None:
     report = state.report
     if report is None:
         return None
-    first = report.summary[0] if report.summary else None
-    facts = [name for name in first.facts if name in state.facts] if first else []
+    answer, said = _answer(state, report.summary) if report.summary else (None, ())
+    facts = list(dict.fromkeys(name for sentence in said for name in sentence.facts if name in state.facts))
     entries = _entries(state, facts)
     return Learnt(
-        answer=_answer(state, first) if first else None,
+        answer=answer,
         sources=len(_origins(state, facts, entries)),
         disputed=any(entry.standing == "disputed" for entry in entries),
         missing=report.missing,
@@ -113,30 +114,35 @@ def learnt_of(state: SessionState) -> Learnt | None:
     )
 
 
-def _answer(state: SessionState, sentence: Sentence) -> CitedText:
-    """The first sentence that says enough by itself, of a quoted passage the sentences that answer best.
+def _answer(state: SessionState, summary: Sequence[Sentence]) -> tuple[CitedText, Sequence[Sentence]]:
+    """Return the answer of a summary of at least one sentence, and the sentences of it that it is from.
 
-    It has the citations of the whole passage.
+    Of written text it is the first sentence that says enough by itself; of quoted passages what answers best, with the
+    citations of these passages.
     """
-    whole = cited_text(state, sentence)
-    sentences = split_sentences(whole.text) if whole.prose else list(_parts(sentence.text))
-    text, *others = (sentences if whole.prose else _run(state, sentence, sentences)) or [whole.text]
-    while others and (not whole.prose or len(text) < _SHORT or text.endswith(":")):
-        text = f"{text} {others.pop(0)}"
-    return CitedText(one_line(text, LONGEST_ANSWER), whole.cites, whole.prose)
+    whole = cited_text(state, summary[0])
+    if whole.prose:
+        return CitedText(one_line(_first_enough(whole.text), LONGEST_ANSWER), whole.cites, prose=True), summary[:1]
+    found = short_answer(
+        [_source_passage(state, one) for one in summary], query_of(state), survey_statistics(state), LONGEST_ANSWER
+    )
+    said = [summary[place] for place in found.places] if found else summary[:1]
+    cites = tuple(dict.fromkeys(cite for one in said for cite in cited_text(state, one).cites))
+    return CitedText(one_line(found.text if found else whole.text, LONGEST_ANSWER), cites), said
 
 
-def _parts(quote: str) -> Iterator[str]:
-    """Yield the sentences of a passage's paragraphs, and each item, row and block of code, in one line."""
-    for block in blocks_of(quote):
-        shown = flat(" · ".join(filter(None, cells(block.text))) if block.kind == "row" else block.text)
-        yield from split_sentences(shown) if block.kind == "paragraph" else [shown]
+def _first_enough(text: str) -> str:
+    first, *others = split_sentences(text) or [text]
+    while others and (len(first) < _SHORT or first.endswith(":")):
+        first = f"{first} {others.pop(0)}"
+    return first
 
 
-def _run(state: SessionState, sentence: Sentence, sentences: Sequence[str]) -> Sequence[str]:
-    facts = [state.facts[name] for name in sentence.facts[:1] if name in state.facts]
-    headings = " ".join(name for fact in facts for name in (*(fact.path or (fact.heading,)), fact.lead))
-    return answer_run(sentences, headings, query_of(state), survey_statistics(state), LONGEST_ANSWER)
+def _source_passage(state: SessionState, sentence: Sentence) -> SourcePassage:
+    """Return a quoted passage with what is above it in its page."""
+    fact = next((state.facts[name] for name in sentence.facts[:1] if name in state.facts), None)
+    above = (*(fact.path or (fact.heading,)), fact.lead) if fact else ()
+    return SourcePassage(sentence.text, " / ".join(above), bool(fact and fact.opens))
 
 
 def _origins(state: SessionState, facts: Sequence[str], entries: Iterable[ValidatedFact]) -> set[str]:
@@ -147,8 +153,7 @@ def _origins(state: SessionState, facts: Sequence[str], entries: Iterable[Valida
 
 def _entries(state: SessionState, facts: Sequence[str]) -> list[ValidatedFact]:
     """The results of cross-checking these facts."""
-    known = standings(state) if facts else {}
-    return [known[name] for name in facts if name in known]
+    return list(standings(state, facts).values())
 
 
 def _dispute(state: SessionState, pairs: Iterable[Contradiction]) -> Dispute | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pipeline.domain.agenda.progress import counts_of
 from pipeline.domain.events.session_events import BranchMerged
-from pipeline.domain.findings import contradictions, observed_pages, open_gaps
+from pipeline.domain.findings import contradictions, open_gaps
 from pipeline.domain.state import Failure, SessionState, Worker, cost_of, search_nodes, workers_in_order, working_seconds
 from pipeline.domain.values import PlanNode
 from pipeline.vault.charts.canvas import canvas_link
@@ -293,7 +293,7 @@ def _planned(loaded: LoadedSession, node: PlanNode) -> PlannedView:
 def _row(loaded: LoadedSession, worker: Worker) -> WorkerRow:
     state = loaded.state
     asked = [query for step in worker.iterations for query in step.queries if query in state.searches]
-    pages = {url for number in range(1, len(worker.iterations) + 1) for url in observed_pages(state, worker, number)}
+    pages = {url for pages in loaded.pages[worker.id] for url in pages.observed}
     return WorkerRow(
         worker_link(loaded.card, worker.id),
         len(worker.iterations),

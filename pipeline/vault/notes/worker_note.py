@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pipeline.domain.findings import chosen_pages, observed_pages
 from pipeline.domain.state import Failure, SessionState, Worker
 from pipeline.domain.values import Fact, RejectedFact, ValidatedFact
 from pipeline.vault.charts.canvas import canvas_link
@@ -187,7 +186,7 @@ def _round(model: VaultModel, loaded: LoadedSession, worker: Worker, number: int
         number,
         step.reasoning,
         tuple(_searched(state, query) for query in step.queries),
-        tuple(_page(model, loaded, worker, number, url) for url in chosen_pages(state, worker, number)),
+        tuple(_page(model, loaded, worker, number, url) for url in loaded.pages[worker.id][number - 1].chosen),
         step.sufficient if step.evaluated else None,
         step.gaps,
     )
@@ -201,7 +200,7 @@ def _searched(state: SessionState, query: str) -> Searched:
 
 def _page(model: VaultModel, loaded: LoadedSession, worker: Worker, number: int, url: str) -> PageSeen:
     state = loaded.state
-    observed = observed_pages(state, worker, number).get(url)
+    observed = loaded.pages[worker.id][number - 1].observed.get(url)
     name = page_place(model, loaded, url) if url in state.pages else url
     failure = _failure_of_page(state, worker, number, url)
     why = "" if observed else failure.message if failure else "not evaluated"
@@ -244,8 +243,8 @@ def standing_words(entry: ValidatedFact | None) -> str:
 
 
 def _rejected(model: VaultModel, loaded: LoadedSession, worker: Worker) -> Iterator[Rejected]:
-    for number in range(1, len(worker.iterations) + 1):
-        for url, observed in observed_pages(loaded.state, worker, number).items():
+    for pages in loaded.pages[worker.id]:
+        for url, observed in pages.observed.items():
             yield from (_rejection(model, loaded, url, entry) for entry in observed.rejected)
 
 

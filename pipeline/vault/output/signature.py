@@ -31,7 +31,7 @@ _LINE = re.compile(r"%% generated: ([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]*) %%[ \t]*\r
 _TARGET = re.compile(r"\[\[[^\[\]|#\\\n]*(?=[#|\\\]])")
 _MARKUP = re.compile(r"\[\[(?:#[^\[\]|\\]*)?\\?\|?([^\[\]]*)\]\]")
 _NO_LETTERS = re.compile(r"[\W\d_¹²³⁰⁴-⁹]+")
-_SIGNED = OWNED - set(SHARED_LISTS)
+_SIGNED = sorted(OWNED - set(SHARED_LISTS))
 _LETTERS = 4  # of each line
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -107,14 +107,16 @@ def _words(lines: Iterable[bytes]) -> frozenset[str]:
     return frozenset(word.removesuffix("s") for text in texts for word in _NO_LETTERS.sub(" ", text).split())
 
 
-def significant(properties: Mapping[str, Any], body: str) -> Iterator[bytes]:
-    """Yield the lines of a generated part that are signed."""
-    for name in sorted(_SIGNED.intersection(properties)):
+def significant(properties: Mapping[str, Any], body: str) -> list[bytes]:
+    """Return the lines of a generated part that are signed."""
+    lines = []
+    for name in filter(properties.__contains__, _SIGNED):
         value = plain(properties[name])
         for entry in value if isinstance(value, list) else [value]:  # git puts lists together line by line
-            yield _without_targets(f"{name}: {_as_json(entry)}").encode("utf-8", "surrogateescape")
-    lines = _without_targets(body).encode("utf-8", "surrogateescape").split(b"\n")
-    yield from filter(None, map(bytes.rstrip, lines))
+            shown = repr(entry) if type(entry) is float else _as_json(entry)
+            lines.append(_without_targets(f"{name}: {shown}").encode("utf-8", "surrogateescape"))
+    text = _without_targets(body).encode("utf-8", "surrogateescape")
+    return lines + [line for one in text.split(b"\n") if (line := one.rstrip())]
 
 
 def _without_targets(text: str) -> str:

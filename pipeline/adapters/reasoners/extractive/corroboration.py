@@ -1,7 +1,8 @@
 """Answers to validation and contradiction questions: sentences of different sources that agree, or that differ in one figure.
 
 Two sentences are compared only if they share most of their words. Statements in other words are missed, so contradictions in
-ordinary prose need a model. Of two passages in which one sentence was edited, none confirms the other.
+ordinary prose need a model. Of two passages in which one sentence was edited, none confirms the other. Nor does a copy confirm:
+twelve equal words in a row have one author. What both name in code, in capitals or in figures must be the same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from pipeline.adapters.reasoners.extractive.near_copies import Edited, edited
 from pipeline.domain.reasoner_questions import CrossCheck, CrossCheckQuestion
@@ -39,6 +40,13 @@ _REFERENCE = re.compile(
     r"|\b(?:new|added|changed|deprecated|removed) in\b",
     re.IGNORECASE,
 )
+_COPIED = 12  # words in a row, so many that two authors do not hit on them by chance
+# What tells a statement from another of the same wording: an option, a name in code or in capitals, a figure.
+_MARKER = re.compile(
+    r"(?<![\w-])--?[A-Za-z][\w-]*|\w+(?=\()|\w*_\w*|\b[A-Z]{2,}\w*|\w*[a-z][A-Z]\w*|\b[A-Z]\w*=|(?<!\w)/[\w./-]+|\w*\d[\w.]*\w|\d"
+)
+_WORD = re.compile(r"\w+")
+_ANNOUNCES = re.compile(r":\Z|\bthe following\b", re.IGNORECASE)
 # A sentence that may be about any option, field or table.
 _GENERIC = re.compile(
     r"(?:by )?(?:the )?(?:(?:default|initial|maximum|minimum|allowed|current)s?\b|(?:values?|size|number|limit)\b(?! of \w))"
@@ -77,7 +85,10 @@ _TOLERANCE = 0.03  # relative difference between equal figures, from rounding or
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A sentence prepared for comparison: stems, names (specific words and single letters), figures, negation."""
+    """A sentence prepared for comparison: stems, names (specific words and single letters), figures, negation.
+
+    ``markers`` are its options, names in code or capitals and figures; ``context`` are those of the sentence before it.
+    """
 
     text: str
     said: frozenset[str]
@@ -85,6 +96,8 @@ class _Statement:
     figures: tuple[tuple[str, float], ...]
     denies: bool
     generic: bool  # only what is before it tells what it is about
+    markers: frozenset[str]
+    context: frozenset[str]
 
 
 def cross_check(question: CrossCheckQuestion) -> CrossCheck:
@@ -209,11 +222,11 @@ def _related_sentences(
     """Yield pairs of facts from different origins with two sentences that say the same or differ in one figure only."""
     for a, b in _pairs(group, origins):
         is_same_place = _place(a) != "" and _place(a) == _place(b) and _is_of_one_title(a, b)
-        is_edited = any(edited(a.quote, b.quote))
+        is_copy = any(edited(a.quote, b.quote)) or not _word_runs(a.quote).isdisjoint(_word_runs(b.quote))
         for mine in _statements(a.quote):
             for yours in _statements(b.quote):
                 relation = _relation(mine, yours) if is_same_place or not (mine.generic or yours.generic) else ""
-                if relation and not (is_edited and relation == "same"):
+                if relation and not (is_copy and relation == "same"):
                     yield a, b, relation, (mine, yours)
 
 
@@ -221,20 +234,28 @@ def _related_sentences(
 def _statements(quote: str) -> tuple[_Statement, ...]:
     """Return the sentences of a quote's paragraphs and items; code and tables are not compared."""
     texts = (block.text for block in blocks(quote) if block.kind in ("paragraph", "item"))
-    found = (sentence for text in texts for sentence in split_sentences(text))
-    return tuple(_statement(text) for text in found if _stands_alone(text))
+    found = (pair for text in texts for pair in pairwise(["", *split_sentences(text)]))
+    return tuple(_statement(text, before) for before, text in found if _stands_alone(text))
 
 
 def _stands_alone(text: str) -> bool:
-    return _SHARED_STEMS < len(text.split()) <= _MOST_WORDS and not points_back(text) and _REFERENCE.search(text) is None
+    if points_back(text) or any(pattern.search(text) for pattern in (_REFERENCE, _ANNOUNCES)):
+        return False
+    return _SHARED_STEMS < len(text.split()) <= _MOST_WORDS
 
 
-def _statement(text: str) -> _Statement:
+def _statement(text: str, before: str = "") -> _Statement:
     figures = tuple(_figure(match[1], match[2] or "") for match in _NUMBER.finditer(text))
     plain = _NUMBER.sub(" ", text)
     said = frozenset(stem for stem in stems(plain) if len(stem) > 2)
     names = frozenset(word.casefold() for word in words(plain) if _is_name(word))
-    return _Statement(text, said, names, figures, len(_NEGATION.findall(text)) % 2 == 1, _has_no_subject(text))
+    return _Statement(
+        text, said, names, figures, len(_NEGATION.findall(text)) % 2 == 1, _has_no_subject(text), *map(_markers, (text, before))
+    )
+
+
+def _markers(text: str) -> frozenset[str]:
+    return frozenset(_MARKER.findall(text))
 
 
 def _is_name(word: str) -> bool:
@@ -257,10 +278,23 @@ def _relation(a: _Statement, b: _Statement) -> str:
     only_a = [figure for figure in a.figures if not any(_equal_figures(figure, other) for other in b.figures)]
     only_b = [figure for figure in b.figures if not any(_equal_figures(figure, other) for other in a.figures)]
     if not only_a and not only_b:
-        return "same"
+        return "same" if _agree(a, b) else ""
     alone = len(only_a) == len(only_b) == 1 and only_a[0][0] == only_b[0][0]
     plain = not any(_VERSIONED.search(one.text) or _CONDITION.search(one.text) for one in (a, b))
     return "differs" if alone and plain else ""
+
+
+def _agree(a: _Statement, b: _Statement) -> bool:
+    """Return whether two statements have the same markers, figures aside, which are compared by value; so what is before them."""
+    own = [{marker for marker in one.markers if not marker[0].isdigit()} for one in (a, b)]
+    return own[0] == own[1] and (not a.context or not b.context or a.context == b.context)
+
+
+@lru_cache(maxsize=2_048)
+def _word_runs(text: str) -> frozenset[tuple[str, ...]]:
+    """Return each twelve words that stand in a row."""
+    said = [word.casefold() for word in _WORD.findall(text)]
+    return frozenset(tuple(said[at : at + _COPIED]) for at in range(len(said) - _COPIED + 1))
 
 
 def _is_turned(a: str, b: str) -> bool:

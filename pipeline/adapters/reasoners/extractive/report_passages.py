@@ -10,6 +10,8 @@ from itertools import zip_longest
 from pipeline.domain.values import Fact
 from pipeline.text.normalise import normalised
 from pipeline.text.page_format import blocks
+from pipeline.text.ranking.answers.answer_run import SourcePassage, best_worth
+from pipeline.text.ranking.answers.question_parts import question_parts
 from pipeline.text.ranking.comparisons import is_comparison
 from pipeline.text.ranking.greedy_coverage import chosen_passages
 from pipeline.text.ranking.named_subject import holding, passing_names
@@ -30,6 +32,9 @@ _LEAST_SHARE = 0.7  # least share of the best score for a passage of a narrow re
 _NEIGHBOURED = 2  # best passages whose neighbours are added
 _EACH_SIDE = 2  # neighbours on each side
 _ALWAYS_KEPT = 3  # best passages that are kept even if they refer to a missing sentence
+_READ_BY_ANSWER = 30  # best passages of which the sentences are judged as answers
+_ANSWER = 0.5  # weight of a passage's best run of sentences beside its score
+_LONGEST_RUN = 320  # characters of such a run
 _SUMMARY_CANDIDATES = 8  # best passages that the summary may contain
 _MOSTLY = 0.6  # share of a passage that is code
 # What a person asks who wants to type or to copy something.
@@ -71,7 +76,10 @@ def choose_passages(text: str, facts: Sequence[Fact], known: TermStatistics, sum
         words = min(words, _NUMBER_WORDS) if _is_short_answer(query, known, ranking, texts) else words
     repeated = _repeating(ranking, own)
     order = [place for place in _with_antecedents(order, ranking, own) if place not in repeated]
-    best = order if compares else [place for place in _summary_order(ranking, parts) if place not in repeated]
+    asked = question_parts(query)
+    opening = _by_answer(query, own, strength, known)
+    heads = [_by_answer(part, own, scores(part, texts, known), known) for part in asked] if len(asked) > 1 else []
+    best = order if compares else [place for place in _summary_order(opening, heads) if place not in repeated]
     summary = _within_words(_prose_first(best, own, query.text), texts, summary_words)
     body = _within_words([place for place in order if place not in summary], texts, words)
     if not body:  # everything fits into the summary, but a report has a section
@@ -170,10 +178,24 @@ def _adjacent(place: int, facts: Sequence[Fact], beside: Callable[[Fact, Fact], 
     return found
 
 
-def _summary_order(ranking: Sequence[int], parts: Sequence[Sequence[float]]) -> list[int]:
+def _summary_order(ranking: Sequence[int], parts: Sequence[Sequence[int]]) -> list[int]:
     """Return the passages for the summary: the best of each part first, then by rank."""
-    heads = (place for part in parts for place in _ranking(part)[:1])
+    heads = (place for part in parts for place in part[:1])
     return list(dict.fromkeys([*heads, *ranking[:_SUMMARY_CANDIDATES]]))
+
+
+def _by_answer(query: ParsedQuestion, facts: Sequence[Fact], strength: Sequence[float], known: TermStatistics) -> list[int]:
+    """Return the best passages in the order of their scores and of what their best sentences are worth as an answer."""
+    top = _ranking(strength)[:_READ_BY_ANSWER]
+    worth = {
+        place: strength[place] + _ANSWER * best_worth(source_passage(facts[place]), query, known, _LONGEST_RUN) for place in top
+    }
+    return sorted(top, key=lambda place: (-round(worth[place], 9), place))
+
+
+def source_passage(fact: Fact) -> SourcePassage:
+    """Return a fact's quote with what is above it."""
+    return SourcePassage(fact.quote, " / ".join((*(fact.path or (fact.heading,)), fact.lead)), fact.opens)
 
 
 def _prose_first(places: Sequence[int], facts: Sequence[Fact], question: str) -> list[int]:

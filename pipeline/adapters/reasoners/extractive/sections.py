@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from pipeline.adapters.reasoners.extractive.question_subject import subject_of
+from pipeline.adapters.reasoners.extractive.question_subject import title_subject
 from pipeline.adapters.reasoners.extractive.report_passages import ChosenPassages, choose_passages
 from pipeline.domain.reasoner_questions import (
     Edit,
@@ -28,6 +28,7 @@ _SUMMARY_WORDS = 150
 _LEAST_PASSAGES = 2  # a smaller section is merged into the first
 _NEAR_WORDS = 350  # words of the first section of a narrow report
 _LONGEST_HEADING = 80  # characters of a page's heading that becomes a section's
+_ENTRY = re.compile(r"\w\([^)]*\)(?!:)|(?<![\w-])--?\w|\w_\w|\[\w+\]|=|\A[\w.]+\.\w+\Z")
 _WORKING = "how it works"
 # For each role of a passage: a pattern, and how often it must match.
 _ROLES: Mapping[str, tuple[re.Pattern[str], int]] = {
@@ -77,8 +78,12 @@ def _with_own_headings(sections: Sequence[tuple[str, list[Fact]]], language: str
 
 
 def _own_heading(fact: Fact, language: str) -> str:
-    """Return the first of the page's title and the headings above a passage that has a word in common with it, or ""."""
-    return next((one_line(name, _LONGEST_HEADING) for name in fact.path if _shares_word(fact, name, language)), "")
+    """Return the first of the page's title and the headings above a passage that has a word in common with it, or "".
+
+    A function or an option is the heading of an entry, and of no section of a report; nor is a word in capitals.
+    """
+    names = (name for name in fact.path if not _ENTRY.search(name) and not name.isupper())
+    return next((one_line(name, _LONGEST_HEADING) for name in names if _shares_word(fact, name, language)), "")
 
 
 def _section_id(title: str) -> str:
@@ -104,7 +109,7 @@ def _heading(clause: str) -> str:
 
 def _sections_by_role(picked: ChosenPassages, query: ParsedQuestion) -> list[tuple[str, list[Fact]]]:
     """Return the sections of a broad question by role: how it works, what to do, limits; those of a narrow one by rank."""
-    subject = subject_of(query, [" / ".join(fact.path) for fact in picked.body])
+    subject = title_subject(query, [" / ".join(fact.path) for fact in picked.body])
     name = subject[:1].upper() + subject[1:]
     if not query.broad:
         return _narrow_sections(subject, picked.body)

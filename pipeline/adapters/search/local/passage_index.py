@@ -11,6 +11,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -228,6 +229,11 @@ def remove_index(cache: Path) -> None:
         Path(f"{cache}{suffix}").unlink(missing_ok=True)
 
 
+@lru_cache(maxsize=256)  # the passages of a section follow each other
+def _as_json(path: tuple[str, ...]) -> str:
+    return json.dumps(path, ensure_ascii=False)
+
+
 class _Row(NamedTuple):
     number: int
     url: str
@@ -238,7 +244,7 @@ class _Row(NamedTuple):
     def stored(self) -> tuple[int, str, str, str, bool, str, str, int, int]:
         one = self.passage
         return (
-            self.number, self.url, json.dumps(one.path, ensure_ascii=False), one.anchor, one.opens, one.lead, one.text,
+            self.number, self.url, _as_json(one.path), one.anchor, one.opens, one.lead, one.text,
             len(self.body), len(self.heads),
         )  # fmt: skip
 

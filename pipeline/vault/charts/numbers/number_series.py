@@ -25,6 +25,8 @@ from pipeline.vault.output.page_markdown import blocks_of, cells
 from pipeline.vault.session_card import Quoted, Reading
 
 FEWEST_DATES, MOST_POINTS, MOST_SERIES = 3, 60, 4
+_DIGIT = re.compile(r"\d")
+_DATED = re.compile(r"[12]\d{3}")  # a date in a series has a year
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)(?:[-_/.]\d\d(?!\d)){0,2}")
 _NUMBER = re.compile(r"[$€£¥]?\d[\d.,'’]*(?:st|nd|rd|th)?\s?(?:%|[^\W\d_]+\b)?")
 _MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b")
@@ -130,15 +132,19 @@ _Table = tuple[Reading, Quoted, list[list[str]]]
 def _texts(readings: Sequence[Reading]) -> tuple[list[_Sentence], list[_Table]]:
     """Return the sentences that are often enough there but for their digits, and all tables.
 
-    Reading the numbers of every sentence would take longer than all the rest of a note.
+    Reading the numbers of every sentence would take longer than all the rest of a note. So a sentence without a year is left out
+    unless its page was read often enough for the days of reading to be the dates.
     """
+    often_read = {url for url, number in Counter(reading.page.url for reading in readings).items() if number >= FEWEST_DATES}
     sentences: list[tuple[str, _Sentence]] = []
     tables: list[_Table] = []
     for reading in readings:
+        telling = _DIGIT if reading.page.url in often_read else _DATED
         for quoted in reading.quotes:
-            if any(map(str.isdecimal, quoted.text)):
+            if "| " in quoted.text and _DIGIT.search(quoted.text):
                 tables += [(reading, quoted, rows) for rows in _tables(quoted)]
-                sentences += [(_rough(one), (reading, quoted, one)) for one in _sentences(quoted)]
+            if telling.search(quoted.text):
+                sentences += [(_rough(one), (reading, quoted, one)) for one in _sentences(quoted, telling)]
     often = Counter(rough for rough, _ in sentences)
     return [one for rough, one in sentences if often[rough] >= FEWEST_DATES], tables
 
@@ -147,17 +153,15 @@ def _rough(sentence: str) -> str:
     return _NUMBER.sub(NUMBER, _MONTH.sub(NUMBER, sentence.casefold().rstrip(".;! ")))
 
 
-def _sentences(quoted: Quoted) -> Iterator[str]:
+def _sentences(quoted: Quoted, telling: re.Pattern[str]) -> Iterator[str]:
     for block in blocks_of(quoted.text):
         if block.kind == "item":
             yield block.text
         elif block.kind == "paragraph":
-            yield from (one for one in split_sentences(block.text) if any(map(str.isdecimal, one)))
+            yield from filter(telling.search, split_sentences(block.text))
 
 
 def _tables(quoted: Quoted) -> Iterator[list[list[str]]]:
-    if "| " not in quoted.text:
-        return
     header = [cells(quoted.lead)] if quoted.lead.startswith("| ") else []
     for kind, rows in groupby(blocks_of(quoted.text), key=lambda block: block.kind):
         if kind == "row":

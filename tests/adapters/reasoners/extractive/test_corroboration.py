@@ -121,10 +121,34 @@ def test_a_copy_in_which_one_sentence_was_edited_contradicts_and_does_not_confir
     assert [entry.standing for entry in validated(a, b).values()] == ["single", "single"]
 
 
-def test_a_copy_without_an_edit_still_confirms() -> None:
+def test_a_sentence_of_twelve_words_that_another_document_has_word_for_word_is_a_copy_and_confirms_nothing() -> None:
     a, b = (fact(GUIDE.format("The default percentage is 5%."), url) for url in ("corpus:a.md", "corpus:b.md"))
     b = b.model_copy(update={"id": "other"})
+    assert [entry.standing for entry in validated(a, b).values()] == ["single", "single"]
+
+
+def test_the_same_said_in_other_words_confirms() -> None:
+    a = fact("The old server listens on port 7420 by default, and no other host may open it.", "corpus:a.md")
+    b = fact("The old server listens by default on port 7420, and no other host may ever open it.", "corpus:b.md")
     assert [entry.standing for entry in validated(a, b).values()] == ["corroborated", "corroborated"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            "To set a netlink option, call it with the level SOL_NETLINK. Unless otherwise noted, optval is a pointer to an int.",
+            "To set a UDP option, call it with the level IPPROTO_UDP. Unless otherwise noted, optval is a pointer to an int.",
+        ),
+        ("The risk of the use of the PROGRAM is with you alone.", "The risk of the use of the LIBRARY is with you alone."),
+        ("Use --quiet to leave the names of files out of output.", "Use --silent to leave the names of files out of output."),
+        ("The following ioctl calls return information in value.", "The following ioctl calls return information in value."),
+    ],
+)
+def test_what_is_said_of_another_option_or_announced_confirms_nothing(first: str, second: str) -> None:
+    a, b = fact(first, "corpus:a.md"), fact(second, "corpus:b.md")
+    b = b.model_copy(update={"id": "other"})
+    assert [entry.standing for entry in validated(a, b).values()] == ["single", "single"]
 
 
 def test_an_edit_in_a_sentence_with_a_condition_counts_only_where_both_texts_say_the_same_before_it() -> None:

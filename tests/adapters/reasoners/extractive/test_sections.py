@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from pipeline.adapters.reasoners.extractive.question_subject import title_subject
 from pipeline.adapters.reasoners.extractive.sections import SUMMARY, edit, outline, revise, title_of, write
 from pipeline.domain.reasoner_questions import Editing, EditingQuestion, OutlineQuestion, RevisionQuestion, SectionQuestion
 from pipeline.domain.values import Fact, Paragraph, SectionPlan, Sentence, ValidatedFact
+from pipeline.text.ranking.query_terms import parse_question
 from tests.adapters.reasoners.extractive.builders import fact
 from tests.adapters.reasoners.extractive.test_report_passages import BROAD, NUMBER, PARTS, known_of
 
@@ -119,3 +121,23 @@ def test_a_passage_without_a_word_of_the_title_stands_under_a_heading_of_its_pag
     titles = {name: plan.title for plan in sections for name in plan.facts}
     assert {titles[one.id] for one in days if one.id in titles} == {"Weather by day"}
     assert len({plan.id for plan in sections}) == len(sections)
+
+
+@pytest.mark.parametrize(
+    ("query", "headings", "subject"),
+    [
+        ("Wie digitalisiert das Stadtarchiv Altenrode alte Handschriften?", ["Wie das Stadtarchiv digitalisiert"], "Stadtarchiv"),
+        ("What does the Apache License 2.0 say about patents?", ["Apache License", "2.0"], "Apache License 2.0"),
+        ("How does TCP keepalive decide?", ["TCP", "keepalive"], "TCP keepalive"),
+        ("What is wrong with python's garden gate?", ["python's"], "python"),
+    ],
+)
+def test_a_subject_in_a_heading_is_written_as_a_person_would(query: str, headings: list[str], subject: str) -> None:
+    assert title_subject(parse_question(query), headings) == subject
+
+
+@pytest.mark.parametrize("entry", ["clip()", "token_urlsafe", "--pump", "PUMP", "pump(self, cooled) method of Pump instance"])
+def test_an_entry_of_a_reference_is_no_section(entry: str) -> None:
+    beside = fact(f"The pump is cooled, {FILLER}.", "corpus:p.md").model_copy(update={"path": ("The pump of the house", entry)})
+    titles = {plan.title for plan in outlined(BROAD, (*FACTS, beside))}
+    assert not any(entry in title for title in titles)

@@ -1,0 +1,114 @@
+"""The answer to a question in a line: the best run of sentences of a report's first passages, or one for each of its parts. Pure.
+
+A run's worth is that of ``answer_run`` + the score of its passage − 0.05 for each passage before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import NamedTuple
+
+from pipeline.text.ranking.answers.answer_run import AnswerRun, PassageRuns, SourcePassage
+from pipeline.text.ranking.answers.question_parts import question_parts
+from pipeline.text.ranking.query_terms import ParsedQuestion
+from pipeline.text.ranking.scoring import StemmedText, scores
+from pipeline.text.ranking.term_statistics import TermStatistics
+
+BETWEEN = " … "  # between two runs that are not adjacent
+_GOES_ON = " …"
+_STRENGTH, _RANK = 1.0, 0.05
+_SECOND = 0.1  # cost of a second run
+_TRIED = 12  # best runs for each part of a question that are tried together
+_FULL = ".!?:…"
+
+
+@dataclass(frozen=True, slots=True)
+class ShortAnswer:
+    """An answer on one line, and the indices of the passages that it is from."""
+
+    text: str
+    places: tuple[int, ...]
+
+
+class _Candidate(NamedTuple):
+    """A run of the passage at ``place``, with what it is worth for each part of the question."""
+
+    place: int
+    run: AnswerRun
+    worths: tuple[float, ...]
+
+
+def short_answer(
+    passages: Sequence[SourcePassage], query: ParsedQuestion, known: TermStatistics, longest: int
+) -> ShortAnswer | None:
+    """Return the answer, at most ``longest`` characters unless one sentence alone is longer; None without any.
+
+    Of a question of two parts it is a run for each, or the one that answers both. Of equally good ones it is the first.
+    """
+    parts = question_parts(query)
+    cut = [PassageRuns(passage, query.language, longest) for passage in passages]
+    found = _candidates(passages, cut, parts, known)
+    if not found:
+        return None
+    single = max(found, key=lambda one: round(sum(one.worths), 9))
+    pair = _best_pair(found, longest) if len(parts) > 1 else None
+    if pair and _worth(pair) - _SECOND > sum(single.worths):
+        return ShortAnswer(_joined(*pair), tuple(dict.fromkeys(one.place for one in pair)))
+    return ShortAnswer(_text_of(cut[single.place].extended(single.run)), (single.place,))
+
+
+def _candidates(
+    passages: Sequence[SourcePassage], cut: Sequence[PassageRuns], parts: Sequence[ParsedQuestion], known: TermStatistics
+) -> list[_Candidate]:
+    """Return the runs of all passages."""
+    language = parts[0].language
+    texts = [StemmedText.of(one.quote, one.headings, language, opens=one.opens) for one in passages]
+    strengths = [scores(part, texts, known) for part in parts]
+    found: list[_Candidate] = []
+    for place, one in enumerate(cut):
+        of_parts = (one.worths(part, known) for part in parts)
+        bonus = [_STRENGTH * strength[place] - _RANK * place for strength in strengths]
+        for run, worths in zip(one.runs(), zip(*of_parts, strict=True), strict=True):
+            found.append(_Candidate(place, run, tuple(map(sum, zip(worths, bonus, strict=True)))))
+    return found
+
+
+def _best_pair(found: Sequence[_Candidate], longest: int) -> tuple[_Candidate, _Candidate] | None:
+    """Return the best two runs, one for each part of the question, that fit on the line together; None if no two do."""
+    firsts, seconds = (sorted(found, key=lambda one: -round(one.worths[part], 9))[:_TRIED] for part in (0, 1))
+    fitting = (
+        (a, b)
+        for a, b in product(firsts, seconds)
+        if a.run.length + len(BETWEEN) + b.run.length <= longest and not _overlap(a, b)
+    )
+    return max(fitting, key=lambda pair: round(_worth(pair), 9), default=None)
+
+
+def _worth(pair: tuple[_Candidate, _Candidate]) -> float:
+    return pair[0].worths[0] + pair[1].worths[1]
+
+
+def _overlap(a: _Candidate, b: _Candidate) -> bool:
+    """Return whether two runs have a unit or its text in common."""
+    return not {one.text for one in a.run.units}.isdisjoint(one.text for one in b.run.units)
+
+
+def _joined(a: _Candidate, b: _Candidate) -> str:
+    """Return two runs on one line, in the order of the question's parts; adjacent ones of a passage without a mark."""
+    text, other = _text_of(a.run), _text_of(b.run)
+    is_adjacent = a.place == b.place and b.run.start == a.run.start + len(a.run.units)
+    return f"{text} {other}" if is_adjacent else f"{text.removesuffix(_GOES_ON)}{BETWEEN}{other}"
+
+
+def _text_of(run: AnswerRun) -> str:
+    """Return a run on one line.
+
+    Behind an item or a row that ends no sentence stands a semicolon, behind the last item shown "…" if the list goes on.
+    """
+    text = run.units[0].text
+    for before, unit in pairwise(run.units):
+        is_open = before.kind == unit.kind and unit.kind in ("item", "row") and before.text[-1] not in _FULL
+        text = f"{text.rstrip(';,')}; {unit.text}" if is_open else f"{text} {unit.text}"
+    return f"{text.rstrip(';,')}{_GOES_ON}" if run.goes_on and len(run.units) > 1 else text.rstrip(";")

@@ -1,0 +1,113 @@
+"""The answer to a question in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.text.ranking.answers.answer_run import SourcePassage
+from pipeline.text.ranking.answers.short_answer import short_answer
+from pipeline.text.ranking.query_terms import parse_question
+from pipeline.text.ranking.term_statistics import TermStatistics
+
+KEYS = (
+    "Everybody makes a key pair on the first day of the month.\n\nThe default of an RSA key is 3072 bits.\n\n"
+    "Keep the private half of it to yourself, always."
+)
+BITS = "How many bits does an RSA key have by default?"
+RAILWAY = (
+    "Die Erlatalbahn ist eine eingleisige Nebenbahn. Am 1. Oktober 1893 wurde die Erlatalbahn gebaut und eingeweiht. "
+    "Der Landtag hatte das Geld lange nicht bewilligt, und der Ingenieur musste mehrmals in die Hauptstadt reisen, um dort für "
+    "seine Pläne zu werben und die Zweifler zu überzeugen.\n\n"
+    "Sie wurde 1976 stillgelegt, weil kaum noch jemand mit der Erlatalbahn fuhr."
+)
+
+
+def line(question: str, *quotes: str, longest: int = 320, headings: str = "", opens: bool = False) -> str:
+    passages = [SourcePassage(quote, headings, opens) for quote in quotes]
+    found = short_answer(passages, parse_question(question), TermStatistics(), longest)
+    return found.text if found else ""
+
+
+def test_the_sentence_that_covers_the_question_is_the_answer() -> None:
+    assert line(BITS, KEYS) == "The default of an RSA key is 3072 bits."
+
+
+def test_the_answer_may_be_in_a_later_passage() -> None:
+    first = "An RSA key is made by everybody on the first day, by default."
+    passages = [SourcePassage(first, ""), SourcePassage(KEYS, "")]
+    found = short_answer(passages, parse_question(BITS), TermStatistics(), 320)
+    assert found is not None
+    assert (found.text, found.places) == ("The default of an RSA key is 3072 bits.", (1,))
+
+
+def test_the_sentences_after_it_in_its_paragraph_follow_while_there_is_room() -> None:
+    said = "The default of an RSA key is 3072 bits. It was 2048 until last year."
+    assert line(BITS, said) == said
+    assert line(BITS, said, longest=50) == "The default of an RSA key is 3072 bits."
+
+
+def test_a_sentence_that_points_back_comes_with_the_one_before_it() -> None:
+    said = "The gate opens at seven. It closes when the last visitor has left the garden."
+    assert line("When does the gate to the garden close?", said) == said
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        "Let us suppose that an RSA key by default has 17 bits for now.",
+        "See the chapter on the default bits of an RSA key for the 12 sizes.",
+        "openssl - an RSA key with 3072 bits by default",
+        "Licensed under the RSA key licence by default, in 2048 bits.",
+        "In that case an RSA key has 1024 bits by default.",
+    ],
+)
+def test_examples_pointers_name_lines_licences_and_what_leans_are_passed_over(beginning: str) -> None:
+    assert line(BITS, f"{beginning}\n\nThe default of an RSA key is 3072 bits.") == "The default of an RSA key is 3072 bits."
+
+
+def test_a_question_of_two_parts_gets_a_sentence_for_each() -> None:
+    found = line("Wann wurde die Erlatalbahn gebaut und warum wurde sie stillgelegt?", RAILWAY, longest=200)
+    assert "1893" in found
+    assert " … " in found
+    assert found.endswith("Sie wurde 1976 stillgelegt, weil kaum noch jemand mit der Erlatalbahn fuhr.")
+
+
+def test_one_run_that_answers_both_parts_stands_alone() -> None:
+    said = "Die Mühle wurde 1890 gebaut und 1950 stillgelegt, weil das Wasser fehlte."
+    assert line("Wann wurde die Mühle gebaut und warum wurde sie stillgelegt?", said) == said
+
+
+def test_a_list_that_goes_on_ends_with_a_mark_and_full_items_get_no_semicolon() -> None:
+    items = "- To recover the space of old rows.\n- To update the statistics\n- To protect the data"
+    said = f"VACUUM is needed for these reasons:\n{items}"
+    why = "Why is VACUUM needed?"
+    assert line(why, said) == (
+        "VACUUM is needed for these reasons: To recover the space of old rows. To update the statistics; To protect the data"
+    )
+    assert (
+        line(why, said, longest=100)
+        == "VACUUM is needed for these reasons: To recover the space of old rows. To update the statistics …"
+    )
+
+
+def test_without_a_passage_there_is_none() -> None:
+    assert short_answer([], parse_question(BITS), TermStatistics(), 320) is None
+    assert line(BITS, "") == ""
+
+
+WORDS = st.lists(
+    st.sampled_from(["abc", "RSA", "It.", "is.", "key:", "- a", "\n\n", "\n- b", "(x)", "1893"]), min_size=1, max_size=30
+)
+
+
+@given(st.lists(WORDS, max_size=4), st.integers(20, 120))
+def test_it_is_made_of_the_passages_words_and_has_the_same_result_twice(said: Sequence[Sequence[str]], longest: int) -> None:
+    quotes = [" ".join(one) for one in said]
+    question = "What is RSA and when was the key made?"
+    found = line(question, *quotes, longest=longest)
+    assert found == line(question, *quotes, longest=longest)
+    assert set(found.replace("…", " ").replace(";", " ").replace("·", " ").split()) <= set(" ".join(quotes).split())
