@@ -141,8 +141,9 @@ def _first_enough(text: str) -> str:
 def _source_passage(state: SessionState, sentence: Sentence) -> SourcePassage:
     """Return a quoted passage with what is above it in its page."""
     fact = next((state.facts[name] for name in sentence.facts[:1] if name in state.facts), None)
-    above = (*(fact.path or (fact.heading,)), fact.lead) if fact else ()
-    return SourcePassage(sentence.text, " / ".join(above), bool(fact and fact.opens))
+    if fact is None:
+        return SourcePassage(sentence.text, "")
+    return SourcePassage(sentence.text, " / ".join(fact.path or (fact.heading,)), fact.opens, fact.lead)
 
 
 def _origins(state: SessionState, facts: Sequence[str], entries: Iterable[ValidatedFact]) -> set[str]:

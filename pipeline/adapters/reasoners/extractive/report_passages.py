@@ -195,7 +195,7 @@ def _by_answer(query: ParsedQuestion, facts: Sequence[Fact], strength: Sequence[
 
 def source_passage(fact: Fact) -> SourcePassage:
     """Return a fact's quote with what is above it."""
-    return SourcePassage(fact.quote, " / ".join((*(fact.path or (fact.heading,)), fact.lead)), fact.opens)
+    return SourcePassage(fact.quote, " / ".join(fact.path or (fact.heading,)), fact.opens, fact.lead)
 
 
 def _prose_first(places: Sequence[int], facts: Sequence[Fact], question: str) -> list[int]:

@@ -33,16 +33,21 @@ _LEANS, _MID_LIST, _EXAMPLE, _POINTER, _LABEL, _BOILERPLATE, _CODE, _CUT = 0.2, 
 _FRAGMENT, _CONDITION, _SHORT, _PAST = 0.3, 0.1, 0.3, 0.2
 _FIRST_WORDS = 8
 _ENOUGH = 6  # words; a shorter text says too little alone
+_LONGEST_LEAD = 160  # characters
 NO_RUN = -2.0  # less than any run is worth
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePassage:
-    """A passage with the title and headings above it. ``opens``: it is the first of its section."""
+    """A passage with the title and headings above it. ``opens``: it is the first of its section.
+
+    ``lead`` is the line that introduces its list, or another line above it that it needs; "" for none.
+    """
 
     quote: str
     headings: str
     opens: bool = False
+    lead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +69,13 @@ class PassageRuns:
 
     def __init__(self, passage: SourcePassage, language: str, longest: int) -> None:
         """Prepare a passage; a run has at most ``longest`` characters unless one unit alone has more."""
-        self._units = units_of(passage.quote)
+        self._units = _with_lead(units_of(passage.quote), passage.lead)
         self._opens, self._longest, self._language = passage.opens, longest, language
-        self._heads = frozenset(stems(passage.headings, language))
+        self._heads = frozenset(stems(f"{passage.headings} / {passage.lead}", language))
         self._said = [frozenset(stems(one.text, language)) for one in self._units]
+        named = list(_run_in_headings(self._units))
+        self._above = [self._heads.union(self._said[place]) for place in named]
+        self._below = {place for place, above in enumerate(named) if above == place - 1}  # places directly below such a heading
         self._first = [frozenset(stems(" ".join(one.text.split()[:_FIRST_WORDS]), language)) for one in self._units]
         self._spans = tuple(_spans(self._units, longest))
 
@@ -83,7 +91,7 @@ class PassageRuns:
         for span in self._spans:
             alone = frozenset[str]().union(*(self._said[place] for place in span))
             text = " ".join(self._units[place].text for place in span)
-            worth = coverage(weights, self._heads | alone) + _ALONE * coverage(weights, alone)
+            worth = coverage(weights, self._above[span.start] | alone) + _ALONE * coverage(weights, alone)
             worth += _KINDS * holds_answer(query, text) + _FIRST * coverage(weights, self._first[span.start])
             worth += 0.0 if span.start else opening
             found.append(round(worth - _length(self._units, span) - self._against(query, span, text), 9))
@@ -112,8 +120,9 @@ class PassageRuns:
             (_MID_LIST, span.start > 0 and first.kind == "item" and _is_announced(self._units, span.start)),
             (_EXAMPLE, is_example(first.text)),
             (_CONDITION, is_condition(first.text) and not is_condition(query.text) and "effect" not in query.kinds),
-            (_POINTER, len(span) == 1 and is_pointer(first.text)),
+            (_POINTER, is_pointer(first.text)),
             (_LABEL, is_label(first)),
+            (_LABEL, len(span) == 1 and span.stop in self._below),
             (_FRAGMENT, is_fragment(first)),
             (_SHORT, len(text.split()) < _ENOUGH),
             (_PAST, is_historical(query, text)),
@@ -132,6 +141,22 @@ def best_worth(passage: SourcePassage, query: ParsedQuestion, known: TermStatist
 def _continues(before: Unit, unit: Unit) -> bool:
     """Return whether a unit goes on with the paragraph or list of the one before it and announces nothing."""
     return not unit.announces and (unit.block == before.block or unit.kind == "item" == before.kind)
+
+
+def _with_lead(units: tuple[Unit, ...], lead: str) -> tuple[Unit, ...]:
+    """Return the units of a list behind the line that introduces it, if that is short."""
+    plain = " ".join(lead.split())
+    if units and units[0].kind == "item" and plain.endswith(":") and len(plain) <= _LONGEST_LEAD:
+        return (Unit(plain, "sentence", -1), *units)
+    return units
+
+
+def _run_in_headings(units: Sequence[Unit]) -> Iterator[int]:
+    """Yield for each unit the place of what names its subject: a short first one of its block ("Disclaimer."), or itself."""
+    first = 0
+    for place, unit in enumerate(units):
+        first = first if place and unit.block == units[first].block else place
+        yield first if len(units[first].text.split()) < _ENOUGH else place
 
 
 def _length(units: Sequence[Unit], span: range) -> float:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from pipeline.text.ranking.answers.answer_run import AnswerRun, PassageRuns, SourcePassage
 from pipeline.text.ranking.answers.question_parts import question_parts
+from pipeline.text.ranking.answers.sentence_kinds import holds_answer
+from pipeline.text.ranking.answers.sentence_units import leans
 from pipeline.text.ranking.query_terms import ParsedQuestion
 from pipeline.text.ranking.scoring import StemmedText, scores
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -45,7 +47,8 @@ def short_answer(
 ) -> ShortAnswer | None:
     """Return the answer, at most ``longest`` characters unless one sentence alone is longer; None without any.
 
-    Of a question of two parts it is a run for each, or the one that answers both. Of equally good ones it is the first.
+    Of a question of two parts it is a run for each, or the one that answers both. Where the best run lacks the kind of answer
+    that is asked for, one behind it in its passage that holds it follows. Of equally good ones it is the first.
     """
     parts = question_parts(query)
     cut = [PassageRuns(passage, query.language, longest) for passage in passages]
@@ -56,7 +59,26 @@ def short_answer(
     pair = _best_pair(found, longest) if len(parts) > 1 else None
     if pair and _worth(pair) - _SECOND > sum(single.worths):
         return ShortAnswer(_joined(*pair), tuple(dict.fromkeys(one.place for one in pair)))
+    other = _completing(single, found, query, longest) if len(parts) == 1 else None
+    if other:
+        return ShortAnswer(_joined(single, other), (single.place,))
     return ShortAnswer(_text_of(cut[single.place].extended(single.run)), (single.place,))
+
+
+def _completing(best: _Candidate, found: Sequence[_Candidate], query: ParsedQuestion, longest: int) -> _Candidate | None:
+    """Return the best run behind the best one in its passage that holds the kind of answer which that lacks; None for none."""
+    if holds_answer(query, _text_of(best.run)):
+        return None
+    behind = (
+        one
+        for one in found
+        if one.place == best.place
+        and one.run.start >= best.run.start + len(best.run.units)
+        and best.run.length + len(BETWEEN) + one.run.length <= longest
+        and not leans(one.run.units[0].text)
+        and holds_answer(query, _text_of(one.run))
+    )
+    return max(behind, key=lambda one: round(one.worths[0], 9), default=None)
 
 
 def _candidates(
@@ -76,14 +98,23 @@ def _candidates(
 
 
 def _best_pair(found: Sequence[_Candidate], longest: int) -> tuple[_Candidate, _Candidate] | None:
-    """Return the best two runs, one for each part of the question, that fit on the line together; None if no two do."""
+    """Return the best two runs, one for each part of the question, that fit on the line together; None if no two do.
+
+    One that begins in mid-thought ("Sie wurde …") is only shown behind the other from its own passage.
+    """
     firsts, seconds = (sorted(found, key=lambda one: -round(one.worths[part], 9))[:_TRIED] for part in (0, 1))
     fitting = (
         (a, b)
         for a, b in product(firsts, seconds)
-        if a.run.length + len(BETWEEN) + b.run.length <= longest and not _overlap(a, b)
+        if a.run.length + len(BETWEEN) + b.run.length <= longest and not _overlap(a, b) and _is_readable(a, b)
     )
     return max(fitting, key=lambda pair: round(_worth(pair), 9), default=None)
+
+
+def _is_readable(a: _Candidate, b: _Candidate) -> bool:
+    if leans(a.run.units[0].text):
+        return False
+    return (a.place == b.place and a.run.start < b.run.start) or not leans(b.run.units[0].text)
 
 
 def _worth(pair: tuple[_Candidate, _Candidate]) -> float:

@@ -94,6 +94,30 @@ def test_a_list_that_goes_on_ends_with_a_mark_and_full_items_get_no_semicolon() 
     )
 
 
+def test_a_list_begins_with_the_line_above_the_passage_that_introduces_it() -> None:
+    passage = SourcePassage("- at least 5 days in unstable;\n- no new bugs", "", lead="A package moves to testing after this:")
+    found = short_answer([passage], parse_question("When does a package move to testing?"), TermStatistics(), 320)
+    assert found is not None
+    assert found.text == "A package moves to testing after this: at least 5 days in unstable; no new bugs"
+
+
+def test_what_holds_the_kind_of_answer_further_down_follows() -> None:
+    said = (
+        "Die Varroamilbe ist eine Gefahr für alle Völker. Im Winter starben viele Völker, und der Vorstand war ratlos.\n\n"
+        "Drei Schritte sind nötig, damit die Völker überleben."
+    )
+    found = line("Warum stirbt die Varroamilbe der Völker?", said, longest=120)
+    assert found == "Die Varroamilbe ist eine Gefahr für alle Völker. … Drei Schritte sind nötig, damit die Völker überleben."
+
+
+def test_a_short_first_sentence_names_the_subject_of_its_paragraph() -> None:
+    named = (
+        "Grant of Patent License. Each contributor hereby grants to you all that is needed for it, without any charge, for ever."
+    )
+    other = "The garden has a gate. Every visitor of the garden is given all that is needed for it, without any charge, for ever."
+    assert line("What does the patent license grant?", f"{other}\n\n{named}", longest=110).startswith("Each contributor")
+
+
 def test_without_a_passage_there_is_none() -> None:
     assert short_answer([], parse_question(BITS), TermStatistics(), 320) is None
     assert line(BITS, "") == ""
