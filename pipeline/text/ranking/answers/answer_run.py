@@ -97,6 +97,11 @@ class PassageRuns:
             found.append(round(worth - _length(self._units, span) - self._against(query, span, text), 9))
         return found
 
+    def covered(self, query: ParsedQuestion, known: TermStatistics) -> list[float]:
+        """Return the share, 0 to 1, of the question's words that each of ``runs`` contains together with what is above it."""
+        weights = term_weights(query, known)
+        return [coverage(weights, self._above[span.start].union(*(self._said[place] for place in span))) for span in self._spans]
+
     def extended(self, run: AnswerRun) -> AnswerRun:
         """Return a run with the sentences after it in its paragraph or list for which there is room: they often complete it."""
         stop, length = run.start + len(run.units), run.length

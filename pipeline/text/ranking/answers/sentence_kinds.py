@@ -47,7 +47,7 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _HOW_TO = re.compile(
-    r"(?<![\w-])--?[A-Za-z][\w-]+|\b\w+\(\)?|\b[a-z]+_[a-z_]+\b|\b[A-Z]\w+=|`[^`]+`|\b[A-Z]{2,}_[A-Z_]+\b|(?<!\w)/(?:[\w.-]+/)+"
+    r"(?<![\w-])--?[A-Za-z][\w-]+|\b\w+\((?:\d?\)|\w)|\b[a-z]+_[a-z_]+\b|\b[A-Z]\w+=|`[^`]+`|\b[A-Z]{2,}_[A-Z_]+\b|(?<!\w)/(?:[\w.-]+/)+"
     r"|\A(?:to \w+|use|run|set|call|type|add|edit|install|enable|create|specify|pass|first|put|make|write|choose|select|open)\b"
     r"|\b(?:by (?:\w+ly )?\w+ing|using|with the \S+ (?:option|command|flag|function|module|tool)|you (?:can|should|must|need|may)"
     r"|(?:can|should|must) be \w+ed (?:by|with|using|to|from)|it is (?:recommended|possible|necessary))\b",

@@ -22,6 +22,8 @@ BETWEEN = " … "  # between two runs that are not adjacent
 _GOES_ON = " …"
 _STRENGTH, _RANK = 1.0, 0.05
 _SECOND = 0.1  # cost of a second run
+_ON_IT = 0.4  # least share of a part of the question that a run of its own covers
+_LOOSE = frozenset(("how-to", "permission", "effect", "name"))  # kinds of answer that many a sentence holds by chance
 _TRIED = 12  # best runs for each part of a question that are tried together
 _FULL = ".!?:…"
 
@@ -35,11 +37,12 @@ class ShortAnswer:
 
 
 class _Candidate(NamedTuple):
-    """A run of the passage at ``place``, with what it is worth for each part of the question."""
+    """A run of the passage at ``place``, with what it is worth for each part of the question, and the share that it covers."""
 
     place: int
     run: AnswerRun
     worths: tuple[float, ...]
+    covered: tuple[float, ...]
 
 
 def short_answer(
@@ -67,7 +70,7 @@ def short_answer(
 
 def _completing(best: _Candidate, found: Sequence[_Candidate], query: ParsedQuestion, longest: int) -> _Candidate | None:
     """Return the best run behind the best one in its passage that holds the kind of answer which that lacks; None for none."""
-    if holds_answer(query, _text_of(best.run)):
+    if not _LOOSE.isdisjoint(query.kinds) or holds_answer(query, _text_of(best.run)):
         return None
     behind = (
         one
@@ -92,17 +95,19 @@ def _candidates(
     for place, one in enumerate(cut):
         of_parts = (one.worths(part, known) for part in parts)
         bonus = [_STRENGTH * strength[place] - _RANK * place for strength in strengths]
-        for run, worths in zip(one.runs(), zip(*of_parts, strict=True), strict=True):
-            found.append(_Candidate(place, run, tuple(map(sum, zip(worths, bonus, strict=True)))))
+        covered = zip(*(one.covered(part, known) for part in parts), strict=True)
+        for run, worths, shares in zip(one.runs(), zip(*of_parts, strict=True), covered, strict=True):
+            found.append(_Candidate(place, run, tuple(map(sum, zip(worths, bonus, strict=True))), shares))
     return found
 
 
 def _best_pair(found: Sequence[_Candidate], longest: int) -> tuple[_Candidate, _Candidate] | None:
-    """Return the best two runs, one for each part of the question, that fit on the line together; None if no two do.
+    """Return the best two runs, one for each part of the question and on it, that fit on the line together; None if no two do.
 
     One that begins in mid-thought ("Sie wurde …") is only shown behind the other from its own passage.
     """
-    firsts, seconds = (sorted(found, key=lambda one: -round(one.worths[part], 9))[:_TRIED] for part in (0, 1))
+    on = ([one for one in found if one.covered[part] >= _ON_IT] for part in (0, 1))
+    firsts, seconds = (sorted(of, key=lambda one: -round(one.worths[part], 9))[:_TRIED] for part, of in enumerate(on))
     fitting = (
         (a, b)
         for a, b in product(firsts, seconds)
