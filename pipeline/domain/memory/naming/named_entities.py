@@ -3,9 +3,9 @@
 A note about a fragment helps nobody, and one that lists passing mentions hardly anybody, so the rule is strict. A candidate
 (``candidates``) counts if a document or a section is about it and a question asks for it, or reports quote much of that document;
 or if several sources speak of it, something shows that it is a subject (a definition, a title, a question), and there is
-something to say: sentences about it (``telling``), in statements or in the pages that they are from. What five reports share needs two such
-sentences. They are ranked by the number of their statements, by the number of their sources, and by how near they are to a
-question.
+something to say: sentences about it (``telling``), in statements or in the pages that they are from. What five reports share
+needs two such sentences. They are ranked by the number of their statements, by the number of their sources, and by how near they
+are to a question.
 """
 
 from __future__ import annotations
