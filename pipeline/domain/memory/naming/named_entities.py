@@ -1,11 +1,11 @@
 """Names of what statements are about, found without a model. Pure.
 
 A note about a fragment helps nobody, and one that lists passing mentions hardly anybody, so the rule is strict. A candidate
-(``candidates``) counts only if something shows that it is a subject: a statement or a page defines it, a document or a heading is
-called so, or a question asks for it. An everyday word counts only if it is defined; an acronym only if it is defined or
-explained. And it counts only if there is something to say: sentences about it (``telling``) beside its definition, in statements
-or in the pages that they are from. What five reports share counts in any case. They are ranked by the number of their
-statements, by the number of their sources, and by how near they are to a question.
+(``candidates``) counts if a document or a section is about it and a question asks for it, or reports quote much of that document;
+or if several sources speak of it, something shows that it is a subject (a definition, a title, a question), and there is
+something to say: sentences about it (``telling``), in statements or in the pages that they are from. What five reports share
+needs two such sentences. They are ranked by the number of their statements, by the number of their sources, and by how near they
+are to a question.
 """
 
 from __future__ import annotations
