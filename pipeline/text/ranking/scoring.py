@@ -19,7 +19,8 @@ from pipeline.text.ranking.answer_types import kind_match
 from pipeline.text.ranking.query_terms import ParsedQuestion, Term
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import split_sentences
-from pipeline.text.stemming import stems
+from pipeline.text.stemming import DEFAULT_LANGUAGE, stems
+from pipeline.text.word_frequency import everyday_rarity
 
 COVERAGE, KINDS, SENTENCE, OPENING = 1.6, 0.2, 0.1, 0.1
 _BROAD_COVERAGE = 0.8  # a passage that answers one part of a broad question need not cover the rest
@@ -98,7 +99,11 @@ Weights = tuple[tuple[Term, float], ...]
 
 
 def term_weights(query: ParsedQuestion, known: TermStatistics) -> Weights:
-    """Return the question's words, each with its weight times its rarity."""
+    """Return the question's words, each with its weight times its rarity.
+
+    No word is rarer than in everyday language: what no document says, but everybody does ("does it go away by itself?"), is a way
+    of asking and not the subject.
+    """
     return tuple((term, term.weight * _term_rarity(term, known)) for term in query.terms)
 
 
@@ -111,8 +116,10 @@ def coverage(weights: Weights, held: Container[str]) -> float:
 def _term_rarity(term: Term, known: TermStatistics) -> float:
     """Return a word's rarity; an unknown compound is as rare as its rarest part."""
     if known.counts.get(term.stem) or not term.parts:
-        return rarity(term.stem, known)
-    return max(rarity(part, known) for part in term.parts)
+        found = rarity(term.stem, known)
+    else:
+        found = max(rarity(part, known) for part in term.parts)
+    return min(found, everyday_rarity(term.word, known.language or DEFAULT_LANGUAGE)) if known.passages else found
 
 
 def scores(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics) -> list[float]:
