@@ -21,6 +21,7 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import DEFAULT_LANGUAGE, stems
 from pipeline.text.word_frequency import everyday_rarity
+from pipeline.text.word_lists import QUESTION_WORDS
 
 COVERAGE, KINDS, SENTENCE, OPENING = 1.6, 0.2, 0.1, 0.1
 _BROAD_COVERAGE = 0.8  # a passage that answers one part of a broad question need not cover the rest
@@ -119,7 +120,9 @@ def _term_rarity(term: Term, known: TermStatistics) -> float:
         found = rarity(term.stem, known)
     else:
         found = max(rarity(part, known) for part in term.parts)
-    return min(found, everyday_rarity(term.word, known.language or DEFAULT_LANGUAGE)) if known.passages else found
+    if not known.passages or term.word.lower() in QUESTION_WORDS:  # words of a question that has no others
+        return found
+    return min(found, everyday_rarity(term.word, known.language or DEFAULT_LANGUAGE))
 
 
 def scores(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics) -> list[float]:

@@ -16,6 +16,11 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import split_sentences
 
 _FIGURES = ("duration", "count", "date", "version")
+_FIGURE_ASKED = re.compile(
+    r"\bhow (?:many|much|long|often|big|large|small|high|deep|far|wide|tall|heavy|old)\b"
+    r"|\bwie ?(?:viele?|lange|oft|hoch|tief|weit)\b",
+    re.IGNORECASE,
+)
 _ONE = re.compile(r"\b(?:one|once)\b", re.IGNORECASE)  # "one of the first", "once it is": hardly ever a figure
 _NEARLY = 0.75  # share of the best coverage at which a passage counts as on the question
 _HEAVY = 0.32  # share of a question's weight from which a word that no passage holds leaves it unanswered
@@ -40,9 +45,13 @@ def unanswered_part(query: ParsedQuestion, passages: Sequence[StemmedText], know
     stems_of = [frozenset((*passage.body, *passage.heads)) for passage in passages]
     most = max((coverage(weights, one) for one in stems_of), default=0.0)
     near = [passage for passage, one in zip(passages, stems_of, strict=True) if coverage(weights, one) >= _NEARLY * most]
-    if figures and not any(kind_match(figures, _ONE.sub("", passage.text)) for passage in near):
+    if (
+        figures
+        and _FIGURE_ASKED.search(query.text)
+        and not any(kind_match(figures, _ONE.sub("", passage.text)) for passage in near)
+    ):
         return tuple(term.word for term, _ in sorted(weights, key=lambda pair: -pair[1])[:1])
-    if figures:
+    if figures and any(kind_match(figures, passage.text) for passage in passages):
         return ()
     held = [one for one in stems_of if coverage(weights, one) >= _NEARLY * most]
     heavy = (term for term, weight in weights if weight >= _HEAVY * total and term.specificity >= _NAMED)
