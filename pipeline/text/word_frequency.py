@@ -6,6 +6,7 @@ million words.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 _CODES = {
@@ -14,6 +15,8 @@ _CODES = {
 }  # fmt: skip
 _COMMON, _RARE = 5.5, 3.5  # Zipf values at which specificity reaches 0 and 1
 _UNKNOWN = 2.0  # Zipf value under which a word is in no everyday use at all
+_PASSAGE = 120  # words of a passage of everyday language
+_PER_WORD = 9  # Zipf value of a word that is the only one used
 
 
 @lru_cache(maxsize=16_384)
@@ -49,3 +52,14 @@ def frequency(word: str, language: str) -> float:
 
     code = _CODES.get(language)
     return float(zipf_frequency(word, code, wordlist="best")) if code else 0.0
+
+
+@lru_cache(maxsize=16_384)
+def everyday_rarity(word: str, language: str) -> float:
+    """Return the inverse document frequency that a word has in passages of everyday language; infinite if it is not known.
+
+    >>> round(everyday_rarity("people", "english"), 1)
+    1.9
+    """
+    zipf = frequency(word.lower(), language)
+    return math.log(1 + 1 / min(1.0, _PASSAGE * 10 ** (zipf - _PER_WORD))) if zipf > 0 else math.inf

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.word_frequency import is_word, specificity
+from pipeline.text.word_frequency import everyday_rarity, is_word, specificity
 
 
 def test_a_name_is_more_special_than_a_usual_word_and_that_more_than_the_most_usual_one() -> None:
@@ -31,3 +33,10 @@ def test_usual_words_are_words_and_names_of_programs_are_not() -> None:
     assert is_word("continue", "english")
     assert not is_word("btrfs", "english")
     assert not is_word("continue", "an unknown language")
+
+
+def test_what_everybody_says_is_not_rare_and_a_word_that_nobody_knows_is_infinitely_so() -> None:
+    found = [everyday_rarity(word, "english") for word in ("people", "keep", "dies", "placeholder", "zorbitlex")]
+    assert found == sorted(found)
+    assert math.isinf(found[-1])
+    assert math.isinf(everyday_rarity("people", "klingon"))

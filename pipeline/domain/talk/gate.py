@@ -10,12 +10,16 @@ from dataclasses import replace
 
 from pipeline.domain.talk.state import Turn
 from pipeline.domain.values import EXTRACTIVE, Fact
-from pipeline.text.ranking.answerability import Judgement, judgement_of
+from pipeline.text.ranking.answerability import DOUBTED_COVERAGE, Judgement, judgement_of
 from pipeline.text.ranking.answers.answered_part import unanswered_part
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText
+from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import language_of
 
+_BEST = 10  # best passages found
+_MOST, _FEW = 4, 1  # of them in one document: it has most of them; none has
+_ONE_DOCUMENT = 0.05  # coverage
 _HISTORICAL = frozenset({"date", "version"})
 
 
@@ -39,9 +43,24 @@ def judgement(turn: Turn) -> Judgement:
     is_historical = not _HISTORICAL.isdisjoint(query.kinds)
     counted = [one for one in passages if is_historical or not one.change_log]
     found = judgement_of(query, counted, known)
+    if len(query.clauses) == 1 and not found.missing and not found.passing and found.outcome != "unanswered":
+        found = replace(found, outcome="answered" if found.coverage >= _least_coverage(turn, known) else "partly")
     if found.outcome == "answered" and (lacking := unanswered_part(query, counted, known)):
         return replace(found, outcome="partly", missing=lacking)
     return found
+
+
+def _least_coverage(turn: Turn, known: TermStatistics) -> float:
+    """Return the coverage from which the passages answer: lower where one of many documents has most of the best ones.
+
+    Then the question is about that document's subject, and its other words may be a person's own for what is in it. Where each
+    of the best passages is of another document, they share words with the question by chance.
+    """
+    best = [hit.url.partition("#")[0] for hit in turn.found.hits[:_BEST]] if turn.found else []
+    if len(best) < _BEST or known.documents < _BEST:
+        return DOUBTED_COVERAGE
+    most = max(map(best.count, best))
+    return DOUBTED_COVERAGE - _ONE_DOCUMENT * (most >= _MOST) + _ONE_DOCUMENT * (most <= _FEW)
 
 
 def question_of(turn: Turn) -> ParsedQuestion:

@@ -20,7 +20,8 @@ def _kind(name: str, question: str, passage: str) -> _Kind:
     return _Kind(name, re.compile(question, re.IGNORECASE), re.compile(passage, re.IGNORECASE))
 
 
-_NUMBER = r"(?<![\w.])\d[\d,.]{0,40}"  # bounded, so that a long line of figures takes linear time
+# No section of a manual ("read(2)") and no version of three parts; bounded, so that a long line of figures takes linear time.
+_NUMBER = r"(?<![\w.])(?<!\w\()(?!\d{1,4}\.\d{1,4}\.\d)\d[\d,.]{0,40}"
 _NUMBER_WORD = (
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|fifty|sixty"
     r"|hundred|thousand|million|once|twice|half|zero|unlimited|infinite)\b"
@@ -38,20 +39,25 @@ _KINDS = (
         r"|\b(?:time-?out|interval|delay|duration|period|lifetime|expir\w+|wait)\b.*\?"
         r"|\bafter how\b|^(?:nach )?wie (?:lange|oft|schnell)\b",
         rf"(?:{_NUMBER}|{_NUMBER_WORD})[ -]?{_UNIT}"
-        r"|\b(?:hourly|daily|weekly|monthly|never expires?|immediately|forever)\b",
+        rf"|\b{_UNIT}[^.\n]{{0,60}}{_NUMBER}"  # "in seconds, the default is 5"
+        r"|\b(?:hourly|daily|weekly|monthly|never expires?|immediately|forever|until|bis zu[mr]?)\b",
     ),
     _kind(
         "count",
         r"\bhow (?:many|much|large|big|small|high|deep|far|wide|tall|heavy|old)\b"
         r"|\bwie ?(?:viele?n?|hoch|gro(?:ß|ss)|tief|weit|breit|alt|schwer|teuer)\b"
-        r"|\b(?:size|limit|maximum|minimum|max|min|number|count|port|percentage|share|rate|length|capacity|range|precision"
-        r"|code|cost|price|dose|temperature)\b",
+        r"|\b(?:what|which)\b(?:['’]s)?(?: \w+){0,4} (?:size|limit|maximum|minimum|max|min|number|count|port|percentage"
+        r"|share|rate|length|capacity|range|precision|code|cost|price|dose|temperature|value)\b"
+        r"|\bwhat (?:do|does|did|would) .{1,60} cost\b|\b(?:maximum|minimum|max|min)\b|\bat (?:most|least)\b"
+        r"|\b(?:longest|shortest|largest|biggest|smallest|highest|lowest|deepest|fewest|what(?:['’]s| is| are) the most)\b"
+        r"|\bin (?:kilo|mega|giga)?(?:bytes|bits)\b",
         rf"{_NUMBER}|{_NUMBER_WORD}",
     ),
     _kind(
         "default",
         r"\bdefaults?\b|\bby default\b|\bunless\b"
-        r"|\bif (?:i|you|we|it|they|nobody|no one|nothing)\b[^,?]{0,40}(?:n't|not|nothing|no)\b"
+        r"|\bif (?:i|you|we|it|they|nobody|no one|nothing)\b[^,?]{0,40}(?:n['’]?t|not|nothing|no)\b"
+        r"|\bif (?:none|nothing|no \w+) (?:is|was|are)\b|\bwithout (?:saying|telling|setting|giving|asking)\b"
         r"|\bout of the box\b|\bnormally\b|\bomit\w*",
         r"\bdefaults?\b|\bif (?:omitted|unset|not (?:given|specified|set|provided))|\botherwise\b|\bunless\b|\bnormally\b",
     ),
@@ -91,7 +97,8 @@ _KINDS = (
         "reason",
         r"^why\b|\bwhy (?:is|are|does|do|did|should|would|was|can)\b"
         r"|\b(?:reason|purpose|cause|rationale|point) (?:of|for|to|why|behind)\b"
-        r"|\bwhat (?:is|are) .{1,60} for\?|\b(?:warum|weshalb|wieso|wozu)\b",
+        r"|\bwhat (?:is|are) .{1,60} for\?|\bwhat(?:['’]s| is) (?:wrong|the (?:matter|problem|trouble|catch))\b"
+        r"|\b(?:warum|weshalb|wieso|wozu)\b",
         r"\b(?:because|since|so that|therefore|due to|reasons?|in order to"
         r"|to (?:avoid|prevent|ensure|protect|allow|make|reduce)|otherwise|thus|hence|as a result"
         r"|which (?:means|is why)|prevents?|avoids?|ensures?|intended|would|purpose"
@@ -118,7 +125,8 @@ _KINDS = (
     ),
     _kind(
         "definition",
-        r"^(?:what|who) (?:is|are|was|were) (?:an? |the )?[\w .'-]{1,40}\?*$"
+        r"^(?:what|who) (?:is|are|was|were) (?!wrong\b|the (?:matter|problem|trouble|catch)\b|the \w+est\b|the most\b)"
+        r"(?:an? |the )?[\w .'-]{1,40}\?*$"
         r"|\bwhat does .{1,40} (?:mean|stand for)\b|^define\b|\bmeaning of\b"
         r"|^(?:was|wer) (?:ist|sind|war|waren) (?:eine? |der |die |das )?[\w .'-]{1,40}\?*$|\bwas bedeutet\b",
         r"\b(?:is|are|was|were) (?:an?|the|one|any|that|used|defined|called|known)\b"

@@ -19,7 +19,9 @@ from pipeline.text.ranking.answer_types import kind_match
 from pipeline.text.ranking.query_terms import ParsedQuestion, Term
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import split_sentences
-from pipeline.text.stemming import stems
+from pipeline.text.stemming import DEFAULT_LANGUAGE, stems
+from pipeline.text.word_frequency import everyday_rarity
+from pipeline.text.word_lists import QUESTION_WORDS
 
 COVERAGE, KINDS, SENTENCE, OPENING = 1.6, 0.2, 0.1, 0.1
 _BROAD_COVERAGE = 0.8  # a passage that answers one part of a broad question need not cover the rest
@@ -98,7 +100,11 @@ Weights = tuple[tuple[Term, float], ...]
 
 
 def term_weights(query: ParsedQuestion, known: TermStatistics) -> Weights:
-    """Return the question's words, each with its weight times its rarity."""
+    """Return the question's words, each with its weight times its rarity.
+
+    No word is rarer than in everyday language: what no document says, but everybody does ("does it go away by itself?"), is a way
+    of asking and not the subject.
+    """
     return tuple((term, term.weight * _term_rarity(term, known)) for term in query.terms)
 
 
@@ -111,8 +117,12 @@ def coverage(weights: Weights, held: Container[str]) -> float:
 def _term_rarity(term: Term, known: TermStatistics) -> float:
     """Return a word's rarity; an unknown compound is as rare as its rarest part."""
     if known.counts.get(term.stem) or not term.parts:
-        return rarity(term.stem, known)
-    return max(rarity(part, known) for part in term.parts)
+        found = rarity(term.stem, known)
+    else:
+        found = max(rarity(part, known) for part in term.parts)
+    if not known.passages or term.word.lower() in QUESTION_WORDS:  # words of a question that has no others
+        return found
+    return min(found, everyday_rarity(term.word, known.language or DEFAULT_LANGUAGE))
 
 
 def scores(query: ParsedQuestion, texts: Sequence[StemmedText], known: TermStatistics) -> list[float]:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from pipeline.domain.events.talk_events import PassagesFound, ReadPage
-from pipeline.domain.talk.gate import is_answerable
+from pipeline.domain.talk.gate import is_answerable, judgement
 from pipeline.domain.talk.state import Turn
-from pipeline.domain.values import EXTRACTIVE, Fact
+from pipeline.domain.values import EXTRACTIVE, Fact, Hit
 from pipeline.text.ranking.term_statistics import TermStatistics
 
 KNOWN = TermStatistics(
@@ -39,3 +39,22 @@ def test_a_change_log_answers_only_questions_on_dates_and_versions() -> None:
 def test_without_facts_nothing_is_answerable_and_a_model_needs_only_one() -> None:
     assert not is_answerable(Turn(1, "How deep?"), "model")
     assert is_answerable(turn("Quam altus est portus?", "The harbour is 12 metres deep."), "model")
+
+
+def _outcome(said: str, urls: list[str]) -> str:
+    """Return the outcome for a passage with three of a question's words, if the best passages of 50 documents are at ``urls``."""
+    made = turn("Is a deep basin yellow beside the ferry crane?", said, ("Ports",))
+    assert made.found
+    counts = dict.fromkeys(("deep", "yellow", "crane", "basin", "ferri"), 30)
+    known = KNOWN.model_copy(update={"documents": 50, "passages": 900, "counts": counts})
+    hits = tuple(Hit(url=url, title="", snippet="") for url in urls)
+    made.found = made.found.model_copy(update={"hits": hits, "statistics": known})
+    return judgement(made).outcome
+
+
+def test_less_of_the_question_is_enough_where_one_of_many_documents_has_most_of_the_best_passages() -> None:
+    one, two, many = ([f"{number % documents}.md#{number}" for number in range(10)] for documents in (1, 4, 10))
+    some = "There is a deep basin and a ferry in the north."
+    assert [_outcome(some, urls) for urls in (one, two, many)] == ["answered", "partly", "partly"]
+    more = "There is a crane at the basin, and a ferry in the north."
+    assert [_outcome(more, urls) for urls in (one, two, many)] == ["answered", "answered", "partly"]

@@ -48,6 +48,34 @@ def test_a_german_question_tells_it_too(kind: str) -> None:
     assert kind_match((kind,), other) == 0.0
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What is the longest name it takes?", "biggest letter in bytes", "What's the most pumps I can have?", "On what port is it?"],
+)
+def test_a_superlative_or_a_measured_noun_asks_for_a_number(question: str) -> None:
+    assert "count" in answer_kinds(question)
+    assert "definition" not in answer_kinds(question)
+
+
+@pytest.mark.parametrize("question", ["How do I put a limit on him?", "Can I raise the number of pumps while they run?"])
+def test_a_measured_noun_that_is_not_asked_for_asks_for_no_number(question: str) -> None:
+    assert "count" not in answer_kinds(question)
+
+
+def test_what_is_wrong_asks_for_a_reason_and_not_for_a_definition() -> None:
+    assert answer_kinds("What is wrong with mktemp?") == ("reason",)
+
+
+def test_a_section_of_a_manual_and_a_version_of_three_parts_are_no_number() -> None:
+    assert kind_match(("count",), "See read(2) and open(3), since Linux 2.6.36.") == 0.0
+    assert kind_match(("count",), "A file of 2.5 MB, (3) of 4.") == 1.0
+
+
+def test_a_duration_may_be_a_number_behind_its_unit_or_an_end() -> None:
+    assert kind_match(("duration",), "It is measured in seconds, and the default is 5.") == 1.0
+    assert kind_match(("duration",), "It exists until the system is shut down.") == 1.0
+
+
 def test_a_question_that_tells_nothing_wants_no_kind_and_no_passage_serves_it() -> None:
     assert answer_kinds("pumps and valves") == ()
     assert kind_match((), "There are 12 pumps.") == 0.0

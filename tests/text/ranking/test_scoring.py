@@ -109,3 +109,11 @@ def test_a_number_counts_more_in_the_sentence_about_the_question_than_in_another
     texts = ranked([there, here])
     found = scores(parse_question("What is the limit of open ships?"), texts, statistics_of(texts))
     assert found[1] > found[0]
+
+
+def test_a_word_of_everyday_language_that_no_document_holds_weighs_less_than_a_name() -> None:
+    known = TermStatistics(language="english", passages=5_000, counts={"harbour": 50})
+    weights = {
+        term.word: weight for term, weight in term_weights(parse_question("Do people keep a harbour zorbit?", "english"), known)
+    }
+    assert weights["people"] < weights["keep"] < weights["harbour"] < weights["zorbit"]

@@ -15,6 +15,7 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.stemming import DEFAULT_LANGUAGE
 
 _NEIGHBOURED = 3  # best passages whose neighbours are returned too
+_AROUND = 3  # neighbours for which there is room in any case, if only one thing is asked
 _GAP_PASSAGES = 3
 _LEAST_COVERAGE = 0.15  # a passage with less coverage of a question is about something else
 
@@ -33,18 +34,22 @@ def observe(question: ObservationQuestion) -> Observation:
         ranked = sorted(best, key=lambda place: (-best[place][0], place))[:_GAP_PASSAGES]
     else:
         best = _scored_best(question, language, texts, known)
-        ranked = sorted(best, key=lambda place: (-best[place][0], place))[: question.limit]
-        around = [place for place in _neighbours(ranked[:_NEIGHBOURED], cut) if place not in ranked]
-        ranked = [*ranked, *dict.fromkeys(around)][: question.limit]
+        ranked = sorted(best, key=lambda place: (-best[place][0], place))
+        room = _AROUND if len(_asked(question)) == 1 else 0
+        ranked = _with_neighbours(ranked, cut, question.limit, room)
     starts = _starts(question.text)
     return Observation(findings=tuple(_finding(cut[place], *best.get(place, (0.0, "")), starts[place]) for place in ranked))
 
 
+def _asked(question: ObservationQuestion) -> tuple[str, ...]:
+    """Return the query and the perspectives' questions, each once."""
+    return tuple(dict.fromkeys((question.query, *(text for view in question.perspectives for text in view.questions))))
+
+
 def _scored_best(question: ObservationQuestion, language: str, texts: Sequence[StemmedText], known: TermStatistics) -> _Best:
     """Return the passages that are about the query or a question, with the best score and the question that gave it."""
-    asked = (question.query, *(text for view in question.perspectives for text in view.questions))
     best: _Best = {}
-    for text in dict.fromkeys(asked):
+    for text in _asked(question):
         for place, score in _scored(text, language, texts, known):
             best[place] = max(best.get(place, (0.0, "")), (score, text))
     return best
@@ -55,6 +60,13 @@ def _answers(asked: str, language: str, texts: Sequence[StemmedText], known: Ter
     query = parse_question(asked, language)
     scored = _scored(asked, language, texts, known)
     return {place: (score, asked) for place, score in scored if judgement_of(query, [texts[place]], known).outcome == "answered"}
+
+
+def _with_neighbours(ranked: list[int], cut: Sequence[Passage], limit: int, room: int) -> list[int]:
+    """Return at most ``limit`` places, the best first; at least ``room`` of them are for neighbours of the best."""
+    kept = ranked[: max(limit - room, 1)]
+    around = list(dict.fromkeys(place for place in _neighbours(ranked[:_NEIGHBOURED], cut) if place not in kept))
+    return list(dict.fromkeys([*kept, *around[:room], *ranked, *around]))[:limit]
 
 
 def _neighbours(ranked: list[int], cut: Sequence[Passage]) -> Iterator[int]:

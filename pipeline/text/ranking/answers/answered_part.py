@@ -16,17 +16,23 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import split_sentences
 
 _FIGURES = ("duration", "count", "date", "version")
+_FIGURE_ASKED = re.compile(
+    r"\bhow (?:many|much|long|often|big|large|small|high|deep|far|wide|tall|heavy|old)\b"
+    r"|\bwie ?(?:viele?|lange|oft|hoch|tief|weit)\b",
+    re.IGNORECASE,
+)
 _ONE = re.compile(r"\b(?:one|once)\b", re.IGNORECASE)  # "one of the first", "once it is": hardly ever a figure
 _NEARLY = 0.75  # share of the best coverage at which a passage counts as on the question
-_HEAVY = 0.35  # share of a question's weight from which a word that no passage holds leaves it unanswered
+_HEAVY = 0.32  # share of a question's weight from which a word that no passage holds leaves it unanswered
 _NAMED = 0.4  # least specificity of such a word
 
 
 def unanswered_part(query: ParsedQuestion, passages: Sequence[StemmedText], known: TermStatistics) -> tuple[str, ...]:
     """Return the words of the question, as written, for which the passages hold no answer; () if there are none.
 
-    A name counts if the question asks for a figure and no sentence on the name, nor any below its heading, holds one. A word
-    counts if no passage on the question holds it and it is over a third of the question.
+    A name counts if the question asks for a figure and no sentence on the name, nor any below its heading, holds one; the
+    heaviest word, if no passage on the question holds a figure. A word counts if no passage on the question holds it and it is
+    about a third of the question.
     """
     figures = tuple(kind for kind in query.kinds if kind in _FIGURES)
     if not known.passages:
@@ -34,13 +40,20 @@ def unanswered_part(query: ParsedQuestion, passages: Sequence[StemmedText], know
     names = [term for term in names_of(query, known) if _is_written_as_name(term)]
     if figures and names and not any(_has_figure(term, figures, passages) for term in names):
         return tuple(term.word for term in names)
-    if figures and any(kind_match(figures, passage.text) for passage in passages):
-        return ()
     weights = term_weights(query, known)
     total = sum(weight for _, weight in weights)
     stems_of = [frozenset((*passage.body, *passage.heads)) for passage in passages]
-    least = _NEARLY * max((coverage(weights, one) for one in stems_of), default=0.0)
-    held = [one for one in stems_of if coverage(weights, one) >= least]
+    most = max((coverage(weights, one) for one in stems_of), default=0.0)
+    near = [passage for passage, one in zip(passages, stems_of, strict=True) if coverage(weights, one) >= _NEARLY * most]
+    if (
+        figures
+        and _FIGURE_ASKED.search(query.text)
+        and not any(kind_match(figures, _ONE.sub("", passage.text)) for passage in near)
+    ):
+        return tuple(term.word for term, _ in sorted(weights, key=lambda pair: -pair[1])[:1])
+    if figures and any(kind_match(figures, passage.text) for passage in passages):
+        return ()
+    held = [one for one in stems_of if coverage(weights, one) >= _NEARLY * most]
     heavy = (term for term, weight in weights if weight >= _HEAVY * total and term.specificity >= _NAMED)
     return tuple(term.word for term in heavy if not any(term.is_in(one) for one in held))
 

@@ -38,6 +38,12 @@ def test_a_word_that_is_a_third_of_the_question_must_be_held_by_a_passage() -> N
     assert lacking(asked, "The harbour keeper is crowned at dawn.") == ()
 
 
+def test_a_figure_must_stand_in_a_passage_on_the_question() -> None:
+    asked = "How many keepers has a harbour light?"
+    assert lacking(asked, "A harbour light has keepers.", "There are 12 cranes.") != ()
+    assert lacking(asked, "A harbour light has 2 keepers.", "There are cranes.") == ()
+
+
 def test_without_an_index_nothing_is_refused() -> None:
     query = parse_question("How many lights has Tarsolit?", "english")
     assert unanswered_part(query, [], TermStatistics(language="english")) == ()

@@ -14,7 +14,8 @@ from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import stems
 
 _SENTENCE_END = re.compile(r"[.!?;:](?:\s|\Z)")
-_SENTENCE, _KINDS = 0.5, 0.3  # weights of a run's best sentence and of the answer types, beside the coverage of the whole run
+_SENTENCE, _KINDS = 0.5, 0.4  # weights of a run's best sentence and of the answer types, beside the coverage of the whole run
+_IN_HEADINGS = 0.5  # share of its weight that a word keeps if the headings hold it: each of their sentences is about it
 
 
 class _Unit(NamedTuple):
@@ -25,20 +26,26 @@ class _Unit(NamedTuple):
     stems: frozenset[str]
 
 
-def best_part(quote: str, words: int, query: ParsedQuestion, known: TermStatistics) -> str:
+def best_part(quote: str, words: int, query: ParsedQuestion, known: TermStatistics, headings: str = "") -> str:
     """Return the run of a passage's sentences or lines, at most ``words`` words, that covers most of the question.
 
-    It is "" if none fits. A line that is too long is cut at its sentences.
+    It is "" if none fits. A line that is too long is cut at its sentences. What the ``headings`` say already counts little.
     """
     if len(quote.split()) <= words:
         return quote
-    units, weights = list(_units(quote, words, query.language)), term_weights(query, known)
+    units, weights = list(_units(quote, words, query.language)), _beside(headings, query, known)
     best, text = -1.0, ""
     for start in range(len(units)):
         run = _run(units[start:], words)
         if run and (worth := _worth(run, query, weights)) > best:
             best, text = worth, "".join(f"{one.glue}{one.text}" for one in run).strip()
     return text
+
+
+def _beside(headings: str, query: ParsedQuestion, known: TermStatistics) -> Weights:
+    """Return the weights of the question's words, lower for those that the headings hold."""
+    heads = frozenset(stems(headings, query.language))
+    return tuple((term, weight * (_IN_HEADINGS if term.is_in(heads) else 1.0)) for term, weight in term_weights(query, known))
 
 
 def sentence_coverage(quote: str, heads: frozenset[str], query: ParsedQuestion, weights: Weights) -> float:

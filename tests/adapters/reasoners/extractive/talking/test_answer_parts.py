@@ -52,3 +52,11 @@ def test_the_coverage_of_a_sentence_counts_its_headings() -> None:
 def test_what_is_shown_is_part_of_the_passage_and_not_too_long(quote: str, words: int) -> None:
     found = best_part(quote, words, QUESTION, KNOWN)
     assert len(found.split()) <= max(words, 0) or found == quote
+
+
+def test_a_line_that_adds_to_the_headings_is_better_than_one_that_repeats_them() -> None:
+    query = parse_question("Where does zorbit keep its history?", "english")
+    lines = ["- Zorbit is small, and it is quick, too.", "- Its history is a file of lines."]
+    known = TermStatistics(language="english", passages=200, counts={"zorbit": 20, "histori": 9})
+    assert best_part("\n".join(lines), 10, query, known) == lines[0]
+    assert best_part("\n".join(lines), 10, query, known, "Zorbit") == lines[1]

@@ -8,6 +8,7 @@ from pipeline.adapters.reasoners.extractive.talking.talk_answers import answer, 
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.values import Fact
 from pipeline.text.normalise import holds_quote
+from pipeline.text.ranking.term_statistics import TermStatistics
 
 
 def stands_alone(text: str, before: str = "", subject: str = "") -> str:
@@ -26,6 +27,9 @@ def fact(name: str, quote: str, heading: str = "") -> Fact:
         ("What is sys.path?", "Which environment variable adds to it?", "Which environment variable adds to sys.path?"),
         ("What is CalledProcessError?", "What are its attributes?", "What are CalledProcessError's attributes?"),
         ("What does fsync do?", "And fdatasync?", "What does fsync do: fdatasync?"),
+        ("What does LWP do with cookies unless told otherwise?", "Can it keep them?", "Can LWP cookies keep them?"),
+        ("How is the word Valgrind pronounced?", "What was it called at first?", "What was Valgrind called at first?"),
+        ("How do I run xargs commands side by side?", "Can it be stopped?", "Can xargs commands be stopped?"),
     ],
 )
 def test_a_pronoun_or_a_fragment_is_completed_by_the_question_before(before: str, text: str, expected: str) -> None:
@@ -109,3 +113,35 @@ def test_a_passage_that_covers_much_less_of_the_question_is_left_out() -> None:
     )
     reply = answer(TalkQuestion(query="How many metres deep is the harbour of Halden?", facts=facts, words=120))
     assert [one.facts for one in reply.sentences] == [("a",)]
+
+
+def _placed(name: str, quote: str, start: int, heading: str) -> Fact:
+    return fact(name, quote, heading).model_copy(update={"url": "corpus:a.md", "start": start, "path": ("Manual", heading)})
+
+
+def _said(query: str, *facts: Fact) -> list[str]:
+    known = TermStatistics(language="english", passages=500, counts={"pump": 9, "valv": 20, "batch": 4, "seal": 30})
+    reply = answer(TalkQuestion(query=query, facts=facts, words=120, statistics=known))
+    return [name for sentence in reply.sentences for name in sentence.facts]
+
+
+def test_what_goes_on_with_the_best_passage_comes_before_one_of_another_section() -> None:
+    first = "Batch mode runs the pump without a person at the valve."
+    best = _placed("best", first, 100, "Batch mode")
+    after = _placed("after", "An error ends the run, unless its line begins with a dash.", 101 + len(first), "Batch mode")
+    other = _placed("other", "The seal of a valve is a ring of rubber.", 900, "Seals")
+    assert _said("How does the pump run in batch mode at a valve?", other, after, best)[:2] == ["best", "after"]
+    elsewhere = after.model_copy(update={"path": ("Manual", "Errors"), "heading": "Errors"})
+    assert _said("How does the pump run in batch mode at a valve?", other, elsewhere, best) == ["best"]
+
+
+def test_a_line_of_names_comes_behind_a_sentence() -> None:
+    name = _placed("name", "pump - the pump of a batch", 0, "NAME")
+    says = _placed("says", "A pump moves what is in the batch from one end to the other.", 300, "Description")
+    assert _said("What does the pump do with a batch?", name, says)[0] == "says"
+
+
+def test_the_question_of_a_list_of_answers_counts_like_a_heading() -> None:
+    asked = _placed("asked", "1.2. Where does the pump get its seal? From a ring of rubber.", 300, "Background")
+    other = _placed("other", "The pump has a seal, and the seal has a ring.", 900, "Parts")
+    assert _said("Where does the pump get its seal from?", other, asked)[0] == "asked"
