@@ -84,7 +84,7 @@ def _may_be_name(term: Term, known: TermStatistics) -> bool:
 def _is_passing(term: Term, query: ParsedQuestion, passages: Sequence[StemmedText], parts: Sequence[Weights]) -> bool:
     """Return whether the passages mention a name and none of the signs is there that one is about it."""
     holding = [passage for passage in passages if term.is_in({*passage.body, *passage.heads})]
-    if not holding or any(term.is_in(set(passage.heads)) for passage in holding):
+    if not holding or any(term.is_in(set(passage.heads)) for passage in holding) or _is_said_otherwise(term, query, holding):
         return False
     heads = frozenset[str]().union(*(passage.heads for passage in holding))
     total = 0.0
@@ -97,6 +97,12 @@ def _is_passing(term: Term, query: ParsedQuestion, passages: Sequence[StemmedTex
         if alone and max(coverage(weights, held) for weights in parts) >= _COVERED:
             return False
     return True
+
+
+def _is_said_otherwise(term: Term, query: ParsedQuestion, holding: Sequence[StemmedText]) -> bool:
+    """Return whether the passages have a word's parts or another German form of it, and nowhere itself: "begradigt"."""
+    varies = bool(term.parts) or query.language == "german"
+    return varies and not any(_is_named(term, passage.text) for passage in holding)
 
 
 def _statements(term: Term, text: str, language: str) -> Iterator[tuple[str, float]]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.text.function_words import LANGUAGES
+from pipeline.text.german_words import compound_parts
 from pipeline.text.ranking.answer_types import answer_kinds
 from pipeline.text.ranking.comparisons import compared_sides
 from pipeline.text.stemming import DEFAULT_LANGUAGE, forms, language_of, words
@@ -100,8 +101,15 @@ def _terms(text: str, language: str) -> tuple[Term, ...]:
         if stems := forms(word, language):
             specific = specificity(word, language)
             weight = _LIGHT_WEIGHT if word.lower() in LIGHT_WORDS else _ORDINARY_WEIGHT + (1 - _ORDINARY_WEIGHT) * specific
-            terms.setdefault(stems[0], Term(stems[0], stems[1:], weight, word, specific))
+            parts = stems[1:] or _compound_stems(word, language)
+            terms.setdefault(stems[0], Term(stems[0], parts, weight, word, specific))
     return tuple(terms.values())
+
+
+def _compound_stems(word: str, language: str) -> tuple[str, ...]:
+    """Return the stems of the words in a rare German compound, which documents may say apart: Faustballregeln."""
+    parts = compound_parts(word) if language == "german" else ()
+    return tuple(form for part in parts for form in forms(part, language)[:1])
 
 
 @lru_cache(maxsize=4_096)

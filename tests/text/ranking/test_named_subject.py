@@ -102,3 +102,19 @@ def test_a_paragraph_that_opens_with_a_name_as_its_subject_is_about_it() -> None
     assert passing("How do snapshots work in Btrfs?", "Some have more. Btrfs is the odd one. A write takes a new block.") == (
         "Btrfs",
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (
+            "Welche Folgen hatte die Begradigung der Erla?",
+            "Der Fluss wurde nach Plänen des Baurats begradigt und um elf Kilometer verkürzt.",
+        ),
+        ("Wie funktioniert ein Kohlenmeiler?", "Ein Meiler ist ein Haufen aus Holz, in dem die Kohlen ohne Flamme entstehen."),
+    ],
+)
+def test_a_german_word_that_a_passage_has_in_another_form_is_not_mentioned_in_passing(question: str, text: str) -> None:
+    passages = [StemmedText.of(text, "", "german")]
+    known = statistics_of([*passages, *(StemmedText.of(one, "", "german") for one in OTHERS)], "german")
+    assert passing_names(parse_question(question, "german"), passages, known) == ()

@@ -20,7 +20,7 @@ from pipeline.text.ranking.passages import Passage
 from pipeline.text.ranking.scoring import StemmedText, is_change_log
 from pipeline.text.stemming import stems
 
-VERSION = "11"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
+VERSION = "12"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
 _ORDINAL_BITS = 20
 _BUSY_S = 60.0
 
