@@ -13,10 +13,11 @@ _SEPARABLE = (
 ).replace(" ", "|")
 _ENDING = r"e?t(?:e[mnrs]?)?"
 _PARTICIPLE = re.compile(
-    rf"(?P<prefix>{_SEPARABLE})?ge(?P<base>[a-zäöüß]{{3,}}?)(?:{_ENDING}|en(?:e[mnrs]?)?)"
+    rf"(?P<prefix>{_SEPARABLE})ge(?P<base>[a-zäöüß]{{3,}}?)(?:{_ENDING}|en(?:e[mnrs]?)?)"
     rf"|(?P<whole>(?:be|ver|er|ent|zer|miss|über|unter|wider)[a-zäöüß]{{3,}}?|[a-zäöüß]{{3,}}ier){_ENDING}"
 )
-_SHORTEST_BASE, _SHORTEST, _SHORTEST_COMPOUND = 3, 4, 9  # letters
+_INFLECTED = re.compile(r"[a-zäöüß]{3,}(?:e[mnrs]?|e?te?n?|st)")
+_SHORTEST, _SHORTEST_COMPOUND = 4, 9  # letters
 _KNOWN, _EVERYDAY = 2.5, 3.0  # on the Zipf scale
 _LINKS = ("", "s", "n", "e", "es", "en", "er")  # letters between the words of a compound
 _SUFFIXES = frozenset(
@@ -27,12 +28,18 @@ _SUFFIXES = frozenset(
 def verb_base(word: str) -> str:
     """Return what a participle in lower case shares with the verb and its noun; "" for any other word.
 
+    The prefix "ge-" alone makes none: "gefolgt von" says nothing about "Folgen".
+
     >>> verb_base("stillgelegt"), verb_base("begradigte"), verb_base("Gesicht")
     ('stillleg', 'begradig', '')
     """
     found = _PARTICIPLE.fullmatch(word) if word.islower() else None
-    base = (found["whole"] or (found["prefix"] or "") + found["base"]) if found else ""
-    return base if len(base) >= _SHORTEST_BASE else ""
+    return (found["whole"] or found["prefix"] + found["base"]) if found else ""
+
+
+def is_inflected(word: str) -> bool:
+    """Return whether a word is written small and ends as verbs and adjectives do: no noun, and seldom the name of a program."""
+    return word.islower() and _INFLECTED.fullmatch(word) is not None
 
 
 @lru_cache(maxsize=4_096)

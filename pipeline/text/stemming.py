@@ -15,8 +15,8 @@ from itertools import chain, repeat
 
 import Stemmer
 
-from pipeline.text.function_words import LANGUAGES
 from pipeline.text.german_words import verb_base
+from pipeline.text.word_lists import LANGUAGES
 
 DEFAULT_LANGUAGE = "english"
 

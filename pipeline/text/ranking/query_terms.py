@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.text.function_words import LANGUAGES
-from pipeline.text.german_words import compound_parts
+from pipeline.text.german_words import compound_parts, is_inflected
 from pipeline.text.ranking.answer_types import answer_kinds
 from pipeline.text.ranking.comparisons import compared_sides
 from pipeline.text.stemming import DEFAULT_LANGUAGE, forms, language_of, words
 from pipeline.text.word_frequency import specificity
-from pipeline.text.word_lists import LIGHT_WORDS, QUESTION_WORDS
+from pipeline.text.word_lists import LANGUAGES, LIGHT_WORDS, QUESTION_WORDS
 
 _LIGHT_WEIGHT = 0.5
 _ORDINARY_WEIGHT = 0.6
@@ -45,6 +44,7 @@ _INTRODUCTION = re.compile(
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"\b(?:it|its|they|them|their)\b", re.IGNORECASE)
+_NO_NAME = 0.35  # of a German verb or adjective, which is written small: no question is about it
 _OWN_SUBJECT = 0.6  # a clause that has a word at least this specific names its own subject
 _EXACT_KINDS = frozenset({"duration", "count", "default", "date", "version", "name", "permission"})
 
@@ -96,11 +96,13 @@ def parse_question(text: str, language: str = "") -> ParsedQuestion:
 def _terms(text: str, language: str) -> tuple[Term, ...]:
     """Return the content words of ``text``, or all its words if it has none."""
     found = [word for word in words(text) if not _is_question_word(word, language)] or words(text)
+    in_capitals = language == "german" and any(word[:1].isupper() for word in found)
     terms: dict[str, Term] = {}
     for word in found:
         if stems := forms(word, language):
             specific = specificity(word, language)
             weight = _LIGHT_WEIGHT if word.lower() in LIGHT_WORDS else _ORDINARY_WEIGHT + (1 - _ORDINARY_WEIGHT) * specific
+            specific *= _NO_NAME if in_capitals and is_inflected(word) else 1
             parts = stems[1:] or _compound_stems(word, language)
             terms.setdefault(stems[0], Term(stems[0], parts, weight, word, specific))
     return tuple(terms.values())

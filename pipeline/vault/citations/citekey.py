@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from pipeline.text.function_words import LANGUAGES
 from pipeline.text.normalise import digest_of
+from pipeline.text.word_lists import LANGUAGES
 from pipeline.vault.output.escaping import host_of
 from pipeline.vault.session_card import Reading
 

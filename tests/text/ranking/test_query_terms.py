@@ -137,3 +137,13 @@ def test_content_stems_are_those_of_the_words_that_carry_meaning() -> None:
 )
 def test_a_question_is_broad_whatever_sentence_comes_before_it(question: str) -> None:
     assert parse_question(question).broad
+
+
+def test_a_german_verb_that_is_written_small_is_no_name_of_a_subject() -> None:
+    specific = {
+        term.word: term.specificity for term in parse_question("Worüber stritten die Obermühle und das Wasserwerk?").terms
+    }
+    assert "Worüber" not in specific
+    assert specific["stritten"] < 0.4 < specific["Obermühle"]
+    written_small = {term.word: term.specificity for term in parse_question("warum stritten die mühle und das werk").terms}
+    assert written_small["stritten"] > specific["stritten"]

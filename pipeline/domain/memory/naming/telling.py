@@ -13,9 +13,8 @@ from pipeline.domain.memory.naming.own_documents import homes_of, subject_key
 from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, is_closed, sentences_of, words_of
 from pipeline.domain.memory.naming.word_classes import is_function_word, word_set
 from pipeline.domain.memory.values import Statement
-from pipeline.text.function_words import LANGUAGES
 from pipeline.text.stemming import stems
-from pipeline.text.word_lists import QUESTION_WORDS
+from pipeline.text.word_lists import LANGUAGES, QUESTION_WORDS
 
 _LEAST_WORDS, _MOST_WORDS = 5, 60
 _LEAST_UNNAMED = 7  # words of a sentence that does not hold the name of its document

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from pipeline.text.function_words import LANGUAGES
 from pipeline.text.quantities.units import unit_named
 from pipeline.text.stemming import DEFAULT_LANGUAGE
 from pipeline.text.word_frequency import is_unusual, specificity
-from pipeline.text.word_lists import QUESTION_WORDS
+from pipeline.text.word_lists import LANGUAGES, QUESTION_WORDS
 
 ORDINARY = 0.8  # a word that is less specific is one of everyday language: about 8 in a million words and more
 _UNIT = re.compile(r"(?:[kKMGTPEZY]i?|i)(?:[bB]|bit|bits|bytes?|Hz|W|V|A|g|m)s?")
