@@ -1,4 +1,4 @@
-"""What a short answer must hold beyond the question's words: a figure said of the name, and the heaviest word. Pure.
+"""What a short answer must hold beyond the question's words: a figure said of the name, a maker, the heaviest word. Pure.
 
 A report shows the closest passages and says what they lack. A short answer cannot, so it is stricter.
 """
@@ -21,6 +21,14 @@ _FIGURE_ASKED = re.compile(
     r"|\bwie ?(?:viele?|lange|oft|hoch|tief|weit)\b",
     re.IGNORECASE,
 )
+_MADE = "wrote|created|invented|designed|developed|made|founded|built|introduced"
+_MADE_GERMAN = "schrieb|schuf|erfand|entwarf|entwickelte|gründete|baute|erbaute"
+_MAKER_ASKED = re.compile(rf"\b(?:who (?P<verb>{_MADE})|wer (?P<verbum>{_MADE_GERMAN}))\b", re.IGNORECASE)
+_MAKER = re.compile(  # a text that says who made something
+    r"\b(?:by|von|vom) (?:the |dem |der |den )?(?:\w+ ){0,3}[A-ZÄÖÜ]"
+    r"|[Aa]uthors?\b|[Ff]ounde[rd]|[Ii]nvent(?:ed|or)|[Cc]reators?\b|©"
+    rf"|\b[A-ZÄÖÜ][a-zäöüß]+ (?:[A-Z]\. )?[A-ZÄÖÜ][a-zäöüß]+ (?:{_MADE}|{_MADE_GERMAN})\b"
+)
 _ONE = re.compile(r"\b(?:one|once)\b", re.IGNORECASE)  # "one of the first", "once it is": hardly ever a figure
 _NEARLY = 0.75  # share of the best coverage at which a passage counts as on the question
 _HEAVY = 0.32  # share of a question's weight from which a word that no passage holds leaves it unanswered
@@ -30,13 +38,15 @@ _NAMED = 0.4  # least specificity of such a word
 def unanswered_part(query: ParsedQuestion, passages: Sequence[StemmedText], known: TermStatistics) -> tuple[str, ...]:
     """Return the words of the question, as written, for which the passages hold no answer; () if there are none.
 
-    A name counts if the question asks for a figure and no sentence on the name, nor any below its heading, holds one; the
-    heaviest word, if no passage on the question holds a figure. A word counts if no passage on the question holds it and it is
-    about a third of the question.
+    The verb counts if it is asked who made something and no passage names a maker. A name counts if the question asks for a
+    figure and no sentence on the name, nor any below its heading, holds one; the heaviest word, if no passage on the question
+    holds a figure. A word counts if no passage on the question holds it and it is about a third of the question.
     """
     figures = tuple(kind for kind in query.kinds if kind in _FIGURES)
     if not known.passages:
         return ()
+    if (asked := _MAKER_ASKED.search(query.text)) and not any(_MAKER.search(passage.text) for passage in passages):
+        return (asked["verb"] or asked["verbum"],)
     names = [term for term in names_of(query, known) if _is_written_as_name(term)]
     if figures and names and not any(_has_figure(term, figures, passages) for term in names):
         return tuple(term.word for term in names)

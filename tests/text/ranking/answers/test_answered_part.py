@@ -47,3 +47,12 @@ def test_a_figure_must_stand_in_a_passage_on_the_question() -> None:
 def test_without_an_index_nothing_is_refused() -> None:
     query = parse_question("How many lights has Tarsolit?", "english")
     assert unanswered_part(query, [], TermStatistics(language="english")) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Tarsolit was built by the firm of Lennard.", "The author of Tarsolit is unknown.", "In 1901 Ada Lennard built Tarsolit."],
+)
+def test_who_made_something_is_answered_only_by_a_passage_that_names_a_maker(text: str) -> None:
+    assert lacking("Who built Tarsolit?", text) == ()
+    assert lacking("Who built Tarsolit?", "Tarsolit was built by night and has 40 lights.") == ("built",)
