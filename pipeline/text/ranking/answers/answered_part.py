@@ -22,12 +22,11 @@ _FIGURE_ASKED = re.compile(
     re.IGNORECASE,
 )
 _MADE = "wrote|created|invented|designed|developed|made|founded|built|introduced"
-_MADE_GERMAN = "schrieb|schuf|erfand|entwarf|entwickelte|gründete|baute|erbaute"
-_MAKER_ASKED = re.compile(rf"\b(?:who (?P<verb>{_MADE})|wer (?P<verbum>{_MADE_GERMAN}))\b", re.IGNORECASE)
+_MAKER_ASKED = re.compile(rf"\bwho (?P<verb>{_MADE})\b", re.IGNORECASE)
 _MAKER = re.compile(  # a text that says who made something
-    r"\b(?:by|von|vom) (?:the |dem |der |den )?(?:\w+ ){0,3}[A-ZÄÖÜ]"
+    r"\bby (?:the )?(?:\w+ ){0,3}[A-Z]"
     r"|[Aa]uthors?\b|[Ff]ounde[rd]|[Ii]nvent(?:ed|or)|[Cc]reators?\b|©"
-    rf"|\b[A-ZÄÖÜ][a-zäöüß]+ (?:[A-Z]\. )?[A-ZÄÖÜ][a-zäöüß]+ (?:{_MADE}|{_MADE_GERMAN})\b"
+    rf"|\b[A-Z]\w+ (?:[A-Z]\. )?[A-Z]\w+ (?:{_MADE})\b"
 )
 _ONE = re.compile(r"\b(?:one|once)\b", re.IGNORECASE)  # "one of the first", "once it is": hardly ever a figure
 _NEARLY = 0.75  # share of the best coverage at which a passage counts as on the question
@@ -46,7 +45,7 @@ def unanswered_part(query: ParsedQuestion, passages: Sequence[StemmedText], know
     if not known.passages:
         return ()
     if (asked := _MAKER_ASKED.search(query.text)) and not any(_MAKER.search(passage.text) for passage in passages):
-        return (asked["verb"] or asked["verbum"],)
+        return (asked["verb"],)
     names = [term for term in names_of(query, known) if _is_written_as_name(term)]
     if figures and names and not any(_has_figure(term, figures, passages) for term in names):
         return tuple(term.word for term in names)
@@ -54,18 +53,14 @@ def unanswered_part(query: ParsedQuestion, passages: Sequence[StemmedText], know
     total = sum(weight for _, weight in weights)
     stems_of = [frozenset((*passage.body, *passage.heads)) for passage in passages]
     most = max((coverage(weights, one) for one in stems_of), default=0.0)
-    near = [passage for passage, one in zip(passages, stems_of, strict=True) if coverage(weights, one) >= _NEARLY * most]
-    if (
-        figures
-        and _FIGURE_ASKED.search(query.text)
-        and not any(kind_match(figures, _ONE.sub("", passage.text)) for passage in near)
-    ):
+    near = [(passage, one) for passage, one in zip(passages, stems_of, strict=True) if coverage(weights, one) >= _NEARLY * most]
+    is_figure_asked = figures and _FIGURE_ASKED.search(query.text)
+    if is_figure_asked and not any(kind_match(figures, _ONE.sub("", passage.text)) for passage, _ in near):
         return tuple(term.word for term, _ in sorted(weights, key=lambda pair: -pair[1])[:1])
     if figures and any(kind_match(figures, passage.text) for passage in passages):
         return ()
-    held = [one for one in stems_of if coverage(weights, one) >= _NEARLY * most]
     heavy = (term for term, weight in weights if weight >= _HEAVY * total and term.specificity >= _NAMED)
-    return tuple(term.word for term in heavy if not any(term.is_in(one) for one in held))
+    return tuple(term.word for term in heavy if not any(term.is_in(one) for _, one in near))
 
 
 def _is_written_as_name(term: Term) -> bool:
