@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pipeline.system.folder_fingerprint import folder_of
@@ -67,7 +67,9 @@ class Files(Manifest):
         _, owner, kind, skeleton, aliases, digest, size, mtime = row
         return BuiltFile(path, owner, kind, digest, size, mtime, skeleton, tuple(json.loads(aliases)))
 
-    def put(self, one: BuiltFile) -> None:
-        """Store a file as the build left it."""
-        row = (one.path, one.owner, one.kind, one.skeleton, json.dumps(one.aliases), one.digest, one.size, one.mtime)
-        self._base.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    def put(self, files: Iterable[BuiltFile]) -> None:
+        """Store files as the build left them."""
+        rows = (
+            (one.path, one.owner, one.kind, one.skeleton, json.dumps(one.aliases), one.digest, one.size, one.mtime) for one in files
+        )
+        self._base.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)

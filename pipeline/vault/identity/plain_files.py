@@ -76,4 +76,5 @@ def _signed_letters(mark: re.Match[bytes]) -> str:
 def _letters(data: bytes) -> str:
     """The comma behind a node of a canvas does not count: it depends on what comes after."""
     bare = _TARGET.sub(b"", data) if b"[[" in data or b'"file":"' in data else data
-    return letters_of(line for one in bare.split(b"\n") if (line := one.rstrip().removesuffix(b",")))
+    lines = map(bytes.rstrip, bare.split(b"\n"))
+    return letters_of(filter(None, [line.removesuffix(b",") for line in lines] if b"," in bare else lines))

@@ -116,7 +116,8 @@ def significant(properties: Mapping[str, Any], body: str) -> list[bytes]:
             shown = repr(entry) if type(entry) is float else _as_json(entry)
             lines.append(_without_targets(f"{name}: {shown}").encode("utf-8", "surrogateescape"))
     text = _without_targets(body).encode("utf-8", "surrogateescape")
-    return lines + [line for one in text.split(b"\n") if (line := one.rstrip())]
+    lines.extend(filter(None, map(bytes.rstrip, text.split(b"\n"))))
+    return lines
 
 
 def _without_targets(text: str) -> str:

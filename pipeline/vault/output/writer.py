@@ -86,6 +86,7 @@ class VaultWriter:
         self._tree, self._files = tree, files
         self._generated = cache(lambda kind: tuple(generated(kind)))
         self._trusting, self._dry = trusting, dry
+        self._left: dict[str, BuiltFile] = {}  # what the catalogue is to store
         self.result = WriteResult()
 
     def place(self, files: Iterable[PlacedFile], stale: Iterable[str]) -> None:
@@ -99,6 +100,7 @@ class VaultWriter:
                 self._place(placed.file, placed.doubles)
             for path in stale:
                 self._remove(path)
+            self._files.put(self._left.values())
             self._complete_types()
         except OSError as error:
             where = error.filename or "the vault"
@@ -123,7 +125,7 @@ class VaultWriter:
     def _put_note(self, fresh: GeneratedFile, doubles: tuple[str, ...]) -> None:
         made, state = self._files.find(fresh.path), self._tree.state(fresh.path)
         if not doubles and (state is None or self._as_left(made, state)):
-            unchanged = state is not None and made is not None and made.digest == digest_of(fresh.data)
+            unchanged = state is not None and made is not None and made.digest == fresh.digest
             self._leave(fresh, state if unchanged else None, made)
             return
         disk = self._tree.read(fresh.path)
@@ -199,11 +201,11 @@ class VaultWriter:
             state = Look(0, 0) if self._dry else self._tree.write(fresh.path, fresh.data, durable=mixed)
         else:
             self.result.unchanged.append(fresh.path)
-        digest = "" if mixed else digest_of(fresh.data)
+        digest = "" if mixed else fresh.digest
         left = BuiltFile(fresh.path, fresh.owner, fresh.kind, digest, *state)
         self.result.left[fresh.path] = state
         if left != made:
-            self._files.put(left)
+            self._left[fresh.path] = left
 
     def _put_plain(self, fresh: GeneratedFile) -> None:
         made, disk = self._files.find(fresh.path), self._tree.read(fresh.path)
@@ -261,6 +263,7 @@ class VaultWriter:
         if exists and not self._dry:
             self._tree.remove(path)
         self._files.drop([path])
+        self._left.pop(path, None)
         self.result.left[path] = None
 
     def _was_edited(self, path: str, data: bytes) -> bool:

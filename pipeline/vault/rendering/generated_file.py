@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pipeline.text.normalise import digest_of
 from pipeline.vault.identity import plain_files
@@ -32,6 +32,10 @@ class GeneratedFile:
     yields: bool = False
     id: str = ""
     former_ids: tuple[str, ...] = ()
+    digest: str = field(init=False, default="")  # of ``data``; worked out here, so where the file is rendered
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", digest_of(self.data))
 
     @property
     def aliases(self) -> tuple[str, ...]:
