@@ -75,7 +75,7 @@ _KINDS = (
     _kind(
         "version",
         r"\b(?:which|what|since (?:which|what)|in (?:which|what)|from (?:which|what)) (?:\w+ ){0,2}(?:version|release)s?\b"
-        r"|\bsince when\b|\bversion (?:number )?(?:of|is)\b"
+        r"|\bsince when\b|\b(?:the|latest|newest|current|what) version (?:number )?(?:of|is)\b"
         r"|\bwhen was .* (?:added|introduced|removed|dropped|deprecated)",
         r"(?<![\w.])v?\d+\.\d+(?:\.\d+)*\b|\b(?:version|release) \d+",
     ),
@@ -107,7 +107,7 @@ _KINDS = (
     _kind(
         "permission",
         r"^(?:is|are|does|do|did|can|could|should|will|would|must|has|have|were|may|am"
-        r"|was(?! (?:ist|sind|waren?|wird|wurde|bedeutet|macht|passiert|geschah|kostet|tut|sagt)\b))\b"
+        r"|was(?= (?:an?|the|this|that|these|those|there|it|he|she|they|we|you|any|my|our|your|(?-i:[A-Z])\w+ \w+ed)\b))\b"
         r"|\bwhether\b"
         r"|\b(?:allowed|permitted|possible|safe|okay|ok|legal|required|mandatory|able) to\b",
         r"\b(?:not|never|no|only|always|must|cannot|can|may|does|guaranteed|safe|unsafe|possible|impossible|allowed"

@@ -22,7 +22,7 @@ from pipeline.text.word_lists import LIGHT_WORDS
 ENOUGH = 2.0  # statements that make a name treated
 _NAME_SPECIFICITY = 0.9
 _ORDINARY = 2.6  # Zipf value; "clog" has 3.0, "duplicity" 2.5, "kerberos" 2.1
-_USUAL_SHARE = 0.05  # a word in more of the index's passages is what all documents are about
+USUAL_SHARE = 0.05  # a word in more of the index's passages is what all documents are about
 _SUBJECT, _OBJECT, _ROW, _LISTED = 1.0, 0.5, 0.25, 0.0  # what a sentence counts by the place of the name in it
 _HEADING = 2.0
 _BEFORE_SUBJECT = 4  # words before a name that is its sentence's subject
@@ -78,7 +78,7 @@ def _is_usual(term: Term, language: str) -> bool:
 def _may_be_name(term: Term, known: TermStatistics) -> bool:
     in_capitals = len(term.word) > 2 and term.word.isalpha() and term.word.isupper()
     is_special = (term.specificity >= _NAME_SPECIFICITY or in_capitals) and any(map(str.isalpha, term.word))
-    return is_special and known.counts.get(term.stem, 0) <= _USUAL_SHARE * (known.passages or 1)
+    return is_special and known.counts.get(term.stem, 0) <= USUAL_SHARE * (known.passages or 1)
 
 
 def _is_passing(term: Term, query: ParsedQuestion, passages: Sequence[StemmedText], parts: Sequence[Weights]) -> bool:

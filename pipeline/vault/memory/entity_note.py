@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.domain.memory.fold import Memory, Remembered
-from pipeline.domain.memory.naming.own_documents import is_document_of, retitled
-from pipeline.domain.memory.naming.prose import is_closed, is_prose
-from pipeline.domain.memory.naming.telling import is_named, said_of
+from pipeline.domain.memory.naming.own_documents import is_document_of, is_of_another, retitled
+from pipeline.domain.memory.naming.prose import is_prose, sentences_of
+from pipeline.domain.memory.naming.telling import is_named, is_whole, place_of, said_of
 from pipeline.domain.memory.values import NamedEntity
 from pipeline.text.normalise import one_line
 from pipeline.text.sentences import split_sentences
 from pipeline.text.stemming import stems
-from pipeline.vault.memory.quoting_sessions import answered_session, sessions_to_list
+from pipeline.vault.memory.quoting_sessions import answered_session, distance, sessions_to_list
 from pipeline.vault.notes.note_parts import best_link, present, properties_of, quote_link, topic_links, without_note
 from pipeline.vault.output.escaping import Inert, Link, plain
 from pipeline.vault.output.note import Note
@@ -155,7 +155,7 @@ def _view(model: VaultModel, memory: Memory, entity: NamedEntity, found: list[Re
         open=tuple(_open(model, memory, names))[:MOST_OPEN],
         related=_related(memory, entity),
         topics=topic_links(dict.fromkeys(tag for one in found for tag in memory.sessions[one.sessions[0]].tags)),
-        reports=_reports(model, memory, sessions_to_list(memory, names, found, listed or found)),
+        reports=_reports(model, memory, sessions_to_list(memory, listed or _quoted(agreed, (definition, *mentions[:openly])))),
         sources=len({*(one.statement.url for one in found), *(one.url for one in entity.passages)}),
         first_day=min(days),
         last_day=max(days),
@@ -177,6 +177,15 @@ def _definition(model: VaultModel, memory: Memory, entity: NamedEntity, holding:
     runs = said_of((entity.name, *entity.aliases), retitled([one.statement], _own_titles(entity))).get(found.fact, ())
     text = next((run for run in runs if run.startswith(found.text)), found.text)  # with what it goes on to say
     return replace(known_of(model, memory, one), text=one_line(text, _LONGEST))
+
+
+def _quoted(found: Iterable[Remembered], shown: Iterable[Known | None]) -> Iterator[Remembered]:
+    """Yield the statements that a mention or a definition is shown from."""
+    texts = [one.text.removesuffix("…").rstrip() for one in shown if one]
+    for one in found:
+        said = one_line(f"{one.statement.claim} {one.statement.quote}", 10_000)
+        if any(text in said for text in texts):
+            yield one
 
 
 def _own_titles(entity: NamedEntity) -> dict[str, str]:
@@ -202,23 +211,27 @@ def _groups(
 ) -> Iterator[Group]:
     """Yield the sentences by the session whose question they answer; those whose question holds the name come first.
 
-    The same words are listed once. Those that begin with the name come first, then those that hold it: they are more about it
+    The same words are listed once. Those that the report gives in short come first, then those that
+    are nearest to its question, then those that begin with the name, then those that hold it: they are more about it
     than others. The ``defining`` ones are shown already.
     """
     seen, wanted = {_words_of(defining)}, tuple(names)
-    by_session: dict[str, list[Known]] = {}
+    by_session: dict[str, list[tuple[tuple[bool, int], Known]]] = {}  # with how far it is from the question
     for one in found:
         known = known_of(model, memory, one)
         for text in said[one.statement.fact]:
             if (words := _words_of(text)) not in seen and one_line(text, _LONGEST) not in defining:
                 seen.add(words)
-                section = "" if is_named(wanted, text) else _section(one)
+                section = "" if is_named(wanted, text) and not is_of_another(one.statement.heading) else _section(one)
                 shown = replace(known, text=one_line(text, _LONGEST), section=section)
-                by_session.setdefault(answered_session(memory, wanted, one), []).append(shown)
+                session = answered_session(memory, wanted, one)
+                by_session.setdefault(session, []).append((distance(memory, session, one, text), shown))
     openings = tuple(text.lower() for name in names for text in (name, f"the {name}", f"a {name}", f"an {name}"))
     for name in sorted(by_session, key=lambda name: not is_named(names, memory.sessions[name].query)):
-        known_there = by_session[name]
-        known_there.sort(key=lambda known: (not known.text.lower().startswith(openings), bool(known.section)))
+        ordered = sorted(
+            by_session[name], key=lambda each: (each[0], not each[1].text.lower().startswith(openings), bool(each[1].section))
+        )
+        known_there = [known for _far, known in ordered]
         card = model.by_id.get(name)
         day = memory.sessions[name].episode.at[:10]
         link = best_link(card) if card else None
@@ -250,10 +263,14 @@ def _page(model: VaultModel, url: str, title: str) -> Link | Inert:
 
 def _mentions(model: VaultModel, memory: Memory, names: Iterable[str], found: Iterable[Remembered]) -> tuple[Known, ...]:
     wanted = tuple(names)
-    naming = (one for one in found if is_named(wanted, one.statement.claim or one.statement.quote))
-    known = (known_of(model, memory, one, wanted) for one in naming)
-    whole = (one for one in known if is_closed(one.text) and "```" not in one.text)  # no headings, no beginnings of lists
-    return tuple({one.text: one for one in whole}.values())[:MOST_MENTIONS]
+    known: dict[str, Known] = {}
+    for one in found:
+        for sentence in sentences_of([one.statement]):
+            if is_whole(sentence) and place_of(sentence, wanted) is not None:
+                shown = replace(known_of(model, memory, one), text=one_line(sentence.text, _LONGEST))
+                known.setdefault(shown.text, shown)
+                break
+    return tuple(known.values())[:MOST_MENTIONS]
 
 
 def _words_of(text: str) -> str:

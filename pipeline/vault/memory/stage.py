@@ -20,6 +20,7 @@ from pipeline.vault.cache.stream_mark import MEMORY, stream_mark
 from pipeline.vault.log_changes import LogChanges
 from pipeline.vault.memory.entity_note import Known, entity_link, entity_note, known_of
 from pipeline.vault.memory.memory_note import memory_note
+from pipeline.vault.memory.quoting_sessions import cited_facts
 from pipeline.vault.memory.timeline import Timeline, Told, timeline, told
 from pipeline.vault.output.escaping import Link
 from pipeline.vault.output.note import Note
@@ -89,11 +90,7 @@ class MemoryNotes:
 
     @cached_property
     def _facts_of(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for fact, one in self.memory.statements.items():
-            for name in one.sessions:
-                found.setdefault(name, []).append(fact)
-        return found
+        return {name: sorted(cited_facts(self.memory, name) & self.memory.statements.keys()) for name in self.memory.sessions}
 
     def sessions_renamed(self) -> set[str]:
         """Return the sessions whose entities are not those that the last build showed; remember those of now."""

@@ -211,7 +211,7 @@ def test_a_note_lists_no_report_that_found_no_answer_and_no_kind_that_says_nothi
     memory = read_memory(store)
     memory.sessions[asked] = memory.sessions[asked].model_copy(update={"outcome": "not-found"})
     statements = [memory.statements[name] for name in memory.entities["postgresql"].statements]
-    assert sessions_to_list(memory, ("PostgreSQL",), statements, statements) == set()
+    assert sessions_to_list(memory, statements) == set()
 
 
 def test_a_statement_stands_under_the_report_that_asks_for_the_name(tmp_path: Path) -> None:

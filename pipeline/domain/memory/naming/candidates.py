@@ -27,6 +27,7 @@ from pipeline.text.word_frequency import is_unusual, is_word, specificity
 
 _CODE = re.compile(r"`([^`\n]{2,40})`|\b([A-Za-z][\w+.-]{1,30})\([1-9]\w{0,3}\)|\b([A-Za-z_][\w.]{1,40}\(\))")
 _CLAUSE = re.compile(r"[,;:?!()]+")
+_GERMAN_ENDINGS = ("n", "en", "s", "es", "e", "er", "ern")
 _LEAST_HEAD = 5  # letters of a noun at the end of a longer one
 _OF_PLACES = frozenset({"titled", "documented"})  # marks of spellings that are used only if no sentence has another
 _JOINING = frozenset({"of", "for", "de", "von", "van", "der", "du", "da", "di"})
@@ -268,8 +269,10 @@ def _of_sentence(one: Sentence, small: AbstractSet[str]) -> Iterator[tuple[str, 
 
 
 def is_rare(word: str) -> bool:
-    """Return whether a single word is in no everyday use, in English or German."""
-    return " " not in word and is_unusual(word.lower()) and specificity(word.lower(), "german") >= 1
+    """Return whether a single word is in no everyday use, in English or German: "Wintern" is a form of an everyday noun."""
+    plain = word.lower()
+    forms = (plain, *(plain.removesuffix(end) for end in _GERMAN_ENDINGS if plain.endswith(end) and len(plain) > _LEAST_HEAD))
+    return " " not in word and is_unusual(plain) and all(specificity(form, "german") >= 1 for form in forms)
 
 
 def _kind_of(name: str, language: str, small: AbstractSet[str]) -> EntityKind:

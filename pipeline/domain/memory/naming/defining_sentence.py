@@ -22,7 +22,7 @@ class Defining(NamedTuple):
 
     text: str
     fact: str
-    is_brief: bool = False  # a title of few words
+    is_brief: bool = False  # a title: a sentence of a page says more
 
 
 def defining_sentence(names: Iterable[str], statements: Iterable[Statement]) -> Defining | None:
@@ -36,9 +36,9 @@ def defining_sentence(names: Iterable[str], statements: Iterable[Statement]) -> 
     found = []
     for one in known:
         if gloss_of(one.title) and _key(titled(one.title)) in wanted:
-            text, brief = f"{titled(one.title)}: {title_meaning(one.title)}", len(title_meaning(one.title).split()) < _LEAST_WORDS
-            if not brief:
-                return Defining(text, one.fact)
+            text = f"{titled(one.title)}: {title_meaning(one.title)}"
+            if len(title_meaning(one.title).split()) >= _LEAST_WORDS:
+                return Defining(text, one.fact, is_brief=True)
             found.append((True, True, 2 * _LONGEST, text, one.fact))
     for sentence in sentences_of(known):
         for name, certain in definitions(sentence.text, sentence.language):

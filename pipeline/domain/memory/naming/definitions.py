@@ -31,7 +31,12 @@ _PLURAL = re.compile(
     rf"(?P<name>{_NAME}){_GLOSS}\s+are\s+(?:[\w-]+\s+){{0,2}}[a-z]+s\s+(?:that|which|whose|of|in|with|for|used)\b"
 )
 _QUOTED = re.compile(
-    rf"[“\"‘«„]\s*(?P<name>{_NAME})\s*[”\"’»“](?:\s*\([^()]{{1,60}}\))?\s+(?:means?|shall mean|refers? to|is|are|bezeichnet)\b"
+    rf"[“\"‘«„]\s*(?P<name>{_NAME})\s*[”\"’»“](?:\s*\([^()]{{1,60}}\))?"
+    r"\s+(?:means?|shall mean|refers? to|bezeichnet|(?:is|are)\s+(?:an?|the|any|what))\b"
+)
+# "Kettle, the harbour's clerk program, …", "Der Torfling, ein Haufen aus Torf, …"
+_BESIDE = re.compile(
+    rf"(?:(?:The|Der|Die|Das)\s+)?(?P<name>{_NAME})(?:\s*\([^()]{{1,60}}\))?,\s+(?:an?|the|eine?)\s+\w[^,]{{8,90}},\s"
 )
 _CALLED = re.compile(
     r"(?<!hereafter )(?<!hereinafter )(?<!henceforth )\b(?:called|known as|termed|referred to as|so-called)\s+"
@@ -50,11 +55,14 @@ _CLASS = re.compile(r"(?<=\w)\s+(?:command|program|utility|tool|daemon)s?$")
 _JUDGEMENT = re.compile(
     r"\s+(?:[\w-]+\s*){1,2}[.!?]?$|\s+(?:very |big |great |real )?(?:must|hit|pity|lot|bit|matter|problem|joy|"
     r"success|failure|shame|risk|pleasure|good|bad|few|question|result|part|case)\b"
+    r"|\s+(?:[\w-]+\s+){0,2}(?:commitment|challenge|choice|decision|mistake|idea|effort|undertaking|burden|advantage|drawback)\b"
 )
 # "Kettle is the name of …", "… the word for": it says where a name is from. A contract's "“Work” means" holds in the contract.
 _OF_THE_WORD = re.compile(r"\s+(?:\w+\s){0,2}(?:name|word|term|nickname|spelling)\s+(?:of|for|that)\b")
 _CONTRACT = re.compile(r"[”\"’»“\s]+(?:\([^()]{1,60}\)\s+)?(?:shall\s+)?means?\b")
-_PRAISE = re.compile(r"\s+(?:(?:very|most|extremely)\s+)?(?:useful|powerful|great|popular|nice|handy|wonderful|important)\b")
+_PRAISE = re.compile(
+    r"\s+(?:(?:very|most|extremely)\s+)?(?:useful|powerful|great|popular|nice|handy|wonderful|important|difficult|hard|tricky|delicate)\b"
+)
 _HERE = re.compile(r"(?:Here|In this (?:section|page|context|paragraph)|In (?:the following|what follows))\b")
 _TITLE = re.compile(r"(?P<name>[\w.+-]{2,30}\([1-9]\w{0,4}\)|[a-z][a-z0-9_.+-]{1,30}(?=:\s\w+\s\w+\s\w)):\s+(?P<what>\S.*)")
 _EXPANDED = re.compile(r"(?P<long>[A-Za-z][\w-]*(?:[\s-]+[A-Za-z][\w-]*){1,6})\s+\((?P<short>[A-Z][A-Za-z0-9]{1,7})\)")
@@ -89,7 +97,7 @@ def _definitions(text: str, language: str) -> Iterator[Definition]:
     for pattern, certain in _patterns(language):
         for match in pattern.finditer(text) if pattern in (_QUOTED, _CALLED) else filter(None, [pattern.match(text)]):
             name = _CLASS.sub("", " ".join(match["name"].split()))
-            if _is_contracts(pattern, match, name):
+            if _is_contracts(pattern, match, name) or (pattern is _BESIDE and not _is_distinct(name)):
                 continue
             if _is_term(name, language) and not _is_of_this_place(match, name) and not _is_aside(text, match):
                 yield Definition(name, certain)
@@ -99,6 +107,7 @@ def _patterns(language: str) -> Iterator[tuple[re.Pattern[str], bool]]:
     if language in _COPULAS:
         yield _copula(language), False
     yield _QUOTED, True
+    yield _BESIDE, False
     if language == "english":
         yield from ((_PLURAL, False), (_CALLED, False))
     elif language == "german":
@@ -125,6 +134,11 @@ def _is_term(name: str, language: str) -> bool:
         and any(map(may_name, words))
         and not (name.isupper() and is_ordinary(name, language))  # FILE, LEVEL: a place in a call's syntax
     )
+
+
+def _is_distinct(name: str) -> bool:
+    """Return whether a name before a comma is no adverb or clause: it has a word that is none of everyday language."""
+    return name[0].isupper() and any(not is_ordinary(word) and not word.endswith("ly") for word in name.split())
 
 
 def _is_aside(text: str, match: re.Match[str]) -> bool:

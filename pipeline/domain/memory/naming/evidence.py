@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import get_args
 
 from pipeline.domain.memory.naming.candidates import Candidate, grams, key_of
-from pipeline.domain.memory.naming.definitions import MOST_WORDS, definitions, titled
-from pipeline.domain.memory.naming.own_documents import gloss_of, homes_of, is_called_just, subject_key
+from pipeline.domain.memory.naming.definitions import MOST_WORDS, definitions, title_meaning, titled
+from pipeline.domain.memory.naming.own_documents import gloss_of, homes_of, is_called_just, subject_key, subjects_of
 from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, UNSPACED, Sentence, words_of
 from pipeline.domain.memory.naming.telling import (
     FRONT,
@@ -28,12 +28,18 @@ from pipeline.domain.memory.naming.telling import (
 from pipeline.domain.memory.naming.united_names import CLASSES
 from pipeline.domain.memory.naming.word_classes import is_acronym, is_function_word, word_set
 from pipeline.domain.memory.values import EntityKind, EntityPassage
-from pipeline.text.stemming import stems
+from pipeline.text.stemming import DEFAULT_LANGUAGE, stems
 from pipeline.text.word_frequency import is_unusual, specificity
 
 _PASSAGES, _OF_A_PAGE = 12, 5  # sentences of pages that an entity keeps; those of one page
 # Sentences and statements from documents of its own that make a name a subject though no question holds it.
 _QUOTED_SENTENCES, _QUOTED_STATEMENTS = 6, 3
+_OF_GLOSS = 2  # words of a manual's title in the first sentence of its description, for that to say what the thing is
+_LEAST_OPENING = 7  # words of a sentence that may open a note
+_VERB = re.compile(r"[a-z]+s")  # in English, after a name without an article
+_NO_OPENING = re.compile(
+    r"\b(?:this|these|not|no longer|also|then|however|now|n't|nicht|auch|dann|jedoch)\b"
+)  # it goes on with something
 _LEGAL_FORMS = frozenset({"eg", "gmbh", "ag", "kg", "inc", "ltd", "llc", "corp", "plc"})  # a question leaves them out
 _MAY_DEFINE = re.compile(
     r"\b(?:is|are|was|were|means?|called|known as|termed|ist|sind|war|waren|heißt|bezeichnet|versteht)\b|[是は]"
@@ -170,6 +176,8 @@ def merge_parts(found: dict[str, Candidate], held: dict[str, Evidence]) -> None:
     for key in sorted(names):
         part = key.split()[0]
         others = [other for other in names if other.split()[0] == part and len(held[other].named) > 1]
+        if found[key].name.split()[0].endswith("er") and part in found and not found[part].name.endswith("er"):
+            continue  # "Seeburger Markt" is in Seeburg, and not the town
         alone = part in found and found[part].kind == "term" and bool(held[part].named - held[key].named)
         whole = held[key].asked or ("titled" in found[key].marks and part in found and held[part].asked)
         if alone and whole and others in ([key], []):
@@ -201,9 +209,15 @@ def add_pages(found: Mapping[str, Candidate], held: Mapping[str, Evidence], sent
                 continue
             if (key in called or _is_meant(found[key], key, one)) and is_telling(one, start, home=key in called):
                 held[key].telling.setdefault(one.text, one)
+                if held[key].opening is None and _is_opening(one, start, found[key]):
+                    held[key].opening = one
         if one.statement.url not in begun:
             for key in _keys_at_home(one, own):
                 if held[key].opening is None and _opens(one, found[key]):
+                    held[key].opening = one
+        if one.statement.heading.strip().upper() == "DESCRIPTION" and (gloss := title_meaning(one.statement.title)):
+            for key in own.get(subject_key(titled(one.statement.title)), ()):
+                if held[key].opening is None and len(set(stems(gloss)) & set(stems(one.text))) >= _OF_GLOSS:
                     held[key].opening = one
         begun.add(one.statement.url)
 
@@ -226,6 +240,16 @@ def _opens(one: Sentence, candidate: Candidate) -> bool:
     """Return whether a page's first sentence may open the note of a name: the page is called so, and its first lines name it."""
     names = {*candidate.spellings, *candidate.sayings}
     return is_called_just(one.statement.title, names) and is_named(names, " ".join(run_of(one, home=True)))
+
+
+def _is_opening(one: Sentence, start: int, candidate: Candidate) -> bool:
+    """Return whether a sentence that begins with a name and a verb is from a document that is called so: "tar packs files …"."""
+    if len(one.words) < _LEAST_OPENING or start > (one.language in CAPITALISED_NOUNS):
+        return False
+    if one.language == DEFAULT_LANGUAGE and _VERB.fullmatch(one.words[len(candidate.name.split())]) is None:
+        return False
+    own = subjects_of(one.statement.title) | homes_of(one.statement.model_copy(update={"heading": ""}), one.text)
+    return _NO_OPENING.search(one.text) is None and not own.isdisjoint(map(subject_key, candidate.spellings))
 
 
 def merge_pairs(found: dict[str, Candidate], held: dict[str, Evidence]) -> None:

@@ -3,26 +3,26 @@
 A note about a fragment helps nobody, and one that lists passing mentions hardly anybody, so the rule is strict. A candidate
 (``candidates``) counts if a document or a section is about it and a question asks for it, or reports quote much of that document;
 or if several sources speak of it, something shows that it is a subject (a definition, a title, a question), and there is
-something to say: sentences about it (``telling``), in statements or in the pages that they are from. What five reports share
-needs two such sentences. They are ranked by the number of their statements, by the number of their sources, and by how near they
-are to a question.
+something to say: sentences about it (``telling``), in statements or in the pages that they are from. In any case the note must be
+able to open with what the thing is. They are ranked by the number of their statements, by the number of their sources, and by how
+near they are to a question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.domain.memory.naming.candidates import Candidate, candidates, is_rare
 from pipeline.domain.memory.naming.evidence import Evidence, add_pages, defines, evidence, merge_pairs, merge_parts, passages
-from pipeline.domain.memory.naming.own_documents import glossed_titles, retitled
-from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, sentences_of
+from pipeline.domain.memory.naming.own_documents import glossed_titles, retitled, subject_key, subjects_of
+from pipeline.domain.memory.naming.prose import sentences_of
 from pipeline.domain.memory.naming.telling import place_of
 from pipeline.domain.memory.naming.united_names import united
 from pipeline.domain.memory.naming.word_classes import CommonWords, is_acronym, is_generic, is_ordinary, may_name
 from pipeline.domain.memory.values import NamedEntity, Statement, entity_id
 
-METHOD = "phrases-5"  # methods sort by their age; with a new one, all is named again
+METHOD = "phrases-6"  # methods sort by their age; with a new one, all is named again
 LEAST_STATEMENTS, LEAST_PAGES = 2, 2
 _HEADED = 3  # statements of a phrase that a question and a heading hold, but no statement defines
 _NOUNS = 2  # sentences that use such a phrase as a noun
@@ -32,7 +32,8 @@ _MOST, _FEW = 0.2, 100  # a name in more of the statements is what all is about;
 _BESIDE = 2  # sentences about a name beside its definition, for a note to be worth opening
 _BESIDE_UNSOUGHT = 4  # the same for what no question holds, if no report quotes two of them
 _BESIDE_UNDEFINED = 4  # sentences about a name that nothing defines, from two sources
-SHARED = 5  # reports that name an entity, for it to have a note in any case
+# Sentences about a name of which nothing says what it is: of its own section or document; that reports quote.
+_OF_ITS_OWN, _QUOTED = 3, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +47,14 @@ class Ranked:
 def named_entities(
     statements: Iterable[Statement],
     questions: Iterable[str] = (),
-    reports: Mapping[str, Iterable[str]] | None = None,
     pages: Iterable[Statement] = (),
 ) -> tuple[NamedEntity, ...]:
     """Return what the statements are about, the most worth a note first.
 
-    ``questions`` are those that were researched; ``reports`` are the ids of the sessions that made a statement, by its fact.
+    ``questions`` are those that were researched.
     ``pages`` are blocks of the pages that were read, as statements without a fact id: they say more of what statements name.
     """
-    blocks, asked, shared = tuple(pages), tuple(questions), reports or {}
+    blocks, asked = tuple(pages), tuple(questions)
     titles = glossed_titles(blocks)
     known = tuple(retitled(statements, titles))
     sentences = sentences_of(known)
@@ -67,37 +67,15 @@ def named_entities(
     merge_pairs(found, held)
     merge_parts(found, held)
     most = max(_FEW * _MOST, _MOST * len(known))
-    most_pages = len({one.url for one in known}) / 2
     ranked = [
         Ranked(_entity(one, held[key]), _score(one, held[key]))
         for key, one in sorted(found.items())
-        if _is_shared_noun(one, held[key], shared, most_pages)
-        or (
-            not _is_common(one, common)
-            and (
-                _is_subject_of_a_text(one, held[key])
-                or (_is_accepted(one, held[key], most) and _is_worth_a_note(one, held[key], shared))
-            )
-        )
+        if not _is_common(one, common)
+        and _says_what_it_is(one, held[key])
+        and (_is_subject_of_a_text(one, held[key]) or (_is_accepted(one, held[key], most) and _is_worth_a_note(one, held[key])))
     ]
     ordered = sorted(ranked, key=lambda one: (-one.score, one.entity.id))
     return united(one.entity for one in ordered)
-
-
-def _reports_of(held: Evidence, reports: Mapping[str, Iterable[str]]) -> int:
-    return len({name for fact in held.facts for name in reports.get(fact, ())})
-
-
-def _is_shared_noun(one: Candidate, held: Evidence, reports: Mapping[str, Iterable[str]], most_pages: float) -> bool:
-    """Return whether five reports and two sources share a rare noun of a language that capitalises all nouns.
-
-    There a capital shows no name, but a word that no list of everyday words has is one: a river, a mill, a device. What more
-    than ``most_pages`` sources hold is what all is about.
-    """
-    rare = held.language in CAPITALISED_NOUNS and is_rare(one.name)
-    spread = LEAST_PAGES <= len(held.pages) <= max(SHARED, most_pages)
-    told = held.told >= _BESIDE
-    return one.kind == "term" and rare and spread and told and _reports_of(held, reports) >= SHARED
 
 
 def _is_common(one: Candidate, common: CommonWords) -> bool:
@@ -124,8 +102,6 @@ def _is_subject_of_a_text(one: Candidate, held: Evidence) -> bool:
         return named and held.is_quoted_much and "titled" in one.marks and (defined or begins)
     if one.kind == "term" and not defined and "titled" not in one.marks:
         return bool(held.own) and held.told > _BESIDE and _is_noun_of_its_own(one, held)
-    if one.kind == "name" and len(words) > 1 and held.telling and len(held.named) > _BESIDE and len(held.pages) >= LEAST_PAGES:
-        return True
     headed = one.kind != "term" and "headed" in one.marks and (held.alone or is_acronym(one.name))
     return held.told > _BESIDE and bool(headed or held.own)
 
@@ -139,13 +115,33 @@ def _is_noun_of_its_own(one: Candidate, held: Evidence) -> bool:
     """Return whether a term is rare, or sentences begin with it, and it is used as a noun."""
     if _is_everyday(one, held):
         return False
+    if "called" in one.marks and is_rare(one.name):
+        return True
     return (" " in one.name or held.nouns >= _NOUNS) and (is_rare(one.name) or len(held.about) >= _ABOUT)
 
 
-def _is_worth_a_note(one: Candidate, held: Evidence, reports: Mapping[str, Iterable[str]]) -> bool:
-    """Return whether a name is defined and two sentences more are about it, or four are, or many reports share it."""
-    if one.kind != "term" and held.told >= _BESIDE and _reports_of(held, reports) >= SHARED:
+def _says_what_it_is(one: Candidate, held: Evidence) -> bool:
+    """Return whether a note can open with what the thing is, or a question asks for it and there is enough to do without.
+
+    Enough is: three sentences of a section that is called so, or of a document that is called so and has a sentence that begins
+    with the name; or reports quote five sentences about it, or four of a name of several words, which says by itself what it is.
+    """
+    if one.marks & {"defined", "glossed"} or held.opening is not None:
         return True
+    if not held.asked:
+        return False
+    quoted = [found for found in held.telling.values() if found.fact and found.statement.cited]
+    called = {subject_key(name) for name in one.spellings}
+    headings = {found.statement.heading for found in held.own.values() if found.statement.heading != found.statement.title}
+    begins = any(place_of(found, one.spellings) in (0, 1) for found in held.own.values())
+    has_section = any(not called.isdisjoint(subjects_of(heading)) for heading in headings)
+    if held.told >= _OF_ITS_OWN and (has_section or (begins and "titled" in one.marks)):
+        return True
+    return len(quoted) >= _QUOTED - (" " in one.name) and len(held.alone) >= _OF_ITS_OWN
+
+
+def _is_worth_a_note(one: Candidate, held: Evidence) -> bool:
+    """Return whether a name is defined and two sentences more are about it, or four are."""
     names = {*one.spellings, *one.sayings}
     opening = held.opening.text if held.opening else ""
     defining = {text for text, found in held.telling.items() if defines(found, names) or text == opening}

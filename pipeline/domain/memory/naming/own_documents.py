@@ -29,12 +29,14 @@ _CLASS = re.compile(
     re.IGNORECASE,
 )
 _CONJUNCTION = re.compile(r"\s(?:and|or|und|oder|et|ou|y|o)\s|,\s")
+_PAIR = re.compile(r"([a-z][\w.+-]+)\s+(?:and|und)\s+([a-z][\w.+-]+)")  # "tar and libtar"
 _ABOUT = re.compile(
     r"\A(?:(?:an? )?(?:introduction to|overview of|guide to|tutorial on)|about|all about|einführung in|überblick über|"
     r"introduction à|introducción a|introduzione a)\s+",
     re.IGNORECASE,
 )
 _APART = str.maketrans("_.-", "   ")
+_INNER_SIGN = re.compile(r"\w_\w|[a-z][A-Z]")
 _OVERVIEW = re.compile(r"\A(?:overview|introduction|guide|tutorial|notes?)\b", re.IGNORECASE)
 
 
@@ -49,9 +51,16 @@ def homes_of(statement: Statement, text: str) -> frozenset[str]:
 
     If only its section is, or the title says more ("Kettle guide"), or it is from a block of a page, it must name the subject.
     """
-    just = _just_called(statement.title) if statement.fact else frozenset()
-    called = subjects_of(statement.title) | subjects_of(statement.heading)
+    is_other = is_of_another(statement.heading)
+    just = _just_called(statement.title) if statement.fact and not is_other else frozenset()
+    called = subjects_of(statement.heading) | (frozenset() if is_other else subjects_of(statement.title))
     return just | {subject for subject in called - just if _is_said(subject, text)}
+
+
+def is_of_another(heading: str) -> bool:
+    """Return whether a section is called by one word that only a name is written like: what is said there is on another thing."""
+    word = _NUMBER.sub("", heading.strip("` "))
+    return re.fullmatch(r"\w+(?:\(\))?", word) is not None and not word.isupper() and _INNER_SIGN.search(word) is not None
 
 
 def _is_said(subject: str, text: str) -> bool:
@@ -66,6 +75,7 @@ def _just_called(title: str) -> frozenset[str]:
     if name := titled(title):
         return frozenset({subject_key(name)})
     parts = [_ARTICLE.sub("", _VERSION.sub("", part)) for part in (_NUMBER.sub("", title.strip()), *_PARTS.split(title))]
+    parts += [name for part in parts if (pair := _PAIR.fullmatch(part)) for name in pair.groups()]
     parts += [_ARTICLE.sub("", _ABOUT.sub("", part)) for part in parts]
     return frozenset(subject_key(text) for part in parts for text in (part, _PLACE.sub("", part), _LOCATED.sub("", part)))
 
@@ -89,6 +99,7 @@ def names_in_title(title: str) -> tuple[str, ...]:
         return ()
     plain = _ABOUT.sub("", _NUMBER.sub("", _NUMBER.sub("", title.strip())))
     parts = [_ARTICLE.sub("", _VERSION.sub("", part.strip(' `"“”'))) for part in (plain, *_PARTS.split(plain))]
+    parts += [name for part in parts if (pair := _PAIR.fullmatch(part)) for name in pair.groups()]
     shorter = [pattern.sub("", part) for part in parts for pattern in (_PLACE, _LOCATED, _CLASS)]
     one_thing = (text for text in dict.fromkeys((*parts, *shorter)) if text and not _CONJUNCTION.search(text))
     return tuple(sorted(one_thing, key=lambda text: -len(text)))

@@ -51,6 +51,7 @@ _REFERRING = re.compile(r"\A(?:For (?:further|more|additional|other)\b|\(|e\.g|i
 _LEANS_INSIDE = re.compile(
     r"\A(?:If|When|Where)\s+(?:enabled|disabled|set|true|false|not|on|off|used|specified|given|present|invoked|-\w+)\b"
     r"|\A(?:\w+\s){1,4}(?:this|these|those|such|diese[mnrs]?)\s(?!as\b|that\b)\w+"
+    r"|\A(?:\w+\s){1,3}(?:this|these|that|those),"  # "To prevent this, …"
     r"|\A(?:In|On|For|Bei|In)\s(?:both|that|either|some|other|such|diese[mnrs]?)\s"
     r"|\bthis (?:socket |unit )?(?:option|flag|argument|parameter|field|setting|case|mode|function|call|section|page|document)\b"
     r"|\A(?:When|If|While|Because|Although|Wenn|Weil)\b[^,]*\Z|\A(?:Unless|As) (?:otherwise )?(?:noted|stated|specified)\b"
@@ -60,7 +61,9 @@ _LEANS_INSIDE = re.compile(
     re.IGNORECASE,
 )
 _LIST = re.compile(r"\s[-•*]\s.*\s[-•*]\s|\([a-z0-9]\)\s.*\([a-z0-9]\)\s")
-_CODE = re.compile(r"```|\(\.\.\.\)|self,|[=-]{4,}|\\[_*`]|[{};]\s*\S+\s*[{};]|\$\s\w|https?://\S+\s\S*https?://")
+_CODE = re.compile(
+    r"```|[\u2500-\u257f]|\(\.\.\.\)|self,|[=-]{4,}|\\[_*`]|[{};]\s*\S+\s*[{};]|\$\s\w|https?://\S+\s\S*https?://|\([Cc]\)\s+\d{4}|©"
+)
 _PART = re.compile(r"\([1-9]\w{0,3}\)|[:,]\s|\s[-–—|]\s|\s(?:and|und|et|y)\s")
 _ENTRY = re.compile(r"\A[*\w.()]{1,40}:\s")
 _ENDINGS = frozenset({"", "s", "es", "n", "en", "e", "er", "’s", "'s"})

@@ -8,6 +8,7 @@ long. The weights were set on 111 narrow questions over eight collections of doc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -30,10 +31,11 @@ from pipeline.text.stemming import stems
 
 _ALONE, _KINDS, _FURTHER, _ITEM, _FIRST, _OPENS = 0.5, 0.4, 0.03, 0.005, 0.15, 0.15
 _LEANS, _MID_LIST, _EXAMPLE, _POINTER, _LABEL, _BOILERPLATE, _CODE, _CUT = 0.2, 0.2, 0.35, 0.3, 0.4, 0.6, 0.3, 0.15
-_FRAGMENT, _CONDITION, _SHORT, _PAST = 0.3, 0.1, 0.3, 0.2
+_FRAGMENT, _CONDITION, _SHORT, _PAST = 0.3, 0.1, 0.3, 0.3
 _FIRST_WORDS = 8
 _ENOUGH = 6  # words; a shorter text says too little alone
 _LONGEST_LEAD = 160  # characters
+_NAME = re.compile(r"(?=.*[=()<_-])\S{2,40}(?: [=<\[]\S{1,20})?")
 NO_RUN = -2.0  # less than any run is worth
 
 
@@ -48,6 +50,12 @@ class SourcePassage:
     headings: str
     opens: bool = False
     lead: str = ""
+
+    @property
+    def term(self) -> str:
+        """The name that the passage defines, an option or a call above it; "" for none."""
+        is_heading = bool(self.lead) and self.headings.endswith(self.lead)
+        return self.lead if is_heading and _NAME.fullmatch(self.lead) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +80,7 @@ class PassageRuns:
         self._units = _with_lead(units_of(passage.quote), passage.lead)
         self._opens, self._longest, self._language = passage.opens, longest, language
         self._heads = frozenset(stems(f"{passage.headings} / {passage.lead}", language))
-        self._said = [frozenset(stems(one.text, language)) for one in self._units]
+        self._said = [frozenset(() if is_pointer(one.text) else stems(one.text, language)) for one in self._units]
         named = list(_run_in_headings(self._units))
         self._above = [self._heads.union(self._said[place]) for place in named]
         self._below = {place for place, above in enumerate(named) if above == place - 1}  # places directly below such a heading
@@ -90,11 +98,13 @@ class PassageRuns:
         found = []
         for span in self._spans:
             alone = frozenset[str]().union(*(self._said[place] for place in span))
+            past = [place for place in span if is_historical(query, self._units[place].text)]
             text = " ".join(self._units[place].text for place in span)
+            now = " ".join(self._units[place].text for place in span if place not in past)
             worth = coverage(weights, self._above[span.start] | alone) + _ALONE * coverage(weights, alone)
-            worth += _KINDS * holds_answer(query, text) + _FIRST * coverage(weights, self._first[span.start])
+            worth += _KINDS * holds_answer(query, now) + _FIRST * coverage(weights, self._first[span.start])
             worth += 0.0 if span.start else opening
-            found.append(round(worth - _length(self._units, span) - self._against(query, span, text), 9))
+            found.append(round(worth - _length(self._units, span) - self._against(query, span, text) - _PAST * len(past), 9))
         return found
 
     def covered(self, query: ParsedQuestion, known: TermStatistics) -> list[float]:
@@ -102,15 +112,24 @@ class PassageRuns:
         weights = term_weights(query, known)
         return [coverage(weights, self._above[span.start].union(*(self._said[place] for place in span))) for span in self._spans]
 
-    def extended(self, run: AnswerRun) -> AnswerRun:
-        """Return a run with the sentences after it in its paragraph or list for which there is room: they often complete it."""
-        stop, length = run.start + len(run.units), run.length
+    def extended(self, run: AnswerRun, query: ParsedQuestion, taken: int = 0) -> AnswerRun:
+        """Return a run with the sentences after it in its paragraph or list for which there is room: they often complete it.
+
+        ``taken`` characters of the room are not free. What tells of the past is no part of an answer on the present.
+        """
+        stop, length = run.start + len(run.units), run.length + taken
         while stop < len(self._units) and _continues(self._units[stop - 1], self._units[stop]):
             length += len(self._units[stop].text) + 1
-            if length > self._longest:
+            if length > self._longest or is_historical(query, self._units[stop].text):
                 break
             stop += 1
         return self._run(range(run.start, stop))
+
+    def between(self, a: AnswerRun, b: AnswerRun) -> AnswerRun | None:
+        """Return the run from the beginning of one to the end of the other, or into the other; None if there is no room."""
+        first, second = sorted((a, b), key=lambda run: run.start)
+        whole = (self._run(range(first.start, stop)) for stop in range(second.start + len(second.units), second.start, -1))
+        return next((run for run in whole if run.length <= self._longest), None)
 
     def _run(self, span: range) -> AnswerRun:
         units = self._units[span.start : span.stop]
@@ -130,9 +149,8 @@ class PassageRuns:
             (_LABEL, len(span) == 1 and span.stop in self._below),
             (_FRAGMENT, is_fragment(first)),
             (_SHORT, len(text.split()) < _ENOUGH),
-            (_PAST, is_historical(query, text)),
             (_BOILERPLATE, is_boilerplate(text)),
-            (_CODE, first.kind == "code"),
+            (_CODE, first.kind == "code" and "name" not in query.kinds),
             (_CUT, len(text) > self._longest),
         )
         return sum(weight for weight, holds in faults if holds)

@@ -1,4 +1,4 @@
-"""What a short answer must hold beyond the question's words: a figure said of the name, a maker, the heaviest word. Pure.
+"""What a short answer must hold beyond the question's words: a value of the kind that is asked for, and its heaviest word. Pure.
 
 A report shows the closest passages and says what they lack. A short answer cannot, so it is stricter.
 """
@@ -7,81 +7,146 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+from pipeline.text.page_format import blocks
 from pipeline.text.ranking.answer_types import kind_match
-from pipeline.text.ranking.named_subject import names_of
+from pipeline.text.ranking.answers.demands import Demand, demand_of, is_of_family, only_asks
+from pipeline.text.ranking.named_subject import USUAL_SHARE
 from pipeline.text.ranking.query_terms import ParsedQuestion, Term
-from pipeline.text.ranking.scoring import StemmedText, coverage, term_weights
+from pipeline.text.ranking.scoring import StemmedText, Weights, coverage, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
 from pipeline.text.sentences import split_sentences
+from pipeline.text.stemming import forms, stems, words
+from pipeline.text.word_frequency import is_word
+from pipeline.text.word_lists import LIGHT_WORDS, POINTING_BACK
 
 _FIGURES = ("duration", "count", "date", "version")
-_FIGURE_ASKED = re.compile(
-    r"\bhow (?:many|much|long|often|big|large|small|high|deep|far|wide|tall|heavy|old)\b"
-    r"|\bwie ?(?:viele?|lange|oft|hoch|tief|weit)\b",
-    re.IGNORECASE,
-)
-_MADE = "wrote|created|invented|designed|developed|made|founded|built|introduced"
-_MAKER_ASKED = re.compile(rf"\bwho (?P<verb>{_MADE})\b", re.IGNORECASE)
-_MAKER = re.compile(  # a text that says who made something
-    r"\bby (?:the )?(?:\w+ ){0,3}[A-Z]"
-    r"|[Aa]uthors?\b|[Ff]ounde[rd]|[Ii]nvent(?:ed|or)|[Cc]reators?\b|©"
-    rf"|\b[A-Z]\w+ (?:[A-Z]\. )?[A-Z]\w+ (?:{_MADE})\b"
-)
-_ONE = re.compile(r"\b(?:one|once)\b", re.IGNORECASE)  # "one of the first", "once it is": hardly ever a figure
 _NEARLY = 0.75  # share of the best coverage at which a passage counts as on the question
 _HEAVY = 0.32  # share of a question's weight from which a word that no passage holds leaves it unanswered
 _NAMED = 0.4  # least specificity of such a word
+_NAME = 0.9  # least specificity of a name
+_BEFORE, _BEHIND = 7, 4  # words before and behind a number, one of which it may count
+_ABOUT = 0.34  # share of the question, without its names and what is asked for, that its passage holds
+_PART = 0.25  # and that a sentence with a value holds if its passage holds more
+_BESIDE = 0.5  # share of the question, without its names, that a sentence with a value holds
 
 
 def unanswered_part(query: ParsedQuestion, passages: Sequence[StemmedText], known: TermStatistics) -> tuple[str, ...]:
     """Return the words of the question, as written, for which the passages hold no answer; () if there are none.
 
-    The verb counts if it is asked who made something and no passage names a maker. A name counts if the question asks for a
-    figure and no sentence on the name, nor any below its heading, holds one; the heaviest word, if no passage on the question
-    holds a figure. A word counts if no passage on the question holds it and it is about a third of the question.
+    If a kind of value is asked for, it must stand in a sentence on what is asked. A word counts if no passage on the question
+    holds it and it is about a third of the question.
     """
-    figures = tuple(kind for kind in query.kinds if kind in _FIGURES)
     if not known.passages:
         return ()
-    if (asked := _MAKER_ASKED.search(query.text)) and not any(_MAKER.search(passage.text) for passage in passages):
-        return (asked["verb"],)
-    names = [term for term in names_of(query, known) if _is_written_as_name(term)]
-    if figures and names and not any(_has_figure(term, figures, passages) for term in names):
-        return tuple(term.word for term in names)
     weights = term_weights(query, known)
     total = sum(weight for _, weight in weights)
     stems_of = [frozenset((*passage.body, *passage.heads)) for passage in passages]
     most = max((coverage(weights, one) for one in stems_of), default=0.0)
     near = [(passage, one) for passage, one in zip(passages, stems_of, strict=True) if coverage(weights, one) >= _NEARLY * most]
-    is_figure_asked = figures and _FIGURE_ASKED.search(query.text)
-    if is_figure_asked and not any(kind_match(figures, _ONE.sub("", passage.text)) for passage, _ in near):
-        return tuple(term.word for term, _ in sorted(weights, key=lambda pair: -pair[1])[:1])
+    if found := demand_of(query.text):
+        is_held = holding_values(query, passages, known) != []
+        return () if is_held else (found[1] or max(weights, key=lambda pair: pair[1])[0].word,)
+    figures = tuple(kind for kind in query.kinds if kind in _FIGURES)
     if figures and any(kind_match(figures, passage.text) for passage in passages):
         return ()
     heavy = (term for term, weight in weights if weight >= _HEAVY * total and term.specificity >= _NAMED)
     return tuple(term.word for term in heavy if not any(term.is_in(one) for _, one in near))
 
 
-def _is_written_as_name(term: Term) -> bool:
-    return any(map(str.isupper, term.word)) and any(map(str.isalpha, term.word))
+def holding_values(query: ParsedQuestion, passages: Sequence[StemmedText], known: TermStatistics) -> list[StemmedText]:
+    """Return the passages of which a sentence holds a value of the kind that the question asks for, beside what it is of.
+
+    The sentence or the headings must name what the question is about, if that is a name; what many passages name, the page.
+    All passages are returned if the question asks for no known kind.
+    """
+    found = demand_of(query.text)
+    if not found:
+        return list(passages)
+    names = tuple(term for term in query.terms if _is_name(term, query))
+    rest = tuple(pair for pair in term_weights(query, known) if pair[0] not in names and not only_asks(pair[0].word))
+    usual = [term for term in names if known.counts.get(term.stem, 0) > USUAL_SHARE * known.passages]
+    pages = {one.page for one in passages if any(term.is_in({*one.body, *one.heads}) for term in usual)}
+    asked = _Asked(*found, names, rest, query)
+    return [one for one in passages if asked.is_told(one, is_named=not names or (len(usual) == len(names) and one.page in pages))]
 
 
-def _has_figure(term: Term, figures: tuple[str, ...], passages: Sequence[StemmedText]) -> bool:
-    """Return whether a sentence on the name, or one below a heading or title with it, holds a figure of one of the kinds."""
-    for passage in passages:
-        if term.is_in(frozenset(passage.heads)) and kind_match(figures, passage.text):
-            return True
-        if any(kind_match(figures, text) for text in _naming(term, passage)):
-            return True
-    return False
+class _Asked(NamedTuple):
+    """What is asked: the kind of value, the word beside it, the names, and the other words with their weights."""
+
+    demand: Demand
+    what: str
+    names: tuple[Term, ...]
+    rest: Weights
+    query: ParsedQuestion
+
+    def is_told(self, passage: StemmedText, *, is_named: bool) -> bool:
+        """Return whether a sentence of the passage tells it."""
+        heads = frozenset(passage.heads)
+        about = self.share(heads.union(passage.body), passage.text)
+        if about < _ABOUT:
+            return False
+        named = is_named or any(term.is_in(heads) for term in self.names)
+        before = False
+        for sentence in _statements(passage.text):
+            held = heads.union(stems(sentence, self.query.language))
+            here = named or any(term.is_in(held) for term in self.names)
+            if (here or (before and _points_back(sentence))) and self.holds_value(sentence, held, about):
+                return True
+            before = here
+        return False
+
+    def holds_value(self, sentence: str, held: frozenset[str], about: float) -> bool:
+        """Return whether a sentence holds a value of what is asked; ``about`` is the share that its passage holds."""
+        own = {word for word in words(self.query.text) if any(map(str.isdigit, word))}
+        plain = " ".join(word for word in sentence.split() if word.strip("().,;:") not in own)
+        values = list(self.demand.value.finditer(plain))
+        if not values or not self.what:
+            return bool(values) and self.share(held, plain) >= (_BESIDE if about < _BESIDE else _PART)
+        if not self.demand.counts:
+            return self.says(plain, held)
+        return any(self.says(_around(plain, one)) for one in values if not self.is_version(plain[: one.start()]))
+
+    def says(self, text: str, held: frozenset[str] = frozenset()) -> bool:
+        """Return whether a text has the word that the value is of, in any form or as another of its family."""
+        stem = next(iter(forms(self.what, self.query.language)), "")
+        return stem in held or stem in stems(text, self.query.language) or is_of_family(self.what, words(text))
+
+    def share(self, held: frozenset[str], text: str) -> float:
+        """Return the share of the other words that a text holds, in any form or as another of their families; 1 for none."""
+        said = words(text)
+        counted = [(term, weight) for term, weight in self.rest if term.word not in (self.what, *LIGHT_WORDS)]
+        total = sum(weight for _, weight in counted)
+        return (
+            sum(weight for term, weight in counted if term.is_in(held) or is_of_family(term.word, said)) / total if total else 1.0
+        )
+
+    def is_version(self, before: str) -> bool:
+        """Return whether the text before a number ends with a name, of which it is the version: "in GIMP 2"."""
+        first, *rest = before.split() or [""]
+        return self.query.language != "german" and bool(first and rest) and rest[-1][:1].isupper()
 
 
-def _naming(term: Term, passage: StemmedText) -> Iterator[str]:
-    """Yield the sentences that hold the name, without the name itself, which may hold a number, and without "one" and "once"."""
-    name = re.compile(rf"(?<!\w){re.escape(term.word)}(?!\w)", re.IGNORECASE)
-    for line in passage.text.splitlines():
-        for sentence in split_sentences(line):
-            rest, named = name.subn("", sentence)
-            if named:
-                yield _ONE.sub("", rest)
+def _is_name(term: Term, query: ParsedQuestion) -> bool:
+    """Return whether a word is a proper name or the name of a program: it is in no everyday use, or has an inner capital."""
+    capitals = sum(map(str.isupper, term.word))
+    if capitals > 1 or (capitals and any(map(str.isdigit, term.word))):
+        return True
+    return term.specificity >= _NAME and not is_word(term.word.lower(), query.language) and any(map(str.isalpha, term.word))
+
+
+def _around(text: str, found: re.Match[str]) -> str:
+    """Return the words close to a number, which it may count."""
+    return " ".join((*text[: found.start()].split()[-_BEFORE:], *text[found.end() :].split()[:_BEHIND]))
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Yield the sentences of a passage's paragraphs, and its items and rows whole."""
+    for block in blocks(text):
+        yield from split_sentences(block.text) if block.kind == "paragraph" else [block.text]
+
+
+def _points_back(sentence: str) -> bool:
+    """Return whether a sentence begins with a word that stands for what the one before it is about."""
+    return next(iter(words(sentence)), "").lower() in POINTING_BACK

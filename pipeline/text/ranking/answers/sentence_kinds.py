@@ -10,7 +10,8 @@ import re
 from functools import lru_cache
 
 from pipeline.text.ranking.answer_types import kind_match
-from pipeline.text.ranking.query_terms import ParsedQuestion
+from pipeline.text.ranking.comparisons import is_comparison
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.stemming import stems
 
 # How sure a kind of answer shows in a sentence, where it is not 1.
@@ -43,7 +44,7 @@ _REASON = re.compile(
     r"|to (?:avoid|prevent|ensure|protect|allow|make|reduce|keep|recover|guard|stop|help|speed)"
     r"|(?:prevents?|avoids?|ensures?|protects?|causes?|caused by|leads? to|is why|means that|the (?:goal|purpose|aim|point))"
     r"|weil|denn|damit|deshalb|daher|deswegen|nämlich|aufgrund|wegen|durch|infolge|nachdem|um [^.]{1,60} zu"
-    r"|grund dafür|nicht länger|nicht mehr)\b",
+    r"|gr(?:und|ünde) (?:dafür|war(?:en)?|ist|sind)|nicht länger|nicht mehr)\b",
     re.IGNORECASE,
 )
 _HOW_TO = re.compile(
@@ -57,7 +58,15 @@ _HOW_GERMAN = re.compile(
     r"\b(?:wird|werden|wurde[n]?|indem|mit|mittels|durch|zuerst|dann|muss|müssen|danach|über)\b", re.IGNORECASE
 )
 _GERMAN_HOW = re.compile(
-    r"(?:^|\bund )wie (?!viel|hoch|gro|tief|weit|breit|alt|schwer|teuer|lange|oft|schnell|hei(?:ß|ss)|bitte)", re.IGNORECASE
+    r"(?:^|\bund )(?:was (?:tut|tun|unternimmt|unternehmen|macht|machen|hilft|muss|müssen|soll|sollte)\b"
+    r"|wie (?!viel|hoch|gro|tief|weit|breit|alt|schwer|teuer|lange|oft|schnell|hei(?:ß|ss)|bitte))",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(r"(?:^|\b(?:and|und) )(?:when|wann)\b", re.IGNORECASE)
+_WHILE = re.compile(
+    r"\b(?:if|when(?:ever)?|once|as soon as|as long as|while|until|unless|before|after|in (?:the )?cases?|for (?:\w+ )?situations"
+    r"|wenn|falls|sobald|solange|bei|unter|über|ab|bis|jede[nrsm]?|täglich)\b",
+    re.IGNORECASE,
 )
 _WHERE = re.compile(r"(?:^|\b(?:and|und) )(?:where\b|wo(?:her|hin)?\b|from where)", re.IGNORECASE)
 _PLACE = re.compile(
@@ -74,6 +83,26 @@ _PAST = re.compile(
     r"|in (?:older|earlier|previous|former|early) |.{0,20}\b(?:formerly|originally|in the past|used to)\b|früher\b",
     re.IGNORECASE,
 )
+# In a present question's text, a sentence of the past: a year or a word for it, and a verb of the past.
+_OF_THE_PAST = re.compile(
+    r"\b(?:1\d|20)\d\d\b|\b(?:originally?|formerly|initially|at that time|back then|older|earlier)\b"
+    r"|\b(?:bis dahin|damals|früher|einst|vorher|zuvor|ursprünglich|anfangs)\b",
+    re.IGNORECASE,
+)
+_PAST_VERB = re.compile(
+    r"\b(?:was|were|had|did|could|wurden?|war(?:en)?|hatten?|konnten?|mussten?|gab(?:en)?|ging(?:en)?|kam(?:en)?|stand(?:en)?"
+    r"|ließ(?:en)?|fuhr(?:en)?|lag(?:en)?|(?-i:[a-zäöüß]{3,}te))\b",
+    re.IGNORECASE,
+)
+# "Worüber stritten …?", "Warum ist er zurückgekehrt?", "How has it grown?"; not "Welche Regeln gelten …?"
+_PAST_QUESTION = re.compile(
+    r"\bw\w+ (?!gelten|arbeiten|halten|bieten|kosten|leisten|treten|raten|warten)(?-i:[a-zäöüß]{3,}ten)\b"
+    r"|\b(?:ist|sind|hat|haben)\b.*(?-i:\b[a-zäöüß]{0,9}ge[a-zäöüß]{2,}(?:t|en))\W*\Z"
+    r"|\b(?:has|have) (?:\w+ ){1,5}\w+(?:ed|wn|en)\b",
+    re.IGNORECASE,
+)
+_WAS = re.compile(r"(?:^|\bund )was\b", re.IGNORECASE)  # German for "what", and no verb of the past
+_STILL = re.compile(r"\b(?:since|today|now|nowadays|still|seit(?:dem)?|heute|noch immer|inzwischen)\b", re.IGNORECASE)
 _WHO = re.compile(
     r"(?:^|\b(?:and|und) )(?:who|whose|whom|we[rnm]|which (?:firm|company|team|person|organi[sz]ation))\b", re.IGNORECASE
 )
@@ -84,7 +113,8 @@ _ROLE = re.compile(
     re.IGNORECASE,
 )
 _DIFFERENCE = re.compile(
-    r"\b(?:differences?|differ|compared? (?:to|with)|versus|vs\.?|better|rather than|instead of|unterschied\w*|apart from)\b",
+    r"\b(?:differences?|differ|compared? (?:to|with)|versus|vs\.?|better|rather than|instead of|unterschied\w*|apart from"
+    r"|that (?:the )?[\w.-]+ (?:cannot|can['’]t|can not|does not|doesn['’]t)|was [\w.-]+ nicht kann)\b",
     re.IGNORECASE,
 )
 
@@ -102,6 +132,8 @@ def _wanted(query: ParsedQuestion) -> tuple[str, ...]:
     kinds = [kind for kind in query.kinds if kind != "definition"]
     kinds += ["definition"] if focus_of(query) else []
     kinds += ["how-german"] if _GERMAN_HOW.search(query.text) else []
+    if _WHEN.search(query.text) and _is_of_the_present(query):  # "Wann steht sie still?" asks for no date
+        kinds = [*(kind for kind in kinds if kind != "date"), "condition"]
     kinds += ["place"] if _WHERE.search(query.text) else []
     kinds += ["who"] if _WHO.search(query.text) else []
     kinds += ["comparison"] if _DIFFERENCE.search(query.text) else []
@@ -124,15 +156,38 @@ def _holds(kind: str, query: ParsedQuestion, text: str) -> float:
         return kind_match((kind,), _without_own_figures(query.text, text))
     if kind == "definition":
         return _defines(focus_of(query), text, query.language)
+    if kind == "comparison" and not _names_both(query, text):
+        return 0.0
     pattern = {
         "reason": _REASON, "how-to": _HOW_TO, "how-german": _HOW_GERMAN, "place": _PLACE, "comparison": _COMPARES, "who": _ROLE,
+        "condition": _WHILE,
     }.get(kind)  # fmt: skip
     return float(pattern.search(text) is not None) if pattern else kind_match((kind,), text)
 
 
+def _names_both(query: ParsedQuestion, text: str) -> bool:
+    """Return whether a text names both sides of a comparison; True for a question that compares something else."""
+    if not is_comparison(query.text, query.clauses):
+        return True
+    held = frozenset(stems(text, query.language))
+    sides = (parse_question(clause.rpartition(": ")[2], query.language).terms for clause in query.clauses)
+    return all(any(term.is_in(held) for term in side) for side in sides)
+
+
 def is_historical(query: ParsedQuestion, text: str) -> bool:
-    """Return whether a text says how it was in earlier versions and the question does not ask for that."""
-    return _PAST.match(text) is not None and _FIGURES.isdisjoint(query.kinds)
+    """Return whether a text says how it was in earlier times or versions and the question does not ask for that."""
+    if not _FIGURES.isdisjoint(query.kinds):
+        return False
+    return _PAST.match(text) is not None or (_is_of_the_present(query) and _tells_the_past(text))
+
+
+def _is_of_the_present(query: ParsedQuestion) -> bool:
+    text = _WAS.sub("", query.text) if query.language == "german" else query.text
+    return not any(pattern.search(text) for pattern in (_OF_THE_PAST, _PAST_VERB, _PAST_QUESTION))
+
+
+def _tells_the_past(text: str) -> bool:
+    return all(pattern.search(text) for pattern in (_OF_THE_PAST, _PAST_VERB)) and not _STILL.search(text)
 
 
 def _without_own_figures(question: str, text: str) -> str:

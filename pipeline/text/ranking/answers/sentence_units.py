@@ -13,6 +13,7 @@ Kind = Literal["sentence", "item", "row", "code"]
 
 _MOST = 60  # units of a passage that are looked at
 _SHORT = 12  # words; a shorter line without a mark at its end is a heading or a label
+_SENTENCE = 6  # words; a shorter line above code is its heading
 _ENDED = re.compile(r"[.!?:;…。！？][\"'”’»“)\]*_`]{0,3}\Z")
 _CODE_LINE = re.compile(r"\s*(?:>>> |\$ |# |==\d+==|[#;]\s*\w+ ?=)|.*[{};\\]\s*\Z")
 _LEANING = re.compile(
@@ -33,11 +34,11 @@ _EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"(?:if|when|unless|wenn|falls|sobald|should (?:you|the|a|this)|what (?:happens|should|do) .*\b(?:if|when|wenn))\b",
+    r"(?:if|when|unless|wann|wenn|falls|sobald|should (?:you|the|a|this)|what (?:happens|should|do) .*\b(?:if|when|wenn))\b",
     re.IGNORECASE,
 )
 _POINTER = re.compile(
-    r"(?:see|refer to|read|siehe|vgl\.)\b"
+    r"\(?(?:see|refer to|read|siehe|vgl\.)\b"
     r"|for (?:more|further|additional|full|complete) (?:information|details|discussion)"
     r"|.{0,40}\bthe (?:following|next|previous|above|below) (?:section|chapter|paragraph|page|table|example|figure)"
     r"|.{0,90}\b(?:is|are) (?:described|discussed|explained|documented|covered|given|listed|shown) (?:in|below|above|at|by)\b"
@@ -59,11 +60,12 @@ class Unit(NamedTuple):
     text: str
     kind: Kind
     block: int
+    open: bool = False
 
     @property
     def announces(self) -> bool:
-        """Whether it ends with a colon, so that what it says follows."""
-        return self.text.endswith(":")
+        """Whether what it says follows: it ends with a colon, or in mid-sentence above a list, a table or a piece of code."""
+        return self.open or self.text.endswith(":")
 
 
 @lru_cache(maxsize=4_096)
@@ -71,6 +73,8 @@ def units_of(quote: str) -> tuple[Unit, ...]:
     """Return the first 60 units of a passage in order."""
     found: list[Unit] = []
     for number, block in enumerate(blocks(quote)):
+        if found and block.kind not in ("paragraph", "heading") and _breaks_off(found[-1]):
+            found[-1] = found[-1]._replace(open=True)
         if block.kind in ("paragraph", "heading"):
             kind: Kind = "code" if _CODE_LINE.match(block.text) else "sentence"
             found += (Unit(one, kind, number) for one in split_sentences(block.text))
@@ -81,6 +85,10 @@ def units_of(quote: str) -> tuple[Unit, ...]:
             text = " ".join(block.text.split())
             found.append(Unit(text, "item" if block.kind == "item" else "code", number))
     return tuple(one for one in found[:_MOST] if one.text)
+
+
+def _breaks_off(unit: Unit) -> bool:
+    return unit.kind == "sentence" and len(unit.text.split()) >= _SENTENCE and _ENDED.search(unit.text) is None
 
 
 def leans(text: str) -> bool:
@@ -118,9 +126,11 @@ def is_label(unit: Unit) -> bool:
     """Return whether a unit is a heading, a label, a question or the NAME line of a manual page, and no statement."""
     if unit.text.endswith("?"):
         return True
-    if unit.kind != "sentence":
+    if unit.kind != "sentence" or unit.open:
         return False
     words = len(unit.text.split())
+    if sum(map(str.isupper, unit.text)) > sum(map(str.islower, unit.text)):  # "GENERAL TERMS, Version 3"
+        return True
     return (words < _SHORT and _ENDED.search(unit.text) is None) or (
         words < 2 * _SHORT and _NAME_LINE.match(unit.text) is not None
     )

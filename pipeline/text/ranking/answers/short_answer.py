@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from pipeline.text.ranking.answers.answer_run import AnswerRun, PassageRuns, SourcePassage
 from pipeline.text.ranking.answers.question_parts import question_parts
-from pipeline.text.ranking.answers.sentence_kinds import holds_answer
+from pipeline.text.ranking.answers.sentence_kinds import holds_answer, is_historical
 from pipeline.text.ranking.answers.sentence_units import leans
-from pipeline.text.ranking.query_terms import ParsedQuestion
+from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText, scores
 from pipeline.text.ranking.term_statistics import TermStatistics
 
@@ -22,6 +22,7 @@ BETWEEN = " … "  # between two runs that are not adjacent
 _GOES_ON = " …"
 _STRENGTH, _RANK = 1.0, 0.05
 _SECOND = 0.1  # cost of a second run
+_OWN = 1.0  # weight of the words that only one part of the question has
 _ON_IT = 0.4  # least share of a part of the question that a run of its own covers
 _LOOSE = frozenset(("how-to", "permission", "effect", "name"))  # kinds of answer that many a sentence holds by chance
 _TRIED = 12  # best runs for each part of a question that are tried together
@@ -45,6 +46,9 @@ class _Candidate(NamedTuple):
     covered: tuple[float, ...]
 
 
+_Pair = tuple[_Candidate, _Candidate]
+
+
 def short_answer(
     passages: Sequence[SourcePassage], query: ParsedQuestion, known: TermStatistics, longest: int
 ) -> ShortAnswer | None:
@@ -61,11 +65,24 @@ def short_answer(
     single = max(found, key=lambda one: round(sum(one.worths), 9))
     pair = _best_pair(found, longest) if len(parts) > 1 else None
     if pair and _worth(pair) - _SECOND > sum(single.worths):
-        return ShortAnswer(_joined(*pair), tuple(dict.fromkeys(one.place for one in pair)))
+        if whole := cut[pair[0].place].between(pair[0].run, pair[1].run) if pair[0].place == pair[1].place else None:
+            return ShortAnswer(_text_of(whole), (pair[0].place,))
+        return ShortAnswer(_joined(*_completed(pair, cut, parts)), tuple(dict.fromkeys(one.place for one in pair)))
     other = _completing(single, found, query, longest) if len(parts) == 1 else None
     if other:
         return ShortAnswer(_joined(single, other), (single.place,))
-    return ShortAnswer(_text_of(cut[single.place].extended(single.run)), (single.place,))
+    text = _text_of(cut[single.place].extended(single.run, query))
+    term = passages[single.place].term
+    return ShortAnswer(f"{term}: {text}" if term and leans(text) and term not in text else text, (single.place,))
+
+
+def _completed(pair: _Pair, cut: Sequence[PassageRuns], parts: Sequence[ParsedQuestion]) -> _Pair:
+    """Return two runs with the sentences after each for which there is room."""
+    a, b = pair
+    first = a._replace(run=cut[a.place].extended(a.run, parts[0], b.run.length + len(BETWEEN)))
+    first = a if _overlap(first, b) else first
+    second = b._replace(run=cut[b.place].extended(b.run, parts[1], first.run.length + len(BETWEEN)))
+    return first, b if _overlap(first, second) else second
 
 
 def _completing(best: _Candidate, found: Sequence[_Candidate], query: ParsedQuestion, longest: int) -> _Candidate | None:
@@ -79,6 +96,7 @@ def _completing(best: _Candidate, found: Sequence[_Candidate], query: ParsedQues
         and one.run.start >= best.run.start + len(best.run.units)
         and best.run.length + len(BETWEEN) + one.run.length <= longest
         and not leans(one.run.units[0].text)
+        and not is_historical(query, one.run.units[0].text)
         and holds_answer(query, _text_of(one.run))
     )
     return max(behind, key=lambda one: round(one.worths[0], 9), default=None)
@@ -93,7 +111,7 @@ def _candidates(
     strengths = [scores(part, texts, known) for part in parts]
     found: list[_Candidate] = []
     for place, one in enumerate(cut):
-        of_parts = (one.worths(part, known) for part in parts)
+        of_parts = (_worths(one, part, known, is_part=len(parts) > 1) for part in parts)
         bonus = [_STRENGTH * strength[place] - _RANK * place for strength in strengths]
         covered = zip(*(one.covered(part, known) for part in parts), strict=True)
         for run, worths, shares in zip(one.runs(), zip(*of_parts, strict=True), covered, strict=True):
@@ -101,7 +119,16 @@ def _candidates(
     return found
 
 
-def _best_pair(found: Sequence[_Candidate], longest: int) -> tuple[_Candidate, _Candidate] | None:
+def _worths(cut: PassageRuns, part: ParsedQuestion, known: TermStatistics, *, is_part: bool) -> list[float]:
+    """Return what the runs are worth for a part of the question, where the words that only this part has count more."""
+    found = cut.worths(part, known)
+    if not is_part:
+        return found
+    own = parse_question(part.text.partition(" (")[0], part.language)
+    return [worth + _OWN * share for worth, share in zip(found, cut.covered(own, known), strict=True)]
+
+
+def _best_pair(found: Sequence[_Candidate], longest: int) -> _Pair | None:
     """Return the best two runs, one for each part of the question and on it, that fit on the line together; None if no two do.
 
     One that begins in mid-thought ("Sie wurde …") is only shown behind the other from its own passage.
@@ -122,7 +149,7 @@ def _is_readable(a: _Candidate, b: _Candidate) -> bool:
     return (a.place == b.place and a.run.start < b.run.start) or not leans(b.run.units[0].text)
 
 
-def _worth(pair: tuple[_Candidate, _Candidate]) -> float:
+def _worth(pair: _Pair) -> float:
     return pair[0].worths[0] + pair[1].worths[1]
 
 

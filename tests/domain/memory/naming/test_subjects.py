@@ -25,6 +25,7 @@ KETTLER = (
     "For larger offices, Kettler needs a second clerk.",
     "Kettler does not compete with a printing house.",
     "With two clerks, Kettler writes forty pages a day.",
+    "Kettler is a press for small offices.",
 )
 
 
@@ -93,6 +94,7 @@ def test_a_program_in_lower_case_is_known_by_the_sentences_that_begin_with_it() 
         "qip reads their lists first.",
         "When qip finds two lists that differ, it starts again.",
         "By default, qip asks before it writes.",
+        "qip ends when all pages are there.",
         title="How qip chooses pages",
     )
     assert names(known, "How does qip choose pages?") == ["qip"]
@@ -102,7 +104,9 @@ def test_a_thing_has_the_full_name_that_question_and_documents_use() -> None:
     known = statements(
         "Der Landtag gab das Geld, nachdem die Papiermühle Sonnental ein Drittel der Kosten übernommen hatte.",
         "Das Hammerwerk stellte 1904 um. Die Papiermühle heizte noch fünf Jahre länger mit Holz.",
-        "Köhler brannten Holzkohle, die in der Papiermühle Sonnental gebraucht wurde.",
+        "Die Papiermühle Sonnental ist eine Fabrik für Papier. Köhler brannten die Kohle für sie.",
+        "Seit 1951 macht die Papiermühle Sonnental auch Karton für Schachteln.",
+        "Die Papiermühle liegt am Fluss und hat neunzig Arbeiter.",
     )
     (found,) = named_entities(known, ["Was ist die Papiermühle Sonnental?"])
     assert (found.name, found.aliases) == ("Papiermühle Sonnental", ("Papiermühle",))
@@ -130,9 +134,9 @@ def test_what_reports_quote_much_of_is_a_name_though_no_question_asks_for_it() -
     known = of_one_page(*said, title="Die Torferei in den Orrer Mooren")
     pages = [one.model_copy(update={"fact": ""}) for one in known]
     asked = ("Wie kam die Kohle ins Tal?",)
-    assert [one.name for one in named_entities(known, asked, {}, pages)] == ["Torferei"]
+    assert [one.name for one in named_entities(known, asked, pages)] == ["Torferei"]
     uncited = [one.model_copy(update={"cited": False}) for one in known]
-    assert named_entities(uncited, asked, {}, pages) == ()
+    assert named_entities(uncited, asked, pages) == ()
 
 
 def test_an_id_spells_out_what_a_slug_would_drop() -> None:

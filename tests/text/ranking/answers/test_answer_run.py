@@ -37,4 +37,4 @@ def test_a_run_is_of_adjacent_units_and_short_unless_one_is_too_long_or_announce
     for run in runs:
         alone = len(run.units) == 1 or any(unit.announces for unit in run.units)
         assert alone or run.length <= longest
-        assert cut.extended(run).units[: len(run.units)] == run.units
+        assert cut.extended(run, BITS).units[: len(run.units)] == run.units

@@ -21,6 +21,14 @@ from pipeline.text.ranking.query_terms import parse_question
         ("Wie wird Kohle gemacht?", "Das Holz wird langsam erhitzt.", "Kohle kostet viel Geld."),
         ("Woher kam die Kohle?", "Die Kohle kam aus dem Erlatal.", "Die Kohle brannte gut."),
         ("Wer betreibt das Klinikum?", "Träger ist eine Stiftung.", "Das Klinikum hat Betten."),
+        ("Warum dauerte der Umbau so lange?", "Gründe waren ein Keller und neue Regeln.", "Es war ein Dienstag."),
+        ("Wann steht die Fähre still?", "Bei Hochwasser steht sie still.", "Im Jahr 1876 stand sie still."),
+        ("What can fanotify do that inotify cannot?", "It differs in what it monitors.", "It reports events."),
+        (
+            "What is the difference between repeatable read and serializable isolation?",
+            "Repeatable read is weaker than serializable isolation.",
+            "Some systems have a different repeatable read.",
+        ),
         ("What is the difference between A and B?", "Unlike A, B is slow.", "B has a long history."),
     ],
 )
@@ -39,3 +47,17 @@ def test_what_was_so_in_an_earlier_version_is_no_answer_unless_it_is_asked_for()
     said = "Prior to PostgreSQL 9.1, it was the same."
     assert is_historical(parse_question("How is it isolated?"), said)
     assert not is_historical(parse_question("In which version was it isolated?"), said)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Worüber stritten die Leute?", "Warum ist der Frosch zurückgekehrt?", "How did it work?", "Wie war es 1931?"],
+)
+def test_a_question_on_the_past_is_answered_by_what_tells_of_it(question: str) -> None:
+    assert not is_historical(parse_question(question), "Im Jahr 1931 hatte der Frosch Streit.")
+
+
+@pytest.mark.parametrize("question", ["Welche Regeln gelten?", "Was unternimmt der Verein?", "How does it work?"])
+def test_what_was_so_in_earlier_times_does_not_answer_a_question_on_the_present(question: str) -> None:
+    assert is_historical(parse_question(question), "Im Jahr 1931 hatte der Verein andere Regeln.")
+    assert not is_historical(parse_question(question), "Seit 1931 gilt die Regel.")

@@ -118,6 +118,42 @@ def test_a_short_first_sentence_names_the_subject_of_its_paragraph() -> None:
     assert line("What does the patent license grant?", f"{other}\n\n{named}", longest=110).startswith("Each contributor")
 
 
+def test_how_it_was_before_is_no_answer_to_a_question_on_how_it_is() -> None:
+    said = (
+        "Das Wasserwerk versorgt die Stadt mit Trinkwasser. Es wurde 1908 gebaut. "
+        "Bis dahin hatten die Leute ihr Trinkwasser aus der Sorne geholt."
+    )
+    assert line("Woher kommt das Trinkwasser?", said) == "Das Wasserwerk versorgt die Stadt mit Trinkwasser."
+    assert "Sorne" in line("Woher kam das Trinkwasser?", said)
+
+
+def test_a_sentence_that_breaks_off_above_code_has_the_code_behind_it() -> None:
+    said = "The copyright sign is encoded in UTF-8 as\n```\n0xc2 0xa9\n```"
+    assert line("How does UTF-8 encode the copyright sign?", said) == "The copyright sign is encoded in UTF-8 as 0xc2 0xa9"
+
+
+def test_an_option_that_the_answer_does_not_name_stands_before_it() -> None:
+    passage = SourcePassage("This is useful to catch up on missed runs of a timer.", "timers / Persistent=", lead="Persistent=")
+    found = short_answer([passage], parse_question("How does a timer catch up on missed runs?"), TermStatistics(), 320)
+    assert found is not None
+    assert found.text == "Persistent=: This is useful to catch up on missed runs of a timer."
+
+
+def test_what_is_between_two_sentences_of_a_passage_is_shown_where_there_is_room() -> None:
+    said = "The gate was built in 1893. It is made of oak. It was closed because nobody used the gate."
+    assert line("When was the gate built, and why was the gate closed?", said) == said
+
+
+def test_the_sentence_that_answers_the_second_part_has_the_word_that_only_this_part_has() -> None:
+    water = "The works supply the town with drinking water in all its streets."
+    treated = "Sand filters clean it before ultraviolet light kills what is left."
+    passages = [SourcePassage(water, "The works"), SourcePassage(treated, "The works / How the water is treated")]
+    question = "Where does the drinking water of the town come from, and how is it treated?"
+    found = short_answer(passages, parse_question(question), TermStatistics(), 320)
+    assert found is not None
+    assert found.places == (0, 1)
+
+
 def test_without_a_passage_there_is_none() -> None:
     assert short_answer([], parse_question(BITS), TermStatistics(), 320) is None
     assert line(BITS, "") == ""

@@ -1,0 +1,168 @@
+"""What a sentence must hold to answer each kind of question: a sum of money, a date, a person, a number of the things asked for.
+
+One table. The words of a question may all be in a passage that does not answer it; a value of its kind is hardly there by chance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+_DIGITS = (  # no version, no section of a manual, no year, no part of a name
+    r"(?<![\w.~/-])(?<!\w\()(?<!ersion )(?<!elease )(?<!inux )(?<!ection )(?<!able )"
+    r"(?!(?:19|20)\d\d\b(?!,))(?!\d{1,4}\.\d{1,4}\.\d)\d[\d.,]{0,40}[KMG]?"
+)
+_NUMBER = (
+    rf"(?:{_DIGITS}"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundreds?"
+    r"|thousands?|millions?|half|zero|none|unlimited|infinite"
+    r"|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|hundert|tausend|millionen)\b)"
+)
+_TIME = (
+    r"(?:(?:nano|micro|milli)?seconds?|minutes?|hours?|days?|weeks?|months?|years?|jiff(?:y|ies)|ms|min|centur(?:y|ies)"
+    r"|winters?|sommer|summers?|sekunden?|minuten?|stunden?|tage?n?|wochen?|monate?n?|jahre?n?|s|h)\b"
+)
+_BYTES = r"(?:[kmgtp]i?b|[kmg]|(?:kilo|mega|giga|tera)?(?:bytes?|bits?)|[km]bytes?)\b"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|nov(?:ember)?"
+    r"|dec(?:ember)?|januar|februar|märz|mai|juni|juli|oktober|dezember)\b"
+)
+_YEAR = r"\b(?:1[0-9]|20)\d\d\b|\b(?:mid-|early |late )?(?:1[0-9]|20)?\d0s\b"
+_RELEASE = r"\bv?\d+\.\d+|\b(?:version|release|linux|kernel) \d"
+_COMPARED = r"faster|slower|quicker|smaller|larger|bigger|better|worse|heavier|lighter|longer|shorter|cheaper|higher|lower"
+_LARGEST = r"largest|biggest|longest|highest|maximum|max|maximal|smallest|shortest|lowest|minimum|minimal|min"
+_MAKING = r"wrote|written|authored|created|designed|developed|implemented|invented|built|made|programmed|drew|painted"
+_DUTY = r"maintains?|owns?|leads?|led|chairs?|manages?|directs?|sponsors?|sponsored|finance[sd]?|funds?|funded|employs?"
+_EVENT = (
+    r"\w{3,}ed|written|built|made|begun|held|born|sold|bought|found|given|drawn|sent|lost|won|set up|shut down"
+    r"|ge\w{2,}(?:t|en)|\w+ge\w{2,}(?:t|en)|(?:be|er|ver|ent|zer)\w{3,}(?:t|en)"
+)
+_FULL_NAME = r"(?-i:\b[A-Z][a-zé]+ (?:[A-Z]\. |van |von |de |der |la ){0,2}[A-Z][a-zé]+)"
+_BY = r"(?-i:\b(?:[Bb]y|vo[nm]) (?:the )?(?:\w+ ){0,3}[A-Z])"
+_PERSON = rf"{_BY}|{_FULL_NAME}|©"
+_MAKERS = r"(?:authors?|creators?|founders?|inventors?)"
+_MAKER = (
+    rf"\b(?:{_MAKING}|founded|work|effort)\b.{{0,40}}\b(?:by|of) (?:the )?(?:\w+ ){{0,3}}(?-i:[A-Z])"
+    rf"|{_FULL_NAME}.{{0,40}}\b(?:{_MAKING}|founded|{_MAKERS})\b|\b{_MAKERS}\b.{{0,60}}{_FULL_NAME}|©"
+)
+_HOW = r"(?:^|[.,;:?!] (?:and |but )?|^\w+ )"  # before a "how" that asks: not in "if I do not say how many"
+
+
+class Demand(NamedTuple):
+    """A kind of question and what a sentence that answers it holds.
+
+    ``asked`` finds the question; its group ``what`` is a word that the sentence must hold as well, in any form or as another of
+    its family. ``value`` finds the value. ``counts``: the value must stand close to the word.
+    """
+
+    asked: re.Pattern[str]
+    value: re.Pattern[str]
+    counts: bool = False
+
+
+def _demand(asked: str, value: str, *, counts: bool = False) -> Demand:
+    return Demand(re.compile(asked.replace("{H}", _HOW), re.IGNORECASE), re.compile(value, re.IGNORECASE), counts)
+
+
+_DEMANDS = (  # the first one that finds the question counts
+    _demand(  # what something costs
+        r"\bhow much (?:money\b|(?:do|does|did|is|are|was|were|must|has|have|would)\b.{1,80}\b(?:costs?|paid|pay|earn|charge)\b)"
+        r"|^what (?:do|does|did|would|is|are) .{1,80} costs?\b|\b(?:salary|wages?|fine|price|fee)\b"
+        r"|\bwas kostete?n?\b|\bwie ?viel\b.{0,60}\b(?:geld|koste\w*|verdien\w+|zahl\w+|bezahl\w+)\b|\bwie teuer\b",
+        r"[$€£¥]|\b(?:USD|EUR|dollars?|euros?|cents?|francs?|gulden|free of charge|for free|unpaid|expensive|cheap|gratis"
+        r"|kostenlos|umsonst)\b|\bcosts?\b.{0,40}\d",
+    ),
+    _demand(  # how much more
+        rf"{{H}}how (?:much|many times) (?:(?P<what>{_COMPARED})|more|less)\b",
+        rf"{_NUMBER}[ -]?(?:%|x\b|×|times|fold|percent|{_TIME}|{_BYTES})|\b(?:twice|half|double|factor|orders? of magnitude)\b",
+    ),
+    _demand(  # how much memory
+        r"{H}how much (?:\w+ )?(?P<what>memory|ram|space|disk|storage|data)\b",
+        rf"{_NUMBER}[ -]?(?:{_BYTES}|%|percent|pages?|times)",
+    ),
+    _demand(
+        r"{H}how (?:many times|often)\b|^wie oft\b",
+        rf"{_NUMBER}|\b(?:each|every|annually|yearly|monthly|weekly|daily|hourly|once|twice|per|jede[nrsm]?|alle|einmal|zweimal)\b",
+    ),
+    _demand(  # a number of things
+        r"{H}how many (?:(?!of\b)[\w'’-]+ ){0,3}?(?P<what>[\w-]+s|people|children|men|women|data)\b|\bwie ?viele? (?P<was>\w+)",
+        _NUMBER,
+        counts=True,
+    ),
+    _demand(rf"^(?:what|which)\b.{{1,12}}\b(?:{_LARGEST}) (?P<what>file)\b(?! name)", rf"{_NUMBER}[ -]?{_BYTES}"),
+    _demand(
+        rf"^(?:what|which)\b.{{1,12}}\b(?:{_LARGEST}) (?:\w+ )?(?P<what>size|length)\b",
+        rf"\b(?:{_LARGEST}|limit\w*|up to|at most|at least|(?:no|not) \w+ than|exceed|cannot)\b.{{0,60}}?{_NUMBER}",
+    ),
+    _demand(  # how long
+        r"{H}how (?:long|quickly|soon) (?:do|does|did|will|would|has|have|must|should|before|until|after)\b"
+        r"|^wie (?:lange|schnell)\b",
+        rf"{_NUMBER}[ -]?(?:\w+ )?{_TIME}|\b{_TIME}.{{0,60}}{_NUMBER}"
+        r"|\b(?:immediately|forever|until|never|bis|half an|an hour|a (?:day|week|month|year))\b",
+    ),
+    _demand(r"{H}how fast\b", rf"{_NUMBER}|\b(?:times|faster|slower|fast|slow|slowly)\b"),
+    _demand(  # when something happened
+        rf"^(?:when (?:was|were)|(?:in )?(?:which|what) year (?:was|were)|wann (?:wurden?|war(?:en)?)|in welchem jahr wurden?)\b"
+        rf".*\b(?P<what>{_EVENT})\b",
+        rf"{_YEAR}|{_MONTH} \d|\b\d{{1,2}}\.? {_MONTH}|{_RELEASE}",
+    ),
+    _demand(r"^(?:when did|(?:in )?(?:which|what) year|in welchem jahr)\b", _YEAR),
+    _demand(rf"^who (?P<what>{_MAKING}|founded)\b", _MAKER),
+    _demand(rf"^who (?:(?:is|was) (?:the )?(?:\w+ )?)?(?P<what>{_DUTY}|maintainer|chair|leader|author|owner|founder)\b", _PERSON),
+    _demand(
+        rf"^(?:which|what) (?:compan\w+|firm|universit\w+|organi[sz]ation|person|developer)s? (?P<what>{_MAKING}|{_DUTY})\b",
+        r"\b(?:inc|corp|ltd|gmbh|compan\w+|universit\w+|foundation|organi[sz]ation)\b",
+    ),
+    _demand(r"\b(?:which|what) (?P<what>city|town|country|countries|court|courts|street)\b", ""),
+    _demand(
+        r"^why (?:is|was|are|were) .{1,60} (?:called|named)\b|^warum hei(?:ß|ss)",
+        r"\bname[ds]?\b|called|stands for|short for|hei(?:ß|ss)",
+    ),
+)
+_FAMILIES = tuple(
+    re.compile(rf"(?:{family})\Z", re.IGNORECASE)
+    for family in (
+        rf"{_MAKING}|writing|authors?|creators?|developers?|inventors?|designers?|designs?|copyright|origin\w*|entworfen|entwarf"
+        r"|schrieb|baute|erbaut\w*",
+        r"founded|founders?|founding|establish\w*|created|started|began|begun|set|formed|gegründet|gründete|entstand\w*",
+        r"built|gebaut|erbaut\w*|entstand\w*|baute",
+        r"released?|releas\w+|publish\w+|appear\w*|introduc\w+|announc\w+|available|issued",
+        r"added|introduc\w+|since|available|appear\w*|new",
+        r"maintain\w*|owns?|owner\w*|authors?|leader|chair|chairs|chairman|chairperson|contact",
+        r"faster|slower|quicker|fast|slow\w*|quick\w*|speed\w*",
+        r"smaller|larger|bigger|small|larg\w*|big|ratio|size\w*",
+        r"memory|ram|space|disk|storage",
+        r"people|persons?|users?|men|women|members",
+        r"begin\w*|began|begun|start\w*",
+        r"buil[dt]\w*", r"buy\w*|bought", r"sell\w*|sold", r"hold\w*|held", r"g[ai]ve\w*", r"t[ao]ke\w*|took",
+        r"bec[ao]m\w*", r"cho[o]?s\w*|selected", r"w[io]n\w*", r"pa(?:y\w*|id)", r"le(?:av\w*|ft)", r"sen[dt]\w*",
+        r"grow\w*|grew",
+    )
+)  # fmt: skip
+_ASKING = re.compile(
+    r"years?|dates?|versions?|jahre?|many|much|long|often|wie|number|times|costs?|pay|paid|money|price|kosten|kostet|geld",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=512)
+def demand_of(question: str) -> tuple[Demand, str] | None:
+    """Return what an answer to ``question`` must hold and the word that must be beside it, "" for none; None if it is open."""
+    for demand in _DEMANDS:
+        if found := demand.asked.search(question.strip()):
+            named = [word for word in found.groupdict().values() if word]
+            return demand, named[0] if named else ""
+    return None
+
+
+def is_of_family(word: str, others: Iterable[str]) -> bool:
+    """Return whether one of ``others`` is of a family with ``word``: it says nearly the same."""
+    families = [family for family in _FAMILIES if family.match(word)]
+    return any(family.match(other) for other in others for family in families)
+
+
+def only_asks(word: str) -> bool:
+    """Return whether a word says what kind of value is asked for ("year"), which a sentence with the value need not hold."""
+    return _ASKING.fullmatch(word) is not None
