@@ -9,9 +9,11 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from types import ModuleType
@@ -58,6 +60,24 @@ class Pool(Generic[P]):
             except (OSError, RuntimeError) as error:
                 self.go_on_alone(error)
         return Work(self.go_on_alone, future, partial(work, self._here, about))
+
+    def shared(self, work: Callable[[P, Sequence[Q]], list[T]], about: Iterable[Q], batch: int, ahead: int) -> Iterator[T]:
+        """Yield what comes of ``work``, done on batches of ``about``, in any order.
+
+        Each other process has up to ``ahead`` batches at a time. This one does all that they have no room for, one by one.
+        """
+        given: deque[Work[list[T]]] = deque()
+        left = iter(about)
+        while some := list(islice(left, batch)):
+            if self._number and len(given) < ahead * self._number:
+                given.append(self.submit(work, some))
+                continue
+            for one in some:
+                yield from work(self._here, [one])
+            while given and given[0].done:
+                yield from given.popleft().result()
+        while given:
+            yield from given.popleft().result()
 
     def _started(self) -> ProcessPoolExecutor:
         """The processes. What they must know may be much, so they read it from a file: a pipe that none reads blocks for ever."""

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -105,4 +106,22 @@ def test_work_is_done_at_the_other_processs_own_place() -> None:
     pool = Pool(1, "here", _place, "there")
     work = pool.submit(_joined, "one")
     assert (work.result(), work.done) == ("there one", True)
+    pool.close()
+
+
+def _named(place: str, about: Sequence[int]) -> list[tuple[str, int]]:
+    return [(place, one) for one in about]
+
+
+def test_shared_work_is_done_once_each_by_this_process_and_by_the_others() -> None:
+    pool = Pool(1, "here", _place, "there")
+    done = list(pool.shared(_named, range(500), 5, 2))
+    pool.close()
+    assert sorted(number for _place, number in done) == list(range(500))
+    assert {place for place, _number in done} == {"here", "there"}
+
+
+def test_shared_work_of_which_none_may_be_handed_over_is_done_here() -> None:
+    pool = Pool(1, "here", _place, "there")
+    assert list(pool.shared(_named, range(20), 5, 0)) == [("here", number) for number in range(20)]
     pool.close()

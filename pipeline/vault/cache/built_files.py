@@ -69,7 +69,8 @@ class Files(Manifest):
 
     def put(self, files: Iterable[BuiltFile]) -> None:
         """Store files as the build left them."""
-        rows = (
-            (one.path, one.owner, one.kind, one.skeleton, json.dumps(one.aliases), one.digest, one.size, one.mtime) for one in files
-        )
-        self._base.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._base.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(_row, files))
+
+
+def _row(one: BuiltFile) -> tuple[str, str, str, str, str, str, int, int]:
+    return one.path, one.owner, one.kind, one.skeleton, json.dumps(one.aliases), one.digest, one.size, one.mtime

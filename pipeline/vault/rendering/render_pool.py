@@ -7,23 +7,17 @@ room for. So a busy machine, on which they get little done, costs no extra time,
 from __future__ import annotations
 
 import pickle
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TypeVar
 
 from pipeline.ports import EventStore, Reopenable
-from pipeline.system.worker_pool import Pool, Work, processors
+from pipeline.system.worker_pool import Pool, processors
 from pipeline.vault.load import ReadSession, read_session
 from pipeline.vault.rendering.render_task import Order, RenderResult, render_order
 from pipeline.vault.rendering.templates import Renderer
 from pipeline.vault.vault_model import VaultModel
-
-T = TypeVar("T")
-Q = TypeVar("Q")
 
 WORTH_IT = 50  # batches; fewer are done before another process has started
 READING_WORTH_IT = 100  # batches; fewer are read by then
@@ -53,10 +47,9 @@ class RenderPool:
 
     def __init__(self, renderer: Renderer, store: EventStore) -> None:
         self._here = _Place(renderer, store)
-        self._others = processors(_MOST) - 1
         opener = store.reopener() if isinstance(store, Reopenable) else None
         self._reads = opener is not None
-        self._pool = Pool(self._others, self._here, _set_up, (renderer.folder, renderer.compiled, opener))
+        self._pool = Pool(processors(_MOST) - 1, self._here, _set_up, (renderer.folder, renderer.compiled, opener))
         self._started = False
         self._closers: list[Callable[[], object]] = []
 
@@ -70,7 +63,7 @@ class RenderPool:
         """Yield the outline and the events of each of the sessions, in any order."""
         self._start(len(names), SESSIONS)
         is_shared = self._reads and len(names) >= READING_WORTH_IT * SESSIONS
-        yield from self._shared(_read, names, SESSIONS, _AHEAD if is_shared else 0)
+        yield from self._pool.shared(_read, names, SESSIONS, _AHEAD if is_shared and self._started else 0)
 
     def link(self, model: VaultModel) -> None:
         """Render from the links in ``model`` from now on."""
@@ -86,7 +79,7 @@ class RenderPool:
         self._start(number, batch)
         if self._started and not self._here.file:
             self._here.file = self._written(self._here.model)
-        yield from self._shared(_Render(self._here.file), orders, batch, _AHEAD)
+        yield from self._pool.shared(_Render(self._here.file), orders, batch, _AHEAD if self._started else 0)
 
     def _start(self, number: int, batch: int) -> None:
         """Start the processes if there is enough to do, and they have not been started yet."""
@@ -100,21 +93,6 @@ class RenderPool:
         pickle.dump(model, file, pickle.HIGHEST_PROTOCOL)
         file.flush()
         return file.name
-
-    def _shared(self, work: Callable[[_Place, Sequence[Q]], list[T]], about: Iterable[Q], batch: int, ahead: int) -> Iterator[T]:
-        """Do the work; each other process has up to ``ahead`` batches of it at a time."""
-        given: deque[Work[list[T]]] = deque()
-        left = iter(about)
-        while some := list(islice(left, batch)):
-            if self._started and self._pool.helps and len(given) < ahead * self._others:
-                given.append(self._pool.submit(work, some))
-                continue
-            for one in some:
-                yield from work(self._here, [one])
-            while given and given[0].done:
-                yield from given.popleft().result()
-        while given:
-            yield from given.popleft().result()
 
 
 def _set_up(given: tuple[Path, Path | None, Callable[[], EventStore] | None]) -> _Place:

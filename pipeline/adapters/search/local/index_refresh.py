@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pipeline.adapters.documents.page_writer import Document
 from pipeline.adapters.search.local.document_folder import FoundFile, SkippedFile, contents, path_of, printable
 from pipeline.adapters.search.local.document_folders import Corpus
-from pipeline.adapters.search.local.passage_index import Index, IndexedFile
+from pipeline.adapters.search.local.passage_index import Index, IndexedFile, with_passages
 from pipeline.adapters.search.local.read_document import parse
 from pipeline.errors import ReadFailed
 from pipeline.text.normalise import digest_of
-from pipeline.text.ranking.passages import passages
-from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
 
 _BATCH_FILES = 200
 _BATCH_BYTES = 20_000_000
@@ -74,8 +72,8 @@ def _index_files(index: Index, folder: Corpus, new: list[FoundFile], known: dict
     size = changed = 0
     for file in new:
         entry = _index_entry(folder, file, known.get(file.url))
-        (batch if entry.passages or entry.reason else same).append(entry)
-        changed += bool(entry.passages)
+        (batch if entry.rows or entry.reason else same).append(entry)
+        changed += bool(entry.rows)
         size += file.size
         if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
             index.replace(batch)
@@ -103,9 +101,8 @@ def _index_entry(folder: Corpus, file: FoundFile, known: IndexedFile | None) -> 
 
 
 def _searched(file: FoundFile, digest: str, document: Document) -> IndexedFile:
-    language = language_of(document.text) or DEFAULT_LANGUAGE
-    about = (document.title, document.published, language)
-    return IndexedFile(file.url, file.size, file.changed, digest, "", *about, passages(document.text))
+    entry = IndexedFile(file.url, file.size, file.changed, digest, "", document.title, document.published)
+    return with_passages(entry, document.text)
 
 
 def _report(index: Index, skipped: list[SkippedFile], changed: int, removed: int) -> IndexReport:

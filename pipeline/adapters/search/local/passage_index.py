@@ -16,9 +16,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.text.ranking.passages import Passage
+from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.scoring import StemmedText, is_change_log
-from pipeline.text.stemming import stems
+from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of, stems
 
 VERSION = "12"  # raised when the tables or the parsing of files change; a new version rebuilds the cache
 _ORDINAL_BITS = 20
@@ -41,6 +41,13 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 """
 
 
+class PassageRow(NamedTuple):
+    """A passage's row of the table ``passages``, and that of ``words``; both begin with its number."""
+
+    stored: tuple[int, str, str, str, bool, str, str, int, int]
+    words: tuple[int, str, str]
+
+
 class IndexedFile(NamedTuple):
     """A file's entry. ``reason`` is why it is not searched, or ""; ``digest`` is its SHA-256, or "" if it was not read."""
 
@@ -52,7 +59,13 @@ class IndexedFile(NamedTuple):
     title: str = ""
     published: str = ""
     language: str = ""
-    passages: Sequence[Passage] = ()
+    rows: Sequence[PassageRow] = ()
+
+
+def with_passages(file: IndexedFile, text: str) -> IndexedFile:
+    """Return a file's entry with the rows of its passages, and its language if it has none: nearly all the work of indexing."""
+    language = file.language or language_of(text) or DEFAULT_LANGUAGE
+    return file._replace(language=language, rows=tuple(_rows(file.url, passages(text), language)))
 
 
 class Candidate(NamedTuple):
@@ -161,12 +174,9 @@ class Index:
 
     def _insert(self, files: Sequence[IndexedFile]) -> None:
         self._db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [file[:8] for file in files])
-        rows = sorted((row for file in files for row in _rows(file)), key=lambda row: row.number)
-        self._db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [row.stored() for row in rows])
-        self._db.executemany(
-            "INSERT INTO words (rowid, heads, body) VALUES (?, ?, ?)",
-            [(row.number, " ".join(row.heads), " ".join(row.body)) for row in rows],
-        )
+        rows = sorted((row for file in files for row in file.rows), key=lambda row: row.words[0])
+        self._db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [row.stored for row in rows])
+        self._db.executemany("INSERT INTO words (rowid, heads, body) VALUES (?, ?, ?)", [row.words for row in rows])
 
     def optimise(self) -> None:
         """Merge the segments that many batches left; worth its time after many changes."""
@@ -234,26 +244,14 @@ def _as_json(path: tuple[str, ...]) -> str:
     return json.dumps(path, ensure_ascii=False)
 
 
-class _Row(NamedTuple):
-    number: int
-    url: str
-    passage: Passage
-    body: list[str]
-    heads: list[str]
-
-    def stored(self) -> tuple[int, str, str, str, bool, str, str, int, int]:
-        one = self.passage
-        return (
-            self.number, self.url, _as_json(one.path), one.anchor, one.opens, one.lead, one.text,
-            len(self.body), len(self.heads),
-        )  # fmt: skip
-
-
-def _rows(file: IndexedFile) -> Iterator[_Row]:
-    start = int.from_bytes(hashlib.sha256(file.url.encode()).digest()[:5], "big") << _ORDINAL_BITS
-    headings = {text: stems(text, file.language) for text in {passage.headings for passage in file.passages}}
-    for number, passage in enumerate(file.passages, start):
-        yield _Row(number, file.url, passage, stems(passage.body, file.language), headings[passage.headings])
+def _rows(url: str, found: Sequence[Passage], language: str) -> Iterator[PassageRow]:
+    start = int.from_bytes(hashlib.sha256(url.encode()).digest()[:5], "big") << _ORDINAL_BITS
+    headings = {text: stems(text, language) for text in {passage.headings for passage in found}}
+    for number, one in enumerate(found, start):
+        body, heads = stems(one.body, language), headings[one.headings]
+        path = _as_json(one.path)
+        stored = (number, url, path, one.anchor, one.opens, one.lead, one.text, len(body), len(heads))
+        yield PassageRow(stored, (number, " ".join(heads), " ".join(body)))
 
 
 def _whole(path: str, lead: str, text: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,19 +16,21 @@ from pydantic_core import from_json
 
 from pipeline.adapters.search.embeddings.semantic_index import ByMeaning, PassageScope, SemanticIndex
 from pipeline.adapters.search.local.index_query import query_index
-from pipeline.adapters.search.local.passage_index import IndexedFile, is_damage, remove_index
+from pipeline.adapters.search.local.passage_index import IndexedFile, is_damage, remove_index, with_passages
 from pipeline.adapters.search.stored.page_index import Reading, StoredPageIndex
 from pipeline.errors import LogError, ObjectMissing, SearchFailed
 from pipeline.ports import EventStore, FoundPassages, StoredPage
+from pipeline.system.worker_pool import Pool, processors
 from pipeline.text.normalise import clean
-from pipeline.text.ranking.passages import passages
-from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of
 
 T = TypeVar("T")
 
 _OF_PAGES = ("page.read", "research.pruned")
 _BATCH = 100  # pages a transaction
 _OPTIMISE_AFTER = 50
+WORTH_IT = 300  # pages; fewer are indexed before a second process has started
+_MOST = 4  # processes
+_HANDED_OVER, _AHEAD = 10, 2  # pages at a time; batches in the queue of one process
 
 
 class StoredPageSearch:
@@ -89,8 +92,9 @@ class StoredPageSearch:
             if marks.get(session, "") != known.get(session):
                 index.put_session(session, marks.get(session, ""), self._readings(session))
         new = index.unindexed(reading.digest for reading in index.readings(sessions).values())
-        for start in range(0, len(new), _BATCH):
-            index.put_pages([self._entry(digest) for digest in new[start : start + _BATCH]])
+        entries = _prepared(map(self._entry, new), len(new))
+        while some := list(islice(entries, _BATCH)):
+            index.put_pages(some)
         if len(new) > _OPTIMISE_AFTER:
             index.optimise()
         return len(new)
@@ -104,13 +108,13 @@ class StoredPageSearch:
         pages = (page for event in events for page in event.get("pages", [event]))  # what is kept of a pruned session lists them
         return [Reading(session, page["url"], page["digest"], page["title"], page["at"]) for page in pages]
 
-    def _entry(self, digest: str) -> IndexedFile:
+    def _entry(self, digest: str) -> tuple[IndexedFile, str]:
+        """A page's entry without its passages, and its text."""
         try:
             text = clean(self._store.get(digest).decode("utf-8", "replace"))
         except ObjectMissing as error:
-            return IndexedFile(digest, 0, 0, digest, error.message)
-        language = language_of(text) or DEFAULT_LANGUAGE
-        return IndexedFile(digest, len(text), 0, digest, "", "", "", language, passages(text))
+            return IndexedFile(digest, 0, 0, digest, error.message), ""
+        return IndexedFile(digest, len(text), 0, digest), text
 
     def _with_index(self, action: Callable[[StoredPageIndex], T]) -> T:
         """Run ``action`` on the open index; if the file is damaged, delete it and run ``action`` again on a new one."""
@@ -137,6 +141,23 @@ class StoredPageSearch:
         except (sqlite3.Error, OSError) as error:
             hint = f"make sure its folder is writable and delete {self._cache}; it is a cache and will be built again"
             raise SearchFailed(f"The index of the stored pages cannot be used: {error}.", hint=hint) from error
+
+
+def _prepared(entries: Iterable[tuple[IndexedFile, str]], number: int) -> Iterator[IndexedFile]:
+    """Yield the entries with their passages, in any order; ``number`` tells whether other processes are worth their start."""
+    pool = Pool(processors(_MOST) - 1 if number >= WORTH_IT else 0, None, _nothing, None)
+    try:
+        yield from pool.shared(_with_passages, entries, _HANDED_OVER, _AHEAD)
+    finally:
+        pool.close()
+
+
+def _nothing(_given: None) -> None:
+    """What a process works with: what it is given is enough."""
+
+
+def _with_passages(_nothing: None, entries: Sequence[tuple[IndexedFile, str]]) -> list[IndexedFile]:
+    return [entry if entry.reason else with_passages(entry, text) for entry, text in entries]
 
 
 def _query(index: StoredPageIndex, question: str, sessions: Sequence[str], limit: int, similar: Sequence[int]) -> FoundPassages:

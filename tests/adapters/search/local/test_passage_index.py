@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.adapters.search.local.passage_index import Index, IndexedFile
+from pipeline.adapters.search.local.passage_index import Index, IndexedFile, with_passages
 from pipeline.text.ranking.passages import passages
 
 
@@ -21,8 +21,12 @@ def index(tmp_path: Path) -> Iterator[Index]:
 
 
 def file(name: str, text: str, digest: str = "", language: str = "english") -> IndexedFile:
-    page = f"# {name}\n\n{text}\n"
-    return IndexedFile(f"corpus:{name}.md", len(page), 1, digest or name, "", name, "2024-05-01", language, passages(page))
+    page = page_of(name, text)
+    return with_passages(IndexedFile(f"corpus:{name}.md", len(page), 1, digest or name, "", name, "2024-05-01", language), page)
+
+
+def page_of(name: str, text: str) -> str:
+    return f"# {name}\n\n{text}\n"
 
 
 def found(index: Index, *stems: str, limit: int = 50) -> list[str]:
@@ -31,11 +35,12 @@ def found(index: Index, *stems: str, limit: int = 50) -> list[str]:
 
 def test_a_passage_comes_back_as_it_went_in(index: Index) -> None:
     rows = "\n".join(f"| name{number} | {'word ' * 40}|" for number in range(4))
-    entry = file("table", f"## Names {{#names}}\n\n| Name | Text |\n{rows}")
-    index.replace([entry])
+    text = f"## Names {{#names}}\n\n| Name | Text |\n{rows}"
+    index.replace([file("table", text)])
     by_text = {candidate.text: candidate for candidate in index.candidates(["word"], 50)}
-    assert len(by_text) == len(entry.passages) > 1
-    for one in entry.passages:
+    there = passages(page_of("table", text))
+    assert len(by_text) == len(there) > 1
+    for one in there:
         candidate = by_text[one.text]
         assert (candidate.path, candidate.anchor, candidate.title) == (one.path, one.anchor, "table")
         assert (candidate.ranked.text, candidate.ranked.opens, candidate.published) == (one.body, one.opens, "2024-05-01")

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.adapters.search.embeddings.semantic_index import SemanticIndex
 from pipeline.adapters.search.embeddings.vector_cache import VectorCache
+from pipeline.adapters.search.stored import stored_pages
 from pipeline.adapters.search.stored.stored_pages import StoredPageSearch
 from pipeline.domain.events.pruning_events import Counts, KeptPage, KeptSpent, ResearchPruned
 from pipeline.domain.session import record_of
@@ -109,6 +110,18 @@ def test_the_order_in_which_pages_were_indexed_changes_nothing(store: MemoryStor
     assert found(store, tmp_path / "a", "How deep is the harbour?", SESSION, OTHER) == found(
         store, tmp_path / "b", "How deep is the harbour?", SESSION, OTHER
     )
+
+
+def test_many_pages_are_indexed_by_other_processes_too_with_the_same_result(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "The mill number {0} has a harbour of its own, which is {0} metres deep."
+    read_pages(store, OTHER, {f"corpus:mill{number}.md": f"# Mill {number}\n\n{text.format(number)}\n" for number in range(40)})
+    alone = found(store, tmp_path / "a", "How deep is the harbour of mill 30?", SESSION, OTHER)
+    monkeypatch.setattr(stored_pages, "WORTH_IT", 10)
+    monkeypatch.setattr(stored_pages, "processors", lambda _most: 2)
+    assert found(store, tmp_path / "b", "How deep is the harbour of mill 30?", SESSION, OTHER) == alone
+    assert alone.hits and alone.searched == 42
 
 
 def test_stored_pages_are_found_by_meaning_within_the_scope_alone(store: MemoryStore, tmp_path: Path) -> None:
