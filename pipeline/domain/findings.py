@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain, islice
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -149,14 +149,20 @@ def facts_on(iterations: Iterable[IterationPages]) -> tuple[Fact, ...]:
     return _each_once(fact for seen in pages for fact in seen.facts)
 
 
-def all_facts(state: SessionState) -> tuple[Fact, ...]:
+def all_pages(state: SessionState) -> dict[str, tuple[IterationPages, ...]]:
+    """Return the pages of each worker's iterations, by worker id in plan order."""
+    return {worker.id: pages_by_iteration(state, worker) for worker in workers_in_order(state)}
+
+
+def all_facts(state: SessionState, pages: Mapping[str, tuple[IterationPages, ...]] | None = None) -> tuple[Fact, ...]:
     """Return the session's facts, each once, by worker in plan order as in ``facts_of``, then those that answer gaps.
 
-    Of a pruned session the facts that are kept are in this order already.
+    Of a pruned session the facts that are kept are in this order already. ``pages`` are those of ``all_pages``, if known.
     """
     if state.pruned:
         return tuple(state.facts.values())
-    found = (fact for worker in workers_in_order(state) for fact in facts_of(state, worker))
+    workers = (all_pages(state) if pages is None else pages).values()
+    found = (fact for iterations in workers for fact in facts_on(iterations))
     searches = (search for analysis in state.analyses for search in sorted(analysis.looked_up, key=lambda search: search.gap))
     return _each_once(chain(found, (fact for search in searches for fact in search.facts)))
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pipeline.domain import Summary
 from pipeline.domain.agenda.progress import counts_of, summary_of
-from pipeline.domain.findings import contradictions, open_gaps, pages_by_iteration, sheet_of, shown_sources
+from pipeline.domain.findings import IterationPages, contradictions, open_gaps, sheet_of, shown_sources
 from pipeline.domain.state import PageDone, SessionState, Worker, workers_in_order
 from pipeline.domain.values import Contradiction, Fact, Reference, ValidatedFact
 from pipeline.text.normalise import slug
@@ -273,17 +273,25 @@ def _folded_card(state: SessionState, worker: Worker, session_path: str) -> Work
     return WorkerCard(worker.id, session_path, name.removeprefix("Gap: "), f"w-{slug(worker.id)}")
 
 
-def readings_of(state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact]) -> tuple[Reading, ...]:
-    """Return a session's readings, one for each page in order; ``standings`` are those of its state."""
-    builder = _ReadingBuilder(state, reported_at, standings)
+def readings_of(
+    state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact], pages: Mapping[str, Iterable[IterationPages]]
+) -> tuple[Reading, ...]:
+    """Return a session's readings, one for each page in order; ``standings`` and ``pages`` (by worker) are those of its state."""
+    builder = _ReadingBuilder(state, reported_at, standings, pages)
     return tuple(builder.reading_of(page) for page in state.pages.values())
 
 
 class _ReadingBuilder:
     """A session's findings laid out by source."""
 
-    def __init__(self, state: SessionState, reported_at: str, standings: Mapping[str, ValidatedFact]) -> None:
-        self._state, self._reported_at, self._standings = state, reported_at, standings
+    def __init__(
+        self,
+        state: SessionState,
+        reported_at: str,
+        standings: Mapping[str, ValidatedFact],
+        pages: Mapping[str, Iterable[IterationPages]],
+    ) -> None:
+        self._state, self._reported_at, self._standings, self._pages = state, reported_at, standings, pages
 
     @cached_property
     def _facts(self) -> dict[str, list[Fact]]:
@@ -307,10 +315,9 @@ class _ReadingBuilder:
     @cached_property
     def _used(self) -> dict[str, set[str]]:
         """The pages in which each worker found something, by worker id."""
-        workers = {worker.id: pages_by_iteration(self._state, worker) for worker in workers_in_order(self._state)}
         return {
-            worker: {url for pages in iterations for url, seen in pages.observed.items() if seen.facts}
-            for worker, iterations in workers.items()
+            worker: {url for one in iterations for url, seen in one.observed.items() if seen.facts}
+            for worker, iterations in self._pages.items()
         }
 
     def reading_of(self, page: PageDone) -> Reading:

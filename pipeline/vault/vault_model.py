@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from pipeline.domain.events import batch_events as n
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import IterationPages, facts_on, pages_by_iteration, shown_sources, standings
-from pipeline.domain.state import SessionState, workers_in_order
+from pipeline.domain.findings import IterationPages, all_facts, all_pages, facts_on, shown_sources, standings
+from pipeline.domain.state import SessionState
 from pipeline.domain.values import Fact, ValidatedFact
 from pipeline.vault.charts.numbers.number_series import Series, series_of
 from pipeline.vault.output.escaping import Link
@@ -51,7 +51,7 @@ class LoadedSession:
     @cached_property
     def pages(self) -> dict[str, tuple[IterationPages, ...]]:
         """The pages of each worker's iterations, by worker id."""
-        return {worker.id: pages_by_iteration(self.state, worker) for worker in workers_in_order(self.state)}
+        return all_pages(self.state)
 
     @cached_property
     def facts(self) -> dict[str, tuple[Fact, ...]]:
@@ -61,12 +61,12 @@ class LoadedSession:
     @cached_property
     def standings(self) -> dict[str, ValidatedFact]:
         """The result of cross-checking each fact, by fact id."""
-        return standings(self.state)
+        return standings(self.state, (fact.id for fact in all_facts(self.state, self.pages)))
 
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
         """What the session learnt from each page."""
-        return readings_of(self.state, self.card.reported_at, self.standings)
+        return readings_of(self.state, self.card.reported_at, self.standings, self.pages)
 
     @cached_property
     def answering(self) -> frozenset[str]:

@@ -73,4 +73,5 @@ class Files(Manifest):
 
 
 def _row(one: BuiltFile) -> tuple[str, str, str, str, str, str, int, int]:
-    return one.path, one.owner, one.kind, one.skeleton, json.dumps(one.aliases), one.digest, one.size, one.mtime
+    aliases = json.dumps(one.aliases) if one.aliases else "[]"
+    return one.path, one.owner, one.kind, one.skeleton, aliases, one.digest, one.size, one.mtime

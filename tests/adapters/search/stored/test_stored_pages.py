@@ -121,7 +121,8 @@ def test_many_pages_are_indexed_by_other_processes_too_with_the_same_result(
     monkeypatch.setattr(stored_pages, "WORTH_IT", 10)
     monkeypatch.setattr(stored_pages, "processors", lambda _most: 2)
     assert found(store, tmp_path / "b", "How deep is the harbour of mill 30?", SESSION, OTHER) == alone
-    assert alone.hits and alone.searched == 42
+    assert alone.hits
+    assert alone.searched == 42
 
 
 def test_stored_pages_are_found_by_meaning_within_the_scope_alone(store: MemoryStore, tmp_path: Path) -> None:
