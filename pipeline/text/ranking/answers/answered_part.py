@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pipeline.text.page_format import blocks
 from pipeline.text.ranking.answer_types import kind_match
 from pipeline.text.ranking.answers.demands import Demand, demand_of, is_of_family, only_asks
-from pipeline.text.ranking.named_subject import USUAL_SHARE
+from pipeline.text.ranking.named_subject import USUAL_SHARE, names_of
 from pipeline.text.ranking.query_terms import ParsedQuestion, Term
 from pipeline.text.ranking.scoring import StemmedText, Weights, coverage, term_weights
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -27,7 +27,7 @@ _HEAVY = 0.32  # share of a question's weight from which a word that no passage 
 _NAMED = 0.4  # least specificity of such a word
 _NAME = 0.9  # least specificity of a name
 _BEFORE, _BEHIND = 7, 4  # words before and behind a number, one of which it may count
-_ABOUT = 0.34  # share of the question, without its names and what is asked for, that its passage holds
+_ABOUT = 0.25  # share of the question, without its names and what is asked for, that its passage holds
 _PART = 0.25  # and that a sentence with a value holds if its passage holds more
 _BESIDE = 0.5  # share of the question, without its names, that a sentence with a value holds
 
@@ -64,7 +64,7 @@ def holding_values(query: ParsedQuestion, passages: Sequence[StemmedText], known
     found = demand_of(query.text)
     if not found:
         return list(passages)
-    names = tuple(term for term in query.terms if _is_name(term, query))
+    names = tuple(term for term in query.terms if _is_name(term, query)) or names_of(query, known)
     rest = tuple(pair for pair in term_weights(query, known) if pair[0] not in names and not only_asks(pair[0].word))
     usual = [term for term in names if known.counts.get(term.stem, 0) > USUAL_SHARE * known.passages]
     pages = {one.page for one in passages if any(term.is_in({*one.body, *one.heads}) for term in usual)}

@@ -102,10 +102,15 @@ _DEMANDS = (  # the first one that finds the question counts
         rf"{_NUMBER}[ -]?(?:\w+ )?{_TIME}|\b{_TIME}.{{0,60}}{_NUMBER}"
         r"|\b(?:immediately|forever|until|never|bis|half an|an hour|a (?:day|week|month|year))\b",
     ),
+    _demand(r"{H}how (?P<what>deep|wide|tall|heavy)\b", _NUMBER),
     _demand(r"{H}how fast\b", rf"{_NUMBER}|\b(?:times|faster|slower|fast|slow|slowly)\b"),
+    _demand(  # when something happened for the first time
+        rf"^(?:when|(?:in )?(?:which|what) year) (?:was|were)\b.*\bfirst\b.*\b(?P<what>{_EVENT})\b",
+        rf"(?=.*\b(?:first|initial\w*|original\w*|1\.0|earliest|introduced)\b).*(?:{_YEAR})",
+    ),
+    _demand(rf"^(?:in )?(?:(?:which|what) year (?:was|were)|welchem jahr wurden?)\b.*\b(?P<what>{_EVENT})\b", _YEAR),
     _demand(  # when something happened
-        rf"^(?:when (?:was|were)|(?:in )?(?:which|what) year (?:was|were)|wann (?:wurden?|war(?:en)?)|in welchem jahr wurden?)\b"
-        rf".*\b(?P<what>{_EVENT})\b",
+        rf"^(?:when (?:was|were)|wann (?:wurden?|war(?:en)?))\b.*\b(?P<what>{_EVENT})\b",
         rf"{_YEAR}|{_MONTH} \d|\b\d{{1,2}}\.? {_MONTH}|{_RELEASE}",
     ),
     _demand(r"^(?:when did|(?:in )?(?:which|what) year|in welchem jahr)\b", _YEAR),
@@ -118,7 +123,8 @@ _DEMANDS = (  # the first one that finds the question counts
     _demand(r"\b(?:which|what) (?P<what>city|town|country|countries|court|courts|street)\b", ""),
     _demand(
         r"^why (?:is|was|are|were) .{1,60} (?:called|named)\b|^warum hei(?:ß|ss)",
-        r"\bname[ds]?\b|called|stands for|short for|hei(?:ß|ss)",
+        r"\b(?:named (?:after|for|because|so)|(?:is|are|was|were) named|stands? for|short for|abbreviat\w+|acronym|the name"
+        r"|its name|so called|called .{1,40} because|name .{1,40} comes|hei(?:ß|ss)(?:t|en)|der name|benannt)\b",
     ),
 )
 _FAMILIES = tuple(
@@ -135,6 +141,7 @@ _FAMILIES = tuple(
         r"smaller|larger|bigger|small|larg\w*|big|ratio|size\w*",
         r"memory|ram|space|disk|storage",
         r"people|persons?|users?|men|women|members",
+        r"deep\w*|depth\w*", r"wide\w*|width\w*|broad", r"tall|height\w*|high", r"heavy|weigh\w*|kg|kilograms?",
         r"begin\w*|began|begun|start\w*",
         r"buil[dt]\w*", r"buy\w*|bought", r"sell\w*|sold", r"hold\w*|held", r"g[ai]ve\w*", r"t[ao]ke\w*|took",
         r"bec[ao]m\w*", r"cho[o]?s\w*|selected", r"w[io]n\w*", r"pa(?:y\w*|id)", r"le(?:av\w*|ft)", r"sen[dt]\w*",

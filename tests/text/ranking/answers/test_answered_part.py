@@ -75,6 +75,12 @@ def test_who_made_something_is_answered_only_by_a_passage_that_names_a_maker(tex
         ("How many ships were lost at Tarsolit?", "Tarsolit lost 7 ships.", "Tarsolit has 7 ships."),
         ("How often is Tarsolit painted?", "Tarsolit is painted each year.", "Tarsolit is painted white."),
         ("When was Tarsolit founded?", "Tarsolit was established in 1831.", "Copyright (C) 1831 Tarsolit."),
+        ("When was Tarsolit first painted?", "Tarsolit was painted for the first time in 1900.", "Tarsolit was painted in 1950."),
+        (
+            "How deep is Tarsolit?",
+            "Tarsolit has a depth of 12 metres.",
+            "Tarsolit has 12 ships.",
+        ),
         ("In which year did Tarsolit begin to glow?", "Tarsolit began to glow in 1832.", "Tarsolit 1.0 glows."),
         (
             "Who maintains Tarsolit?",
@@ -95,6 +101,6 @@ def test_a_question_of_a_known_kind_needs_a_value_of_its_kind(question: str, ans
 
 
 def test_a_value_said_of_another_name_is_no_answer_even_in_the_next_sentence() -> None:
-    asked = "In which year was the first version of Tarsolit released?"
+    asked = "In which year was Tarsolit released?"
     assert lacking(asked, "Tarsolit is old. Haldenburg was released in August 1997.") != ()
     assert lacking(asked, "Tarsolit is old. It was released in August 1997.") == ()
