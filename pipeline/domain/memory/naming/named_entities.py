@@ -34,6 +34,7 @@ _BESIDE_UNSOUGHT = 4  # the same for what no question holds, if reports quote on
 _BESIDE_UNDEFINED = 4  # sentences about a name that nothing defines, from two sources
 # Sentences about a name of which nothing says what it is: of its own section or document; that reports quote.
 _OF_ITS_OWN, _QUOTED = 3, 5
+_MUCH = 10  # sentences of a document that is called so and asked for, none of which begins with the name: a licence
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +125,8 @@ def _says_what_it_is(one: Candidate, held: Evidence) -> bool:
     """Return whether a note can open with what the thing is, or a question asks for it and there is enough to do without.
 
     Enough is: three sentences of a section or a document that is called so and has a sentence that begins with the name (a
-    section that is called by a name in capitals need not have one); or reports quote five sentences about it, or four of a name
-    of several words, which says by itself what it is.
+    section that is called by a name in capitals, and ten sentences of a document, need not have one); or reports quote five
+    sentences about it, or four of a name of several words, which says by itself what it is.
     """
     if one.marks & {"defined", "glossed"} or held.opening is not None:
         return True
@@ -136,6 +137,8 @@ def _says_what_it_is(one: Candidate, held: Evidence) -> bool:
     headings = {found.statement.heading for found in held.own.values() if found.statement.heading != found.statement.title}
     begins = any(place_of(found, one.spellings) in (0, 1) for found in held.own.values())
     has_section = any(not called.isdisjoint(subjects_of(heading)) for heading in headings)
+    if held.told >= _MUCH and "titled" in one.marks and held.own:
+        return True
     called_so = (has_section and (begins or one.kind == "name")) or (begins and "titled" in one.marks)
     if held.told >= _OF_ITS_OWN and called_so:
         return True

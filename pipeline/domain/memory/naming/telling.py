@@ -53,6 +53,7 @@ _LEANS_INSIDE = re.compile(
     r"|\A(?:\w+\s){1,4}(?:this|these|those|such|diese[mnrs]?)\s(?!as\b|that\b)\w+"
     r"|\A(?:\w+\s){1,3}(?:this|these|that|those),"  # "To prevent this, …"
     r"|\A[^,.]{1,40},\s(?:this|these|those)\s"
+    r"|\blet[’']s\b|\bwe[’'](?:ll|ve|re)\b|\bin this (?:chapter|tutorial|article|example)\b|\bListing \d"  # a lesson's talk
     r"|\A(?:In|On|For|Bei|In)\s(?:both|that|either|some|other|such|diese[mnrs]?)\s"
     r"|\bthis (?:socket |unit )?(?:option|flag|argument|parameter|field|setting|case|mode|function|call|section|page|document)\b"
     r"|\A(?:When|If|While|Because|Although|Wenn|Weil)\b[^,]*\Z|\A(?:Unless|As) (?:otherwise )?(?:noted|stated|specified)\b"

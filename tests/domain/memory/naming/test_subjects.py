@@ -177,6 +177,19 @@ def test_a_section_on_another_thing_is_not_about_the_name_of_its_document(headin
     assert "kettl" not in homes_of(other, said)
 
 
+def test_a_document_that_asks_what_a_thing_is_is_about_it() -> None:
+    assert names_in_title("4.1. What is a Harbour Gate? - The Book of Gates") == ("Harbour Gate",)
+    assert names_in_title("Was ist die Orrebahn?") == ("Orrebahn",)
+    assert names_in_title("How is a gate closed?") == ()
+
+
+def test_a_licence_that_a_question_asks_for_needs_much_to_say() -> None:
+    said = tuple(f"Whoever copies table {number} must keep the names of its {number} makers." for number in range(2, 12))
+    asked = "What must I keep under the Harbour Tables Licence?"
+    assert names(of_one_page(*said, title="Harbour Tables Licence, Version 2"), asked) == ["Harbour Tables Licence"]
+    assert names(of_one_page(*said[1:], title="Harbour Tables Licence, Version 2"), asked) == []
+
+
 def test_a_verb_that_a_section_is_called_is_no_name() -> None:
     known = of_one_page(
         "The press can serialize dates and lists of clerks.",

@@ -79,6 +79,8 @@ def test_a_superlative_with_a_noun_defines() -> None:
         "To prevent this, Kettler keeps a second copy of each page.",
         "By contrast with Kettel, these presses of Kettler are loud at night.",
         "For an overview of the Kettler presses, see the manual of the office.",
+        "To see what Kettler does, let's copy a page of the office.",
+        "In the next part, we’ll copy a page with Kettler and read it.",
         "EACCES: Kettler may not open the shelf of the office.",
         "Copyright (C) 2007 Kettler Foundation, everyone is permitted to copy the terms.",
         "Settings of Kettler and their points ┌───┬───┐ │Setting │ Point │ are here.",
