@@ -12,7 +12,7 @@ from pipeline.batch.memory.reading import read_memory
 from pipeline.batch.session_index import read_all
 from pipeline.text.normalise import digest_of
 from pipeline.vault import build_vault
-from pipeline.vault.memory.quoting_sessions import sessions_to_list
+from pipeline.vault.memory.quoting_sessions import distance, sessions_to_list
 from tests.fakes import MemoryStore, context_for
 from tests.vault.builders import TEMPLATES, Workplace, a_store, changed_templates, named_story
 
@@ -239,3 +239,29 @@ def test_a_bare_heading_and_the_beginning_of_a_list_are_no_mentions(tmp_path: Pa
     place = Workplace(tmp_path, remembered(store))
     place.build()
     assert claim.rstrip(":") not in text_of(place, "entities/entity-postgresql.md")
+
+
+def test_what_the_report_gives_in_short_stands_nearest_to_its_question() -> None:
+    store = MemoryStore()
+    named_story(store).whole()
+    memory = read_memory(remembered(store))
+    ((name, session),) = memory.sessions.items()
+    in_short = [memory.statements[fact] for fact in session.episode.facts]
+    others = [one for fact, one in memory.statements.items() if fact not in session.episode.facts]
+    assert in_short
+    assert others
+    near = {distance(memory, name, one, one.statement.quote)[0] for one in in_short}
+    far = {distance(memory, name, one, one.statement.quote)[0] for one in others}
+    assert (near, far) == ({False}, {True})
+
+
+def test_a_report_that_does_not_cite_what_a_note_shows_is_not_listed() -> None:
+    store = MemoryStore()
+    named_story(store).whole()
+    memory = read_memory(remembered(store))
+    ((name, session),) = memory.sessions.items()
+    found = [memory.statements[fact] for fact in memory.entities["postgresql"].statements]
+    assert sessions_to_list(memory, found) == {name}
+    uncited = tuple(one.model_copy(update={"cited": False}) for one in session.statements)
+    memory.sessions[name] = session.model_copy(update={"statements": uncited})
+    assert sessions_to_list(memory, found) == set()

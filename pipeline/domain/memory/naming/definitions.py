@@ -55,7 +55,7 @@ _CLASS = re.compile(r"(?<=\w)\s+(?:command|program|utility|tool|daemon)s?$")
 _JUDGEMENT = re.compile(
     r"\s+(?:[\w-]+\s*){1,2}[.!?]?$|\s+(?:very |big |great |real )?(?:must|hit|pity|lot|bit|matter|problem|joy|"
     r"success|failure|shame|risk|pleasure|good|bad|few|question|result|part|case)\b"
-    r"|\s+(?:[\w-]+\s+){0,2}(?:commitment|challenge|choice|decision|mistake|idea|effort|undertaking|burden|advantage|drawback)\b"
+    r"|(?<=one)\s+of\s+(?:many|several|some|a)\b|\s+(?:[\w-]+\s+){0,2}(?:commitment|challenge|choice|decision|mistake|idea|effort|undertaking|burden|advantage|drawback)\b"
 )
 # "Kettle is the name of …", "… the word for": it says where a name is from. A contract's "“Work” means" holds in the contract.
 _OF_THE_WORD = re.compile(r"\s+(?:\w+\s){0,2}(?:name|word|term|nickname|spelling)\s+(?:of|for|that)\b")

@@ -35,8 +35,10 @@ _PASSAGES, _OF_A_PAGE = 12, 5  # sentences of pages that an entity keeps; those 
 # Sentences and statements from documents of its own that make a name a subject though no question holds it.
 _QUOTED_SENTENCES, _QUOTED_STATEMENTS = 6, 3
 _OF_GLOSS = 2  # words of a manual's title in the first sentence of its description, for that to say what the thing is
+_ASKS = re.compile(r"(?:How|What|Why|When|Where|Wie|Was|Warum|Wann|Wo)\b")
 _LEAST_OPENING = 7  # words of a sentence that may open a note
-_VERB = re.compile(r"[a-z]+s")  # in English, after a name without an article
+# In English, after a name without an article. What "is" says is a definition, or none ("Kettle is the name of …").
+_VERB = re.compile(r"(?!(?:is|was|has|does)\Z)[a-z]+s")
 _NO_OPENING = re.compile(
     r"\b(?:this|these|not|no longer|also|then|however|now|n't|nicht|auch|dann|jedoch)\b"
 )  # it goes on with something
@@ -239,6 +241,8 @@ def _keys_at_home(one: Sentence, keys: Mapping[str, Iterable[str]]) -> set[str]:
 def _opens(one: Sentence, candidate: Candidate) -> bool:
     """Return whether a page's first sentence may open the note of a name: the page is called so, and its first lines name it."""
     names = {*candidate.spellings, *candidate.sayings}
+    if _ASKS.match(one.text):
+        return False
     return is_called_just(one.statement.title, names) and is_named(names, " ".join(run_of(one, home=True)))
 
 

@@ -30,10 +30,11 @@ _ABOUT = 2  # sentences that begin with a name, for it to be a subject without a
 _SPREAD = 3  # sources of an acronym that a heading holds, or of a piece of code that nothing explains
 _MOST, _FEW = 0.2, 100  # a name in more of the statements is what all is about; below so many, any share counts
 _BESIDE = 2  # sentences about a name beside its definition, for a note to be worth opening
-_BESIDE_UNSOUGHT = 4  # the same for what no question holds, if no report quotes two of them
+_BESIDE_UNSOUGHT = 4  # the same for what no question holds, if reports quote only one of them
 _BESIDE_UNDEFINED = 4  # sentences about a name that nothing defines, from two sources
 # Sentences about a name of which nothing says what it is: of its own section or document; that reports quote.
 _OF_ITS_OWN, _QUOTED = 3, 5
+_MUCH = 10  # sentences of a document that is called so and asked for, none of which begins with the name: a licence
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +102,9 @@ def _is_subject_of_a_text(one: Candidate, held: Evidence) -> bool:
         named = one.kind != "term" or any(found.fact for found in held.telling.values())
         return named and held.is_quoted_much and "titled" in one.marks and (defined or begins)
     if one.kind == "term" and not defined and "titled" not in one.marks:
-        return bool(held.own) and held.told > _BESIDE and _is_noun_of_its_own(one, held)
+        return bool(held.own) and held.told >= _OF_ITS_OWN and _is_noun_of_its_own(one, held)
     headed = one.kind != "term" and "headed" in one.marks and (held.alone or is_acronym(one.name))
-    return held.told > _BESIDE and bool(headed or held.own)
+    return held.told >= _OF_ITS_OWN and bool(headed or held.own)
 
 
 def _is_everyday(one: Candidate, held: Evidence) -> bool:
@@ -123,8 +124,9 @@ def _is_noun_of_its_own(one: Candidate, held: Evidence) -> bool:
 def _says_what_it_is(one: Candidate, held: Evidence) -> bool:
     """Return whether a note can open with what the thing is, or a question asks for it and there is enough to do without.
 
-    Enough is: three sentences of a section that is called so, or of a document that is called so and has a sentence that begins
-    with the name; or reports quote five sentences about it, or four of a name of several words, which says by itself what it is.
+    Enough is: three sentences of a section or a document that is called so and has a sentence that begins with the name (a
+    section that is called by a name in capitals, and ten sentences of a document, need not have one); or reports quote five
+    sentences about it, or four of a name of several words, which says by itself what it is.
     """
     if one.marks & {"defined", "glossed"} or held.opening is not None:
         return True
@@ -135,7 +137,10 @@ def _says_what_it_is(one: Candidate, held: Evidence) -> bool:
     headings = {found.statement.heading for found in held.own.values() if found.statement.heading != found.statement.title}
     begins = any(place_of(found, one.spellings) in (0, 1) for found in held.own.values())
     has_section = any(not called.isdisjoint(subjects_of(heading)) for heading in headings)
-    if held.told >= _OF_ITS_OWN and (has_section or (begins and "titled" in one.marks)):
+    if held.told >= _MUCH and "titled" in one.marks and held.own:
+        return True
+    called_so = (has_section and (begins or one.kind == "name")) or (begins and "titled" in one.marks)
+    if held.told >= _OF_ITS_OWN and called_so:
         return True
     return len(quoted) >= _QUOTED - (" " in one.name) and len(held.alone) >= _OF_ITS_OWN
 
@@ -148,7 +153,7 @@ def _is_worth_a_note(one: Candidate, held: Evidence) -> bool:
     if one.marks & {"defined", "glossed"} or (held.opening and held.asked):
         beside = len(held.telling) - bool(defining)
         quoted = sum(bool(found.fact) for found in held.telling.values()) - any(held.telling[text].fact for text in defining)
-        return beside >= _BESIDE if held.asked else quoted >= _BESIDE or beside >= _BESIDE_UNSOUGHT
+        return beside >= _BESIDE if held.asked else quoted >= _BESIDE or (quoted > 0 and beside >= _BESIDE_UNSOUGHT)
     if one.kind == "term" and _is_everyday(one, held):
         return False
     sources = {found.statement.url for found in held.telling.values()}

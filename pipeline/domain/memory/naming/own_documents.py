@@ -37,6 +37,9 @@ _ABOUT = re.compile(
 )
 _APART = str.maketrans("_.-", "   ")
 _INNER_SIGN = re.compile(r"\w_\w|[a-z][A-Z]")
+_WHAT_IS = re.compile(
+    r"(?:what (?:is|are)|was (?:ist|sind))\s+(?:(?:an?|the|eine?|der|die|das)\s+)?(?P<name>[^?]+)\?", re.IGNORECASE
+)
 _OVERVIEW = re.compile(r"\A(?:overview|introduction|guide|tutorial|notes?)\b", re.IGNORECASE)
 
 
@@ -74,6 +77,8 @@ def _just_called(title: str) -> frozenset[str]:
     """Return the subjects of a title without what kind of document it is."""
     if name := titled(title):
         return frozenset({subject_key(name)})
+    if asked := _asked_in(title):
+        return frozenset(map(subject_key, asked))
     parts = [_ARTICLE.sub("", _VERSION.sub("", part)) for part in (_NUMBER.sub("", title.strip()), *_PARTS.split(title))]
     parts += [name for part in parts if (pair := _PAIR.fullmatch(part)) for name in pair.groups()]
     parts += [_ARTICLE.sub("", _ABOUT.sub("", part)) for part in parts]
@@ -95,6 +100,8 @@ def names_in_title(title: str) -> tuple[str, ...]:
     """
     if name := titled(title):
         return (name,)
+    if asked := _asked_in(title):
+        return asked
     if title.rstrip().endswith(("?", "…")):
         return ()
     plain = _ABOUT.sub("", _NUMBER.sub("", _NUMBER.sub("", title.strip())))
@@ -103,6 +110,12 @@ def names_in_title(title: str) -> tuple[str, ...]:
     shorter = [pattern.sub("", part) for part in parts for pattern in (_PLACE, _LOCATED, _CLASS)]
     one_thing = (text for text in dict.fromkeys((*parts, *shorter)) if text and not _CONJUNCTION.search(text))
     return tuple(sorted(one_thing, key=lambda text: -len(text)))
+
+
+def _asked_in(title: str) -> tuple[str, ...]:
+    """Return the name in a title like "What is a Kettle? - The Harbour Book"."""
+    parts = (_NUMBER.sub("", part.strip()) for part in _PARTS.split(title))
+    return tuple(found["name"] for part in parts if (found := _WHAT_IS.fullmatch(part)))
 
 
 def is_called_just(title: str, names: Iterable[str]) -> bool:

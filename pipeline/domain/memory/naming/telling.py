@@ -46,12 +46,14 @@ _LEANING = word_set(
     dann so
     """
 )
-_REFERRING = re.compile(r"\A(?:For (?:further|more|additional|other)\b|\(|e\.g|i\.e|[-–—*•…\\])", re.IGNORECASE)
+_REFERRING = re.compile(r"\A(?:For (?:further|more|additional|other)\b|For [^.]+, see\b|\(|e\.g|i\.e|[-–—*•…\\])", re.IGNORECASE)
 # "If enabled, …", "… of this option", "On such systems", "as noted above": what is meant was said before.
 _LEANS_INSIDE = re.compile(
     r"\A(?:If|When|Where)\s+(?:enabled|disabled|set|true|false|not|on|off|used|specified|given|present|invoked|-\w+)\b"
     r"|\A(?:\w+\s){1,4}(?:this|these|those|such|diese[mnrs]?)\s(?!as\b|that\b)\w+"
     r"|\A(?:\w+\s){1,3}(?:this|these|that|those),"  # "To prevent this, …"
+    r"|\A[^,.]{1,40},\s(?:this|these|those)\s"
+    r"|\blet[’']s\b|\bwe[’'](?:ll|ve|re)\b|\bin this (?:chapter|tutorial|article|example)\b|\bListing \d"  # a lesson's talk
     r"|\A(?:In|On|For|Bei|In)\s(?:both|that|either|some|other|such|diese[mnrs]?)\s"
     r"|\bthis (?:socket |unit )?(?:option|flag|argument|parameter|field|setting|case|mode|function|call|section|page|document)\b"
     r"|\A(?:When|If|While|Because|Although|Wenn|Weil)\b[^,]*\Z|\A(?:Unless|As) (?:otherwise )?(?:noted|stated|specified)\b"
@@ -66,6 +68,7 @@ _CODE = re.compile(
 )
 _PART = re.compile(r"\([1-9]\w{0,3}\)|[:,]\s|\s[-–—|]\s|\s(?:and|und|et|y)\s")
 _ENTRY = re.compile(r"\A[*\w.()]{1,40}:\s")
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9_]{3,}(?:\s\([^)]*\))?:\s")  # "EACCES: …": an entry of a list of errors or flags
 _ENDINGS = frozenset({"", "s", "es", "n", "en", "e", "er", "’s", "'s"})
 _SMALL = QUESTION_WORDS | frozenset().union(*LANGUAGES.values())
 # A sentence with one of these among its first words goes on with what the sentence before it is about.
@@ -104,7 +107,7 @@ def is_said_at_home(sentence: Sentence) -> bool:
     """Return whether a sentence of a document or section that is about a name says enough without the name."""
     enough = len(sentence.words) >= _LEAST_UNNAMED and sentence.text[0].isupper() and "__" not in sentence.text
     first = {word.lower() for word in sentence.words[:_CONTINUED_WITHIN]}
-    return enough and is_whole(sentence) and not first & _PRONOUNS
+    return enough and is_whole(sentence) and not first & _PRONOUNS and _CONSTANT.match(sentence.text) is None
 
 
 def run_of(sentence: Sentence, *, home: bool) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pipeline.domain.memory.naming.named_entities import named_entities, with_known_ids
-from pipeline.domain.memory.naming.own_documents import names_in_title
+from pipeline.domain.memory.naming.own_documents import homes_of, names_in_title
 from pipeline.domain.memory.values import NamedEntity, Statement, entity_id
 from tests.domain.memory.naming.claims import statements
 
@@ -137,6 +137,68 @@ def test_what_reports_quote_much_of_is_a_name_though_no_question_asks_for_it() -
     assert [one.name for one in named_entities(known, asked, pages)] == ["Torferei"]
     uncited = [one.model_copy(update={"cited": False}) for one in known]
     assert named_entities(uncited, asked, pages) == ()
+
+
+def test_a_program_s_note_opens_with_what_its_document_says_it_does() -> None:
+    said = (
+        "How to use qip tells the rest of it.",
+        "The qip sources can be built without any change.",
+        "Qip is the name of a giant in an old song of sailors.",
+        "qip packs the pages of an office with a table of words.",
+        "qip reads each page twice before it packs it.",
+    )
+    known = of_one_page(*said[3:], "The table needs about four pages for each shelf.", title="qip and libqip, version 1.0")
+    pages = [one.model_copy(update={"fact": ""}) for one in of_one_page(*said, title="qip and libqip, version 1.0")]
+    (found,) = named_entities(known, ["How much room does qip need?"], pages)
+    assert (found.name, found.passages[0].text, found.passages[0].defines) == ("qip", said[3], True)
+    assert len(found.statements) == 3  # all that a report cites of the manual is about it
+
+
+def test_a_manual_s_description_says_more_than_its_title() -> None:
+    title = "qip.page(5): Page unit settings"
+    said = (
+        "A page unit file holds the settings of one page of an office.",
+        "Each qip.page file is read at dawn.",
+        "When qip.page is empty, nothing is packed.",
+        "By default, qip.page is kept in the first shelf.",
+    )
+    known = of_one_page(*said[1:], title=title, heading="OPTIONS")
+    pages = [one.model_copy(update={"fact": ""}) for one in of_one_page(*said, title=title, heading="DESCRIPTION")]
+    (found,) = named_entities(known, ["What does qip.page hold?"], pages)
+    assert (found.passages[0].text, found.passages[0].defines) == (said[0], True)
+
+
+@pytest.mark.parametrize("heading", ["LinuxKettles", "3.4. kettle_open()"])
+def test_a_section_on_another_thing_is_not_about_the_name_of_its_document(heading: str) -> None:
+    said = "The clerks do not share their keys with the others of the office."
+    (own,) = of_one_page(said, title="kettles(7): harbour kettles", heading="DESCRIPTION")
+    (other,) = of_one_page(said, title="kettles(7): harbour kettles", heading=heading)
+    assert "kettl" in homes_of(own, said)
+    assert "kettl" not in homes_of(other, said)
+
+
+def test_a_document_that_asks_what_a_thing_is_is_about_it() -> None:
+    assert names_in_title("4.1. What is a Harbour Gate? - The Book of Gates") == ("Harbour Gate",)
+    assert names_in_title("Was ist die Orrebahn?") == ("Orrebahn",)
+    assert names_in_title("How is a gate closed?") == ()
+
+
+def test_a_licence_that_a_question_asks_for_needs_much_to_say() -> None:
+    said = tuple(f"Whoever copies table {number} must keep the names of its {number} makers." for number in range(2, 12))
+    asked = "What must I keep under the Harbour Tables Licence?"
+    assert names(of_one_page(*said, title="Harbour Tables Licence, Version 2"), asked) == ["Harbour Tables Licence"]
+    assert names(of_one_page(*said[1:], title="Harbour Tables Licence, Version 2"), asked) == []
+
+
+def test_a_verb_that_a_section_is_called_is_no_name() -> None:
+    known = of_one_page(
+        "The press can serialize dates and lists of clerks.",
+        "To avoid serializing a page, say so on the first line.",
+        "Kettler can serialize keys of any kind with an option.",
+        title="Kettler",
+        heading="serialize",
+    )
+    assert "serialize" not in names(known, "How does Kettler serialize dates?")
 
 
 def test_an_id_spells_out_what_a_slug_would_drop() -> None:

@@ -71,3 +71,20 @@ def test_a_new_name_for_this_text_a_judgement_and_a_superlative_without_noun_def
 def test_a_superlative_with_a_noun_defines() -> None:
     found = definitions("Das Klinikum Obertal ist das größte Krankenhaus im Tal.", "german")
     assert [one.name for one in found] == ["Klinikum Obertal"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "To prevent this, Kettler keeps a second copy of each page.",
+        "By contrast with Kettel, these presses of Kettler are loud at night.",
+        "For an overview of the Kettler presses, see the manual of the office.",
+        "To see what Kettler does, let's copy a page of the office.",
+        "In the next part, we’ll copy a page with Kettler and read it.",
+        "EACCES: Kettler may not open the shelf of the office.",
+        "Copyright (C) 2007 Kettler Foundation, everyone is permitted to copy the terms.",
+        "Settings of Kettler and their points ┌───┬───┐ │Setting │ Point │ are here.",
+    ],
+)
+def test_what_leans_on_another_sentence_and_entries_heads_and_tables_say_nothing(text: str) -> None:
+    assert said("Kettler", text, title="Kettler") == ()
