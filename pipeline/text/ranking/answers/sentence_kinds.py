@@ -101,6 +101,7 @@ _PAST_QUESTION = re.compile(
     r"|\b(?:has|have) (?:\w+ ){1,5}\w+(?:ed|wn|en)\b",
     re.IGNORECASE,
 )
+_NOT = re.compile(r"\b(?:not|never|without|nicht|nie|ohne|kein\w*)(?: (?P<word>[\w-]+)|\b)", re.IGNORECASE)
 _WAS = re.compile(r"(?:^|\bund )was\b", re.IGNORECASE)  # German for "what", and no verb of the past
 _STILL = re.compile(r"\b(?:since|today|now|nowadays|still|seit(?:dem)?|heute|noch immer|inzwischen)\b", re.IGNORECASE)
 _WHO = re.compile(
@@ -179,6 +180,14 @@ def is_historical(query: ParsedQuestion, text: str) -> bool:
     if not _FIGURES.isdisjoint(query.kinds):
         return False
     return _PAST.match(text) is not None or (_is_of_the_present(query) and _tells_the_past(text))
+
+
+def denies(query: ParsedQuestion, text: str) -> bool:
+    """Return whether a text says "not" directly before a word of a question that does not: "the queue is not full"."""
+    if _NOT.search(query.text):
+        return False
+    own = {term.stem for term in query.terms}
+    return any(not own.isdisjoint(stems(found["word"] or "", query.language)) for found in _NOT.finditer(text))
 
 
 def _is_of_the_present(query: ParsedQuestion) -> bool:

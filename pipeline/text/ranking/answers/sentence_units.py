@@ -13,6 +13,9 @@ Kind = Literal["sentence", "item", "row", "code"]
 
 _MOST = 60  # units of a passage that are looked at
 _SHORT = 12  # words; a shorter line without a mark at its end is a heading or a label
+_GOES_ON = re.compile(
+    r"\b(?:as|with|by|to|like|using|is|are|be|of|from|the|and|or|in|run|type|use|mit|als|wie|durch|und|oder|ist|sind)\Z"
+)
 _SENTENCE = 6  # words; a shorter line above code is its heading
 _ENDED = re.compile(r"[.!?:;…。！？][\"'”’»“)\]*_`]{0,3}\Z")
 _CODE_LINE = re.compile(r"\s*(?:>>> |\$ |# |==\d+==|[#;]\s*\w+ ?=)|.*[{};\\]\s*\Z")
@@ -73,7 +76,7 @@ def units_of(quote: str) -> tuple[Unit, ...]:
     """Return the first 60 units of a passage in order."""
     found: list[Unit] = []
     for number, block in enumerate(blocks(quote)):
-        if found and block.kind not in ("paragraph", "heading") and _breaks_off(found[-1]):
+        if found and _breaks_off(found[-1], block.kind):
             found[-1] = found[-1]._replace(open=True)
         if block.kind in ("paragraph", "heading"):
             kind: Kind = "code" if _CODE_LINE.match(block.text) else "sentence"
@@ -87,8 +90,11 @@ def units_of(quote: str) -> tuple[Unit, ...]:
     return tuple(one for one in found[:_MOST] if one.text)
 
 
-def _breaks_off(unit: Unit) -> bool:
-    return unit.kind == "sentence" and len(unit.text.split()) >= _SENTENCE and _ENDED.search(unit.text) is None
+def _breaks_off(unit: Unit, kind: str) -> bool:
+    """Return whether a sentence has no end before a block of this kind, so that the block ends it."""
+    if unit.kind != "sentence" or len(unit.text.split()) < _SENTENCE or _ENDED.search(unit.text):
+        return False
+    return kind not in ("paragraph", "heading") or _GOES_ON.search(unit.text) is not None
 
 
 def leans(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.text.ranking.answers.sentence_kinds import focus_of, holds_answer, is_historical
+from pipeline.text.ranking.answers.sentence_kinds import denies, focus_of, holds_answer, is_historical
 from pipeline.text.ranking.query_terms import parse_question
 
 
@@ -61,3 +61,10 @@ def test_a_question_on_the_past_is_answered_by_what_tells_of_it(question: str) -
 def test_what_was_so_in_earlier_times_does_not_answer_a_question_on_the_present(question: str) -> None:
     assert is_historical(parse_question(question), "Im Jahr 1931 hatte der Verein andere Regeln.")
     assert not is_historical(parse_question(question), "Seit 1931 gilt die Regel.")
+
+
+def test_a_sentence_that_denies_a_word_of_the_question_is_about_something_else() -> None:
+    asked = parse_question("What happens when the queue is full?")
+    assert denies(asked, "Raise it while the queue is not full.")
+    assert not denies(asked, "Once the queue is full, new mail is not taken.")
+    assert not denies(parse_question("What if the queue is not full?"), "The queue is not full.")

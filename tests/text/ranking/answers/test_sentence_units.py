@@ -62,3 +62,15 @@ def test_headings_questions_name_lines_and_halves_of_sentences_are_no_statements
     assert not is_label(units_of("The log survives a power cut.")[0])
     assert is_fragment(units_of("choices it is making during resolution.")[0])
     assert not is_fragment(units_of("The choices are made.")[0])
+
+
+def test_a_sentence_that_breaks_off_above_what_ends_it_announces_it() -> None:
+    above = "You can undo the whole of the rebase with"
+    assert units_of(f"{above}\n\ngit rebase --abort")[0].announces
+    assert units_of(f"{above} this\n```\ngit rebase --abort\n```")[0].announces
+    assert not units_of(f"{above} this\n\nAnother paragraph.")[0].announces
+    assert not units_of(above)[0].announces
+
+
+def test_a_line_in_capitals_is_a_title() -> None:
+    assert is_label(units_of("GNU GENERAL PUBLIC LICENSE: Version 3, 29 June 2007 COPYRIGHT FOUNDATION, BOSTON AND ELSEWHERE")[0])
