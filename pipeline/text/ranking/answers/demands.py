@@ -106,7 +106,7 @@ _DEMANDS = (  # the first one that finds the question counts
     _demand(r"{H}how fast\b", rf"{_NUMBER}|\b(?:times|faster|slower|fast|slow|slowly)\b"),
     _demand(  # when something happened for the first time
         rf"^(?:when|(?:in )?(?:which|what) year) (?:was|were)\b.*\bfirst\b.*\b(?P<what>{_EVENT})\b",
-        rf"(?=.*\b(?:first|initial\w*|original\w*|1\.0|earliest|introduced)\b).*(?:{_YEAR})",
+        rf"\A(?=.*\b(?:first|initial\w*|original\w*|1\.0|earliest|introduced)\b).*(?:{_YEAR})",
     ),
     _demand(rf"^(?:in )?(?:(?:which|what) year (?:was|were)|welchem jahr wurden?)\b.*\b(?P<what>{_EVENT})\b", _YEAR),
     _demand(  # when something happened
