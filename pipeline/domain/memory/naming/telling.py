@@ -41,6 +41,7 @@ _LEANING = word_set(
     """
     this these that those it they he she such his her their its both neither here there however therefore thus hence so
     my our your i we you similarly likewise conversely
+    finally lastly secondly thirdly schließlich
     then also otherwise instead moreover furthermore see note another and or but dies diese dieser dieses diesen diesem
     es er sie ihr sein seine ihre dort dabei dafür damit dazu deshalb daher trotzdem außerdem auch und oder aber siehe
     dann so
