@@ -97,16 +97,16 @@ class PassageRuns:
         """Return what each of ``runs`` is worth for the question."""
         weights = term_weights(query, known)
         opening = _OPENS * coverage(weights, self._heads) if self._opens else 0.0
+        past = {place for place, one in enumerate(self._units) if is_historical(query, one.text)}
         found = []
         for span in self._spans:
             alone = frozenset[str]().union(*(self._said[place] for place in span))
-            past = [place for place in span if is_historical(query, self._units[place].text)]
             text = " ".join(self._units[place].text for place in span)
             now = " ".join(self._units[place].text for place in span if place not in past)
             worth = coverage(weights, self._above[span.start] | alone) + _ALONE * coverage(weights, alone)
             worth += _KINDS * holds_answer(query, now) + _FIRST * coverage(weights, self._first[span.start])
-            worth += 0.0 if span.start else opening
-            found.append(round(worth - _length(self._units, span) - self._against(query, span, text) - _PAST * len(past), 9))
+            worth += (0.0 if span.start else opening) - _PAST * len(past.intersection(span))
+            found.append(round(worth - _length(self._units, span) - self._against(query, span, text), 9))
         return found
 
     def covered(self, query: ParsedQuestion, known: TermStatistics) -> list[float]:
