@@ -101,7 +101,8 @@ def new_names(store: EventStore, memory: Memory) -> tuple[NamedEntity, ...]:
     latest = [one.statement for one in memory.statements.values() if one.holds][-MOST_READ:]
     known = {one.id: frozenset(one.statements) for one in memory.named} if memory.naming == METHOD else {}
     questions = dict.fromkeys(one.query for one in memory.sessions.values())
-    named = with_known_ids(named_entities(latest, questions, pages=page_blocks(store, memory)), memory.named)
+    reports = {name: one.sessions for name, one in memory.statements.items()}
+    named = with_known_ids(named_entities(latest, questions, page_blocks(store, memory), reports), memory.named)
     found = (one for one in named if not known.get(one.id, frozenset()).issuperset(one.statements))
     return tuple(found)
 

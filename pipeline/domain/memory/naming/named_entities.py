@@ -10,13 +10,14 @@ near they are to a question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pipeline.domain.memory.naming.candidates import Candidate, candidates, is_rare
 from pipeline.domain.memory.naming.evidence import Evidence, add_pages, defines, evidence, merge_pairs, merge_parts, passages
 from pipeline.domain.memory.naming.own_documents import glossed_titles, retitled, subject_key, subjects_of
-from pipeline.domain.memory.naming.prose import sentences_of
+from pipeline.domain.memory.naming.prose import CAPITALISED_NOUNS, sentences_of
 from pipeline.domain.memory.naming.telling import place_of
 from pipeline.domain.memory.naming.united_names import united
 from pipeline.domain.memory.naming.word_classes import CommonWords, is_acronym, is_generic, is_ordinary, may_name
@@ -34,6 +35,7 @@ _BESIDE_UNSOUGHT = 4  # the same for what no question holds, if reports quote on
 _BESIDE_UNDEFINED = 4  # sentences about a name that nothing defines, from two sources
 # Sentences about a name of which nothing says what it is: of its own section or document; that reports quote.
 _OF_ITS_OWN, _QUOTED = 3, 5
+SHARED = 5  # reports that name an entity, for it to have a note in any case
 _MUCH = 10  # sentences of a document that is called so and asked for, none of which begins with the name: a licence
 
 
@@ -49,10 +51,11 @@ def named_entities(
     statements: Iterable[Statement],
     questions: Iterable[str] = (),
     pages: Iterable[Statement] = (),
+    reports: Mapping[str, Iterable[str]] = MappingProxyType({}),
 ) -> tuple[NamedEntity, ...]:
     """Return what the statements are about, the most worth a note first.
 
-    ``questions`` are those that were researched.
+    ``questions`` are those that were researched; ``reports`` are the ids of the sessions that made a statement, by its fact.
     ``pages`` are blocks of the pages that were read, as statements without a fact id: they say more of what statements name.
     """
     blocks, asked = tuple(pages), tuple(questions)
@@ -68,15 +71,39 @@ def named_entities(
     merge_pairs(found, held)
     merge_parts(found, held)
     most = max(_FEW * _MOST, _MOST * len(known))
+    most_pages = len({one.url for one in known}) / 2
     ranked = [
         Ranked(_entity(one, held[key]), _score(one, held[key]))
         for key, one in sorted(found.items())
-        if not _is_common(one, common)
-        and _says_what_it_is(one, held[key])
-        and (_is_subject_of_a_text(one, held[key]) or (_is_accepted(one, held[key], most) and _is_worth_a_note(one, held[key])))
+        if _is_shared_noun(one, held[key], reports, most_pages)
+        or (not _is_common(one, common) and _has_note(one, held[key], most, reports))
     ]
     ordered = sorted(ranked, key=lambda one: (-one.score, one.entity.id))
     return united(one.entity for one in ordered)
+
+
+def _has_note(one: Candidate, held: Evidence, most: float, reports: Mapping[str, Iterable[str]]) -> bool:
+    """Return whether a name is a text's subject or worth a note, and the note can say what it is or many reports share it."""
+    is_shared = one.kind != "term" and held.told >= _BESIDE and _reports_of(held, reports) >= SHARED
+    if not is_shared and not _says_what_it_is(one, held):
+        return False
+    return _is_subject_of_a_text(one, held) or (_is_accepted(one, held, most) and (is_shared or _is_worth_a_note(one, held)))
+
+
+def _reports_of(held: Evidence, reports: Mapping[str, Iterable[str]]) -> int:
+    return len({name for fact in held.facts for name in reports.get(fact, ())})
+
+
+def _is_shared_noun(one: Candidate, held: Evidence, reports: Mapping[str, Iterable[str]], most_pages: float) -> bool:
+    """Return whether five reports and two sources share a rare noun of a language that capitalises all nouns.
+
+    There a capital shows no name, but a word that no list of everyday words has is one: a river, a mill, a device. What more
+    than ``most_pages`` sources hold is what all is about.
+    """
+    rare = held.language in CAPITALISED_NOUNS and is_rare(one.name)
+    spread = LEAST_PAGES <= len(held.pages) <= max(SHARED, most_pages)
+    told = held.told >= _BESIDE
+    return one.kind == "term" and rare and spread and told and _reports_of(held, reports) >= SHARED
 
 
 def _is_common(one: Candidate, common: CommonWords) -> bool:

@@ -354,3 +354,23 @@ def test_whatever_statements_say_names_are_unique_and_shared(claims: list[str], 
     found = named_entities(statements(*claims), questions)
     assert len({one.id for one in found}) == len(found)
     assert all(len(one.statements) > 1 for one in found)
+
+
+def test_a_name_that_five_reports_share_needs_no_more_than_two_sentences_about_it() -> None:
+    mentions = tuple(f"On day {number} the office of Kettleworth is closed." for number in range(5))
+    known = statements(*mentions[:3], "Kettleworth keeps the pages of the office.", "In winter, Kettleworth is closed.")
+    asked = ("Where is Kettleworth?",)
+    assert named_entities(known, asked) == ()
+    reports = {one.fact: (f"session-{number}",) for number, one in enumerate(known)}
+    assert [one.name for one in named_entities(known, asked, reports=reports)] == ["Kettleworth"]
+    assert named_entities(statements(*mentions), asked, reports=reports) == ()
+
+
+def test_a_rare_german_noun_that_five_reports_and_two_sources_share_is_an_entity() -> None:
+    mentions = (f"Im Jahr {number} floss Wasser an der Kranichmühle vorbei, und es war kalt." for number in range(1900, 1903))
+    said = ("Die Kranichmühle mahlte bis 1954 Getreide.", "Seit 1998 beherbergt die Kranichmühle das Archiv.")
+    known = statements(*mentions, *said)
+    reports = {one.fact: (f"session-{number}",) for number, one in enumerate(known)}
+    assert [one.name for one in named_entities(known, (), reports=reports)] == ["Kranichmühle"]
+    few = {one.fact: (f"session-{number % 4}",) for number, one in enumerate(known)}
+    assert named_entities(known, (), reports=few) == ()
