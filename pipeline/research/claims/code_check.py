@@ -1,4 +1,4 @@
-"""The objections to a sentence that need no model: wrong numbers, units, dates, arithmetic, names, and turned near-copies.
+"""The objections to a sentence that need no model: wrong numbers, dates, arithmetic, names, strange subjects, turned copies.
 
 It never accepts a sentence, it only refuses some, and each rule refuses only what contradicts the quotes in plain sight. What
 only a reader can see, such as a changed condition in other words, is left to the reasoner.
@@ -16,7 +16,7 @@ from pipeline.text.quantities.comparison import unsupported_quantity, wrong_arit
 from pipeline.text.quantities.units import unit_named
 from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.sentences import split_sentences
-from pipeline.text.stemming import jaccard, stems
+from pipeline.text.stemming import jaccard, language_of, stems
 from pipeline.text.word_lists import OPPOSITES
 
 MOST_BRIDGE_WORDS = 14
@@ -25,6 +25,7 @@ _MOST_OWN_WORDS = 2  # content words of a bridge that neither the question nor t
 _MOST_LEADING_WORDS = 5  # the same of one that leads to what comes after it
 _LEADS = re.compile(r":\Z|\bas follows\.?\Z")
 _EXAMPLE = re.compile(r"\b(?:for example|for instance|e\.g\.|suppose|assume|zum Beispiel|z\. ?B\.)", re.I)
+_BEGINNING = 4  # letters by which two words are held to be of one family
 _NEAR_COPY = 0.6  # least Jaccard similarity of a sentence and a quote's sentence of which it is a near-copy
 _SAME_WORDING = 0.8  # least ratio of matching words of two sentences of which one may deny the other
 _NEGATION = re.compile(
@@ -148,7 +149,24 @@ def objection(sentence: Sentence, facts: Sequence[Fact], query: str, today: str 
     named = _ASSIGNED.sub(r"`\1`", sentence.text) if example else ". ".join(sentence.cells) or sentence.text
     if name := _unknown_name(named, sources):
         return f"No quote names {name}."
+    if _is_about_nothing_of(sentence.text, [*quotes, known]):
+        return "It has no word in common with what it cites."
     return "" if derived and len(facts) > 1 else _turned_copy(sentence.text, [fact.quote for fact in facts], derived=derived)
+
+
+def _is_about_nothing_of(text: str, sources: Sequence[str]) -> bool:
+    """Return whether a sentence has two content words, in the language of its sources or in none known, and shares none of them.
+
+    The first letters of a word are enough, as in compounds and other forms. So a statement from nowhere falls even where the
+    model that checks it says yes to everything.
+    """
+    theirs = "\n".join(sources)
+    language = language_of(text)
+    if language and language != language_of(theirs):
+        return False
+    beginnings = {word[:_BEGINNING] for word in content_stems(theirs)}
+    own = {word[:_BEGINNING] for word in content_stems(text) if not word.isdecimal()}
+    return len(own) > 1 and own.isdisjoint(beginnings)
 
 
 def code_objection(code: str, facts: Iterable[Fact]) -> str:

@@ -228,3 +228,18 @@ def test_a_title_shares_words_with_the_question_or_the_quotes() -> None:
     assert heading_objection("Heat pumps in frost", PUMPS, "How do heat pumps work?", title=True) == ""
     assert heading_objection("Heat pumps since 2019", PUMPS, "What changed in heat pumps since 2019?", title=True) == ""
     assert heading_objection("The moon consists of green cheese", PUMPS, "How do heat pumps work?", title=True) != ""
+
+
+def test_a_sentence_shares_a_word_with_what_it_cites() -> None:
+    assert "no word in common" in refused("The moon is made of green cheese.", ("port",), "quoted")
+    assert "no word in common" in refused("<script src=''></script>", ("port",), "derived")
+    quote = "The daemon listens on a socket."
+    fact = Fact(id="a", claim="", quote=quote, url="https://a.example/", digest="d" * 64, path=("Networking",))
+
+    def said(text: str) -> str:
+        return objection(Sentence(text=text, facts=("a",)), [fact], "Where does it wait?")
+
+    assert said("Its network is local.") == ""  # a word of the heading above the quote
+    assert said("Le service attend les demandes et n'est pas visible de dehors.") == ""  # another language
+    assert said("It does so.") == ""  # nothing of its own
+    assert said("Cheese ripens in cellars.")
