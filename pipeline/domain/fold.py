@@ -11,6 +11,7 @@ from pipeline.domain.events import session_events as e
 from pipeline.domain.events.pruning_events import ResearchPruned
 from pipeline.domain.events.records import MERGE
 from pipeline.domain.state import (
+    STOPPED,
     SUMMARY,
     Analysis,
     Failure,
@@ -307,13 +308,14 @@ def _research_cancelled(state: SessionState, event: e.ResearchCancelled) -> None
 
 
 def _research_reopened(state: SessionState, _event: e.ResearchReopened) -> None:
-    """Allow failed steps again; a failed worker only if the analysis of its round has not yet begun without it."""
+    """Allow failed steps again, and workers that failed or were stopped by a cap, if the analysis has not begun without them."""
     state.status, state.ended_at, state.end_reason = state.resume_status, "", ""
     state.missing, state.passing, state.nearest = (), (), ()
     state.past_failures += state.failures.values()
     state.failures, state.exhausted = {}, ""
     for worker in state.workers.values():
-        if worker.status == "failed" and worker.round >= len(state.analyses) and not state.synthesis:
+        cut_short = worker.status == "failed" or worker.reason.startswith(STOPPED)
+        if cut_short and worker.round >= len(state.analyses) and not state.synthesis:
             worker.status, worker.reason = "running", ""
 
 

@@ -42,6 +42,7 @@ from pipeline.text.times import moment_of
 
 Status = Literal["pending", "planning", "searching", "analyzing", "synthesizing", "complete", "not-found", "failed", "cancelled"]
 SUMMARY = "summary"
+STOPPED = "stopped: "  # begins the reason why a worker ended that a cap stopped
 ANY_STEP = ""
 
 

@@ -82,7 +82,7 @@ class Walk:
         if count == self.cancelled_at and not self.state.ended:
             self.under_way.clear()
             self.record(Outcome((e.ResearchCancelled(), e.ResearchReopened())))
-            self.recorded = {key for key in self.recorded if not key.startswith("Fail")}
+            self.recorded = {key for key in self.recorded if not key.startswith(("Fail", "FinishWorker"))}
 
     async def act(self, offered: tuple[s.Step, ...]) -> None:
         pure = [step for step in offered if step.pure]
@@ -156,6 +156,8 @@ def test_every_schedule_without_failures_ends_complete(seed: int, workers: int, 
 
 @settings(max_examples=150, deadline=None)
 @example(seed=36045, failing=20, exhausted_at=20, cancelled_at=20, workers=1)  # facts, but no admitted one when the cap is spent
+@example(seed=3583661957, failing=20, exhausted_at=5, cancelled_at=6, workers=2)  # reopened when a cap stopped all
+@example(seed=45, failing=20, exhausted_at=-1, cancelled_at=41, workers=2)  # reopened when two wait for each other
 @given(
     seed=st.integers(0, 2**32),
     failing=st.sampled_from([5, 20, 50, 90]),

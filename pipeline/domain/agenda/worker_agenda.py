@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.domain.findings import chosen_pages, facts_of, observed_pages
-from pipeline.domain.state import SessionState, Worker, search_nodes, workers_in_order
+from pipeline.domain.state import STOPPED, SessionState, Worker, search_nodes, workers_in_order
 from pipeline.domain.steps import (
     Evaluate,
     FailWorker,
@@ -32,7 +32,7 @@ def worker_steps(state: SessionState, node: PlanNode) -> Iterator[Step]:
         if waiting.index(node.id) < state.config.max_workers - len(running):
             yield StartWorker(node.id)
     elif state.exhausted:
-        yield FinishWorker(worker.id, f"stopped: {state.exhausted} exhausted")
+        yield FinishWorker(worker.id, f"{STOPPED}{state.exhausted} exhausted")
     elif worker.id in running[: state.config.max_workers]:  # a reopened session may have more running workers than allowed
         yield from _iteration_steps(state, worker)
 
@@ -89,7 +89,13 @@ def _is_before_searches(state: SessionState, worker: Worker, iteration: int) -> 
 
 
 def open_searches(state: SessionState, worker: Worker) -> list[Step]:
-    """Return the searches of a worker's latest iteration that are still to be made; only then are its pages chosen for good."""
+    """Return the searches of a worker's latest iteration that are still to be made; only then are its pages chosen for good.
+
+    None of an iteration that was evaluated: a search that had failed for good and may be tried again, in a session that was
+    cancelled and reopened, comes too late for it. Workers that waited for it would wait for each other for ever.
+    """
+    if worker.iterations[-1].evaluated:
+        return []
     steps = (SearchFor(query) for query in worker.iterations[-1].queries if query not in state.searches)
     return [step for step in steps if not state.failed_for_good(step.key)]
 
