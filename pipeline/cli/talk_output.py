@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pipeline.domain.talk.state import TalkState, Turn
-    from pipeline.domain.values import Fact
+    from pipeline.domain.values import Fact, Sentence
 
+NEAREST = "The stored pages do not clearly say. This comes nearest:"
 _QUOTE_WORDS = 14
 
 
@@ -18,19 +19,32 @@ def refusal_of(turn: Turn) -> str:
     return f'The stored pages do not say. research add "{asked}" has it researched.'
 
 
+def _refusal_lines(turn: Turn, notes: Mapping[str, str]) -> list[str]:
+    if turn.answer is None or not turn.answer.nearest:
+        return [refusal_of(turn)]
+    hint = refusal_of(turn).removeprefix("The stored pages do not say. ")
+    return [NEAREST, "", *_quoted_lines(turn.answer.nearest, turn, notes), hint]
+
+
 def turn_lines(turn: Turn, notes: Mapping[str, str]) -> list[str]:
     """Return the lines for one answer; ``notes`` are the paths of source notes by address."""
     if turn.answer is None or not turn.answer.found:
-        return [refusal_of(turn)]
+        return _refusal_lines(turn, notes)
+    lines = _quoted_lines(turn.answer.sentences, turn, notes)
+    lines += [f"  next: {text}" for text in turn.answer.follow_ups]
+    lines += [f"  in part without the model: {why}" for why in dict.fromkeys(turn.failed.values())]
+    return lines
+
+
+def _quoted_lines(sentences: Sequence[Sentence], turn: Turn, notes: Mapping[str, str]) -> list[str]:
+    """Return sentences with the numbers of the facts that they cite, and the place of each."""
     numbers = {fact.id: number for number, fact in enumerate(turn.cited(), start=1)}
     lines = []
-    for sentence in turn.answer.sentences:
+    for sentence in sentences:
         lines += [f"{_lead(sentence.facts, turn)}{sentence.text} {''.join(f'[{numbers[name]}]' for name in sentence.facts)}", ""]
     for fact in turn.cited():
         lines += _place_lines(numbers[fact.id], fact, notes)
         lines += [f"      {gone_words(turn.gone()[fact.url])}"] if fact.url in turn.gone() else []
-    lines += [f"  next: {text}" for text in turn.answer.follow_ups]
-    lines += [f"  in part without the model: {why}" for why in dict.fromkeys(turn.failed.values())]
     return lines
 
 
@@ -92,6 +106,7 @@ def _turn_value(turn: Turn, notes: Mapping[str, str]) -> dict[str, Any]:
             for fact in turn.cited()
         ],
         "missing": list(answer.missing) if answer else [],
+        "nearest": [{"text": one.text, "facts": list(one.facts)} for one in answer.nearest] if answer else [],
         "follow_ups": list(answer.follow_ups) if answer else [],
         "hint": "" if found else refusal_of(turn),
         "session": turn.session,

@@ -102,7 +102,9 @@ def _text(turn: Turn) -> str:
 
 
 def _is_right(turn: Turn, row: FollowUp) -> bool:
-    said = " ".join(one.text for one in turn.answer.sentences) if turn.answer else ""
+    if turn.answer is None or not turn.answer.found:
+        return False
+    said = " ".join(one.text for one in turn.answer.sentences)
     return word_count(said) <= ANSWER_WORDS and bool(match_in(normalised(_text(turn)), row.aliases))
 
 

@@ -47,7 +47,8 @@ def check_talk(state: TalkState, store: EventStore) -> Checked:
     """Check the facts that were observed for a talk's questions, and the citations of its answers."""
     facts = {fact.id: fact for turn in state.turns for fact in turn.facts()}
     wrong = list(_wrong_quotes(state.id, facts.values(), store))
-    cited = [(one.text, name) for turn in state.turns if turn.answer for one in turn.answer.sentences for name in one.facts]
+    answers = [turn.answer for turn in state.turns if turn.answer]
+    cited = [(one.text, name) for said in answers for one in (*said.sentences, *said.nearest) for name in one.facts]
     wrong += [Unsupported(state.id, text, f"it cites unknown facts: {name}") for text, name in cited if name not in facts]
     return Checked(len(facts), len(cited), tuple(wrong))
 

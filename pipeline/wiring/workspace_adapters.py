@@ -341,7 +341,7 @@ def source_notes(folder: Path, urls: Iterable[str]) -> dict[str, str]:
     from pipeline.vault.cache.database import source_paths
 
     paths = source_paths(folder / "events" / "local", urls)
-    return {url: f"vault/{path}.md" for url, path in paths.items()}
+    return {url: note for url, path in paths.items() if (folder / (note := f"vault/{path}.md")).exists()}
 
 
 def questions_in_notes(folder: Path) -> list[AskedLine]:

@@ -15,6 +15,7 @@ from pipeline.domain.talk.state import talk_of
 from pipeline.domain.values import Cost
 from pipeline.engine.talk_loop import answer_question, finish_question
 from pipeline.errors import AnswerInvalid, LogUnwritable, Outage, ServiceUnavailable
+from pipeline.research.talking.talk_steps import history_of
 from tests.fakes import Journal, MemoryStore
 from tests.talks import TalkReasoner, ask_all, read_pages, said, talk_context, talk_log
 
@@ -66,6 +67,16 @@ def test_what_the_stored_pages_do_not_say_is_refused(tmp_path: Path, question: s
     assert turn.answer is not None
     assert not turn.answer.found
     assert not turn.answer.sentences
+    assert not turn.answer.nearest
+
+
+def test_a_refusal_quotes_what_comes_nearest_and_is_no_part_of_the_history(tmp_path: Path) -> None:
+    near, _ = ask_all(tmp_path, "How many pilots has the harbour of Brindle at low tide?", "Who pays them?")
+    assert near.answer is not None
+    assert not near.answer.found
+    assert near.answer.nearest
+    assert [name for one in near.answer.nearest for name in one.facts] == [fact.id for fact in near.cited()]
+    assert history_of([near])[0].answer == ""
 
 
 def test_a_follow_up_with_a_pronoun_is_answered_as_the_full_question(tmp_path: Path) -> None:

@@ -100,9 +100,9 @@ class AnswerDrafted(Answered):
 
 class MessageAnswered(Answered):
     """The checked answer. Without ``found``, the stored pages do not say; ``missing`` are words that no passage holds with
-    the rest.
+    the rest, and ``nearest`` quotes what comes nearest, if anything does.
 
-    ``facts`` are the ids of those that the sentences cite; ``cut`` counts the sentences that the check removed.
+    ``facts`` are the ids of those that the sentences or ``nearest`` cite; ``cut`` counts the sentences that the check removed.
     """
 
     type: Literal["message.answered"] = "message.answered"
@@ -112,6 +112,7 @@ class MessageAnswered(Answered):
     facts: tuple[str, ...] = ()
     follow_ups: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    nearest: tuple[Sentence, ...] = ()
     cut: int = 0
 
 

@@ -12,6 +12,7 @@ from pipeline.domain.talk.state import Turn
 from pipeline.domain.values import EXTRACTIVE, Fact
 from pipeline.text.ranking.answerability import DOUBTED_COVERAGE, Judgement, judgement_of
 from pipeline.text.ranking.answers.answered_part import unanswered_part
+from pipeline.text.ranking.answers.demands import demand_of
 from pipeline.text.ranking.query_terms import ParsedQuestion, parse_question
 from pipeline.text.ranking.scoring import StemmedText
 from pipeline.text.ranking.term_statistics import TermStatistics
@@ -20,6 +21,7 @@ from pipeline.text.stemming import language_of
 _BEST = 10  # best passages found
 _MOST, _FEW = 4, 1  # of them in one document: it has most of them; none has
 _ONE_DOCUMENT = 0.05  # coverage
+_OPEN_COVERAGE = 0.65  # least coverage of a question that asks for no known kind of value
 _HISTORICAL = frozenset({"date", "version"})
 
 
@@ -44,23 +46,30 @@ def judgement(turn: Turn) -> Judgement:
     counted = [one for one in passages if is_historical or not one.change_log]
     found = judgement_of(query, counted, known)
     if len(query.clauses) == 1 and not found.missing and not found.passing and found.outcome != "unanswered":
-        found = replace(found, outcome="answered" if found.coverage >= _least_coverage(turn, known) else "partly")
+        found = replace(found, outcome="answered" if found.coverage >= _least_coverage(turn, query, known) else "partly")
     if found.outcome == "answered" and (lacking := unanswered_part(query, counted, known)):
         return replace(found, outcome="partly", missing=lacking)
     return found
 
 
-def _least_coverage(turn: Turn, known: TermStatistics) -> float:
+def _least_coverage(turn: Turn, query: ParsedQuestion, known: TermStatistics) -> float:
     """Return the coverage from which the passages answer: lower where one of many documents has most of the best ones.
 
-    Then the question is about that document's subject, and its other words may be a person's own for what is in it. Where each
+    It is higher for a question that asks for no known kind of value: only its words tell whether they do. If one document has
+    most, the question is about that document's subject, and its other words may be a person's own for what is in it. Where each
     of the best passages is of another document, they share words with the question by chance.
     """
+    least = DOUBTED_COVERAGE if demand_of(query.text) else _OPEN_COVERAGE
     best = [hit.url.partition("#")[0] for hit in turn.found.hits[:_BEST]] if turn.found else []
     if len(best) < _BEST or known.documents < _BEST:
-        return DOUBTED_COVERAGE
+        return least
     most = max(map(best.count, best))
-    return DOUBTED_COVERAGE - _ONE_DOCUMENT * (most >= _MOST) + _ONE_DOCUMENT * (most <= _FEW)
+    return least - _ONE_DOCUMENT * (most >= _MOST) + _ONE_DOCUMENT * (most <= _FEW)
+
+
+def has_near_passages(turn: Turn) -> bool:
+    """Return whether passages were found that hold about half of the question: worth showing where they do not answer it."""
+    return bool(turn.facts()) and judgement(turn).coverage >= DOUBTED_COVERAGE
 
 
 def question_of(turn: Turn) -> ParsedQuestion:

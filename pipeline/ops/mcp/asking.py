@@ -36,13 +36,15 @@ async def answer_from_pages(question: str, entries: Sequence[Entry], context_of:
 
 def _value(turn: Turn) -> dict[str, Any]:
     answer = turn.answer
-    if answer is None or not answer.found:
+    if answer is None or not (answer.found or answer.nearest):
         return {"found": False, "answer": "", "citations": [], "note": "The stored pages do not say."}
     numbers = {fact.id: number for number, fact in enumerate(turn.cited(), start=1)}
-    said = [f"{one.text} {''.join(f'[{numbers[name]}]' for name in one.facts)}".rstrip() for one in answer.sentences]
+    sentences = answer.sentences if answer.found else answer.nearest
+    said = " ".join(f"{one.text} {''.join(f'[{numbers[name]}]' for name in one.facts)}".rstrip() for one in sentences)
     citations = [
         {"n": numbers[fact.id], "quote": fact.quote, "lead": fact.lead, "url": fact.url, "place": list(fact.path)}
         | {"page_sha256": fact.digest}
         for fact in turn.cited()
     ]
-    return {"found": True, "answer": " ".join(said), "citations": citations, "note": ""}
+    note = "" if answer.found else f"The stored pages do not clearly say. This comes nearest: {said}"
+    return {"found": answer.found, "answer": said if answer.found else "", "citations": citations, "note": note}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeVar
@@ -12,7 +12,7 @@ from pipeline.domain.events.event_base import EventBase
 from pipeline.domain.reasoner_questions import ClaimCheckQuestion, ObservationQuestion
 from pipeline.domain.reasoner_questions.talk_questions import PastTurn, StandAloneQuestion, TalkQuestion
 from pipeline.domain.talk.agenda import StepName, TalkStep
-from pipeline.domain.talk.gate import judgement
+from pipeline.domain.talk.gate import has_near_passages, judgement
 from pipeline.domain.talk.state import TalkState, Turn
 from pipeline.domain.values import EXTRACTIVE, Fact, Perspective, Sentence, Value, Verdict
 from pipeline.errors import AnswerInvalid
@@ -170,13 +170,13 @@ async def _check(_step: TalkStep, state: TalkState, context: TalkContext) -> Out
     known = {fact.id: fact for fact in turn.facts()}
     sound = [one for one in turn.draft.sentences if not _objection(one, known, turn, context)]
     if not sound:
-        return Outcome((_answered(turn, ()),))
+        return Outcome((await _refusal(turn, context),))
     facts = tuple(known[name] for name in sorted({name for one in sound for name in one.facts}))
     question = ClaimCheckQuestion(query=turn.stands_alone, sentences=tuple(sound), facts=facts, today=context.today)
     answer = await context.reasoner.answer(question)
     with charged_to(answer):
         kept = _supported(sound, answer.value.verdicts)
-    return _recorded(_answered(turn, kept), answer)
+    return _recorded(_answered(turn, kept) if _cited(kept) else await _refusal(turn, context), answer)
 
 
 def _supported(sentences: Sequence[Sentence], verdicts: Sequence[Verdict]) -> tuple[Sentence, ...]:
@@ -206,21 +206,44 @@ def _objection(sentence: Sentence, known: dict[str, Fact], turn: Turn, context: 
     return objection(sentence, facts, turn.stands_alone, context.today)
 
 
-async def _refuse(_step: TalkStep, state: TalkState, _context: TalkContext) -> Outcome:
-    turn = state.turns[-1]
-    missing = judgement(turn).missing if turn.facts() else ()
-    return Outcome((t.MessageAnswered(number=turn.number, found=False, missing=missing),))
+async def _refuse(_step: TalkStep, state: TalkState, context: TalkContext) -> Outcome:
+    return Outcome((await _refusal(state.turns[-1], context),))
+
+
+async def _refusal(turn: Turn, context: TalkContext) -> t.MessageAnswered:
+    """Return that the pages do not say, with the words that are missing, and what comes nearest, quoted without a model."""
+    near = await _nearest(turn, context) if has_near_passages(turn) else ()
+    return t.MessageAnswered(
+        number=turn.number,
+        found=False,
+        facts=_cited(near),
+        missing=judgement(turn).missing if turn.facts() and turn.draft is None else (),
+        nearest=near,
+        cut=len(turn.draft.sentences) if turn.draft else 0,
+    )
+
+
+async def _nearest(turn: Turn, context: TalkContext) -> tuple[Sentence, ...]:
+    assert turn.found is not None  # noqa: S101 - what is near was found
+    known = turn.found.statistics
+    question = TalkQuestion(
+        query=turn.stands_alone, facts=turn.facts(), words=ANSWER_WORDS, statistics=known, today=context.today
+    )
+    return (await context.plain.answer(question)).value.sentences
+
+
+def _cited(sentences: Iterable[Sentence]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for one in sentences for name in one.facts))
 
 
 def _answered(turn: Turn, sentences: Sequence[Sentence]) -> t.MessageAnswered:
-    cited = dict.fromkeys(name for one in sentences for name in one.facts)
     drafted = turn.draft.sentences if turn.draft else ()
     return t.MessageAnswered(
         number=turn.number,
-        found=bool(cited),
-        sentences=tuple(sentences) if cited else (),
-        facts=tuple(cited),
-        follow_ups=turn.draft.follow_ups if turn.draft and cited else (),
+        found=True,
+        sentences=tuple(sentences),
+        facts=_cited(sentences),
+        follow_ups=turn.draft.follow_ups if turn.draft else (),
         cut=len(drafted) - len(sentences),
     )
 

@@ -235,6 +235,14 @@ class Catalogue(CatalogueFile):
         pages = self._base.execute("SELECT url, value FROM readings")
         return {url for url, value in pages for reading in readings_from([value]) if reading.page.digest in digests}
 
+    def noted_sources(self) -> Lookup[SourceNotePlace]:
+        """Return the sources that have a note: those that a session's result leads to. The others that were read have none."""
+        places = self._places()
+        return Lookup(lambda url: places.get(url) if self._is_shown(url) else None, lambda: filter(self._is_shown, places))
+
+    def _is_shown(self, url: str) -> bool:
+        return any(reading.shown for reading in readings_from(self.readings(url)))
+
     def place(self, url: str) -> SourceNotePlace | None:
         """Return the path of a source's note, and its name in links."""
         row = self._base.execute("SELECT path, title, whereabouts FROM places WHERE url = ?", (url,)).fetchone()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pipeline.domain.events.event_base import EventBase
@@ -115,11 +115,15 @@ class MemoryNotes:
 
     def entity_note(self, model: VaultModel, name: str) -> Note:
         """Return the note of an entity, given by its id."""
-        return entity_note(model, self.memory, self.entities[name])
+        return entity_note(self._noted(model), self.memory, self.entities[name])
 
     def memory_note(self, model: VaultModel) -> Note:
         """Return the note on memory."""
-        return memory_note(model, self.memory)
+        return memory_note(self._noted(model), self.memory)
+
+    def _noted(self, model: VaultModel) -> VaultModel:
+        """Return the vault with only those sources that have a note, to which a page that was read may be linked."""
+        return replace(model, sources=self.catalogue.noted_sources())
 
     def known_on(self, model: VaultModel, cards: Iterable[Card]) -> tuple[Known, ...]:
         """Return what the sessions of a topic found: confirmed statements first, then those that most sessions found."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pipeline.domain.events.json_codec import decode_all
@@ -62,7 +62,7 @@ class TalkNotes:
 
     def note(self, model: VaultModel, name: str) -> Note:
         """Return the note of a talk, given by its id."""
-        return talk_note(model, self.talks[name])
+        return talk_note(replace(model, sources=self.catalogue.noted_sources()), self.talks[name])
 
     def asked_on(self, model: VaultModel, topic: str) -> tuple[Link, ...]:
         """Return the links to the talks about a topic or about one of its sessions, the latest first."""

@@ -45,7 +45,8 @@ class Quoted:
 class Answered:
     """A question as asked, and in words that stand alone where they differ.
 
-    Without ``said`` the stored pages do not say, or there is no answer yet: the work on it was cut off.
+    Without ``said`` the stored pages do not say, or there is no answer yet: the work on it was cut off. ``nearest`` is what comes
+    nearest where they do not say.
     """
 
     question: str
@@ -55,6 +56,7 @@ class Answered:
     follow_ups: tuple[str, ...]
     session: Link | None
     is_answered: bool = True
+    nearest: tuple[Quoted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +117,22 @@ def _about(model: VaultModel, state: TalkState) -> Link | None:
 
 
 def _answered(model: VaultModel, turn: Turn) -> Answered:
-    known = {fact.id: fact for fact in turn.cited()}
-    sentences: Sequence[Sentence] = turn.answer.sentences if turn.answer else ()
     card = model.by_id.get(turn.session)
     return Answered(
         one_line(turn.text, 500),
         one_line(turn.stands_alone, 500) if turn.stands_alone not in ("", turn.text) else "",
         turn.at,
-        tuple(_quoted(model, one, [known[name] for name in one.facts if name in known], turn) for one in sentences),
+        _all_quoted(model, turn.answer.sentences if turn.answer else (), turn),
         turn.answer.follow_ups if turn.answer else (),
         best_link(card) if card else None,
         turn.answer is not None,
+        _all_quoted(model, turn.answer.nearest if turn.answer else (), turn),
     )
+
+
+def _all_quoted(model: VaultModel, sentences: Sequence[Sentence], turn: Turn) -> tuple[Quoted, ...]:
+    known = {fact.id: fact for fact in turn.cited()}
+    return tuple(_quoted(model, one, [known[name] for name in one.facts if name in known], turn) for one in sentences)
 
 
 def _quoted(model: VaultModel, sentence: Sentence, facts: Sequence[Fact], turn: Turn) -> Quoted:

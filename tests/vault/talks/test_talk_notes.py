@@ -121,3 +121,11 @@ def test_a_question_whose_answer_was_cut_off_is_not_said_to_have_none(folder: Pa
     assert "1 question answered" in note
     assert "Not answered yet" in note
     assert "The stored pages do not say" not in note
+
+
+def test_where_the_pages_do_not_clearly_say_the_note_quotes_what_comes_nearest(folder: Path) -> None:
+    assert said(folder, "ask", "depth", "How many ships wait in the harbour at low tide?").code == 5
+    note = only(folder, "talks/*/talk-*.md").read_text()
+    assert "> [!question] The stored pages do not clearly say. This comes nearest:\n\n> The harbour is 1" in note
+    assert "[[sources/" in note
+    assert "do not say." not in note

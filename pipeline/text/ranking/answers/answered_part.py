@@ -65,11 +65,16 @@ def holding_values(query: ParsedQuestion, passages: Sequence[StemmedText], known
     if not found:
         return list(passages)
     names = tuple(term for term in query.terms if _is_name(term, query)) or names_of(query, known)
+    names = tuple(term for term in names if term.word != found[1])
     rest = tuple(pair for pair in term_weights(query, known) if pair[0] not in names and not only_asks(pair[0].word))
     usual = [term for term in names if known.counts.get(term.stem, 0) > USUAL_SHARE * known.passages]
-    pages = {one.page for one in passages if any(term.is_in({*one.body, *one.heads}) for term in usual)}
+    named = [
+        one
+        for one in passages
+        if not names or (len(usual) == len(names) and any(term.is_in({*one.body, *one.heads}) for term in usual))
+    ]
     asked = _Asked(*found, names, rest, query)
-    return [one for one in passages if asked.is_told(one, is_named=not names or (len(usual) == len(names) and one.page in pages))]
+    return [one for one in passages if asked.is_told(one, is_named=one in named)]
 
 
 class _Asked(NamedTuple):
@@ -99,13 +104,19 @@ class _Asked(NamedTuple):
 
     def holds_value(self, sentence: str, held: frozenset[str], about: float) -> bool:
         """Return whether a sentence holds a value of what is asked; ``about`` is the share that its passage holds."""
-        own = {word for word in words(self.query.text) if any(map(str.isdigit, word))}
-        plain = " ".join(word for word in sentence.split() if word.strip("().,;:") not in own)
+        given = set(_given(self.query.text, names=not self.demand.counts))
+        plain = " ".join(word for word in sentence.split() if word.strip("().,;:") not in given)
         values = list(self.demand.value.finditer(plain))
-        if not values or not self.what:
-            return bool(values) and self.share(held, plain) >= (_BESIDE if about < _BESIDE else _PART)
-        if not self.demand.counts:
+        if not values:
+            return False
+        if self.what and not self.demand.counts:
             return self.says(plain, held)
+        if not self.share(frozenset(stems(plain, self.query.language)), plain):
+            return False
+        if not self.what:
+            return self.share(held, plain) >= (_BESIDE if about < _BESIDE else _PART)
+        if plain.startswith("|"):
+            return False  # the columns of a table say what its numbers count
         return any(self.says(_around(plain, one)) for one in values if not self.is_version(plain[: one.start()]))
 
     def says(self, text: str, held: frozenset[str] = frozenset()) -> bool:
@@ -126,6 +137,13 @@ class _Asked(NamedTuple):
         """Return whether the text before a number ends with a name, of which it is the version: "in GIMP 2"."""
         first, *rest = before.split() or [""]
         return self.query.language != "german" and bool(first and rest) and rest[-1][:1].isupper()
+
+
+def _given(question: str, *, names: bool) -> Iterator[str]:
+    """Yield the words of a question that are no answer to it, although they may look like one: its numbers, and its names."""
+    for place, word in enumerate(words(question)):
+        if any(map(str.isdigit, word)) or (names and place and word[:1].isupper()):
+            yield word
 
 
 def _is_name(term: Term, query: ParsedQuestion) -> bool:

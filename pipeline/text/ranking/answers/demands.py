@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 _DIGITS = (  # no version, no section of a manual, no year, no part of a name
     r"(?<![\w.~/-])(?<!\w\()(?<!ersion )(?<!elease )(?<!inux )(?<!ection )(?<!able )"
-    r"(?!(?:19|20)\d\d\b(?!,))(?!\d{1,4}\.\d{1,4}\.\d)\d[\d.,]{0,40}[KMG]?"
+    r"(?!(?:1[5-9]|20)\d\d\b(?!,))(?!\d{1,4}\.\d{1,4}\.\d)\d[\d.,]{0,40}[KMG]?"
 )
 _NUMBER = (
     rf"(?:{_DIGITS}"
@@ -44,9 +44,23 @@ _BY = r"(?-i:\b(?:[Bb]y|vo[nm]) (?:the )?(?:\w+ ){0,3}[A-Z])"
 _PERSON = rf"{_BY}|{_FULL_NAME}|©"
 _MAKERS = r"(?:authors?|creators?|founders?|inventors?)"
 _MAKER = (
-    rf"\b(?:{_MAKING}|founded|work|effort)\b.{{0,40}}\b(?:by|of) (?:the )?(?:\w+ ){{0,3}}(?-i:[A-Z])"
+    rf"\b(?:{_MAKING}|founded|work|effort|articles?|books?|texts?|manual|guide)\b.{{0,40}}"
+    rf"\b(?:by|of) (?:the )?(?:\w+ ){{0,3}}(?-i:[A-Z])"
     rf"|{_FULL_NAME}.{{0,40}}\b(?:{_MAKING}|founded|{_MAKERS})\b|\b{_MAKERS}\b.{{0,60}}{_FULL_NAME}|©"
 )
+_ROLE = (  # who may do something besides a person by name
+    r"\b(?:inc|corp|ltd|foundation|compan\w+|universit\w+|institutes?|teams?|projects?|committees?|groups?|developers?"
+    r"|maintainers?|authors?|administrators?|owners?|users?|root|kernel|process(?:es)?|programs?|members?)\b"
+)
+_REASON = (
+    r"\b(?:because|due to|so that|reasons?|therefore|thus|hence|in order to|otherwise|caused?|causes|since (?!\d|version|linux)"
+    r"|to (?:avoid|prevent|ensure|allow|make|keep|protect|save|reduce|help|let|enable|guarantee|give|provide|support)"
+    r"|as (?:it|they|this|the|there|you)|for (?:security|safety|historical|efficiency|compatibility|performance)|can(?:not|['’]t)"
+    r"|weil|denn|damit|deshalb|daher|darum|dadurch|deswegen|wegen|aufgrund|sonst|grund|gründen?|ursache\w*"
+    r"|um .{1,60} zu|nachdem|da)\b"
+)
+_ATTRIBUTE = r"colou?rs?|brands?|breeds?|shapes?|farben?|marken?|form|vendors?|manufacturers?|hersteller"
+_GERMAN_DEED = r"ge\w{2,}(?:t|en)|\w+ge\w{2,}(?:t|en)|(?:be|er|ver|ent|zer)\w{3,}(?:t|en)"
 _HOW = r"(?:^|[.,;:?!] (?:and |but )?|^\w+ )"  # before a "how" that asks: not in "if I do not say how many"
 
 
@@ -68,7 +82,8 @@ def _demand(asked: str, value: str, *, counts: bool = False) -> Demand:
 
 _DEMANDS = (  # the first one that finds the question counts
     _demand(  # what something costs
-        r"\bhow much (?:money\b|(?:do|does|did|is|are|was|were|must|has|have|would)\b.{1,80}\b(?:costs?|paid|pay|earn|charge)\b)"
+        r"\bhow much (?:money\b|(?:a \w+ )?(?:do|does|did|is|are|was|were|must|has|have|would)\b.{1,80}"
+        r"\b(?:costs?|paid|pay|earn|charge)\b)"
         r"|^what (?:do|does|did|would|is|are) .{1,80} costs?\b|\b(?:salary|wages?|fine|price|fee)\b"
         r"|\bwas kostete?n?\b|\bwie ?viel\b.{0,60}\b(?:geld|koste\w*|verdien\w+|zahl\w+|bezahl\w+)\b|\bwie teuer\b",
         r"[$€£¥]|\b(?:USD|EUR|dollars?|euros?|cents?|francs?|gulden|free of charge|for free|unpaid|expensive|cheap|gratis"
@@ -102,7 +117,8 @@ _DEMANDS = (  # the first one that finds the question counts
         rf"{_NUMBER}[ -]?(?:\w+ )?{_TIME}|\b{_TIME}.{{0,60}}{_NUMBER}"
         r"|\b(?:immediately|forever|until|never|bis|half an|an hour|a (?:day|week|month|year))\b",
     ),
-    _demand(r"{H}how (?P<what>deep|wide|tall|heavy)\b", _NUMBER),
+    _demand(r"{H}how (?P<what>deep|wide|tall|heavy|high|thick|big|large)\b", _NUMBER),
+    _demand(r"^wie (?P<was>tief|hoch|lang|breit|schwer|groß|dick|alt|weit)\b", _NUMBER),
     _demand(r"{H}how fast\b", rf"{_NUMBER}|\b(?:times|faster|slower|fast|slow|slowly)\b"),
     _demand(  # when something happened for the first time
         rf"^(?:when|(?:in )?(?:which|what) year) (?:was|were)\b.*\bfirst\b.*\b(?P<what>{_EVENT})\b",
@@ -120,12 +136,41 @@ _DEMANDS = (  # the first one that finds the question counts
         rf"^(?:which|what) (?:compan\w+|firm|universit\w+|organi[sz]ation|person|developer)s? (?P<what>{_MAKING}|{_DUTY})\b",
         r"\b(?:inc|corp|ltd|gmbh|compan\w+|universit\w+|foundation|organi[sz]ation)\b",
     ),
-    _demand(r"\b(?:which|what) (?P<what>city|town|country|countries|court|courts|street)\b", ""),
+    _demand(r"\b(?:which|what) (?P<what>courts?)\b", ""),
+    _demand(  # a place
+        r"\b(?:which|what) (?:city|town|village|country|countries|street)\b|^in welche[rnm] (?:stadt|land|ort|straße)\b",
+        r"(?-i:\b(?:[Ii]n|[Aa]t|[Nn]ear|[Ff]rom|[Tt]o|[Nn]ach|[Aa]us|[Bb]ei) |, )(?-i:[A-ZÄÖÜ][a-zäöü]+)"
+        r"|\b(?:city|town|village|country|street|stadt|land|ort|dorf)\b",
+    ),
+    _demand(rf"^(?:which|what|welche[rsnm]?) (?P<what>{_ATTRIBUTE})\b", ""),
     _demand(
-        r"^why (?:is|was|are|were) .{1,60} (?:called|named)\b|^warum hei(?:ß|ss)",
+        r"^(?:what|which) (?:is|are|was) .{0,40}\bdefault (?:(?:values?|settings?)\b|(?P<what>\w+))",
+        r"\bdefault|\binitial|\bunless\b",
+    ),
+    _demand(
+        r"^where (?:can|do|could|should) (?:I|one|we|you|they) (?:download|obtain|buy|order)\b",
+        r"https?:|ftp|www\.|\w\.(?:com|org|net|io|dev|edu|gov)\b|@"
+        r"|\b(?:web ?sites?|sites?|mirrors?|archives?|servers?|repositor\w+|shops?)\b",
+    ),
+    _demand(r"^who (?:is|are|was|were) (?:the |\w+'s )?(?!\w+ed\b)", rf"{_PERSON}|{_ROLE}"),
+    _demand(rf"^who (?:(?:has|had|have|was|were|is|are) )?(?P<what>{_EVENT})\b", rf"{_PERSON}|{_ROLE}"),
+    _demand(rf"^wer (?:hat|haben|hatte|wurde|ist|war)\b.*\b(?P<what>{_GERMAN_DEED})\W*$", ""),
+    _demand(r"^wer (?P<was>leitet\w*|führt\w*|baute|gründete|schrieb|entwarf|bezahlt\w*|finanziert\w*|entdeckte|erfand)\b", ""),
+    _demand(
+        r"^wie hei(?:ß|ss)(?:t|en|e) (?:\w+ )?(?P<was>(?-i:[A-ZÄÖÜ])\w+)",
+        r"\b(?:hei(?:ß|ss)\w*|hie(?:ß|ss)\w*|[bg]?e?nann?t\w*|nenn\w+|namens|namen?|taufte?\w*|getauft)\b|[»„“\"]"
+        r"|(?-i:(?<![.!?:] )\b(?!D(?:er|ie|as|en|em|es)\b|Ein\w*\b|I[mn]\b|A[mn]\b|Vo[nm]\b)[A-ZÄÖÜ][a-zäöüß]+"
+        r" [A-ZÄÖÜ][a-zäöüß]+)",
+        counts=True,
+    ),
+    _demand(
+        r"^why (?:is|was|are|were) (?:the )?(?P<what>\w+)\b.{0,60} (?:called|named)\b"
+        r"|^warum hei(?:ß|ss)t (?:der |die |das )?(?P<was>\w+)",
         r"\b(?:named (?:after|for|because|so)|(?:is|are|was|were) named|stands? for|short for|abbreviat\w+|acronym|the name"
         r"|its name|so called|called .{1,40} because|name .{1,40} comes|hei(?:ß|ss)(?:t|en)|der name|benannt)\b",
+        counts=True,
     ),
+    _demand(r"^(?:why|warum|wieso|weshalb)\b", _REASON),
 )
 _FAMILIES = tuple(
     re.compile(rf"(?:{family})\Z", re.IGNORECASE)
@@ -138,10 +183,18 @@ _FAMILIES = tuple(
         r"added|introduc\w+|since|available|appear\w*|new",
         r"maintain\w*|owns?|owner\w*|authors?|leader|chair|chairs|chairman|chairperson|contact",
         r"faster|slower|quicker|fast|slow\w*|quick\w*|speed\w*",
-        r"smaller|larger|bigger|small|larg\w*|big|ratio|size\w*",
+        r"smaller|larger|bigger|small|larg\w*|big|ratio|size\w*|bytes?|groß\w*|größe\w*",
         r"memory|ram|space|disk|storage",
         r"people|persons?|users?|men|women|members",
-        r"deep\w*|depth\w*", r"wide\w*|width\w*|broad", r"tall|height\w*|high", r"heavy|weigh\w*|kg|kilograms?",
+        r"deep\w*|depth\w*", r"wide\w*|width\w*|broad", r"tall|height\w*|high", r"thick\w*|dick\w*",
+        r"heavy|weigh\w*|kg|kilograms?",
+        r"tief\w*", r"hoch|hohe\w*|höhe\w*", r"lang\w*|länge\w*", r"breit\w*", r"schwer|wieg\w*|gewicht\w*",
+        r"alt|alter|jahre?n?",
+        r"weit\w*|entfern\w*|kilometern?", r"colou?r\w*|red|green|blue|yellow|white|black|gr[ae]y|brown|orange|purple",
+        r"farb\w*|rot\w*|grün\w*|blau\w*|gelb\w*|weiß\w*|schwarz\w*|grau\w*|braun\w*", r"mark\w*|hersteller|firma",
+        r"brands?|make|makers?|vendors?|manufactur\w+", r"leit\w+|geleitet|führ\w+|geführt|vorsitz\w*|vorstand\w*|chef\w*",
+        r"bezahl\w*|zahl\w*|gezahlt|finanzier\w*|stifte\w*|gestiftet|spende\w*|trug|getragen|übern[oa]m\w*|kosten",
+        r"succe\w+|replac\w+|follow\w*",
         r"begin\w*|began|begun|start\w*",
         r"buil[dt]\w*", r"buy\w*|bought", r"sell\w*|sold", r"hold\w*|held", r"g[ai]ve\w*", r"t[ao]ke\w*|took",
         r"bec[ao]m\w*", r"cho[o]?s\w*|selected", r"w[io]n\w*", r"pa(?:y\w*|id)", r"le(?:av\w*|ft)", r"sen[dt]\w*",
@@ -149,7 +202,8 @@ _FAMILIES = tuple(
     )
 )  # fmt: skip
 _ASKING = re.compile(
-    r"years?|dates?|versions?|jahre?|many|much|long|often|wie|number|times|costs?|pay|paid|money|price|kosten|kostet|geld",
+    r"years?|dates?|versions?|jahre?|many|much|long|often|wie|number|times|costs?|pay|paid|money|price|kosten|kostet|geld"
+    r"|city|town|village|country|countries|street|stadt|land|ort|straße",
     re.IGNORECASE,
 )
 

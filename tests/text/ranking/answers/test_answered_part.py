@@ -12,9 +12,9 @@ from pipeline.text.ranking.term_statistics import TermStatistics
 KNOWN = TermStatistics(language="english", passages=1_000, counts={"tarsolit": 4, "harbour": 30, "light": 40, "keeper": 20})
 
 
-def lacking(question: str, *passages: str, heads: str = "") -> tuple[str, ...]:
-    texts = [StemmedText.of(text, heads, "english") for text in passages]
-    return unanswered_part(parse_question(question, "english"), texts, KNOWN)
+def lacking(question: str, *passages: str, heads: str = "", language: str = "english") -> tuple[str, ...]:
+    texts = [StemmedText.of(text, heads, language) for text in passages]
+    return unanswered_part(parse_question(question, language), texts, KNOWN.model_copy(update={"language": language}))
 
 
 def test_a_figure_must_be_said_of_the_name() -> None:
@@ -93,11 +93,45 @@ def test_who_made_something_is_answered_only_by_a_passage_that_names_a_maker(tex
             "Tarsolit is named after its harbour.",
             "Tarsolit is deep, because it sank.",
         ),
+        (
+            "Why is Tarsolit called Tarsolit?",
+            "Tarsolit is named so after a ship.",
+            "A flag in Tarsolit means wind.",
+        ),
+        ("Why does Tarsolit glow?", "Tarsolit glows because of its lamp.", "Tarsolit may glow."),
+        ("What is the default colour of Tarsolit?", "By default, the colour of Tarsolit is white.", "Tarsolit has a colour."),
+        ("Which colour has Tarsolit?", "Tarsolit is painted white.", "Tarsolit is painted and has a harbour."),
+        ("In which country is Tarsolit?", "Tarsolit is a harbour in Norway.", "Tarsolit is in a harbour."),
+        ("Where can I download Tarsolit?", "Download Tarsolit from https://tarsolit.example.", "You may download Tarsolit."),
+        ("Who painted Tarsolit?", "Tarsolit was painted by Ada Lennard.", "Tarsolit was painted white."),
+        ("Who is the keeper of Tarsolit?", "Keeper of Tarsolit is Ada Lennard.", "The keeper of Tarsolit sleeps."),
+        ("How many lights are sold by Tarsolit?", "Tarsolit sold 40 lights.", "Tarsolit has 40 lights."),
+        ("How many lights has Tarsolit?", "Tarsolit has 40 lights.", "| Tarsolit | 40 | lights |"),
     ],
 )
 def test_a_question_of_a_known_kind_needs_a_value_of_its_kind(question: str, answer: str, other: str) -> None:
     assert lacking(question, answer) == ()
     assert lacking(question, other) != ()
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        (
+            "Wie tief ist Tarsolit?",
+            "Tarsolit hat eine Tiefe von 12 Metern.",
+            "Tarsolit ist tief.",
+        ),
+        ("Welche Farbe hat Tarsolit?", "Tarsolit ist weiß gestrichen.", "Tarsolit ist neu gestrichen."),
+        ("Wer hat Tarsolit entworfen?", "Tarsolit wurde von der Firma Lennard entworfen.", "Tarsolit wurde 1896 gebaut."),
+        ("Wer leitet Tarsolit?", "Die Leitung von Tarsolit hat Ada Lennard.", "Ada Lennard wohnt in Tarsolit."),
+        ("Warum ist Tarsolit gesperrt?", "Tarsolit ist gesperrt, weil die Mauer bricht.", "Tarsolit ist seit gestern gesperrt."),
+        ("Wie heißt der Wärter von Tarsolit?", "Der Wärter von Tarsolit heißt Emil.", "Der Wärter von Tarsolit schläft."),
+    ],
+)
+def test_a_german_question_of_a_known_kind_needs_a_value_of_its_kind(question: str, answer: str, other: str) -> None:
+    assert lacking(question, answer, language="german") == ()
+    assert lacking(question, other, language="german") != ()
 
 
 def test_a_value_said_of_another_name_is_no_answer_even_in_the_next_sentence() -> None:
