@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from pipeline.text.ranking.answers.sentence_kinds import REASON
+
 _DIGITS = (  # no version, no section of a manual, no year, no part of a name
     r"(?<![\w.~/-])(?<!\w\()(?<!ersion )(?<!elease )(?<!inux )(?<!ection )(?<!able )"
     r"(?!(?:1[5-9]|20)\d\d\b(?!,))(?!\d{1,4}\.\d{1,4}\.\d)\d[\d.,]{0,40}[KMG]?"
@@ -51,13 +53,6 @@ _MAKER = (
 _ROLE = (  # who may do something besides a person by name
     r"\b(?:inc|corp|ltd|foundation|compan\w+|universit\w+|institutes?|teams?|projects?|committees?|groups?|developers?"
     r"|maintainers?|authors?|administrators?|owners?|users?|root|kernel|process(?:es)?|programs?|members?)\b"
-)
-_REASON = (
-    r"\b(?:because|due to|so that|reasons?|therefore|thus|hence|in order to|otherwise|caused?|causes|since (?!\d|version|linux)"
-    r"|to (?:avoid|prevent|ensure|allow|make|keep|protect|save|reduce|help|let|enable|guarantee|give|provide|support)"
-    r"|as (?:it|they|this|the|there|you)|for (?:security|safety|historical|efficiency|compatibility|performance)|can(?:not|['’]t)"
-    r"|weil|denn|damit|deshalb|daher|darum|dadurch|deswegen|wegen|aufgrund|sonst|grund|gründen?|ursache\w*"
-    r"|um .{1,60} zu|nachdem|da)\b"
 )
 _ATTRIBUTE = r"colou?rs?|brands?|breeds?|shapes?|farben?|marken?|form|vendors?|manufacturers?|hersteller"
 _GERMAN_DEED = r"ge\w{2,}(?:t|en)|\w+ge\w{2,}(?:t|en)|(?:be|er|ver|ent|zer)\w{3,}(?:t|en)"
@@ -170,7 +165,7 @@ _DEMANDS = (  # the first one that finds the question counts
         r"|its name|so called|called .{1,40} because|name .{1,40} comes|hei(?:ß|ss)(?:t|en)|der name|benannt)\b",
         counts=True,
     ),
-    _demand(r"^(?:why|warum|wieso|weshalb)\b", _REASON),
+    _demand(r"^(?:why|warum|wieso|weshalb)\b", REASON.pattern),
 )
 _FAMILIES = tuple(
     re.compile(rf"(?:{family})\Z", re.IGNORECASE)

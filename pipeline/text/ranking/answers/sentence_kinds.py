@@ -39,7 +39,7 @@ _NAMES_IT = re.compile(
 )
 _NAME_WITHIN = 60  # characters behind "is called" within which the name must follow
 _LONGEST_SUBJECT = 6  # words before the verb of a definition
-_REASON = re.compile(
+REASON = re.compile(
     r"\b(?:because|since|so that|therefore|due to|reasons?|in order to|as a result|hence|thus|otherwise|which means"
     r"|to (?:avoid|prevent|ensure|protect|allow|make|reduce|keep|recover|guard|stop|help|speed)"
     r"|(?:prevents?|avoids?|ensures?|protects?|causes?|caused by|leads? to|is why|means that|the (?:goal|purpose|aim|point))"
@@ -160,7 +160,7 @@ def _holds(kind: str, query: ParsedQuestion, text: str) -> float:
     if kind == "comparison" and not _names_both(query, text):
         return 0.0
     pattern = {
-        "reason": _REASON, "how-to": _HOW_TO, "how-german": _HOW_GERMAN, "place": _PLACE, "comparison": _COMPARES, "who": _ROLE,
+        "reason": REASON, "how-to": _HOW_TO, "how-german": _HOW_GERMAN, "place": _PLACE, "comparison": _COMPARES, "who": _ROLE,
         "condition": _WHILE,
     }.get(kind)  # fmt: skip
     return float(pattern.search(text) is not None) if pattern else kind_match((kind,), text)
