@@ -132,7 +132,7 @@ def evidence(found: Mapping[str, Candidate], sentences: Sequence[Sentence], ques
             if is_said_at_home(one):
                 held[key].own.setdefault(one.text, one)
         for key, start in _keys_in(one, unspaced).items():
-            if key in found and (key in called or _is_meant(found[key], key, one)):
+            if key in found and (key in called or _is_meant(found[key], key, one)) and not _is_no_noun(found[key], one, start):
                 held[key].facts[one.fact] = one.statement.url
                 held[key].named.add(one.fact)
                 held[key].language = held[key].language or one.language
@@ -192,7 +192,12 @@ def add_pages(found: Mapping[str, Candidate], held: Mapping[str, Evidence], sent
     unspaced = [key for key in found if key[0] == "~"]
     own = _keys_by_subject(found)
     begun: set[str] = set()  # addresses of pages of which the first sentence was seen
-    for one in filter(is_whole, sentences):
+    described: set[str] = set()  # the same of the first sentence of a manual's description
+    for one in sentences:
+        is_description = one.statement.heading.strip().upper() == "DESCRIPTION" and one.statement.url not in described
+        described.update([one.statement.url] if is_description else ())
+        if not is_whole(one):
+            continue
         front = _keys_in(one, unspaced, FRONT + MOST_WORDS)
         called = _called_so(one)
         if (gloss := gloss_of(one.statement.title)) and one.text == gloss:
@@ -217,7 +222,7 @@ def add_pages(found: Mapping[str, Candidate], held: Mapping[str, Evidence], sent
             for key in _keys_at_home(one, own):
                 if held[key].opening is None and _opens(one, found[key]):
                     held[key].opening = one
-        if one.statement.heading.strip().upper() == "DESCRIPTION" and (gloss := title_meaning(one.statement.title)):
+        if is_description and (gloss := title_meaning(one.statement.title)):
             for key in own.get(subject_key(titled(one.statement.title)), ()):
                 if held[key].opening is None and len(set(stems(gloss)) & set(stems(one.text))) >= _OF_GLOSS:
                     held[key].opening = one
@@ -319,6 +324,13 @@ def _is_meant(candidate: Candidate, key: str, one: Sentence) -> bool:
     if one.text.startswith(f"{name} ") or f"{name}(" in one.text or f"`{name}" in one.text:
         return True
     return any(word == name and after in _COMMANDS for word, after in zip(one.words, one.words[1:], strict=False))
+
+
+def _is_no_noun(candidate: Candidate, one: Sentence, start: int) -> bool:
+    """Return whether a word has no capital where the name has one and all nouns do: "sieben" (seven) is no sieve."""
+    if one.language not in CAPITALISED_NOUNS or not one.words[start][:1].islower():
+        return False
+    return all(" " not in name and name[:1].isupper() for name in candidate.spellings)
 
 
 def _is_about(key: str, start: int, one: Sentence) -> bool:

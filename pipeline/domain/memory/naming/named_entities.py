@@ -23,7 +23,7 @@ from pipeline.domain.memory.naming.united_names import united
 from pipeline.domain.memory.naming.word_classes import CommonWords, is_acronym, is_generic, is_ordinary, may_name
 from pipeline.domain.memory.values import NamedEntity, Statement, entity_id
 
-METHOD = "phrases-6"  # methods sort by their age; with a new one, all is named again
+METHOD = "phrases-7"  # methods sort by their age; with a new one, all is named again
 LEAST_STATEMENTS, LEAST_PAGES = 2, 2
 _HEADED = 3  # statements of a phrase that a question and a heading hold, but no statement defines
 _NOUNS = 2  # sentences that use such a phrase as a noun

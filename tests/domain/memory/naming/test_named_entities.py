@@ -374,3 +374,11 @@ def test_a_rare_german_noun_that_five_reports_and_two_sources_share_is_an_entity
     assert [one.name for one in named_entities(known, (), reports=reports)] == ["Kranichmühle"]
     few = {one.fact: (f"session-{number % 4}",) for number, one in enumerate(known)}
     assert named_entities(known, (), reports=few) == ()
+
+
+def test_a_german_word_without_a_capital_is_no_noun_of_the_same_letters() -> None:
+    said = ("Das Sieb hängt im Wasser und hält die Fasern.", "Ein Sieb kostet in der Werkstatt 40 Euro.")
+    numbers = (f"In der Werkstatt arbeiten im Jahr {number} sieben Leute." for number in range(1900, 1905))
+    known = statements(*said, *numbers)
+    reports = {one.fact: (f"session-{number}",) for number, one in enumerate(known)}
+    assert [one.name for one in named_entities(known, (), reports=reports) if one.name == "Sieb"] == []

@@ -168,6 +168,20 @@ def test_a_manual_s_description_says_more_than_its_title() -> None:
     assert (found.passages[0].text, found.passages[0].defines) == (said[0], True)
 
 
+def test_a_later_sentence_of_a_manuals_description_does_not_say_what_the_thing_is() -> None:
+    title = "qipwake(8): open the page office at a given hour"
+    said = (
+        "A bell rings in the harbour at dawn.",
+        "Wet cards may stop the page office for an hour, which qipwake does not like.",
+    )
+    known = of_one_page(
+        "Each qipwake card is read at dawn.", "When qipwake has no card, it rings.", title=title, heading="OPTIONS"
+    )
+    pages = [one.model_copy(update={"fact": ""}) for one in of_one_page(*said, title=title, heading="DESCRIPTION")]
+    found = named_entities(known, ["What does qipwake do?"], pages)
+    assert [one.text for entity in found for one in entity.passages if one.defines] == []
+
+
 @pytest.mark.parametrize("heading", ["LinuxKettles", "3.4. kettle_open()"])
 def test_a_section_on_another_thing_is_not_about_the_name_of_its_document(heading: str) -> None:
     said = "The clerks do not share their keys with the others of the office."
