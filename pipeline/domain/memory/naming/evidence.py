@@ -28,6 +28,7 @@ from pipeline.domain.memory.naming.telling import (
 from pipeline.domain.memory.naming.united_names import CLASSES
 from pipeline.domain.memory.naming.word_classes import is_acronym, is_function_word, word_set
 from pipeline.domain.memory.values import EntityKind, EntityPassage
+from pipeline.text.ranking.query_terms import content_stems
 from pipeline.text.stemming import DEFAULT_LANGUAGE, stems
 from pipeline.text.word_frequency import is_unusual, specificity
 
@@ -224,7 +225,7 @@ def add_pages(found: Mapping[str, Candidate], held: Mapping[str, Evidence], sent
                     held[key].opening = one
         if is_description and (gloss := title_meaning(one.statement.title)):
             for key in own.get(subject_key(titled(one.statement.title)), ()):
-                if held[key].opening is None and len(set(stems(gloss)) & set(stems(one.text))) >= _OF_GLOSS:
+                if held[key].opening is None and len(content_stems(gloss) & content_stems(one.text)) >= _OF_GLOSS:
                     held[key].opening = one
         begun.add(one.statement.url)
 
