@@ -35,6 +35,7 @@ def test_a_talk_has_a_note_with_its_questions_and_quotes_and_a_page_of_the_site(
     assert said(folder, "ask", "depth", "How many metres deep is the harbour?").code == 0
     note = only(folder, "talks/*/talk-*.md").read_text()
     assert "## How many metres deep is the harbour?" in note
+    assert "\n\n1 question answered from the stored pages" in note
     assert "metres deep at low tide" in note
     assert "[[sources/" in note
     assert "[[reports/" in note
@@ -129,3 +130,4 @@ def test_where_the_pages_do_not_clearly_say_the_note_quotes_what_comes_nearest(f
     assert "> [!question] The stored pages do not clearly say. This comes nearest:\n\n> The harbour is 1" in note
     assert "[[sources/" in note
     assert "do not say." not in note
+    assert "\n\nNo question answered from the stored pages" in note
