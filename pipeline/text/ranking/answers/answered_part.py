@@ -27,9 +27,15 @@ _HEAVY = 0.32  # share of a question's weight from which a word that no passage 
 _NAMED = 0.4  # least specificity of such a word
 _NAME = 0.9  # least specificity of a name
 _BEFORE, _BEHIND = 7, 4  # words before and behind a number, one of which it may count
-_ABOUT = 0.25  # share of the question, without its names and what is asked for, that its passage holds
-_PART = 0.25  # and that a sentence with a value holds if its passage holds more
-_BESIDE = 0.5  # share of the question, without its names, that a sentence with a value holds
+_UNIT = re.compile(  # what a number measures
+    r"[ -]?(?:%|percent|per cent|prozent|(?:kilo|centi|milli)?met(?:re|er)s?|feet|foot|inch(?:es)?|miles?|yards?|acres?|hectares?"
+    r"|hektar|(?:kilo)?gram(?:me)?s?|kilos?|tonn?e?s?|litres?|liters?|pounds?|euros?|dollars?|pence|seconds?|minutes?|hours?|days?|weeks?"
+    r"|months?|years?|p\.?m\.?|a\.?m\.?|o['’]clock|sekunden?|minuten?|stunden?|tagen?|wochen?|monaten?|jahren?|uhr)(?!\w)",
+    re.IGNORECASE,
+)
+_ABOUT = 0.4  # share of the question, without its names and what is asked for, that its passage holds
+_PART = 0.45  # and that a sentence with a value holds if its passage holds more
+_BESIDE = 0.65  # share of the question, without its names, that a sentence with a value holds
 
 
 def unanswered_part(query: ParsedQuestion, passages: Sequence[StemmedText], known: TermStatistics) -> tuple[str, ...]:
@@ -117,7 +123,14 @@ class _Asked(NamedTuple):
             return self.share(held, plain) >= (_BESIDE if about < _BESIDE else _PART)
         if plain.startswith("|"):
             return False  # the columns of a table say what its numbers count
-        return any(self.says(_around(plain, one)) for one in values if not self.is_version(plain[: one.start()]))
+        return any(self.says(_around(plain, one)) for one in values if not self.is_of_other(plain, one))
+
+    def is_of_other(self, text: str, value: re.Match[str]) -> bool:
+        """Return whether a number is a version, a sum of money, or the measure of something else: "boats of 14 metres"."""
+        if self.is_version(text[: value.start()]) or text[: value.start()].endswith(tuple("$€£¥")):
+            return True
+        unit = _UNIT.match(text[value.end() :])
+        return unit is not None and not self.says(unit[0])
 
     def says(self, text: str, held: frozenset[str] = frozenset()) -> bool:
         """Return whether a text has the word that the value is of, in any form or as another of its family."""

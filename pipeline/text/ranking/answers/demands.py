@@ -39,6 +39,7 @@ _MAKING = r"wrote|written|authored|created|designed|developed|implemented|invent
 _DUTY = r"maintains?|owns?|leads?|led|chairs?|manages?|directs?|sponsors?|sponsored|finance[sd]?|funds?|funded|employs?"
 _EVENT = (
     r"\w{3,}ed|written|built|made|begun|held|born|sold|bought|found|given|drawn|sent|lost|won|set up|shut down"
+    r"|took|became|left|led|ran|kept|taught|paid|chose|brought|came|went"
     r"|ge\w{2,}(?:t|en)|\w+ge\w{2,}(?:t|en)|(?:be|er|ver|ent|zer)\w{3,}(?:t|en)"
 )
 _FULL_NAME = r"(?-i:\b[A-Z][a-zé]+ (?:[A-Z]\. |van |von |de |der |la ){0,2}[A-Z][a-zé]+)"
@@ -114,6 +115,16 @@ _DEMANDS = (  # the first one that finds the question counts
     ),
     _demand(r"{H}how (?P<what>deep|wide|tall|heavy|high|thick|big|large)\b", _NUMBER),
     _demand(r"^wie (?P<was>tief|hoch|lang|breit|schwer|groß|dick|alt|weit)\b", _NUMBER),
+    _demand(  # a measure by its name
+        r"^what (?:is|was|are|were) the (?:\w+ ){0,2}?(?P<what>speed|weight|height|length|width|depth|area|population|distance"
+        r"|diameter|temperature)\b",
+        _NUMBER,
+    ),
+    _demand(  # an age
+        r"{H}how old\b",
+        rf"\b(?:aged?|born|birth|birthday)\b|{_NUMBER}[ -](?:years?|months?|weeks?|days?)[ -](?:old|of age)\b"
+        rf"|\b(?:at|was|were|is|are|turned|only) {_NUMBER}(?= when\b| years\b|[,.;]|$)",
+    ),
     _demand(r"{H}how fast\b", rf"{_NUMBER}|\b(?:times|faster|slower|fast|slow|slowly)\b"),
     _demand(  # when something happened for the first time
         rf"^(?:when|(?:in )?(?:which|what) year) (?:was|were)\b.*\bfirst\b.*\b(?P<what>{_EVENT})\b",
@@ -147,12 +158,21 @@ _DEMANDS = (  # the first one that finds the question counts
         r"https?:|ftp|www\.|\w\.(?:com|org|net|io|dev|edu|gov)\b|@"
         r"|\b(?:web ?sites?|sites?|mirrors?|archives?|servers?|repositor\w+|shops?)\b",
     ),
+    _demand(  # who holds an office
+        r"^who (?:is|are|was|were) the (?:(?!of\b|in\b)[\w-]+ ){0,3}?"
+        r"(?!(?:man|men|woman|women|persons?|people|ones?|first|last)\b)(?P<what>[\w-]+) (?:of|at|for)\b",
+        _PERSON,
+    ),
     _demand(r"^who (?:is|are|was|were) (?:the |\w+'s )?(?!\w+ed\b)", rf"{_PERSON}|{_ROLE}"),
+    _demand(  # the name of a thing
+        r"^what (?:is|are|was|were) (?:the )?(?:\w+ )?names? of (?:[^?]*['’]s? |the |a |an |its |their )?(?P<what>[\w-]+)",
+        r"(?-i:(?<![.!?:] )(?<!^)\b[A-Z]\w+)|[»„“\"`]|\b(?:named|called|names?)\b",
+    ),
     _demand(rf"^who (?:(?:has|had|have|was|were|is|are) )?(?P<what>{_EVENT})\b", rf"{_PERSON}|{_ROLE}"),
     _demand(rf"^wer (?:hat|haben|hatte|wurde|ist|war)\b.*\b(?P<what>{_GERMAN_DEED})\W*$", ""),
     _demand(r"^wer (?P<was>leitet\w*|führt\w*|baute|gründete|schrieb|entwarf|bezahlt\w*|finanziert\w*|entdeckte|erfand)\b", ""),
     _demand(
-        r"^wie hei(?:ß|ss)(?:t|en|e) (?:\w+ )?(?P<was>(?-i:[A-ZÄÖÜ])\w+)",
+        r"^wie (?:hei(?:ß|ss)(?:t|en|e)|hie(?:ß|ss)(?:en)?) (?:\w+ )?(?P<was>(?-i:[A-ZÄÖÜ])\w+)",
         r"\b(?:hei(?:ß|ss)\w*|hie(?:ß|ss)\w*|[bg]?e?nann?t\w*|nenn\w+|namens|namen?|taufte?\w*|getauft)\b|[»„“\"]"
         r"|(?-i:(?<![.!?:] )\b(?!D(?:er|ie|as|en|em|es)\b|Ein\w*\b|I[mn]\b|A[mn]\b|Vo[nm]\b)[A-ZÄÖÜ][a-zäöüß]+"
         r" [A-ZÄÖÜ][a-zäöüß]+)",
@@ -166,6 +186,11 @@ _DEMANDS = (  # the first one that finds the question counts
         counts=True,
     ),
     _demand(r"^(?:why|warum|wieso|weshalb)\b", REASON.pattern),
+    _demand(r"^wodurch\b", rf"{REASON.pattern}|\b(?:durch|ausgelöst|verursacht)\b"),
+    _demand(  # where something was or happened
+        r"^where (?:did|was|were)\b|^wo (?:wurden?|war(?:en)?)\b",
+        r"\b(?:in|at|near|from|to|on|by|behind|beside|under|above|below|off|im|am|an|bei|auf|nach|aus|vor|hinter|unter|über)\b",
+    ),
 )
 _FAMILIES = tuple(
     re.compile(rf"(?:{family})\Z", re.IGNORECASE)
@@ -189,7 +214,10 @@ _FAMILIES = tuple(
         r"farb\w*|rot\w*|grün\w*|blau\w*|gelb\w*|weiß\w*|schwarz\w*|grau\w*|braun\w*", r"mark\w*|hersteller|firma",
         r"brands?|make|makers?|vendors?|manufactur\w+", r"leit\w+|geleitet|führ\w+|geführt|vorsitz\w*|vorstand\w*|chef\w*",
         r"bezahl\w*|zahl\w*|gezahlt|finanzier\w*|stifte\w*|gestiftet|spende\w*|trug|getragen|übern[oa]m\w*|kosten",
-        r"succe\w+|replac\w+|follow\w*",
+        r"succe\w+|replac\w+|follow\w*|took|taken|takes?",
+        r"speed\w*|knots?|mph|fast\w*|kilomet\w+|miles?", r"area|acres?|hectares?|square",
+        r"population|inhabitants|residents|people",
+        r"diameter|across|wide", r"temperature|degrees?|°C",
         r"begin\w*|began|begun|start\w*",
         r"buil[dt]\w*", r"buy\w*|bought", r"sell\w*|sold", r"hold\w*|held", r"g[ai]ve\w*", r"t[ao]ke\w*|took",
         r"bec[ao]m\w*", r"cho[o]?s\w*|selected", r"w[io]n\w*", r"pa(?:y\w*|id)", r"le(?:av\w*|ft)", r"sen[dt]\w*",

@@ -107,6 +107,14 @@ def test_who_made_something_is_answered_only_by_a_passage_that_names_a_maker(tex
         ("Who is the keeper of Tarsolit?", "Keeper of Tarsolit is Ada Lennard.", "The keeper of Tarsolit sleeps."),
         ("How many lights are sold by Tarsolit?", "Tarsolit sold 40 lights.", "Tarsolit has 40 lights."),
         ("How many lights has Tarsolit?", "Tarsolit has 40 lights.", "| Tarsolit | 40 | lights |"),
+        ("How many boats has Tarsolit?", "Tarsolit has 40 boats.", "Tarsolit has boats of 14 metres."),
+        ("How many boats has Tarsolit?", "Tarsolit has 40 boats.", "In Tarsolit boats cost £14."),
+        ("How old is Tarsolit?", "Tarsolit is 200 years old.", "Tarsolit has 40 lights."),
+        ("What is the speed of Tarsolit?", "Tarsolit runs at 18 knots.", "Tarsolit has 40 lights."),
+        ("What was the name of the keeper of Tarsolit?", "The keeper of Tarsolit was called Emil.", "In Tarsolit Emil slept."),
+        ("Who was the pilot of Tarsolit?", "The pilot of Tarsolit was Ada Lennard.", "Ada Lennard came to Tarsolit."),
+        ("Who took over in Tarsolit?", "In Tarsolit Ada Lennard succeeded her father.", "Ada Lennard is in Tarsolit."),
+        ("Where was Tarsolit painted?", "Tarsolit was painted in Norway.", "Tarsolit was painted white."),
     ],
 )
 def test_a_question_of_a_known_kind_needs_a_value_of_its_kind(question: str, answer: str, other: str) -> None:
@@ -126,6 +134,8 @@ def test_a_question_of_a_known_kind_needs_a_value_of_its_kind(question: str, ans
         ("Wer hat Tarsolit entworfen?", "Tarsolit wurde von der Firma Lennard entworfen.", "Tarsolit wurde 1896 gebaut."),
         ("Wer leitet Tarsolit?", "Die Leitung von Tarsolit hat Ada Lennard.", "Ada Lennard wohnt in Tarsolit."),
         ("Warum ist Tarsolit gesperrt?", "Tarsolit ist gesperrt, weil die Mauer bricht.", "Tarsolit ist seit gestern gesperrt."),
+        ("Wodurch brannte Tarsolit?", "Tarsolit brannte durch einen Blitz.", "Tarsolit brannte gestern."),
+        ("Wie hieß der Wärter von Tarsolit?", "Der Wärter von Tarsolit hieß Emil.", "Der Wärter von Tarsolit schlief."),
         ("Wie heißt der Wärter von Tarsolit?", "Der Wärter von Tarsolit heißt Emil.", "Der Wärter von Tarsolit schläft."),
     ],
 )
