@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
@@ -148,7 +148,14 @@ def passages(text: str) -> tuple[Passage, ...]:
                 named = _described_term(head, body) if opens and not lead else lead
                 found.append(Passage(body, named, head.path, head.anchor, opens, len(found)))
             opens = False
+    if found and found[-1].text.endswith("\n```") and _ends_in_code(text):
+        found[-1] = replace(found[-1], text=found[-1].text.removesuffix("\n```"))
     return tuple(found)
+
+
+def _ends_in_code(text: str) -> bool:
+    """Return whether a page ends within a code block that nothing closes, so that no passage may end with its mark."""
+    return sum(line.startswith("```") for line in text.split("\n")) % 2 == 1
 
 
 def _described_term(head: Block, body: str) -> str:

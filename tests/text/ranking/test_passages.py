@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -60,6 +61,11 @@ def test_passages_are_numbered_in_the_order_in_which_they_stand(made: Made) -> N
     assert starts == sorted(starts)
 
 
+def _with_bare_fences(text: str) -> str:
+    """Return a text whose fences name no language, as in every stored page."""
+    return re.sub(r"(?m)^```.*$", "```", text)
+
+
 @settings(deadline=None)
 @given(pages(longest_code=300))
 def test_only_a_row_that_is_longer_by_itself_makes_a_passage_of_more_than_the_largest_size(made: Made) -> None:
@@ -68,11 +74,17 @@ def test_only_a_row_that_is_longer_by_itself_makes_a_passage_of_more_than_the_la
         assert one.text.startswith("| ") or len(words) <= LARGEST
 
 
-@given(st.text(max_size=600).map(clean) | st.text(alphabet="#- |`\nab.:", max_size=300))
+@given((st.text(max_size=600).map(clean) | st.text(alphabet="#- |`\nab.:", max_size=300)).map(_with_bare_fences))
 def test_any_text_is_cut_without_an_error_and_each_passage_stands_in_it(text: str) -> None:
     found = passages(text)
     assert found == passages(text)
     assert all(one.text.strip() and normalised(one.text) in normalised(text) for one in found)
+
+
+def test_code_that_nothing_closes_is_a_passage_as_it_stands_in_the_page() -> None:
+    text = "# Title\n\n```\nset lamp on"
+    assert [one.text for one in passages(text)] == ["```\nset lamp on"]
+    assert holds_quote(text, "```\nset lamp on")
 
 
 # ---- what belongs together -------------------------------------------------------------------------------------
