@@ -21,6 +21,7 @@ from pipeline.vault.cache.catalogue import Catalogue
 from pipeline.vault.cache.database import SETTLED, templates_fingerprint
 from pipeline.vault.identity.identity import Identity
 from pipeline.vault.identity.moved_drawings import moved_drawings
+from pipeline.vault.identity.takeover import is_retired, relink, taken_over
 from pipeline.vault.log_changes import LogChanges, read_changes
 from pipeline.vault.note_generation import COPY, NoteGeneration
 from pipeline.vault.output.note import KINDS
@@ -75,12 +76,16 @@ class Build:
         try:
             generation, files = self._render()
             stale = self._stale_files(generation, files)
+            files, links = taken_over(self._tree, files, {} if generation.changes.problems else self._orphans)
             self._check_in_place()
             if self._record_decisions and self._identity.drafts and self._mode != "check":
                 self._record_decisions(self._identity.drafts)
             missing = (path for path, look in self._drift.files.items() if look is None)
             drawings = moved_drawings(self._tree, self._catalogue.files, missing)
-            result = self._write(files, stale, generation)
+            relinked = relink(self._tree, self._catalogue.files, links if self._mode != "check" else {})
+            own = list(relinked)
+            result = self._write(files, stale - {path for one in files for path in one.former}, generation)
+            result.written += own
             result.drawings = {path: drawings[path] for path in result.written if path in drawings}
             report = self._record(files, stale, generation, result)
             self._check_in_place()
@@ -157,7 +162,13 @@ class Build:
         stale = {path for owner in gone for path, _kind in known.of_owner(owner)}
         for owner, rendered in generation.rendered_kinds.items():
             stale.update(path for path, kind in known.of_owner(owner) if kind in rendered)
-        return (stale | self._identity.strays()) - {placed.file.path for placed in files}
+        retired = self._identity.retired()
+        stale = (stale | retired.keys()) - {placed.file.path for placed in files}
+        notes = ((path, known.find(path)) for path in stale if path.endswith(".md"))
+        self._orphans = retired | {
+            path: note.kind for path, note in notes if note and (is_retired(note.kind) or note.owner not in gone)
+        }
+        return stale | self._identity.strays() - {placed.file.path for placed in files}
 
     def _is_lost(self, name: str) -> bool:
         """Tell whether a session's log is missing without having been written off."""

@@ -14,6 +14,7 @@ from pipeline.vault.cache.known_notes import KnownNote
 from pipeline.vault.identity.decisions import marks_of, read_decisions, with_drafts
 from pipeline.vault.identity.found_notes import FoundNotes, find_notes
 from pipeline.vault.identity.placement import Placement, targets_in
+from pipeline.vault.identity.takeover import is_retired
 from pipeline.vault.paths import OWN
 from pipeline.vault.rendering.generated_file import GeneratedFile, PlacedFile
 
@@ -27,8 +28,10 @@ class Identity:
     def __init__(self, store: EventStore, catalogue: Catalogue, tree: Tree, *, drifted: bool) -> None:
         self._catalogue, self._tree = catalogue, tree
         self._marks = marks_of(store)
-        self._known = catalogue.notes.all()
-        self._found = self._find() if drifted or not self._known else None
+        known = catalogue.notes.all()
+        self._known = {name: note for name, note in known.items() if not is_retired(name)}
+        self._retired = known.keys() - self._known.keys()
+        self._found = self._find() if drifted or not known else None
         self._decisions = read_decisions(store)
         self.drafts: list[EventBase] = []
         self._placement = Placement(self._decisions)
@@ -58,10 +61,11 @@ class Identity:
     def due(self) -> dict[str, frozenset[str]] | None:
         """Return the kinds of files to render again by owner, because a note they link to was moved or hidden; None: all files.
 
-        All files are due if a hidden note is shown again: what would link to it cannot be told from the files.
+        All files are due if a hidden note is shown again: what would link to it cannot be told from the files; and if a note of
+        a kind that is no longer made was put back.
         """
         moved = [note for note in self._known.values() if self._entered[note.id] != note.path]
-        if any(not note.path for note in moved):
+        if any(not note.path for note in moved) or self.retired():
             return None
         names = {path.removesuffix(".md") for note in moved for path in (note.path, note.canonical)}
         due: dict[str, set[str]] = {}
@@ -126,6 +130,12 @@ class Identity:
         hidden = (note.id for note in self._known.values() if note.path and not self._entered[note.id])
         return frozenset(path for note in hidden for path in self._doubles(note))
 
+    def retired(self) -> dict[str, str]:
+        """Return the notes of kinds that are no longer made, by path, with their kinds; copies in ``my/`` are a person's."""
+        found = self._found.paths if self._found else {}
+        notes = ((path, name) for name, paths in found.items() if is_retired(name) for path in paths)
+        return {path: name.partition(":")[0] for path, name in notes if not path.startswith(f"{OWN}/")}
+
     def remember(self, gone: Iterable[str], *, kept: Collection[str]) -> None:
         """Store in the catalogue where all notes are.
 
@@ -134,6 +144,7 @@ class Identity:
         """
         lost, notes = set(gone), self._catalogue.notes
         notes.drop(note.id for note in self._known.values() if note.path in lost and self._entered[note.id])
+        notes.drop(self._retired)
         hidden = [note for note in self._known.values() if not self._entered[note.id]]
         held = {note.id for note in hidden if note.path in kept}
         now = (*(note._replace(path="") for note in hidden), *self._rendered)

@@ -8,7 +8,7 @@ signature shows, a copy goes to ``attic/`` before the part is replaced. A file t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import compress
 
@@ -20,7 +20,7 @@ from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.built_files import BuiltFile, Files
 from pipeline.vault.identity import plain_files
 from pipeline.vault.identity.unite import sides, united
-from pipeline.vault.output import merge_user_text, property_types, signature
+from pipeline.vault.output import merge_user_text, property_types, signature, user_blocks
 from pipeline.vault.output.merge_user_text import OnDisk, UserText
 from pipeline.vault.output.note import Rendered
 from pipeline.vault.paths import ATTIC
@@ -97,7 +97,7 @@ class VaultWriter:
         """
         try:
             for placed in files:
-                self._place(placed.file, placed.doubles)
+                self._place(placed)
             for path in stale:
                 self._remove(path)
             self._files.put(self._left.values())
@@ -109,12 +109,13 @@ class VaultWriter:
                 hint="free some space or allow writing there, then run `research build`; no text is lost",
             ) from error
 
-    def _place(self, fresh: GeneratedFile, doubles: tuple[str, ...]) -> None:
+    def _place(self, placed: PlacedFile) -> None:
+        fresh = placed.file
         try:
             if fresh.properties is None:
                 self._put_plain(fresh)
             else:
-                self._put_note(fresh, doubles)
+                self._put_note(fresh, placed.doubles, placed.former)
         except Obstacle as obstacle:
             self._refuse(fresh, f"{obstacle}; move it away and run `research build` again")
 
@@ -122,14 +123,14 @@ class VaultWriter:
         self.result.problems.append(f"{fresh.path}: {why}")
         self.result.refused.append(fresh)
 
-    def _put_note(self, fresh: GeneratedFile, doubles: tuple[str, ...]) -> None:
+    def _put_note(self, fresh: GeneratedFile, doubles: tuple[str, ...], former: tuple[str, ...]) -> None:
         made, state = self._files.find(fresh.path), self._tree.state(fresh.path)
-        if not doubles and (state is None or self._as_left(made, state)):
+        if not doubles and not former and (state is None or self._as_left(made, state)):
             unchanged = state is not None and made is not None and made.digest == fresh.digest
             self._leave(fresh, state if unchanged else None, made)
             return
         disk = self._tree.read(fresh.path)
-        if disk == fresh.data and not doubles:
+        if disk == fresh.data and not doubles and not former:
             self._leave(fresh, state, made)
             return
         places = [path for path in (fresh.path, *doubles) if self._tree.state(path)]
@@ -137,11 +138,37 @@ class VaultWriter:
         if None in versions:
             return
         additions = united(*filter(None, versions))
+        for path in former:
+            additions = self._with_words_of(path, additions)
         whole = composed(fresh, fresh.note.body, additions) if additions else fresh
         self._leave(whole, state if whole.data == disk else None, made, mixed=bool(additions))
         for path in doubles:
             self._drop(path)
             self.result.united[path] = fresh.path
+        for path in former:
+            self._remove(path)
+
+    def _with_words_of(self, path: str, additions: UserText) -> UserText:
+        """Return a person's additions to a note, with what stands in the blocks of a note that is no longer made.
+
+        The old path becomes an alias. What the note has already is not appended again: an earlier build may have been cut off.
+        """
+        data = self._tree.read(path)
+        if data is None or not self._was_edited(path, data):
+            return additions
+        texts, lists = dict(additions.texts), dict(additions.lists)
+        lists["aliases"] = tuple(dict.fromkeys((*lists.get("aliases", ()), path.removesuffix(".md"))))
+        for side in sides(_text(data)):
+            try:
+                found = user_blocks.texts(merge_user_text.parse(side).body)
+            except ValueError as error:
+                self.result.problems.append(f"{path}: no longer made, and moved to {ATTIC}/ as it is: {error}")
+                continue
+            for name, text in found.items():
+                here = texts.get(name, "")
+                if text.strip() not in here:
+                    texts[name] = f"{here.rstrip()}\n\n{text}" if here.strip() else text
+        return replace(additions, lists=lists, texts=texts)
 
     def _as_left(self, made: BuiltFile | None, state: Look) -> bool:
         """Return whether, by its size and time, a file contains what was generated and nothing else."""

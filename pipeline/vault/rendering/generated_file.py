@@ -52,10 +52,14 @@ class GeneratedFile:
 
 @dataclass(frozen=True, slots=True)
 class PlacedFile:
-    """A file with the path where it is to be; ``doubles`` are other places, with a person's words that belong to it."""
+    """A file with the path where it is to be; ``doubles`` are other places, with a person's words that belong to it.
+
+    ``former`` are notes that are no longer made: this one takes over what a person wrote in their blocks.
+    """
 
     file: GeneratedFile
     doubles: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
 
 
 def of_note(owner: str, note: Note, rendered: Rendered) -> GeneratedFile:
