@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipeline.config import dotenv
 from pipeline.errors import UsageError
-from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.system.files import read_bytes
 from pipeline.text.redaction import Secret
 
 ENV_FILE = ".env"
@@ -81,7 +81,7 @@ class Keys:
 
     def _from_file(self, name: str, path: Path) -> Key:
         try:
-            value = plain_bytes(path, _LARGEST).decode().strip()
+            value = read_bytes(path, _LARGEST).decode().strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no text"
             raise UsageError(
@@ -105,7 +105,7 @@ def read_keys(env: Mapping[str, str], folder: Path) -> Keys:
     """
     path = folder / ENV_FILE
     try:
-        values, faults = dotenv.parse(plain_bytes(path, _LARGEST).decode())
+        values, faults = dotenv.parse(read_bytes(path, _LARGEST).decode())
     except FileNotFoundError:
         return Keys(folder, env)
     except (OSError, UnicodeDecodeError) as error:

@@ -19,7 +19,7 @@ from pipeline.adapters.http.call_and_reply import Call, judged_by_status
 from pipeline.adapters.http.client import HttpClient
 from pipeline.adapters.http.retry_policy import Policy
 from pipeline.errors import UsageError
-from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import one_line
 from pipeline.text.redaction import Secret
 
@@ -38,7 +38,7 @@ def read_address(path: Path) -> Secret:
     """
     hint = "it holds the monitor's address for this check, alone on one line"
     try:
-        url = plain_bytes(path, 4_000).decode().strip()
+        url = read_bytes(path, 4_000).decode().strip()
         origin_of(url)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"

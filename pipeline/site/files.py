@@ -7,11 +7,11 @@ template leaves the site as it was. No symbolic link below either folder is foll
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.errors import SystemRefused
+from pipeline.system.files import read_bytes
 from pipeline.system.folder_fingerprint import Look
 
 _TEMPORARY = ".tmp"
@@ -20,24 +20,9 @@ _TEMPORARY = ".tmp"
 def read(root: Path, path: str) -> bytes | None:
     """Return the bytes of a plain file, None if there is none any more or it may not be read."""
     try:
-        descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return read_bytes(f"{root}/{path}", follow=False)
     except OSError:
         return None
-    try:
-        return _bytes_of(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _bytes_of(descriptor: int) -> bytes | None:
-    """The bytes of an open plain file. Without a buffer of Python's, which takes as long to make as a page to read."""
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
-        return None
-    parts = [os.read(descriptor, found.st_size + 1)]
-    while parts[-1]:
-        parts.append(os.read(descriptor, 1 << 20))
-    return b"".join(parts)
 
 
 @dataclass(slots=True)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import stat
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
+
+from pipeline.system.files import read_bytes
 
 
 class Look(NamedTuple):
@@ -140,18 +141,6 @@ def is_seen(name: str) -> bool:
     return True
 
 
-def plain_bytes(path: Path, most: int = -1) -> bytes:
-    """Return the bytes of a regular file, ``most`` of them at most. Nothing else is read: a pipe would keep its reader waiting.
-
-    Raises:
-        OSError: it cannot be read, or is no regular file.
-    """
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file", str(path))
-        return file.read(most)
-
-
 def digest_below(folder: Path, pattern: str = "*") -> str:
     """Return a name for the names and bytes of the files below a folder; another one whenever any of them is changed.
 
@@ -161,7 +150,7 @@ def digest_below(folder: Path, pattern: str = "*") -> str:
     found = hashlib.blake2b(digest_size=16)
     for path in sorted(folder.rglob(pattern)):
         if path.is_file():
-            data = path.read_bytes()
+            data = read_bytes(path)
             found.update(f"{path.relative_to(folder)}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
         elif path.is_symlink():
             raise NotADirectoryError(20, "is a link to a folder, or to nothing", str(path))

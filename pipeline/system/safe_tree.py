@@ -12,12 +12,11 @@ import stat
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from pipeline.system.files import read_bytes
 from pipeline.system.folder_fingerprint import Folder, Look, look
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# O_NONBLOCK: opening a named pipe must not wait for a writer.
-_OLD_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Obstacle(Exception):
@@ -161,16 +160,11 @@ def _opened(parent: int, name: str, path: str, create: bool) -> int:
 
 def _bytes_of(folder: int, name: str, path: str) -> bytes:
     try:
-        descriptor = os.open(name, _OLD_FILE, dir_fd=folder)
+        return read_bytes(name, folder=folder, follow=False)
     except OSError as error:
-        if error.errno in {errno.ELOOP, errno.ENXIO}:
+        if error.errno in {errno.ELOOP, errno.EISDIR, errno.EINVAL}:
             raise Obstacle(f"{path} is no plain file (a symbolic link?)") from error
         raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise Obstacle(f"{path} is no plain file")
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read()
 
 
 def _write_new(folder: int, name: str, data: bytes, durable: bool) -> Look:

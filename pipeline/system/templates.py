@@ -26,7 +26,7 @@ from jinja2.bccache import Bucket
 from jinja2.loaders import split_template_path
 
 from pipeline.errors import TemplateInvalid
-from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.system.files import read_bytes
 from pipeline.system.template_limits import Bounded, bounded
 
 # Where a template draws on another, and the plain way of naming it.
@@ -202,9 +202,9 @@ class TemplateFolder:
     def _read(self, name: str) -> bytes | None:
         """The bytes of a template; None if there is none of that name."""
         try:
-            return plain_bytes(self.folder.joinpath(*split_template_path(name)))
+            return read_bytes(self.folder.joinpath(*split_template_path(name)))
         except (TemplateNotFound, FileNotFoundError, NotADirectoryError):
-            return plain_bytes(self._later[name]) if name in self._later else None
+            return read_bytes(self._later[name]) if name in self._later else None
         except OSError as error:
             raise TemplateInvalid(f"{self.folder / name}: cannot be read: {error.strerror}", hint=self._advice.restore) from error
 

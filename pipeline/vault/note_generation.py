@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline.domain.events.records import Record
 from pipeline.errors import LogError, TemplateInvalid
 from pipeline.ports import EventStore
-from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import digest_of
 from pipeline.vault import invalidation, paths
 from pipeline.vault.cache.catalogue import Catalogue, readings_from
@@ -68,7 +68,7 @@ def copies(templates: Path) -> Iterator[Plain]:
 
 def _text(file: Path) -> str:
     try:
-        return plain_bytes(file).decode()
+        return read_bytes(file).decode()
     except (OSError, ValueError) as error:
         what = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
         raise TemplateInvalid(f"{file}: {what}", hint=_RESTORE) from error

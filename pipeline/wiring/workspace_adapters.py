@@ -18,7 +18,7 @@ from pipeline.config.service_selection import Documents, agent_of, own_servers, 
 from pipeline.config.settings import Keys, Settings, Workspace, environment
 from pipeline.errors import CorpusUnusable
 from pipeline.system import durable_files
-from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import one_line
 from pipeline.wiring.store_adapters import (
     copy_log,
@@ -245,7 +245,7 @@ def git_branch(folder: Path) -> str:
         head = parent / ".git" / "HEAD"
         if head.is_file():
             try:
-                name = plain_bytes(head, 1_000).decode().strip()
+                name = read_bytes(head, 1_000).decode().strip()
             except (OSError, UnicodeDecodeError):
                 return ""
             return name.removeprefix("ref: refs/heads/") if name.startswith("ref: ") else ""

@@ -12,13 +12,13 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
-from urllib.parse import quote
 
 from pipeline.adapters.imports.foreign_json import NotJson, parsed
 from pipeline.adapters.imports.record_fields import Fields
 from pipeline.adapters.imports.source_files import SourceFiles
 from pipeline.domain.imports.import_events import FactsImported, ImportedFact, ImportFinding, MessageImported
 from pipeline.domain.imports.parsed import ParsedImport, Tally
+from pipeline.system.files import connect_sqlite
 from pipeline.text.normalise import one_line
 
 KIND = "aidaemon"
@@ -47,7 +47,7 @@ def read_database(files: SourceFiles, name: str) -> Iterator[ParsedImport | Impo
         what = "has a write-ahead log beside it (-wal), which is not read: stop aidaemon first, then the file has all messages"
         yield ImportFinding(where=name, what=what)
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1", uri=True)) as db:
+        with closing(connect_sqlite(path, "ro&immutable=1")) as db:
             db.execute("PRAGMA trusted_schema=OFF")
             db.text_factory = bytes
             yield from _Database(db, files, name).read()

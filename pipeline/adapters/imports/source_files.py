@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.domain.imports.import_events import ImportFinding
-from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import one_line
 
 LARGEST_FILE = 64_000_000  # bytes
@@ -63,7 +63,7 @@ class SourceFiles:
             Unreadable: the system refuses, or it has more than ``most`` bytes.
         """
         try:
-            data = plain_bytes(self.path(name), most + 1)
+            data = read_bytes(self.path(name), most + 1)
         except OSError as error:
             raise Unreadable(f"cannot be read: {error.strerror or error}") from error
         if len(data) > most:
@@ -73,7 +73,7 @@ class SourceFiles:
     def begins_with(self, name: str, sign: bytes) -> bool:
         """Return whether a file begins with ``sign``; False if it cannot be read."""
         try:
-            return plain_bytes(self.path(name), len(sign)) == sign
+            return read_bytes(self.path(name), len(sign)) == sign
         except OSError:
             return False
 

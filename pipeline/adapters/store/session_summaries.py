@@ -8,6 +8,8 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from pipeline.system.files import connect_sqlite
+
 _log = logging.getLogger("pipeline.adapters.store")
 _BUSY_S = 1.0
 _TABLES = (
@@ -69,7 +71,7 @@ def _keep(db: sqlite3.Connection, layout: str, changed: Mapping[str, tuple[str, 
 @contextlib.contextmanager
 def _opened(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
     """A connection that makes no file unless it is to write one."""
-    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_BUSY_S)
+    db = connect_sqlite(path, mode, timeout_s=_BUSY_S, autocommit=False)
     try:
         yield db
     finally:

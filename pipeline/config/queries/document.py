@@ -12,7 +12,7 @@ from pipeline.config.queries.problems import Problem, Problems, invalid
 from pipeline.config.queries.settings_section import settings
 from pipeline.config.queries.yaml_nodes import MAX_BYTES, Mapping, Node, Refused, Scalar, decoded, nodes
 from pipeline.errors import NoWorkspace, QueueInvalid
-from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import digest_of
 
 _KEYS = ("settings", "queries")
@@ -70,7 +70,7 @@ def contents(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():
             raise _unreadable(path, "is a folder" if path.is_dir() else "is no regular file", "put a text file there")
-        return plain_bytes(path, MAX_BYTES + 1)
+        return read_bytes(path, MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NoWorkspace(f"{path.parent} holds no {path.name}", hint="make a workspace with: research init") from error
     except OSError as error:

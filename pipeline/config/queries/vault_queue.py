@@ -21,7 +21,7 @@ from pipeline.config.queries.fields import mapping, near
 from pipeline.config.queries.model import Query
 from pipeline.config.queries.problems import Problem, Problems, shown
 from pipeline.config.queries.yaml_nodes import Listing, Mapping, Node, Scalar, nodes
-from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import slug, spelling_free
 
 QUEUE_NOTE = "my/Queue.md"
@@ -92,7 +92,7 @@ def _files(vault: Path) -> Iterator[Path]:
 
 def _questions(file: Path, is_queue: bool, faults: Problems) -> Iterator[Query]:
     try:
-        data = plain_bytes(file, _MOST_BYTES + 1)
+        data = read_bytes(file, _MOST_BYTES + 1)
     except FileNotFoundError:
         return
     except OSError as error:

@@ -14,7 +14,7 @@ from pipeline.config.service_selection import LOCAL, searches_for
 from pipeline.config.settings import QUEUE_FILE, Workspace
 from pipeline.errors import CorpusUnusable, UsageError
 from pipeline.ops.doctor.finding import Finding, note, ok, problem
-from pipeline.system.folder_fingerprint import plain_bytes
+from pipeline.system.files import read_bytes
 from pipeline.text.normalise import counted
 
 LEAST_FREE = 50_000_000
@@ -131,7 +131,7 @@ def _templates(folder: Path) -> Iterator[Finding]:
     faults = 0
     for path in paths:
         try:
-            Environment(autoescape=True).parse(plain_bytes(path).decode())
+            Environment(autoescape=True).parse(read_bytes(path).decode())
         except (TemplateSyntaxError, OSError, UnicodeDecodeError) as error:
             faults += 1
             place = f":{error.lineno}" if isinstance(error, TemplateSyntaxError) else ""

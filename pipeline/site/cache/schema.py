@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from pipeline.system.files import connect_sqlite
+
 FORMAT = 4
 SCHEMA = """
 CREATE TABLE notes (
@@ -53,13 +55,13 @@ SCHEMA += "".join(
 
 def connected(file: Path) -> sqlite3.Connection:
     """Return the file open for reading."""
-    return sqlite3.connect(f"file:{file}?mode=ro", uri=True, isolation_level=None)
+    return connect_sqlite(file, "ro")
 
 
 def prepared(file: Path) -> sqlite3.Connection:
     """Return the file open for writing; created again if there is none or it has another format."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    db = sqlite3.connect(file, isolation_level=None)
+    db = connect_sqlite(file)
     try:
         if db.execute("PRAGMA user_version").fetchone()[0] == FORMAT:
             return db
@@ -67,6 +69,6 @@ def prepared(file: Path) -> sqlite3.Connection:
         pass
     db.close()
     file.unlink(missing_ok=True)
-    db = sqlite3.connect(file, isolation_level=None)
+    db = connect_sqlite(file)
     db.executescript(f"{SCHEMA} PRAGMA user_version = {FORMAT};")
     return db

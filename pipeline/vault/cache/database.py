@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pipeline.errors import SystemRefused
 from pipeline.ports import EventStore
+from pipeline.system.files import connect_sqlite
 from pipeline.system.folder_fingerprint import digest_below
 from pipeline.text.normalise import digest_of
 from pipeline.vault.cache.built_files import Files
@@ -59,7 +60,7 @@ def open_catalogue(folder: Path) -> sqlite3.Connection:
     path = folder / FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        base = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+        base = connect_sqlite(path, timeout_s=_BUSY_S)
         base.execute("PRAGMA cache_size = -20000")
         base.execute("PRAGMA synchronous = NORMAL")  # after a power cut it is consistent, perhaps without the latest commit
         base.execute("PRAGMA schema_version").fetchone()
@@ -74,7 +75,7 @@ def copy_in_memory(folder: Path) -> sqlite3.Connection:
     if not (folder / FILE).is_file():
         return base
     try:
-        with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
+        with closing(connect_sqlite(folder / FILE, "ro")) as stored:
             stored.backup(base)
     except sqlite3.OperationalError:
         raise
@@ -87,7 +88,7 @@ def report_paths(folder: Path) -> dict[str, str]:
     """Return the paths of the vault's reports by session id; empty if no vault was built or the file cannot be read."""
     select = "SELECT substr(owner, 9), path FROM files WHERE kind = 'report' AND owner LIKE 'session:%'"
     try:
-        with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
+        with closing(connect_sqlite(folder / FILE, "ro")) as stored:
             return dict(stored.execute(select))
     except sqlite3.Error:
         return {}
@@ -96,7 +97,7 @@ def report_paths(folder: Path) -> dict[str, str]:
 def source_paths(folder: Path, urls: Iterable[str]) -> dict[str, str]:
     """Return the paths of the notes of these sources, by address; empty if no vault was built or the file cannot be read."""
     try:
-        with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
+        with closing(connect_sqlite(folder / FILE, "ro")) as stored:
             rows = (stored.execute("SELECT url, path FROM places WHERE url = ?", (url,)).fetchone() for url in urls)
             return {row[0]: row[1] for row in rows if row}
     except sqlite3.Error:
@@ -111,7 +112,7 @@ def source_readings(folder: Path, session: str = "") -> list[tuple[str, bytes]]:
     which = "WHERE url IN (SELECT url FROM readings WHERE session = ?)" if session else ""
     select = f"SELECT url, value FROM readings {which} ORDER BY url, at, session"  # noqa: S608 - both parts are ours
     try:
-        with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as stored:
+        with closing(connect_sqlite(folder / FILE, "ro")) as stored:
             return stored.execute(select, (session,) if session else ()).fetchall()
     except sqlite3.Error:
         return []

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.system.files import connect_sqlite
+
 TABLE = (
     "CREATE TABLE IF NOT EXISTS notes (id TEXT PRIMARY KEY, canonical TEXT NOT NULL, path TEXT NOT NULL, owner TEXT NOT NULL,"
     " kind TEXT NOT NULL) WITHOUT ROWID"
@@ -48,7 +50,7 @@ class KnownNotes:
 def notes_in(file: Path) -> list[KnownNote]:
     """Return the notes in a catalogue's file, sorted by id; empty if no vault was built or the file cannot be read."""
     try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as stored:
+        with closing(connect_sqlite(file, "ro")) as stored:
             return [KnownNote._make(row) for row in stored.execute("SELECT * FROM notes ORDER BY id")]
     except sqlite3.Error:
         return []

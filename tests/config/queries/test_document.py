@@ -232,7 +232,7 @@ def test_an_error_of_the_disk_is_translated(tmp_path: Path, monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pipeline.config.queries.document.plain_bytes", refuse)
+    monkeypatch.setattr("pipeline.config.queries.document.read_bytes", refuse)
     (tmp_path / "queries.yaml").touch()
     with pytest.raises(QueueInvalid, match="cannot be read: Permission denied"):
         read(tmp_path / "queries.yaml")

@@ -9,6 +9,8 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from pipeline.system.files import connect_sqlite
+
 VERSION = 1
 _BUSY_S = 60.0
 _SCHEMA = """
@@ -110,7 +112,7 @@ class _Open:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    db = connect_sqlite(path, timeout_s=_BUSY_S)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")  # a vector that was paid for must survive a power cut

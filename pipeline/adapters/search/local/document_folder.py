@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from pipeline.adapters.search.local.read_document import refuse_by_name_and_size
 from pipeline.errors import GONE, CorpusUnusable, ReadFailed
+from pipeline.system.files import open_regular
 
 SCHEME = "corpus:"
 _UNESCAPED = "/-._~+,@="
@@ -129,12 +130,10 @@ def contents(path: Path) -> bytes:
         ReadFailed: the file is no document by its name, too large or unreadable; the message does not name the path.
     """
     try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ReadFailed("not a regular file")
-            refuse_by_name_and_size(path, status.st_size)
-            return file.read(status.st_size + 1)
+        with os.fdopen(open_regular(path), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            refuse_by_name_and_size(path, size)
+            return file.read(size + 1)
     except OSError as error:
         raise ReadFailed(_reason(error)) from error
 

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.system.files import connect_sqlite
 from pipeline.text.ranking.passages import Passage, passages
 from pipeline.text.ranking.scoring import StemmedText, is_change_log
 from pipeline.text.stemming import DEFAULT_LANGUAGE, language_of, stems
@@ -86,7 +87,7 @@ class Index:
 
     def __init__(self, cache: Path, source: str) -> None:
         """Open ``cache``; an index built from another ``source`` or by another version is replaced by an empty one."""
-        self._db = sqlite3.connect(cache, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        self._db = connect_sqlite(cache, timeout_s=_BUSY_S, threads=True)
         try:
             self._prepare(f"{VERSION} {source}")
         except BaseException:

@@ -108,7 +108,7 @@ def test_a_file_that_the_system_refuses_is_told_with_the_reason(tmp_path: Path, 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(ReadFailed, match="permission denied"):
         contents(tmp_path / "a.md")
 
