@@ -93,8 +93,7 @@ SENTENCE_STARTERS = _words(
     """
 )
 
-# One side a line stands against the other. The first 8 say how something is; the others may also name two things.
-STATES = 8
+# One side a line stands against the other.
 _PAIRS = r"""
 increas\w+|rises?|rose|grows?|grew  ~  decreas\w+|falls?|fell|drops?|dropped|shrinks?|reduc\w+
 enable[sd]?|enabling  ~  disable[sd]?|disabling
