@@ -204,12 +204,6 @@ def nearest_facts(state: SessionState) -> tuple[Fact, ...]:
     return tuple(state.facts[name] for name in state.nearest if name in state.facts)
 
 
-def admitted_facts(state: SessionState) -> tuple[Fact, ...]:
-    """Return the facts of admitted sources, in the order of ``all_facts``."""
-    refused = {quality.url for analysis in state.analyses[-1:] for quality in analysis.source_quality if not quality.admitted}
-    return tuple(fact for fact in all_facts(state) if fact.url not in refused)
-
-
 def sheet_of(state: SessionState, fact: Fact) -> int:
     """Return the page of the PDF on which a fact's quote begins, from 1; 0 if its source is no PDF or its place is unknown."""
     page = state.pages.get(fact.url)

@@ -216,8 +216,7 @@ def _contradictions_found(state: SessionState, event: e.ContradictionsFound) -> 
 
 
 def _analysis_completed(state: SessionState, event: e.AnalysisCompleted) -> None:
-    analysis = state.analyses[event.round]
-    analysis.gaps, analysis.source_quality = event.gaps, event.source_quality
+    state.analyses[event.round].gaps = event.gaps
 
 
 def _synthesis_started(state: SessionState, event: e.SynthesisStarted) -> None:
@@ -341,7 +340,7 @@ def _research_pruned(state: SessionState, event: ResearchPruned) -> None:
     state.pruned, state.pruned_models = event.counts.model_dump(), event.models
     state.facts = {fact.id: fact for fact in event.facts}
     state.pages = {page.url: PageDone(**_named(page)) for page in event.pages}
-    state.analyses = [Analysis(0, event.validated, event.contradictions, event.gaps, event.source_quality)]
+    state.analyses = [Analysis(0, event.validated, event.contradictions, event.gaps)]
     state.claims, state.spent, state.title = dict(event.claims), Spent(**_named(event.spent)), event.title
     for run in state.runs:
         run.last_at = event.run_ends.get(run.run_id, run.last_at)

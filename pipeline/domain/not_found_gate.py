@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.domain.events.session_events import NO_EVIDENCE
-from pipeline.domain.findings import admitted_facts, all_facts
+from pipeline.domain.findings import all_facts
 from pipeline.domain.state import SessionState
 from pipeline.domain.steps import Fail, StartSynthesis
 from pipeline.domain.values import EXTRACTIVE, Fact
@@ -83,7 +83,7 @@ def _judgement(state: SessionState) -> Judgement:
 def _fact_groups(state: SessionState) -> list[list[Fact]]:
     """Return groups of facts to judge as one text: each passage alone, but a model's single sentences by page."""
     groups: dict[str, list[Fact]] = {}
-    for fact in admitted_facts(state):
+    for fact in all_facts(state):
         groups.setdefault(fact.id if state.config.reasoner == EXTRACTIVE else fact.url, []).append(fact)
     return list(groups.values())
 

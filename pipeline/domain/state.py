@@ -32,7 +32,6 @@ from pipeline.domain.values import (
     ResearchConfig,
     SectionPlan,
     Sentence,
-    SourceQuality,
     ValidatedFact,
     Verdict,
 )
@@ -193,7 +192,6 @@ class Analysis:
     validated: tuple[ValidatedFact, ...] | None = None
     contradictions: tuple[Contradiction, ...] | None = None
     gaps: tuple[Gap, ...] | None = None
-    source_quality: tuple[SourceQuality, ...] = ()
     looked_up: list[GapSearch] = field(default_factory=list)
 
     def open_gaps(self) -> tuple[Gap, ...]:

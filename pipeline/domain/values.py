@@ -192,15 +192,6 @@ class Gap(Value):
     perspective: str = ""
 
 
-class SourceQuality(Value):
-    """The quality of a source: ``score`` 0 to 1, with its reasons. The report uses ``admitted`` sources only."""
-
-    url: str
-    score: float
-    reasons: tuple[str, ...] = ()
-    admitted: bool = True
-
-
 class SectionPlan(Value):
     """A section to write, and the ids of the facts that it may use.
 

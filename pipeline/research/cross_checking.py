@@ -1,4 +1,4 @@
-"""The analysis steps: corroboration, contradictions, gaps and source quality."""
+"""The analysis steps: corroboration, contradictions and gaps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pipeline.domain.steps import Contrast, FindGaps, StartAnalysis, Validate
 from pipeline.domain.values import Contradiction, Cost, Fact, Gap, ValidatedFact
 from pipeline.research.claims.dates import published_of, today_of
 from pipeline.research.clustering import like_groups
-from pipeline.research.source_quality import source_quality
 from pipeline.research.step_context import Outcome, Paid, StepContext, paid
 from pipeline.text.normalise import one_line
 
@@ -130,10 +129,9 @@ def _valid_contradictions(pairs: tuple[Contradiction, ...], origins: dict[str, s
 
 
 async def find_gaps(step: FindGaps, state: SessionState, context: StepContext) -> Outcome:
-    """Ask which questions are still open, keep the first ``MAX_GAPS``, and compute the quality of the sources."""
+    """Ask which questions are still open, keep the first ``MAX_GAPS``."""
     analysis = state.analyses[step.round]
     validated = tuple(standings(state).values())
-    quality = source_quality(all_facts(state), validated, state.pages, state.recalled)
     asked = dict.fromkeys(gap for worker in workers_in_order(state) for last in worker.iterations[-1:] for gap in last.gaps)
     question = GapsQuestion(
         query=state.query,
@@ -147,7 +145,7 @@ async def find_gaps(step: FindGaps, state: SessionState, context: StepContext) -
     answer = await context.reasoner.answer(question)
     cost = paid(answer)
     gaps = tuple(_cleaned_gap(gap) for gap in answer.value.gaps if gap.question.strip())[:MAX_GAPS]
-    event = e.AnalysisCompleted(round=step.round, gaps=gaps, source_quality=quality, cost=cost.cost, exchange=cost.exchange)
+    event = e.AnalysisCompleted(round=step.round, gaps=gaps, cost=cost.cost, exchange=cost.exchange)
     return Outcome((event,), cost.objects)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import admitted_facts, contradictions, standings
+from pipeline.domain.findings import all_facts, contradictions, standings
 from pipeline.domain.not_found_gate import statistics
 from pipeline.domain.reasoner_questions import OutlineQuestion, SectionQuestion
 from pipeline.domain.state import SUMMARY, SessionState
@@ -19,8 +19,8 @@ from pipeline.text.normalise import one_line
 
 
 def start_synthesis(step: StartSynthesis, state: SessionState) -> Outcome:
-    """Record the start of the synthesis with the number of admitted facts and sources."""
-    facts = admitted_facts(state)
+    """Record the start of the synthesis with the number of facts and sources."""
+    facts = all_facts(state)
     sources = len({fact.url for fact in facts})
     event = e.SynthesisStarted(
         facts=len(facts), sources=sources, missing=step.missing, doubted=step.doubted, passing=step.passing
@@ -43,7 +43,7 @@ async def make_outline(_step: MakeOutline, state: SessionState, context: StepCon
     question = OutlineQuestion(
         query=state.query,
         perspectives=tuple(state.perspectives.values()),
-        facts=admitted_facts(state),
+        facts=all_facts(state),
         validated=tuple(standings(state).values()),
         contradictions=contradictions(state),
         min_sections=config.min_sections,
@@ -52,7 +52,7 @@ async def make_outline(_step: MakeOutline, state: SessionState, context: StepCon
         hits=state.survey.hits if state.survey else (),
         statistics=statistics(state),
         today=today_of(state),
-        published=published_of(state, admitted_facts(state)),
+        published=published_of(state, all_facts(state)),
     )
     answer = await context.reasoner.answer(question)
     with charged_to(answer):
@@ -130,7 +130,7 @@ def _section_scope(state: SessionState, section_id: str, sections: int) -> tuple
     """Return a section's plan, the facts it may use (its own and those that confirm them), and its number of words."""
     config = state.config
     if section_id == SUMMARY:
-        facts = admitted_facts(state)
+        facts = all_facts(state)
         plan = SectionPlan(id=SUMMARY, title="Summary", facts=tuple(fact.id for fact in facts))
         return plan, facts, config.summary_words
     plan = state.sections[section_id].plan

@@ -48,8 +48,6 @@ def shown_number(name: str, text: str) -> str:
         return money(number)
     if name == "duration_s":
         return duration(number)
-    if name == "quality":
-        return f"{number:.2f}"
     return f"{int(text):,}" if name in _COUNTS and text.isdecimal() else text
 
 

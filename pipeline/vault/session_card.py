@@ -174,8 +174,8 @@ class Quoted:
 class Reading:
     """What one session learnt from one source. ``number`` is the source's in the report, 0 if it is not cited there.
 
-    ``cited`` counts the quotes cited; ``reported_at`` when the report was finished, or ""; ``score`` is None when nobody judged
-    the source; ``workers`` are ids. ``shown``: the source has a note because of the session.
+    ``cited`` counts the quotes cited; ``reported_at`` when the report was finished, or ""; ``workers`` are ids.
+    ``shown``: the source has a note because of the session.
     """
 
     session: str
@@ -183,8 +183,6 @@ class Reading:
     number: int
     cited: int
     reported_at: str
-    score: float | None
-    reasons: tuple[str, ...]
     workers: tuple[str, ...]
     quotes: tuple[Quoted, ...]
     shown: bool = True
@@ -322,27 +320,16 @@ class _ReadingBuilder:
 
     def reading_of(self, page: PageDone) -> Reading:
         reference = self._references.get(page.url)
-        score, reasons = self._quality(page.url)
         return Reading(
             session=self._state.id,
             page=page,
             number=reference.number if reference else 0,
             cited=len(reference.facts) if reference else 0,
             reported_at=self._reported_at,
-            score=score,
-            reasons=reasons,
             workers=tuple(worker for worker, urls in self._used.items() if page.url in urls),
             quotes=tuple(self._quoted(fact) for fact in self._facts.get(page.url, ())),
             shown=page.url in self._shown,
         )
-
-    def _quality(self, url: str) -> tuple[float | None, tuple[str, ...]]:
-        """The quality of the source in the latest round that judged it."""
-        for analysis in reversed(self._state.analyses):
-            for entry in analysis.source_quality:
-                if entry.url == url:
-                    return entry.score, entry.reasons
-        return None, ()
 
     def _quoted(self, fact: Fact) -> Quoted:
         entry = self._standings.get(fact.id)

@@ -34,7 +34,6 @@ from pipeline.domain.values import (
     SectionPlan,
     Sentence,
     SourceChange,
-    SourceQuality,
     ValidatedFact,
     Verdict,
 )
@@ -210,12 +209,11 @@ class Story:
             id="c1", subject=say("flushed data"), kind="polarity", a=facts[3].id, b=facts[2].id, explanation=say("They differ")
         )
         gaps = (Gap(question=say("How loud is it?"), importance=0.4, reason=say("no fact")),)
-        quality = (SourceQuality(url=self.pages[0], score=0.8, reasons=(say("1 of 2 facts borne out"),)),)
         self.scribe.note(
             e.AnalysisStarted(round=0),
             e.FactsValidated(round=0, facts=tuple(validated)),
             e.ContradictionsFound(round=0, contradictions=(pair,)),
-            e.AnalysisCompleted(round=0, gaps=gaps, source_quality=quality),
+            e.AnalysisCompleted(round=0, gaps=gaps),
         )
         return self
 

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.domain.events.event_base import EventBase
-from pipeline.domain.values import Contradiction, Fact, Gap, SourceQuality, ValidatedFact, Value
+from pipeline.domain.values import Contradiction, Fact, Gap, ValidatedFact, Value
 
 
 class Counts(Value):
@@ -68,7 +68,6 @@ class ResearchPruned(EventBase):
     validated: tuple[ValidatedFact, ...] | None = None
     contradictions: tuple[Contradiction, ...] | None = None
     gaps: tuple[Gap, ...] | None = None
-    source_quality: tuple[SourceQuality, ...] = ()
     claims: dict[str, bool] = Field(default_factory=dict)
     run_ends: dict[str, str] = Field(default_factory=dict)
     models: tuple[str, ...] = ()

@@ -17,7 +17,6 @@ from pipeline.domain.values import (
     ReportSection,
     SectionPlan,
     Sentence,
-    SourceQuality,
     ValidatedFact,
     Verdict,
 )
@@ -47,12 +46,11 @@ class ContradictionsFound(Answered):
 
 
 class AnalysisCompleted(Answered):
-    """The questions that are still open, and the quality of each source."""
+    """The questions that are still open. Older logs have a ``source_quality`` beside them, which is no longer used."""
 
     type: Literal["analysis.completed"] = "analysis.completed"
     round: int
     gaps: tuple[Gap, ...]
-    source_quality: tuple[SourceQuality, ...]
 
 
 class GapLookedUp(Answered):

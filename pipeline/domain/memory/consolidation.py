@@ -116,7 +116,6 @@ def _yields(state: SessionState) -> tuple[Yield, ...]:
         groups.setdefault((origin_of(url), found.get(url, "")), []).append(url)
     facts, cited = Counter(fact.url for fact in all_facts(state)), _cited(state)
     used = Counter(fact.url for fact in all_facts(state) if fact.id in cited)
-    refused = {entry.url for analysis in state.analyses[-1:] for entry in analysis.source_quality if not entry.admitted}
     of_pages = [
         Yield(
             origin=origin,
@@ -125,7 +124,6 @@ def _yields(state: SessionState) -> tuple[Yield, ...]:
             failed=dict(sorted(Counter(failed[url] for url in urls if url in failed).items())),
             facts=sum(facts[url] for url in urls),
             cited=sum(used[url] for url in urls),
-            refused=sum(url in refused for url in urls),
             seconds=round(sum(state.pages[url].seconds for url in urls if url in state.pages), 3),
         )
         for (origin, provider), urls in sorted(groups.items())

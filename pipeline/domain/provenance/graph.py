@@ -108,7 +108,7 @@ def graph_of(state: SessionState) -> Graph:
     """Return the graph of a session at the state's version."""
     graph = Graph()
     graph.add(Node(QUESTION, "question", one_line(state.query, _LABEL)))
-    for part in (_plan, _pages, _survey, _workers, _facts, _contradictions, _gaps, _sources, _report, _changes, _limits):
+    for part in (_plan, _pages, _survey, _workers, _facts, _contradictions, _gaps, _report, _changes, _limits):
         part(state, graph)
     return graph
 
@@ -197,13 +197,6 @@ def _gaps(state: SessionState, graph: Graph) -> None:
             graph.join(*(Edge(gap_name, f"fact:{fact.id}", "led to") for fact in search.facts))
     orphans = (name for name in list(graph.nodes) if name.startswith("perspective:gap-") and not graph.into(name, "led to"))
     graph.join(*(Edge(QUESTION, name, "asks") for name in orphans))
-
-
-def _sources(state: SessionState, graph: Graph) -> None:
-    for quality in (entry for analysis in state.analyses[-1:] for entry in analysis.source_quality if not entry.admitted):
-        name = f"decision:refused:{page_id(quality.url)}"
-        graph.add(Node(name, "decision", "The source was refused", one_line("; ".join(quality.reasons), _LABEL)))
-        graph.join(Edge(name, page_id(quality.url), "cuts"))
 
 
 def _report(state: SessionState, graph: Graph) -> None:

@@ -49,7 +49,6 @@ def _summary_event(history: Sequence[e.EventBase], state: SessionState) -> Resea
     facts = tuple(fact for fact in _ordered(state) if fact.id in wanted)
     urls = {fact.url for fact in facts} | {entry.url for entry in (state.report.references if state.report else ())}
     latest = standings(state)
-    judged = next((one for one in reversed(state.analyses) if one.source_quality), None)
     checked = any(one.validated is not None for one in state.analyses)
     claims = {name: bears for name, bears in state.claims.items() if name in wanted}
     return ResearchPruned(
@@ -60,7 +59,6 @@ def _summary_event(history: Sequence[e.EventBase], state: SessionState) -> Resea
         validated=tuple(latest[fact.id] for fact in facts if fact.id in latest) if checked else None,
         contradictions=contradictions(state) if any(one.contradictions is not None for one in state.analyses) else None,
         gaps=open_gaps(state) if any(one.gaps is not None for one in state.analyses) else None,
-        source_quality=tuple(entry for entry in judged.source_quality if entry.url in urls) if judged else (),
         claims=claims or ({"": True} if state.claims else {}),  # not empty: claims were compared in this session
         run_ends={run.run_id: run.last_at for run in state.runs},
         models=_models(history),

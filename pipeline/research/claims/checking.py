@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.domain.events import session_events as e
-from pipeline.domain.findings import admitted_facts, standings
+from pipeline.domain.findings import all_facts, standings
 from pipeline.domain.reasoner_questions import ClaimCheck, ClaimCheckQuestion
 from pipeline.domain.state import SUMMARY, Section, SessionState
 from pipeline.domain.steps import CheckChanges, CheckSection
@@ -176,10 +176,10 @@ def _listed(checks: Sequence[_Check], state: SessionState) -> tuple[Fact, ...]:
 
 
 def facts_with_support(names: Iterable[str], state: SessionState) -> tuple[Fact, ...]:
-    """Return the admitted facts of these ids and those that confirm them, in the order of ``all_facts``."""
+    """Return the facts of these ids and those that confirm them, in the order of ``all_facts``."""
     known, named = standings(state), tuple(names)
     wanted = set(named).union(*(known[name].support for name in named if name in known))
-    return tuple(fact for fact in admitted_facts(state) if fact.id in wanted)
+    return tuple(fact for fact in all_facts(state) if fact.id in wanted)
 
 
 def _check_of(section_id: str, state: SessionState) -> _Check:

@@ -139,8 +139,6 @@ class SourceView:
     published: str
     notices: tuple[str, ...]
     media_type: str
-    score: float
-    score_reasons: tuple[str, ...]
     cited_in: tuple[CitedIn, ...]
     found_again: tuple[FoundAgain, ...]
     read_for: tuple[ReadFor, ...]
@@ -159,8 +157,7 @@ Around = Mapping[str, tuple[str, str]]  # by fact id: the sentences before and a
 def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...], around: Around = MappingProxyType({})) -> Note:
     """Return the note of a source; ``changes`` are those that ``changes_of`` finds, ``around`` what ``around_of`` finds."""
     page = source.readings[-1].page
-    judged = _latest_judged(source)
-    view = _view(model, source, judged, changes, around)
+    view = _view(model, source, changes, around)
     own = present(
         {
             "source_url": property_address(source.url),
@@ -172,7 +169,6 @@ def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...],
             "cited_by": len(view.cited_in) + sum(entry.earlier for entry in view.cited_in),
             "disputed": sum(quote.standing == "disputed" for quote in (*view.quotes, *view.further_quotes)),
             "versions": view.versions,
-            **({"quality": round(judged.score, 3)} if judged and judged.score is not None else {}),
             "read_for": tuple(linked(entry.session) for entry in view.read_for),
         }
     )
@@ -181,7 +177,7 @@ def source_note(model: VaultModel, source: Source, changes: tuple[Changed, ...],
     return Note(source.place.path, "source", properties, view)
 
 
-def _view(model: VaultModel, source: Source, judged: Learnt | None, changes: tuple[Changed, ...], around: Around) -> SourceView:
+def _view(model: VaultModel, source: Source, changes: tuple[Changed, ...], around: Around) -> SourceView:
     page = source.readings[-1].page
     by_start = sorted(source.readings, key=lambda reading: (model.by_id[reading.session].started_at, reading.session))
     quotes = tuple(_quote(model, source, entries, around) for entries in _by_fact(by_start).values())
@@ -197,8 +193,6 @@ def _view(model: VaultModel, source: Source, judged: Learnt | None, changes: tup
         published=page.published,
         notices=page.notices,
         media_type=page.media_type,
-        score=(judged.score if judged else None) or 0.0,
-        score_reasons=judged.reasons if judged else (),
         cited_in=_cited_in(model, by_start),
         found_again=_found_again(model, by_start),
         read_for=tuple(_read_for(model, reading) for reading in source.readings),
@@ -215,11 +209,6 @@ def _view(model: VaultModel, source: Source, judged: Learnt | None, changes: tup
 def _address(url: str) -> Inert:
     """A link for a web page; the path for one of the user's documents."""
     return inert(address_words(url)) if url.startswith("corpus:") else address(url)
-
-
-def _latest_judged(source: Source) -> Learnt | None:
-    """The latest reading whose session judged the source's quality."""
-    return next((reading for reading in reversed(source.readings) if reading.score is not None), None)
 
 
 def _cited_in(model: VaultModel, readings: list[Learnt]) -> tuple[CitedIn, ...]:

@@ -11,7 +11,7 @@ PATH = ".obsidian/types.json"
 # A property that is no number, time or one of Obsidian's own lists is text.
 _NUMBERS = (
     "cost_usd", "tokens", "duration_s", "words", "sources", "facts", "quotes", "searches", "pages", "versions", "cited_by",
-    "quality", "disputed", "disagreements", "changes", "open_questions", "questions", "done", "not_found", "failed", "skipped",
+    "disputed", "disagreements", "changes", "open_questions", "questions", "done", "not_found", "failed", "skipped",
     "rounds", "workers", "sessions", "reports", "earlier_reports",
 )  # fmt: skip
 _TEXTS = (

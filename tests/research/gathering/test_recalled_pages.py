@@ -15,7 +15,6 @@ from pipeline.domain.state import SessionState
 from pipeline.domain.steps import FinishWorker, Read, SearchFor
 from pipeline.domain.values import EarlierSession, Fact, Hit, Perspective, ResearchConfig
 from pipeline.research.gathering.recalled_pages import recalled_pages
-from pipeline.research.source_quality import source_quality
 from tests.fakes import MemoryStore
 from tests.vault.builders import Scribe
 
@@ -128,18 +127,6 @@ def test_a_search_that_found_nothing_is_made_again_only_if_there_is_no_other() -
     core: dict[str, Any] = {"query": QUESTION, "perspective": view, "iteration": 1, "facts": (), "gaps": (), "asked": ()}
     question = q.ThoughtQuestion(**core, summary="", limit=5, recalled=Recalled(fruitless=(QUESTION,)))
     assert think(question).queries == ("How wide is the harbour?",)
-
-
-def test_the_record_of_earlier_nights_moves_a_source_a_little_and_says_why() -> None:
-    facts = [Fact(id="1", claim="a", quote="a", url="https://a.example/x", digest="0" * 64, relevance=0.5)]
-    (plain,) = source_quality(facts, [], {})
-    good = Recalled(origins=(OriginRecord(origin="a.example", read=5, facts=18, cited=18),))
-    (raised,) = source_quality(facts, [], {}, good)
-    assert 0 < raised.score - plain.score <= 0.05
-    assert "18 of its 18 facts of earlier nights cited" in raised.reasons[-1]
-    bad = Recalled(origins=(OriginRecord(origin="a.example", read=5, facts=18),))
-    (lowered,) = source_quality(facts, [], {}, bad)
-    assert 0 < plain.score - lowered.score <= 0.05
 
 
 def test_a_poisoned_statement_changes_no_search_and_is_no_evidence() -> None:

@@ -16,7 +16,7 @@ def test_a_source_has_a_note_if_the_result_of_one_session_that_read_it_leads_to_
         catalogue.put_places({url: SourceNotePlace(f"sources/{url[-4]}", url) for url in URLS})
         for session, shown in (("s-1", URLS[:1]), ("s-2", URLS[1:2])):
             pages = [PageDone(url=url, title="A", digest="", characters=1, at="2026-11-21T02:00:00.000Z") for url in URLS]
-            read = [Reading(session, page, 0, 0, "", None, (), (), (), page.url in shown) for page in pages]
+            read = [Reading(session, page, 0, 0, "", (), (), page.url in shown) for page in pages]
             catalogue.put_readings(session, stored_readings(read))
         noted = catalogue.noted_sources()
         assert sorted(noted) == ["corpus:a.md", "corpus:b.md"]

@@ -22,7 +22,7 @@ def quoted(text: str, heading: str = "", lead: str = "") -> Quoted:
 def reading(*quotes: Quoted | str, url: str = "corpus:a.md", at: str = "2026-11-21", session: str = "") -> Reading:
     page = PageDone(url=url, title="A", digest="", characters=1, at=f"{at}T02:00:00.000Z")
     found = tuple(quoted(one) if isinstance(one, str) else one for one in quotes)
-    return Reading(session or f"s-{at}", page, 1, 1, "", None, (), (), found)
+    return Reading(session or f"s-{at}", page, 1, 1, "", (), found)
 
 
 def found_in(readings: Iterable[Reading]) -> tuple[Series, ...]:
